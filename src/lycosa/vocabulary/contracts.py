@@ -1,0 +1,81 @@
+"""The seams between the parts of a crawl. Each protocol has a law file in tests/contracts."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, Protocol
+
+from .records import Candidate, Fetch, Host, Page, PastFetch, Plain, Skip, Url, Visit
+
+
+class Web(Protocol):
+    """Anything that answers for URLs: HTTP, an archive, pages in memory, or a wrapper around one of them."""
+
+    async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
+        """One request; follows no redirect; never raises for what the Web does."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+Read = Callable[[Fetch], Page | None]
+
+
+class Relevance(Protocol):
+    def relevance(self, page: Page) -> float:
+        """How well the page fits the topic, 0 to 1."""
+        ...
+
+
+class Strategy(Protocol):
+    """Decides what is wanted next. Every candidate it proposes ends in exactly one Visit or one Skip."""
+
+    name: str
+    scale: Literal["unit", "order"]  # priorities in 0..1, or only their order means something
+    exhaustive: bool  # reaches everything reachable
+
+    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]: ...
+
+    def learn(self, event: Visit | Skip) -> None: ...
+
+    def propose(self, visit: Visit) -> Iterable[Candidate]:
+        """Candidates for the links of a page just visited; waiting URLs may be proposed again."""
+        ...
+
+    def merge(self, waiting: float, offered: float) -> float:
+        """The priority of a waiting URL that is offered again."""
+        ...
+
+    def state(self) -> Plain: ...
+
+    def restore(self, state: Plain) -> None: ...
+
+
+class Frontier(Protocol):
+    """The URLs that wait. unknown -> waiting -> in flight -> settled."""
+
+    def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
+        """Queues the unknown, re-ranks the waiting, ignores the rest; returns what it would not or could no longer keep."""
+        ...
+
+    def take(self, now: float) -> Candidate | None:
+        """The best candidate whose host may be asked now; its host is busy until `settle` or `give_back`."""
+        ...
+
+    def settle(self, url: Url) -> None:
+        """The URL is done with, whether or not it was taken."""
+        ...
+
+    def give_back(self, candidate: Candidate) -> None:
+        """A candidate that was taken waits again."""
+        ...
+
+    def hold(self, host: Host, until: float) -> None:
+        """Asks nothing of this host before the given moment."""
+        ...
+
+    def next_ready_at(self) -> float | None:
+        """When `take` may next succeed; None if nothing waits on a host that is free."""
+        ...
+
+    def __len__(self) -> int:
+        """How many URLs wait."""
+        ...

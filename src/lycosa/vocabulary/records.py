@@ -1,0 +1,129 @@
+"""The nouns of a crawl, in the order in which a page meets them. All are frozen: new knowledge is the next record.
+
+Glossary: *relevance* is how well a page fits the topic (the papers' topicality), 0 to 1, a page being *relevant*
+from 0.5 on. *Harvest rate* is the share of stored pages that are relevant.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NewType
+
+from msgspec import Struct
+
+Url = NewType("Url", str)  # normalised by vocabulary.urls
+Host = NewType("Host", str)  # host name, with the port where it is not the scheme's own
+Plain = Any  # what JSON can say: dictionaries with text keys, lists, text, numbers, booleans, None
+
+RELEVANT = 0.5  # relevance from which on a page counts as on topic
+
+
+class Link(Struct, frozen=True, gc=False):
+    """One hyperlink as its page shows it."""
+
+    target: Url
+    anchor: str = ""
+    rel: str = ""  # the rel attribute, lower case
+    position: int = 0  # where the anchor begins in the text of its page, in characters
+
+
+class Candidate(Struct, frozen=True, gc=False):
+    """A URL that may be fetched, how much it is wanted, and why."""
+
+    url: Url
+    priority: float  # higher is sooner
+    found_on: Url | None = None  # None for seeds
+    anchor: str = ""
+    because: Mapping[str, Plain] = {}  # the parts of the priority, for `lycosa explain`
+    depth: int = 0  # links from a seed
+    hops: int = 0  # redirects followed to get here
+    attempts: int = 0  # fetches that failed and are worth another try
+
+
+class Outcome(StrEnum):
+    """How a fetch ended. Ordinary trouble is one of these, not an exception."""
+
+    OK = "ok"  # an HTML page
+    UNCHANGED = "unchanged"  # 304: as we know it
+    MOVED = "moved"  # a redirect; its target is `Fetch.location`
+    UNWANTED = "unwanted"  # not HTML; the body was not read
+    FORBIDDEN = "forbidden"  # robots.txt says no
+    REFUSED = "refused"  # the address is not one we may connect to
+    GONE = "gone"  # 404, 410 and the other 4xx
+    BUSY = "busy"  # 429 or 503, or robots.txt out of reach: the host asks us to come later
+    FAILED = "failed"  # timeout, DNS, TLS, connection, protocol, 5xx
+
+
+class Fetch(Struct, frozen=True, gc=False):
+    """What one request brought, with all an archive wants to know."""
+
+    url: Url
+    outcome: Outcome
+    at: float  # seconds since the epoch, when the request was made
+    status: int | None = None
+    reason: str = ""  # of the status line
+    http_version: str = "1.1"
+    headers: tuple[tuple[str, str], ...] = ()  # as received, in order
+    request_headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""  # as sent: still content-encoded, no longer chunked
+    content: bytes = b""  # the body decoded
+    truncated: str = ""  # "length" or "time" where the body was cut
+    address: str = ""  # the IP address that answered
+    elapsed: float = 0.0  # seconds
+    location: Url | None = None  # where MOVED leads
+    host_not_before: float | None = None  # the host is not to be asked again before this moment
+    detail: str = ""  # what went wrong, for people
+
+    def header(self, name: str) -> str | None:
+        """The last value of a header, by its lower-case name."""
+        return next((value for key, value in reversed(self.headers) if key.lower() == name), None)
+
+
+class Page(Struct, frozen=True, gc=False):
+    """A fetch that was read."""
+
+    url: Url
+    title: str
+    text: str  # all visible text
+    tokens: tuple[str, ...]  # lower-case words of title and text in their order
+    terms: Mapping[str, int]  # how often each word occurs, less stop words, stemmed if so asked
+    links: tuple[Link, ...]
+    canonical: Url | None = None
+    language: str = ""  # ISO 639-1, empty where unknown
+    digest: int = 0  # 64 bits of the content
+    fingerprint: int = 0  # 64 bits that differ little between near-duplicates; 0 for pages too short to tell
+    noindex: bool = False  # the page asks not to be kept
+    nofollow: bool = False  # the page asks that its links be not followed
+
+    def around(self, link: Link, width: int = 100) -> str:
+        """The link's anchor and the text around it, `width` characters to each side."""
+        start = max(0, link.position - width)
+        return self.text[start : link.position + len(link.anchor) + width]
+
+
+class Visit(Struct, frozen=True, gc=False):
+    """A candidate that was fetched: the end of its way, and what a strategy learns from."""
+
+    candidate: Candidate
+    fetch: Fetch
+    page: Page | None = None  # None unless the fetch brought a page we may keep
+    relevance: float | None = None
+    duplicate_of: Url | None = None  # a page seen earlier whose text is nearly this; such a page does not spread
+
+
+class Skip(Struct, frozen=True, gc=False):
+    """A candidate that was never fetched, and why."""
+
+    candidate: Candidate
+    reason: str
+
+
+class PastFetch(Struct, frozen=True, gc=False):
+    """What is known of an earlier fetch; enough to ask whether the page has changed."""
+
+    url: Url
+    at: float
+    outcome: Outcome
+    status: int | None = None
+    digest: int = 0
+    etag: str = ""
+    last_modified: str = ""

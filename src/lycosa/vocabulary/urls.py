@@ -1,0 +1,101 @@
+"""URLs as the crawler knows them: absolute, http or https, WHATWG-normalised, no fragment, no credentials.
+
+>>> join("http://example.org/a/b.html", "../c?q=1#top")
+'http://example.org/c?q=1'
+"""
+
+import re
+from functools import cache, lru_cache
+
+import ada_url
+import xxhash
+from publicsuffixlist import PublicSuffixList
+
+from .records import Host, Url
+
+_PLAIN_PATH = re.compile(r"/(?:[A-Za-z0-9_~-]+[A-Za-z0-9_.~-]*/?)*", re.ASCII).fullmatch  # needs no normalising
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+def normalise(text: str) -> Url | None:
+    """The URL that a text spells, or None where it spells none that can be crawled."""
+    try:
+        return _cleaned(ada_url.normalize_url(text.strip()))
+    except ValueError:
+        return None
+
+
+def join(base: str, href: str) -> Url | None:
+    """The URL that `href` means on the page `base`, or None where it cannot be crawled."""
+    if len(href) < 500 and _PLAIN_PATH(href):
+        return Url(origin_of(base) + href)
+    try:
+        return _cleaned(ada_url.join_url(base, href))
+    except ValueError:
+        return None
+
+
+def _cleaned(url: str) -> Url | None:
+    if not url.startswith(("http://", "https://")):
+        return None
+    url = url.partition("#")[0]
+    scheme, _, rest = url.partition("://")
+    authority, slash, tail = rest.partition("/")
+    if "@" in authority:
+        authority = authority.rpartition("@")[2]
+        url = f"{scheme}://{authority}{slash}{tail}"
+    if not authority or authority.startswith(":"):
+        return None
+    if "%" in tail:
+        url = f"{scheme}://{authority}{slash}{_ESCAPE.sub(_tidy_escape, tail)}"
+    return Url(url[:-1] if url.endswith("?") else url)
+
+
+def _tidy_escape(match: re.Match[str]) -> str:
+    byte = int(match[1], 16)
+    return chr(byte) if byte in _UNRESERVED else match[0].upper()
+
+
+def origin_of(url: str) -> str:
+    """Scheme and authority, with no slash behind."""
+    end = url.find("/", 8)
+    return url if end < 0 else url[:end]
+
+
+def host_of(url: str) -> Host:
+    """Host name and port: what a delay, a robots.txt and a queue belong to."""
+    return Host(url.split("/", 3)[2])
+
+
+def hostname_of(url: str) -> str:
+    """Host name without the port, IPv6 addresses without brackets."""
+    host = host_of(url)
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
+
+
+def path_of(url: str) -> str:
+    """Path and query."""
+    return url[len(origin_of(url)) :] or "/"
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList()
+
+
+@lru_cache(maxsize=50_000)
+def site_of(url_or_host: str) -> str:
+    """The registered domain; for an address, the address."""
+    name = hostname_of(url_or_host) if "://" in url_or_host else hostname_of(f"http://{url_or_host}")
+    if ":" in name or name.replace(".", "").isdigit():
+        return name
+    return _suffixes().privatesuffix(name) or name
+
+
+def key_of(url: str) -> int:
+    """64 bits that stand for a URL, signed so that SQLite takes them."""
+    key: int = xxhash.xxh3_64_intdigest(url.encode())
+    return key - (1 << 64) if key >= 1 << 63 else key

@@ -1,0 +1,18 @@
+"""What to fetch next. One file per strategy; `STRATEGIES` is the one dictionary of names."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lycosa.vocabulary.contracts import Strategy
+
+from .best_first import BestFirst
+from .breadth_first import BreadthFirst
+from .random_order import RandomOrder
+
+STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
+    BestFirst.name: BestFirst,
+    BreadthFirst.name: BreadthFirst,
+    RandomOrder.name: RandomOrder,
+}
+
+Options = Mapping[str, Any]  # constructor keywords of a strategy

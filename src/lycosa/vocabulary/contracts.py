@@ -53,7 +53,7 @@ class Frontier(Protocol):
     """The URLs that wait. unknown -> waiting -> in flight -> settled."""
 
     def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
-        """Queues the unknown, re-ranks the waiting, ignores the rest; returns what it would not or could no longer keep."""
+        """Queues the unknown, re-ranks the waiting, ignores the rest; returns what it does not keep."""
         ...
 
     def take(self, now: float) -> Candidate | None:
@@ -66,6 +66,10 @@ class Frontier(Protocol):
 
     def give_back(self, candidate: Candidate) -> None:
         """A candidate that was taken waits again."""
+        ...
+
+    def forget_waiting(self) -> None:
+        """Empties the queue; what is settled or in flight stays so."""
         ...
 
     def hold(self, host: Host, until: float) -> None:

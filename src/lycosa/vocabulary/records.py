@@ -4,7 +4,7 @@ Glossary: *relevance* is how well a page fits the topic (the papers' topicality)
 from 0.5 on. *Harvest rate* is the share of stored pages that are relevant.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NewType
 
@@ -105,9 +105,20 @@ class Visit(Struct, frozen=True, gc=False):
 
     candidate: Candidate
     fetch: Fetch
-    page: Page | None = None  # None unless the fetch brought a page we may keep
+    page: Page | None = None  # None unless the fetch brought one
     relevance: float | None = None
     duplicate_of: Url | None = None  # a page seen earlier whose text is nearly this; such a page does not spread
+    left_out: str = ""  # why a page that was read is not kept: it asks so, or is in a language out of scope
+
+    @property
+    def is_kept(self) -> bool:
+        return self.page is not None and not self.left_out
+
+    def open_links(self) -> Sequence[Link]:
+        """The links that may be followed from here."""
+        if self.page is None or self.page.nofollow or self.duplicate_of or self.left_out.startswith("language"):
+            return ()
+        return [link for link in self.page.links if not link.rel or "nofollow" not in link.rel]
 
 
 class Skip(Struct, frozen=True, gc=False):

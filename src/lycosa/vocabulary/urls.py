@@ -13,7 +13,7 @@ from publicsuffixlist import PublicSuffixList
 
 from .records import Host, Url
 
-_PLAIN_PATH = re.compile(r"/(?:[A-Za-z0-9_~-]+[A-Za-z0-9_.~-]*/?)*", re.ASCII).fullmatch  # needs no normalising
+_PLAIN_PATH = re.compile(r"/(?:SEGMENT(?:/SEGMENT)*/?)?".replace("SEGMENT", "[A-Za-z0-9_~-][A-Za-z0-9_.~-]*")).fullmatch
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
@@ -28,7 +28,7 @@ def normalise(text: str) -> Url | None:
 
 def join(base: str, href: str) -> Url | None:
     """The URL that `href` means on the page `base`, or None where it cannot be crawled."""
-    if len(href) < 500 and _PLAIN_PATH(href):
+    if _PLAIN_PATH(href):  # the usual case, and nothing in it to normalise
         return Url(origin_of(base) + href)
     try:
         return _cleaned(ada_url.join_url(base, href))

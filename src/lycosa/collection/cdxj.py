@@ -1,0 +1,64 @@
+"""The CDXJ index that lies beside each WARC file, so that replay tools find a page without reading the file."""
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from lycosa.vocabulary.records import Fetch, Outcome
+
+from .events import Place
+
+_WWW = re.compile(r"www\d*\.")
+_ADDRESS = re.compile(r"[\d.]+")
+
+
+def surt(url: str) -> str:
+    """The URL as a sort key, hosts from the top down.
+
+    >>> surt("http://www.Example.org:8080/A/b/?y=2&x=1")
+    'org,example:8080)/a/b?x=1&y=2'
+    """
+    scheme, _, rest = url.lower().partition("://")
+    authority, _, tail = rest.partition("/")
+    host, colon, port = authority.rpartition(":") if not authority.endswith("]") else (authority, "", "")
+    if not colon:
+        host, port = authority, ""
+    if port == {"http": "80", "https": "443"}.get(scheme):
+        port = ""
+    if not host.startswith("[") and not _ADDRESS.fullmatch(host):
+        host = ",".join(reversed(_WWW.sub("", host, count=1).split(".") if _WWW.match(host) else host.split(".")))
+    path, mark, query = tail.partition("?")
+    query = "&".join(sorted(query.split("&")))
+    return f"{host}{':' if port else ''}{port})/{path.rstrip('/')}{mark if query else ''}{query}"
+
+
+def line(fetch: Fetch, payload_digest: str, place: Place) -> str:
+    """One entry: sort key, time, and where the answer lies."""
+    mime = (fetch.header("content-type") or "unk").partition(";")[0].strip().lower()
+    facts = {
+        "url": fetch.url,
+        "mime": "warc/revisit" if fetch.outcome is Outcome.UNCHANGED else mime,
+        "status": str(fetch.status),
+        "digest": payload_digest,
+        "length": str(place.length),
+        "offset": str(place.offset),
+        "filename": place.file,
+    }
+    moment = datetime.fromtimestamp(fetch.at, UTC).strftime("%Y%m%d%H%M%S")
+    return f"{surt(fetch.url)} {moment} {msgspec.json.encode(facts).decode()}\n"
+
+
+def path_beside(warc: Path) -> Path:
+    return warc.with_name(warc.name.removesuffix(".warc.gz") + ".cdxj")
+
+
+def write(warc: Path, lines: Iterable[str]) -> None:
+    """Writes the entries sorted; a reader never sees half of them."""
+    path = path_beside(warc)
+    beside = path.with_name(path.name + ".new")
+    with beside.open("w", encoding="utf-8") as out:
+        out.writelines(sorted(lines))
+    beside.replace(path)

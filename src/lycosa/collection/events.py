@@ -1,0 +1,69 @@
+"""What a collection remembers: the events of a crawl in their order, and where each lies in the archive."""
+
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from lycosa.vocabulary.records import Candidate, Fetch, Plain, Url, Visit
+
+
+class Place(NamedTuple):
+    """Where an event's first record lies; the rest of its records follow directly."""
+
+    file: str
+    offset: int
+    length: int
+
+
+class Position(NamedTuple):
+    """A moment in the archive: everything in earlier files, and in this one up to the offset."""
+
+    file: str
+    offset: int
+
+
+class Run(Struct, frozen=True, tag_field="lycosa", tag="run"):
+    """A crawl run started; its strategy may differ from the run before."""
+
+    at: float
+    strategy: str
+    seeds: tuple[Url, ...]
+    scope: Plain = None
+
+
+class Attempt(Struct, frozen=True):
+    """A fetch that failed and will be tried again."""
+
+    candidate: Candidate
+    fetch: Fetch
+
+
+class Example(Struct, frozen=True):
+    """A page that somebody called good or bad, fetched for training."""
+
+    url: Url
+    good: bool
+    fetch: Fetch
+
+
+class Scores(Struct, frozen=True, tag_field="lycosa", tag="scores"):
+    """Pages judged anew; replaces their earlier relevance."""
+
+    at: float
+    reason: str
+    relevance: dict[str, float]
+
+
+class Stop(Struct, frozen=True, tag_field="lycosa", tag="stop"):
+    """A crawl run ended."""
+
+    at: float
+    reason: str
+
+
+Event = Run | Visit | Attempt | Example | Scores | Stop
+
+
+def fetch_of(event: Event) -> Fetch | None:
+    """What the event fetched, if it is about a fetch."""
+    return event.fetch if isinstance(event, (Visit, Attempt, Example)) else None

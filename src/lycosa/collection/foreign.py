@@ -1,0 +1,95 @@
+"""Other people's WARC files: the HTML pages in them, as fetches."""
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from fastwarc.warc import ArchiveIterator, WarcRecordType
+
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Fetch, Outcome
+from lycosa.vocabulary.urls import normalise
+
+from .groups import Decode
+from .warc import CHUNK, next_member
+
+PAGES = ("text/html", "application/xhtml+xml")
+
+
+class ForeignFetches:
+    """Iterates over the HTML pages (status 200) of a WARC file; `skipped` and `damage` say what was left out so far."""
+
+    def __init__(self, path: Path, *, decode: Decode, max_bytes: int = 1 << 20):
+        self.skipped = 0  # answers that are not HTML pages, or could not be read
+        self.damage = ""  # for people; empty where the file is whole
+        self._path = path
+        self._decode = decode
+        self._max_bytes = max_bytes
+        _insist_on_warc(path)
+
+    def __iter__(self) -> Iterator[Fetch]:
+        held: tuple[int, Fetch] | None = None  # the last record may turn out to be cut
+        with self._path.open("rb") as stream:
+            last = 0
+            for last, record in self._records(stream):
+                if held:
+                    yield held[1]
+                fetch = self._fetch(record)
+                held = (last, fetch) if fetch else None
+            if _is_cut(stream, last):
+                self.damage = self.damage or f"{self._path.name} ends in the middle of a record; what is there was read"
+                if held and held[0] == last:
+                    self.skipped += 1
+                    held = None
+        if held:
+            yield held[1]
+
+    def _records(self, stream: BinaryIO) -> Iterator[tuple[int, Any]]:
+        """Offset and record, going on behind what cannot be read."""
+        start: int | None = 0
+        while start is not None:
+            stream.seek(start)
+            last = start
+            try:
+                for record in ArchiveIterator(_From(stream, start), parse_http=False):
+                    last = start + record.stream_pos
+                    yield last, record
+                return
+            except OSError:
+                self.damage = f"{self._path.name} is damaged; the records that cannot be read were left out"
+                start = next_member(stream, last + 1)
+
+    def _fetch(self, record: Any) -> Fetch | None:
+        if record.record_type != WarcRecordType.response or not record.is_http:
+            return None
+        try:
+            record.parse_http(auto_decode="transfer")
+            headers = tuple((str(name), str(value)) for name, value in record.http_headers.items())
+            body = record.reader.read(self._max_bytes + 1)
+            status, reason = record.http_headers.status_code, record.http_headers.reason_phrase or ""
+            at = record.record_date.timestamp()
+        except (OSError, ValueError, AttributeError, OverflowError):
+            self.skipped += 1
+            return None
+        url = normalise((record.headers.get("WARC-Target-URI") or "").strip("<>"))
+        fetch = Fetch(
+            url=url or normalise("http://invalid/") or record.url,
+            outcome=Outcome.OK,
+            at=at,
+            status=status,
+            reason=reason,
+            headers=headers,
+            body=body[: self._max_bytes],
+            truncated="length" if len(body) > self._max_bytes else "",
+            address=record.headers.get("WARC-IP-Address") or "",
+        )
+        mime = (fetch.header("content-type") or "").partition(";")[0].strip().lower()
+        if url is None or status != 200 or mime not in PAGES or not body:
+            self.skipped += 1
+            return None
+        return self._with_content(fetch)
+
+    def _with_content(self, fetch: Fetch) -> Fetch:
+        encoding = fetch.header("content-encoding")
+        return fetch

@@ -1,0 +1,342 @@
+"""An event as a group of WARC records, and back.
+
+What a server said is a `response` (a `revisit` where it said "not modified") and a `request`; the rest of the event is
+JSON in a `metadata` record, which comes last and so completes the group. Events without an answer are a `metadata`
+record alone. `Transfer-Encoding` is archived as `X-Archive-Orig-Transfer-Encoding`, because bodies are no longer
+chunked; an answer whose body was not wanted is marked `WARC-Truncated: unspecified`, the one reason of the standard
+that does not claim a limit or a broken connection.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
+from lycosa.vocabulary.urls import host_of, path_of
+
+from .events import Attempt, Event, Example, Run, Scores, Stop, fetch_of
+from .warc import Record, date_of, digest, one_line, record, records
+
+Decode = Callable[[bytes, str, int], tuple[bytes, bool]]  # body, Content-Encoding, most bytes wanted -> content, cut
+NewId = Callable[[], str]
+
+HIDDEN = "X-Archive-Orig-"
+NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+Headers = tuple[tuple[str, str], ...]
+
+
+class FetchNote(Struct, frozen=True, omit_defaults=True):
+    """What the HTTP records do not tell of a fetch; all of it where there was no answer."""
+
+    outcome: Outcome
+    at: float
+    url: str = ""  # where it differs from the candidate's
+    elapsed: float = 0.0
+    location: Url | None = None
+    host_not_before: float | None = None
+    detail: str = ""
+    http_version: str = "1.1"
+    content: int = 0  # bytes once decoded
+    utf8: bool = False  # headers that Latin-1 cannot spell
+    host_added: bool = False  # the first line of the request's headers is ours
+    reason: str = ""
+    headers: Headers = ()
+    request_headers: Headers = ()
+    truncated: str = ""
+    address: str = ""
+
+
+class VisitNote(Struct, frozen=True, omit_defaults=True, tag_field="lycosa", tag="visit"):
+    candidate: Candidate
+    fetch: FetchNote
+    relevance: float | None = None
+    duplicate_of: Url | None = None
+
+
+class AttemptNote(Struct, frozen=True, tag_field="lycosa", tag="attempt"):
+    candidate: Candidate
+    fetch: FetchNote
+
+
+class ExampleNote(Struct, frozen=True, tag_field="lycosa", tag="example"):
+    url: Url
+    good: bool
+    fetch: FetchNote
+
+
+Note = VisitNote | AttemptNote | ExampleNote | Run | Scores | Stop
+
+
+class Group(NamedTuple):
+    """The records of one event as they lie in a file."""
+
+    start: int
+    end: int
+    note: Note
+    answer: Record | None  # the response or revisit
+    request: Record | None
+    metadata: Record
+
+    @property
+    def first(self) -> Record:
+        return self.answer or self.metadata
+
+
+class Packed(NamedTuple):
+    """The records of one event as they will be written."""
+
+    members: list[bytes]
+    payload_digest: str
+
+
+# ---------------------------------------------------------------- writing
+
+
+def pack(event: Event, new_id: NewId) -> Packed:
+    """The group of an event, one gzip member per record."""
+    fetch = fetch_of(event)
+    if fetch is None or fetch.status is None:
+        return Packed([metadata_record(_note_of(event), new_id(), None)], "")
+    answer_id = new_id()
+    date, target = date_of(fetch.at), f"WARC-Target-URI: {fetch.url}"
+    charset = _charset(fetch)
+    head = _head(f"HTTP/{_spoken(fetch)} {fetch.status:03d} {one_line(fetch.reason)}", fetch.headers, charset)
+    unchanged = fetch.outcome is Outcome.UNCHANGED
+    body = b"" if unchanged else fetch.body
+    payload_digest = digest(body)
+    lines = [target, f"WARC-Payload-Digest: {payload_digest}"]
+    if fetch.address:
+        lines.append(f"WARC-IP-Address: {one_line(fetch.address)}")
+    if unchanged:
+        lines[1:2] = [f"WARC-Profile: {NOT_MODIFIED}", f"WARC-Refers-To-Target-URI: {fetch.url}"]
+    elif fetch.truncated or (fetch.outcome is Outcome.UNWANTED and not body):
+        lines.append(f"WARC-Truncated: {one_line(fetch.truncated) or 'unspecified'}")
+    kind = "revisit" if unchanged else "response"
+    members = [record(kind, answer_id, date, "application/http; msgtype=response", head + body, *lines)]
+    if fetch.request_headers:
+        host: Headers = () if _names_host(fetch) else (("Host", host_of(fetch.url)),)
+        asked = _head(f"GET {path_of(fetch.url)} HTTP/{_spoken(fetch)}", host + fetch.request_headers, charset)
+        concurrent = f"WARC-Concurrent-To: {answer_id}"
+        mime = "application/http; msgtype=request"
+        members.append(record("request", new_id(), date, mime, asked, target, concurrent))
+    members.append(metadata_record(_note_of(event), new_id(), answer_id))
+    return Packed(members, payload_digest)
+
+
+def metadata_record(note: Note, record_id: str, answer_id: str | None) -> bytes:
+    """The record that completes the group of an event."""
+    lines = [f"WARC-Target-URI: {about(note) or f'urn:lycosa:{type(note).__name__.lower()}'}"]
+    if answer_id:
+        lines += [f"WARC-Concurrent-To: {answer_id}", f"WARC-Refers-To: {answer_id}"]
+    return record("metadata", record_id, date_of(when(note)), "application/json", _json(note), *lines)
+
+
+def about(note: Note) -> Url | None:
+    """The URL that was fetched, if one was."""
+    if isinstance(note, ExampleNote):
+        return note.url
+    return note.candidate.url if isinstance(note, (VisitNote, AttemptNote)) else None
+
+
+def when(note: Note) -> float:
+    return note.fetch.at if isinstance(note, (VisitNote, AttemptNote, ExampleNote)) else note.at
+
+
+def _note_of(event: Event) -> Note:
+    match event:
+        case Visit():
+            note = _fetch_note(event.fetch, event.candidate.url)
+            return VisitNote(event.candidate, note, event.relevance, event.duplicate_of)
+        case Attempt():
+            return AttemptNote(event.candidate, _fetch_note(event.fetch, event.candidate.url))
+        case Example():
+            return ExampleNote(event.url, event.good, _fetch_note(event.fetch, event.url))
+        case _:
+            return event
+
+
+def _fetch_note(fetch: Fetch, url: Url) -> FetchNote:
+    answered = fetch.status is not None
+    return FetchNote(
+        outcome=fetch.outcome,
+        at=fetch.at,
+        url="" if fetch.url == url else fetch.url,
+        elapsed=fetch.elapsed,
+        location=fetch.location,
+        host_not_before=fetch.host_not_before,
+        detail=fetch.detail,
+        http_version=fetch.http_version,
+        content=len(fetch.content),
+        utf8=answered and _charset(fetch) == "utf-8",
+        host_added=answered and not _names_host(fetch),
+        reason="" if answered else fetch.reason,
+        headers=() if answered else fetch.headers,
+        request_headers=() if answered else fetch.request_headers,
+        truncated=fetch.truncated,
+        address="" if answered else fetch.address,
+    )
+
+
+def _names_host(fetch: Fetch) -> bool:
+    return any(name.lower() == "host" for name, _ in fetch.request_headers)
+
+
+def _json(note: Note) -> bytes:
+    try:
+        return msgspec.json.encode(note, enc_hook=_number)
+    except UnicodeEncodeError:  # half of a surrogate pair, from a hostile page
+        return msgspec.json.encode(_spellable(msgspec.to_builtins(note, enc_hook=_number)))
+
+
+def _number(value: Any) -> Any:
+    if hasattr(value, "item"):  # a number of numpy
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is not plain data")
+
+
+def _spellable(plain: Any) -> Any:
+    if isinstance(plain, str):
+        return plain.encode("utf-8", "replace").decode()
+    if isinstance(plain, dict):
+        return {_spellable(key): _spellable(value) for key, value in plain.items()}
+    return [_spellable(value) for value in plain] if isinstance(plain, (list, tuple)) else plain
+
+
+def _spoken(fetch: Fetch) -> str:
+    return "1.0" if fetch.http_version == "1.0" else "1.1"  # readers of WARC know no other
+
+
+def _charset(fetch: Fetch) -> str:
+    if fetch.reason.isascii() and all(name.isascii() and value.isascii() for name, value in fetch.headers):
+        return "latin-1"
+    try:
+        "".join((fetch.reason, *(text for pair in fetch.headers for text in pair))).encode("latin-1")
+    except UnicodeEncodeError:
+        return "utf-8"
+    return "latin-1"
+
+
+def _head(first_line: str, headers: Headers, charset: str) -> bytes:
+    lines = [first_line]
+    for name, value in headers:
+        hidden = HIDDEN if len(name) == 17 and name.lower() == "transfer-encoding" else ""
+        lines.append(one_line(f"{hidden}{name}: {value}"))
+    lines.append("\r\n")
+    return "\r\n".join(lines).encode(charset, "replace")
+
+
+# ---------------------------------------------------------------- reading
+
+_decoder = msgspec.json.Decoder(Note)
+
+
+def groups(stream: BinaryIO, start: int = 0) -> Iterator[Group]:
+    """The whole groups from an offset on; other people's records and unfinished groups are passed over."""
+    earlier: list[Record] = []
+    for each in records(stream, start):
+        if each.kind == "metadata" and (note := _note_in(each)) is not None:
+            answer_id = each.headers.get("warc-concurrent-to")
+            answer = _first(r for r in earlier if answer_id and r.headers.get("warc-record-id") == answer_id)
+            request = _first(r for r in earlier if answer_id and r.headers.get("warc-concurrent-to") == answer_id)
+            if answer_id is None or answer is not None:
+                yield Group((answer or each).offset, each.offset + each.length, note, answer, request, each)
+            earlier = []
+        else:
+            earlier = [*earlier[-1:], each]
+
+
+def _first(found: Iterator[Record]) -> Record | None:
+    return next(found, None)
+
+
+def _note_in(metadata: Record) -> Note | None:
+    if not metadata.block.startswith(b'{"lycosa":'):
+        return None
+    try:
+        return _decoder.decode(metadata.block)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def unpack(group: Group, decode: Decode) -> Event:
+    """The event of a group, its fetch complete."""
+    note = group.note
+    match note:
+        case VisitNote():
+            fetch = _fetch_of(group, note.fetch, note.candidate.url, decode)
+            return Visit(note.candidate, fetch, None, note.relevance, note.duplicate_of)
+        case AttemptNote():
+            return Attempt(note.candidate, _fetch_of(group, note.fetch, note.candidate.url, decode))
+        case ExampleNote():
+            return Example(note.url, note.good, _fetch_of(group, note.fetch, note.url, decode))
+        case _:
+            return note
+
+
+def _fetch_of(group: Group, note: FetchNote, url: Url, decode: Decode) -> Fetch:
+    status, reason, headers, body = None, note.reason, note.headers, b""
+    request_headers, address = note.request_headers, note.address
+    if group.answer:
+        first_line, headers, body = _http(group.answer.block, "utf-8" if note.utf8 else "latin-1")
+        _, code, reason = (*first_line.split(" ", 2), "", "")[:3]
+        status = int(code) if code.isascii() and code.isdigit() else None
+        address = group.answer.headers.get("warc-ip-address", "")
+    if group.request:
+        _, request_headers, _ = _http(group.request.block, "utf-8" if note.utf8 else "latin-1")
+        request_headers = request_headers[note.host_added :]
+    fetch = Fetch(
+        url=Url(note.url) or url,
+        outcome=note.outcome,
+        at=note.at,
+        status=status,
+        reason=reason,
+        http_version=note.http_version,
+        headers=headers,
+        request_headers=request_headers,
+        body=body,
+        truncated=note.truncated,
+        address=address,
+        elapsed=note.elapsed,
+        location=note.location,
+        host_not_before=note.host_not_before,
+        detail=note.detail,
+    )
+    return replace(fetch, content=_content(fetch, note.content, decode)) if note.content else fetch
+
+
+def _content(fetch: Fetch, size: int, decode: Decode) -> bytes:
+    encoding = fetch.header("content-encoding")
+    return decode(fetch.body, encoding, size)[0] if encoding else fetch.body[:size]
+
+
+def _http(block: bytes, charset: str) -> tuple[str, Headers, bytes]:
+    head, _, body = block.partition(b"\r\n\r\n")
+    first_line, *lines = head.decode(charset, "replace").split("\r\n")
+    return first_line, tuple(_header(line) for line in lines), body
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, _, value = line.partition(": ")
+    return name.removeprefix(HIDDEN), value
+
+
+def without(note: Note, is_forgotten: Callable[[Url], bool]) -> Note | None:
+    """The note with the forgotten URLs left out; None where it is about one of them."""
+    url = about(note)
+    if url is not None and is_forgotten(url):
+        return None
+    match note:
+        case Run():
+            return replace(note, seeds=tuple(seed for seed in note.seeds if not is_forgotten(seed)))
+        case Scores():
+            kept = {page: value for page, value in note.relevance.items() if not is_forgotten(Url(page))}
+            return replace(note, relevance=kept)
+        case VisitNote() | AttemptNote():
+            if note.candidate.found_on and is_forgotten(note.candidate.found_on):
+                note = replace(note, candidate=replace(note.candidate, found_on=None))
+            if isinstance(note, VisitNote) and note.duplicate_of and is_forgotten(note.duplicate_of):
+                note = replace(note, duplicate_of=None)
+    return note

@@ -1,0 +1,35 @@
+"""Turns what disks and databases raise into one line for the user."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lycosa.vocabulary.errors import CollectionError
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Errors of the disk under `path` leave as CollectionError."""
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or path
+        raise CollectionError(f"cannot use {where}: {error.strerror or error}; make room or give access, then go on") from error
+
+
+@contextmanager
+def told_of_catalog(path: Path) -> Iterator[None]:
+    """Errors of the database at `path` leave as CollectionError."""
+    name = path.absolute().parent.name
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        what = str(error)
+        if "no such table" in what or "no such column" in what or "malformed" in what:
+            raise CollectionError(f"the catalog of {name} is damaged ({what}); run: lycosa rebuild {name}") from error
+        if "locked" in what:
+            raise CollectionError(f"the catalog of {name} is in use by another program; try again when it is done") from error
+        raise CollectionError(f"cannot use {path}: {what}; make room or give access, then go on") from error
+    except sqlite3.DatabaseError as error:
+        raise CollectionError(f"the catalog of {name} is damaged ({error}); run: lycosa rebuild {name}") from error

@@ -1,0 +1,135 @@
+"""WARC 1.1 as bytes: records written as gzip members of their own, and read back with their offsets, damage or not."""
+
+import base64
+import hashlib
+import re
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import BinaryIO, NamedTuple
+
+MAX_RECORD = 1 << 28  # bytes; a longer record is passed over, so that a gzip bomb costs no memory
+CHUNK = 1 << 16  # bytes read at once
+MEMBER_START = re.compile(rb"\x1f\x8b\x08")
+
+# Measured on 15 KB pages: 1 to 3 cost the same (.19 to .21 ms), 4 costs 15 % more and 6 half as much again for 6 % less disk.
+LEVEL = 3
+SMALL = 4096  # bytes; below, a small window spares zlib the clearing of its tables (.01 instead of .06 ms)
+
+
+class Record(NamedTuple):
+    """One record as it lies in a file."""
+
+    offset: int
+    length: int  # compressed
+    kind: str  # its WARC-Type
+    headers: dict[str, str]  # by lower-case name
+    block: bytes
+
+
+def record(kind: str, record_id: str, date: str, content_type: str, block: bytes, *more: str) -> bytes:
+    """One record as a gzip member; `more` are header lines."""
+    lines = (
+        "WARC/1.1",
+        f"WARC-Type: {kind}",
+        f"WARC-Record-ID: {record_id}",
+        f"WARC-Date: {date}",
+        *more,
+        f"WARC-Block-Digest: {digest(block)}",
+        f"Content-Type: {content_type}",
+        f"Content-Length: {len(block)}",
+        "\r\n",
+    )
+    return gzipped(b"".join(("\r\n".join(lines).encode(), block, b"\r\n\r\n")))
+
+
+def gzipped(data: bytes) -> bytes:
+    if len(data) < SMALL:
+        packer = zlib.compressobj(LEVEL, zlib.DEFLATED, 16 + 12, 5)
+    else:
+        packer = zlib.compressobj(LEVEL, zlib.DEFLATED, 16 + 15)
+    return packer.compress(data) + packer.flush()
+
+
+def digest(data: bytes) -> str:
+    return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
+
+
+def date_of(at: float) -> str:
+    """Seconds since the epoch as a WARC date."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+
+
+def one_line(text: str) -> str:
+    """The text without the line ends that would break a header."""
+    return text.replace("\r", " ").replace("\n", " ") if "\n" in text or "\r" in text else text
+
+
+def records(stream: BinaryIO, start: int = 0) -> Iterator[Record]:
+    """The whole records from an offset on; what is damaged or torn is passed over."""
+    for offset, length, data in _members(stream, start):
+        head, _, rest = data.partition(b"\r\n\r\n")
+        headers: dict[str, str] = {}
+        for line in head.decode("utf-8", "replace").split("\r\n")[1:]:
+            name, _, value = line.partition(":")
+            headers[name.lower()] = value.strip()
+        size = headers.get("content-length", "")
+        if size.isascii() and size.isdigit() and len(rest) >= int(size):
+            yield Record(offset, length, headers.get("warc-type", ""), headers, rest[: int(size)])
+
+
+def _members(stream: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
+    """Offset, compressed length and data of every whole gzip member that holds a record."""
+    offset: int | None = start
+    stream.seek(start)
+    unread = b""
+    while offset is not None:
+        unpacker = zlib.decompressobj(16 + 15)
+        parts: list[bytes] = []
+        size = taken = 0
+        try:
+            while not unpacker.eof:
+                if not unread:
+                    unread = stream.read(CHUNK)
+                    if not unread:
+                        break
+                part = unpacker.decompress(unread, CHUNK * 16)
+                rest = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+                taken += len(unread) - len(rest)
+                unread = rest
+                size += len(part)
+                if size <= MAX_RECORD:
+                    parts.append(part)
+                else:
+                    parts.clear()
+        except zlib.error:
+            taken = 0
+        if taken == 0 and not unread:
+            return
+        if unpacker.eof and taken:
+            if parts and parts[0].startswith(b"WARC/"):
+                yield offset, taken, b"".join(parts) if len(parts) > 1 else parts[0]
+            offset += taken
+        else:
+            offset = next_member(stream, offset + 1)
+            unread = b""
+            if offset is not None:
+                stream.seek(offset)
+
+
+def next_member(stream: BinaryIO, start: int) -> int | None:
+    """The first offset at or after `start` where a record begins."""
+    while True:
+        stream.seek(start)
+        chunk = stream.read(CHUNK)
+        for match in MEMBER_START.finditer(chunk):
+            offset = start + match.start()
+            stream.seek(offset)
+            try:
+                if zlib.decompressobj(16 + 15).decompress(stream.read(512), 5) == b"WARC/":
+                    return offset
+            except zlib.error:
+                pass
+        if len(chunk) < CHUNK:
+            return None
+        start += len(chunk) - 2

@@ -1,0 +1,320 @@
+"""The loop of a crawl.
+
+     frontier ──Candidate──▶ web ──Fetch──▶ read ──Page──▶ judge ──Visit──▶ journal
+        ▲                                                    │
+        └──────── Candidates ──────── strategy ◀─────────────┘
+
+Fetches overlap; everything else happens one page at a time: `absorb` turns a fetch into a visit and writes it down,
+`spread` follows it.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lycosa.collection.events import Attempt
+from lycosa.reading.fingerprint import NearDuplicates
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.contracts import Frontier, Read, Relevance, Strategy, Web
+from lycosa.vocabulary.errors import LycosaError
+from lycosa.vocabulary.records import RELEVANT, Candidate, Fetch, Outcome, Page, Skip, Url, Visit
+from lycosa.vocabulary.urls import host_of
+
+MOST_HOPS = 5  # redirects in a row
+
+
+class Journal(Protocol):
+    """Where a crawl is written down: a collection, or nowhere."""
+
+    def record(self, event: Visit | Attempt) -> None: ...
+
+    def record_skips(self, skips: Iterable[Skip]) -> None: ...
+
+
+class NoJournal:
+    def record(self, event: Visit | Attempt) -> None:
+        pass
+
+    def record_skips(self, skips: Iterable[Skip]) -> None:
+        pass
+
+
+class Budget(Struct, frozen=True, forbid_unknown_fields=True):
+    """When to stop. `pages` and `bytes` count the whole collection, `minutes` this run."""
+
+    pages: int | None = None
+    minutes: float | None = None
+    bytes: int | None = None
+    dry_after: int = 1_000  # stop when this many pages in a row were not relevant; 0: never
+
+
+class EverySeedRefusedError(LycosaError):
+    pass
+
+
+class Crawl:
+    """One run over a frontier. `visits()` is the stream of what happens; `stopped` says in the end why it ended."""
+
+    def __init__(
+        self,
+        *,
+        web: Web,
+        read: Read,
+        judge: Relevance | None,
+        strategy: Strategy,
+        frontier: Frontier,
+        clock: Clock,
+        journal: Journal | None = None,
+        budget: Budget = Budget(),
+        concurrency: int = 1,
+        retries: int = 2,
+        backoff: float = 2.0,
+        languages: frozenset[str] = frozenset(),
+        seen: NearDuplicates | None = None,
+        pages: int = 0,
+        bytes_fetched: int = 0,
+    ):
+        self.web = web
+        self.read = read
+        self.judge = judge
+        self.strategy = strategy
+        self.frontier = frontier
+        self.stopped = ""
+        self.pages = pages
+        self.bytes_fetched = bytes_fetched
+        self._clock = clock
+        self._journal = journal or NoJournal()
+        self._budget = budget
+        self._concurrency = concurrency
+        self._retries = retries
+        self._backoff = backoff  # seconds before the second try; doubles with each
+        self._languages = languages
+        self._seen = seen or NearDuplicates()
+        self._began = clock.now()
+        self._pages_since_relevant = 0
+        self._interrupted = False
+        self._refused_seeds: list[Visit] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._landed: deque[tuple[Candidate, Fetch]] = deque()
+        self._something_landed = asyncio.Event()
+
+    def seed(self, seeds: Iterable[Url]) -> None:
+        """Puts the seeds; those known already stay as they are."""
+        self._journal.record_skips(self.frontier.put(self.strategy.start(list(seeds))))
+
+    def interrupt(self) -> None:
+        """Stops after the page at hand; what is in flight will be fetched by the next run."""
+        self._interrupted = True
+        self._something_landed.set()
+
+    async def visits(self) -> AsyncIterator[Visit]:
+        """Fetches until the budget is used up, nothing waits, or somebody interrupts."""
+        turn = self._alone() if self._concurrency == 1 else self._overlapping()
+        try:
+            async for candidate, fetch in turn:
+                visit = self.absorb(candidate, fetch)
+                if visit is not None:
+                    yield visit
+        finally:
+            await self._cancel_fetches()
+        if self._refused_seeds:
+            self.stopped = "every seed was refused"
+            raise EverySeedRefusedError(
+                f"every seed was refused ({self._refused_seeds[0].fetch.detail}); "
+                "to crawl hosts of your own network, say --allow-private"
+            )
+
+    async def _alone(self) -> AsyncIterator[tuple[Candidate, Fetch]]:
+        while not self._is_over():
+            candidate = self.frontier.take(self._clock.now())
+            if candidate is not None:
+                yield candidate, await self.web.fetch(candidate.url)
+            elif (ready_at := self.frontier.next_ready_at()) is not None:
+                await self._clock.sleep_until(ready_at)
+            else:
+                self.stopped = "nothing is left to fetch"
+
+    async def _overlapping(self) -> AsyncIterator[tuple[Candidate, Fetch]]:
+        while not self._is_over():
+            self._launch()
+            if not self._landed:
+                await self._wait()
+            else:
+                await asyncio.sleep(0)  # lets the sockets move while pages are worked on
+            if self._landed:
+                yield self._landed.popleft()
+
+    def _launch(self) -> None:
+        now = self._clock.now()
+        wanted = self._concurrency
+        if self._budget.pages is not None:
+            wanted = min(wanted, self._budget.pages - self.pages - len(self._landed))
+        while len(self._tasks) < wanted and (candidate := self.frontier.take(now)):
+            task = asyncio.create_task(self._fetch(candidate))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _fetch(self, candidate: Candidate) -> None:
+        self._landed.append((candidate, await self.web.fetch(candidate.url)))
+        self._something_landed.set()
+
+    async def _wait(self) -> None:
+        """Until a fetch lands, a host may be asked again, or a second has passed."""
+        ready_at = self.frontier.next_ready_at()
+        if not self._tasks and ready_at is None:
+            self.stopped = "nothing is left to fetch"
+            return
+        self._something_landed.clear()
+        patience = 1.0
+        if ready_at and len(self._tasks) < self._concurrency:
+            patience = min(patience, max(0.0, ready_at - self._clock.now()))
+        handle = asyncio.get_running_loop().call_later(patience, self._something_landed.set)
+        await self._something_landed.wait()
+        handle.cancel()
+
+    async def _cancel_fetches(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            results = await asyncio.gather(*self._tasks, return_exceptions=True)
+            for result in results:
+                if isinstance(result, Exception):
+                    raise result
+
+    def _is_over(self) -> bool:
+        budget = self._budget
+        minutes = (self._clock.now() - self._began) / 60
+        if self._interrupted:
+            self.stopped = "interrupted"
+        elif budget.pages is not None and self.pages >= budget.pages:
+            self.stopped = f"the collection has {self.pages} pages, as asked"
+        elif budget.minutes is not None and minutes >= budget.minutes:
+            self.stopped = f"{budget.minutes:g} minutes have passed"
+        elif budget.bytes is not None and self.bytes_fetched >= budget.bytes:
+            self.stopped = f"{self.bytes_fetched} bytes were fetched"
+        elif budget.dry_after and self._pages_since_relevant >= budget.dry_after:
+            self.stopped = f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant"
+        return bool(self.stopped)
+
+    def absorb(self, candidate: Candidate, fetch: Fetch) -> Visit | None:
+        """Turns a fetch into a visit, writes it down and follows it; None where the fetch is to be tried again."""
+        host = host_of(candidate.url)
+        if fetch.host_not_before is not None:
+            self.frontier.hold(host, fetch.host_not_before)
+        if fetch.outcome in (Outcome.BUSY, Outcome.FAILED) and candidate.attempts < self._retries:
+            if fetch.outcome is Outcome.FAILED:
+                self.frontier.hold(host, self._clock.now() + self._backoff * 2**candidate.attempts)
+            self._journal.record(Attempt(candidate, fetch))
+            self.frontier.give_back(replace(candidate, attempts=candidate.attempts + 1))
+            return None
+        visit = self._judged(candidate, fetch)
+        if fetch.outcome is Outcome.REFUSED and candidate.found_on is None and self._nothing_but_refusals():
+            self._refused_seeds.append(visit)  # settled only once another seed shows that the user meant it
+            return visit
+        for refused in self._refused_seeds:
+            self._take_down(refused)
+        self._refused_seeds.clear()
+        self._take_down(visit)
+        return visit
+
+    def _nothing_but_refusals(self) -> bool:
+        return self.bytes_fetched == 0 and self.pages == 0
+
+    def _take_down(self, visit: Visit) -> None:
+        self._journal.record(visit)
+        self._journal.record_skips(self.replay(visit))
+
+    def _judged(self, candidate: Candidate, fetch: Fetch) -> Visit:
+        page = self.read(fetch)
+        if page is None:
+            return Visit(candidate, fetch)
+        return Visit(
+            candidate,
+            fetch,
+            page,
+            relevance=self.judge.relevance(page) if self.judge else None,
+            duplicate_of=self._seen.find(page.fingerprint),
+            left_out=self._why_left_out(page),
+        )
+
+    def _why_left_out(self, page: Page) -> str:
+        if page.noindex:
+            return "noindex"
+        if self._languages and page.language and page.language not in self._languages:
+            return f"language {page.language}"
+        return ""
+
+    def replay(self, visit: Visit) -> list[Skip]:
+        """Counts a visit and follows it, whether it happened just now or was read back from an archive."""
+        self.bytes_fetched += len(visit.fetch.body)
+        if visit.is_kept:
+            self.pages += 1
+            is_relevant = visit.relevance is not None and visit.relevance >= RELEVANT
+            self._pages_since_relevant = 0 if is_relevant else self._pages_since_relevant + 1
+        if visit.page is not None and visit.duplicate_of is None:
+            self._seen.add(visit.page.fingerprint, visit.page.url)
+        return self.spread(visit)
+
+    def relive(self, seeds: Iterable[Url], visits: Iterable[Visit]) -> None:
+        """Ranks what waits anew, as the present strategy would have ranked it had it seen these visits."""
+        self.frontier.forget_waiting()
+        self.frontier.put(self.strategy.start(list(seeds)))
+        for visit in visits:
+            self.spread(visit)
+
+    def spread(self, visit: Visit) -> list[Skip]:
+        """Lets the strategy learn from a visit and its links join the frontier; returns those that may not."""
+        candidate, fetch = visit.candidate, visit.fetch
+        self.frontier.settle(candidate.url)
+        self.strategy.learn(visit)
+        skips: list[Skip] = []
+        if fetch.outcome is Outcome.MOVED and fetch.location is not None:
+            skips = self._follow_redirect(candidate, fetch.location)
+        elif visit.page is not None:
+            skips = self.frontier.put(self.strategy.propose(visit)) + _not_to_follow(visit)
+        for skip in skips:
+            self.strategy.learn(skip)
+        return skips
+
+    def _follow_redirect(self, candidate: Candidate, target: Url) -> list[Skip]:
+        onward = replace(
+            candidate,
+            url=target,
+            found_on=candidate.url,
+            because={**candidate.because, "redirected": True},
+            hops=candidate.hops + 1,
+            attempts=0,
+        )
+        if onward.hops > MOST_HOPS:
+            return [Skip(onward, f"redirect: more than {MOST_HOPS} in a row")]
+        return self.frontier.put([onward])
+
+
+def _not_to_follow(visit: Visit) -> list[Skip]:
+    """The links that the page or the link itself asks not to follow."""
+    page = visit.page
+    if page is None or visit.duplicate_of or not (page.nofollow or any(link.rel for link in page.links)):
+        return []
+    return [
+        Skip(Candidate(link.target, 0.0, page.url, link.anchor, depth=visit.candidate.depth + 1), "nofollow")
+        for link in page.links
+        if page.nofollow or "nofollow" in link.rel
+    ]
+
+
+def without_event_loop(visits: AsyncIterator[Visit]) -> Iterator[Visit]:
+    """Steps through a crawl that never really waits: a simulated web, a simulated clock, one fetch at a time."""
+    while True:
+        step: Any = visits.__anext__()
+        try:
+            step.send(None)
+        except StopIteration as done:
+            yield done.value
+        except StopAsyncIteration:
+            return
+        else:
+            raise RuntimeError("this crawl waits for something outside; run it in an event loop")

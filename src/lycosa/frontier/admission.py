@@ -1,0 +1,101 @@
+"""Which URLs may wait at all: those within the scope that do not look like a trap."""
+
+import re
+from collections import Counter
+from fnmatch import translate
+
+from msgspec import Struct
+
+from lycosa.vocabulary.records import Candidate, Url
+from lycosa.vocabulary.urls import host_of, hostname_of, path_of, site_of
+
+
+class Scope(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the crawl is about to stay within. Hosts stand for themselves and their subdomains; patterns are
+    shell-style (`*`, `?`) and match whole URLs. What is not given does not limit."""
+
+    hosts: tuple[str, ...] = ()
+    exclude_hosts: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+    exclude_urls: tuple[str, ...] = ()
+    stay_on_sites: bool = False  # only the registered domains of the seeds
+    languages: tuple[str, ...] = ()  # ISO 639-1; a page in another language is neither kept nor followed
+
+
+class Traps(Struct, frozen=True, forbid_unknown_fields=True):
+    """Bounds that honest sites seldom reach and endless ones soon do."""
+
+    per_host: int = 20_000  # URLs of one host, waiting or settled
+    depth: int = 100  # links from a seed
+    url_length: int = 2_000
+    path_segments: int = 20
+    repeats: int = 3  # times one segment may stand in a path
+    queries: int = 200  # distinct query strings on one path
+
+
+class Admission:
+    """Says why a URL may not wait, and counts those that may."""
+
+    def __init__(self, scope: Scope | None = None, traps: Traps | None = None, *, sites: frozenset[str] = frozenset()):
+        self._scope = scope or Scope()
+        self._traps = traps or Traps()
+        self._sites = sites
+        self._urls = _any_of(self._scope.urls)
+        self._exclude_urls = _any_of(self._scope.exclude_urls)
+        self._of_host: Counter[str] = Counter()
+        self._of_path: Counter[str] = Counter()
+
+    def refusal(self, candidate: Candidate) -> str | None:
+        """A short reason, or None for an admitted URL, which then counts."""
+        reason = self._out_of_scope(candidate.url) or self._trap(candidate)
+        if reason is None:
+            self.count(candidate.url)
+        return reason
+
+    def count(self, url: Url) -> None:
+        self._of_host[host_of(url)] += 1
+        path, asks, _ = url.partition("?")
+        if asks:
+            self._of_path[path] += 1
+
+    def _out_of_scope(self, url: Url) -> str | None:
+        scope = self._scope
+        if scope.hosts and not _is_within(url, scope.hosts):
+            return "scope: host not included"
+        if scope.exclude_hosts and _is_within(url, scope.exclude_hosts):
+            return "scope: host excluded"
+        if self._urls and not self._urls.match(url):
+            return "scope: URL not included"
+        if self._exclude_urls and self._exclude_urls.match(url):
+            return "scope: URL excluded"
+        if scope.stay_on_sites and site_of(url) not in self._sites:
+            return "scope: not on the sites of the seeds"
+        return None
+
+    def _trap(self, candidate: Candidate) -> str | None:
+        url, traps = candidate.url, self._traps
+        if len(url) > traps.url_length:
+            return "trap: URL too long"
+        if candidate.depth > traps.depth:
+            return "trap: too many links from a seed"
+        if self._of_host[host_of(url)] >= traps.per_host:
+            return "trap: host is full"
+        path, asks, _ = url.partition("?")
+        if asks and self._of_path[path] >= traps.queries:
+            return "trap: too many queries on one path"
+        if url.count("/") > 6:  # cheap first look: three belong to the origin
+            segments = path_of(path).split("/")[1:]
+            if len(segments) > traps.path_segments:
+                return "trap: path too deep"
+            if max(Counter(filter(None, segments)).values(), default=0) > traps.repeats:
+                return "trap: path repeats itself"
+        return None
+
+
+def _is_within(url: Url, hosts: tuple[str, ...]) -> bool:
+    name, host = hostname_of(url), host_of(url)
+    return any(name == each or host == each or name.endswith("." + each) for each in hosts)
+
+
+def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
+    return re.compile("|".join(map(translate, patterns))) if patterns else None

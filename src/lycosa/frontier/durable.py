@@ -1,0 +1,64 @@
+import sqlite3
+from typing import Any
+
+import msgspec
+
+from lycosa.vocabulary.records import Candidate
+from lycosa.vocabulary.urls import host_of
+
+from .hosts import Entry
+from .memory import MemoryFrontier
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS frontier (
+    arrival INTEGER PRIMARY KEY,  -- rows come and are looked up by it, so that the table grows at its end
+    url TEXT NOT NULL,
+    priority REAL NOT NULL,
+    candidate BLOB NOT NULL       -- JSON
+)"""
+
+
+class DurableFrontier(MemoryFrontier):
+    """A frontier that survives a kill: the queue in memory, the candidates in a table of the given database.
+
+    Changes are kept until `save`; whoever owns the connection commits them together with the rest. What is in flight
+    stays in the table until it is settled, and so waits again after a kill.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, **options: Any):
+        super().__init__(**options)
+        self._connection = connection
+        self._changed: dict[int, Candidate | None] = {}  # None for rows to delete
+        self._encode = msgspec.json.Encoder().encode
+        self._decode = msgspec.json.Decoder(Candidate).decode
+        connection.execute(_TABLE)
+        for arrival, url, priority in connection.execute("SELECT arrival, url, priority FROM frontier"):
+            entry = Entry(-priority, arrival, url)
+            self._waiting[url] = entry
+            self._hosts.push(host_of(url), entry)
+            self._admission.count(url)
+            self._last_order = arrival
+
+    def save(self) -> None:
+        """Writes what has changed since the last call."""
+        gone = [(arrival,) for arrival, candidate in self._changed.items() if candidate is None]
+        kept = [
+            (arrival, candidate.url, candidate.priority, self._encode(candidate))
+            for arrival, candidate in self._changed.items()
+            if candidate is not None
+        ]
+        self._connection.executemany("DELETE FROM frontier WHERE arrival = ?", gone)
+        self._connection.executemany("INSERT INTO frontier VALUES (?, ?, ?, ?)", kept)
+        self._changed.clear()
+
+    def _remember(self, entry: Entry, candidate: Candidate) -> None:
+        self._changed[entry.order] = candidate
+
+    def _recall(self, entry: Entry) -> Candidate:
+        if candidate := self._changed.get(entry.order):
+            return candidate
+        rows = self._connection.execute("SELECT candidate FROM frontier WHERE arrival = ?", (entry.order,))
+        return self._decode(rows.fetchone()[0])
+
+    def _forget(self, entry: Entry) -> None:
+        self._changed[entry.order] = None

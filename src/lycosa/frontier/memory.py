@@ -1,0 +1,160 @@
+from collections.abc import Callable, Iterable
+from heapq import nlargest
+
+from msgspec.structs import replace
+
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.records import Candidate, Host, Skip, Url
+from lycosa.vocabulary.urls import host_of, key_of
+
+from .admission import Admission
+from .hosts import Entry, HostQueues
+
+EVICTED = "evicted"  # reason of skips that may come back
+
+
+class MemoryFrontier:
+    """A frontier in memory; `DurableFrontier` keeps the candidates on disk.
+
+    delay: seconds between two requests to one host.
+    limit: waiting URLs; past it, the tenth of lowest priority is evicted (one by one below 10 000).
+    merge: the priority of a waiting URL that is offered again, from the waiting and the offered one.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        admission: Admission | None = None,
+        merge: Callable[[float, float], float] = max,
+        delay: float = 1.0,
+        limit: int = 1_000_000,
+    ):
+        self._clock = clock
+        self._admission = admission or Admission()
+        self.merge = merge
+        self._limit = limit
+        self._waiting: dict[Url, Entry] = {}
+        self._in_flight: dict[Url, Entry] = {}
+        self._settled: set[int] = set()  # keys, not URLs: a quarter of the memory
+        self._hosts = HostQueues(delay=delay, is_current=self._is_current)
+        self._last_order = 0
+        self._stale = 0  # entries in the queues that were re-ranked since
+        self._candidates: dict[int, Candidate] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
+        skips: list[Skip] = []
+        for candidate in candidates:
+            entry = self._waiting.get(candidate.url)
+            if entry is not None:
+                self._offer_again(entry, candidate)
+            elif not self.is_known(candidate.url):
+                if reason := self._admission.refusal(candidate):
+                    self._settled.add(key_of(candidate.url))
+                    skips.append(Skip(candidate, reason))
+                else:
+                    self._enqueue(candidate)
+        if len(self._waiting) > self._limit:
+            skips += self._evict()
+        return skips
+
+    def is_known(self, url: Url) -> bool:
+        """Whether a URL waits, is in flight, or is settled."""
+        return url in self._waiting or url in self._in_flight or key_of(url) in self._settled
+
+    def _offer_again(self, entry: Entry, offered: Candidate) -> None:
+        waiting = -entry.rank
+        merged = self.merge(waiting, offered.priority)
+        if merged != waiting:
+            self._forget(entry)
+            self._enqueue(offered if merged == offered.priority else replace(offered, priority=merged))
+            self._stale += 1
+            if self._stale > len(self._waiting) + 1_000:
+                self._drop_stale()
+
+    def _enqueue(self, candidate: Candidate) -> None:
+        self._last_order += 1
+        entry = Entry(-candidate.priority, self._last_order, candidate.url)
+        self._waiting[candidate.url] = entry
+        self._hosts.push(host_of(candidate.url), entry)
+        self._remember(entry, candidate)
+
+    def take(self, now: float) -> Candidate | None:
+        entry = self._hosts.pop(now)
+        if entry is None:
+            return None
+        self._in_flight[entry.url] = self._waiting.pop(entry.url)
+        return self._recall(entry)
+
+    def settle(self, url: Url) -> None:
+        entry = self._land(url) or self._waiting.pop(url, None)
+        if entry is not None:
+            self._forget(entry)
+        self._settled.add(key_of(url))
+
+    def give_back(self, candidate: Candidate) -> None:
+        if entry := self._land(candidate.url):
+            self._forget(entry)
+        self._enqueue(candidate)
+
+    def _land(self, url: Url) -> Entry | None:
+        entry = self._in_flight.pop(url, None)
+        if entry is not None:
+            self._hosts.release(host_of(url), self._clock.now())
+        return entry
+
+    def hold(self, host: Host, until: float) -> None:
+        self._hosts.hold(host, until)
+
+    def next_ready_at(self) -> float | None:
+        return self._hosts.next_ready_at()
+
+    def forget_waiting(self) -> None:
+        """Empties the queue; what is settled or in flight stays so."""
+        for entry in self._waiting.values():
+            self._forget(entry)
+        self._waiting.clear()
+        self._drop_stale()
+
+    def know_settled(self, urls: Iterable[Url]) -> None:
+        """Takes over what an earlier run has visited."""
+        for url in urls:
+            self._settled.add(key_of(url))
+            self._admission.count(url)
+
+    def know_skipped(self, urls: Iterable[Url]) -> None:
+        """Takes over what an earlier run would not queue."""
+        self._settled.update(map(key_of, urls))
+
+    def _evict(self) -> list[Skip]:
+        excess = len(self._waiting) - self._limit
+        if self._limit >= 10_000:
+            excess += self._limit // 10  # make room at once for many, since finding the worst looks at all
+        skips = []
+        for entry in nlargest(excess, self._waiting.values()):
+            skips.append(Skip(self._recall(entry), EVICTED))
+            del self._waiting[entry.url]
+            self._forget(entry)
+        self._drop_stale()
+        return skips
+
+    def _drop_stale(self) -> None:
+        self._hosts.drop_stale()
+        self._stale = 0
+
+    def _is_current(self, entry: Entry) -> bool:
+        return self._waiting.get(entry.url) is entry
+
+    # Where candidates are kept while they wait:
+
+    def _remember(self, entry: Entry, candidate: Candidate) -> None:
+        self._candidates[entry.order] = candidate
+
+    def _recall(self, entry: Entry) -> Candidate:
+        return self._candidates[entry.order]
+
+    def _forget(self, entry: Entry) -> None:
+        del self._candidates[entry.order]

@@ -1,0 +1,93 @@
+"""Round numbers for axes, and the map from data to paper."""
+
+import math
+from dataclasses import dataclass
+
+from .svg import FAINT, GRID, element, text
+
+
+def nice_ticks(low: float, high: float, count: int = 6) -> list[float]:
+    """About `count` round numbers, evenly spaced, within low..high.
+
+    >>> nice_ticks(0, 97)
+    [0.0, 20.0, 40.0, 60.0, 80.0]
+    """
+    if not (math.isfinite(low) and math.isfinite(high)) or high <= low or count < 1:
+        return []
+    step = _nice_step((high - low) / count)
+    if step <= 0 or not math.isfinite(step):
+        return []
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [number * step for number in range(first, min(last, first + 4 * count) + 1)]
+
+
+def _nice_step(rough: float) -> float:
+    if rough < 1e-300:
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next((factor * power for factor in (1, 2, 5) if factor * power >= rough * (1 - 1e-9)), 10 * power)
+
+
+def number_label(value: float, *, percent: bool = False) -> str:
+    """A number as an axis shows it: 12 000, 1.5M, 0.25 or 25%."""
+    if percent:
+        return f"{_short(value * 100)}%"
+    if abs(value) >= 1e15:
+        return f"{value:.2g}"
+    for size, letter in ((1e9, "G"), (1e6, "M")):
+        if abs(value) >= size:
+            return _short(value / size) + letter
+    return f"{value:,.0f}".replace(",", "\u202f") if abs(value) >= 1000 else _short(value)
+
+
+def _short(value: float) -> str:
+    return f"{round(value, 10):.4g}"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A straight map from low..high to start..end."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
+
+
+def covering(values: list[float], *, zero: bool = False) -> tuple[float, float]:
+    """The span of the finite values, never of width nought; it begins at zero if so asked and nothing is negative."""
+    finite = [value for value in values if math.isfinite(value)]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
+    if zero and low > 0:
+        low = 0.0
+    if high <= low:
+        high = low + (abs(low) or 1.0)
+    return low, high
+
+
+def grid_across(scale: Scale, left: float, right: float, *, percent: bool, title: str) -> list[str]:
+    """Horizontal lines with their numbers at the left, and the name of the axis above them."""
+    parts = []
+    for tick in nice_ticks(scale.low, scale.high, 5):
+        y = scale(tick)
+        parts.append(element("line", x1=left, y1=y, x2=right, y2=y, stroke=GRID))
+        parts.append(text(left - 8, y + 4.5, number_label(tick, percent=percent), fill=FAINT, text_anchor="end"))
+    if title:
+        parts.append(text(8.0, scale.end - 14, title, fill=FAINT))
+    return parts
+
+
+def ticks_below(scale: Scale, y: float, *, title: str) -> list[str]:
+    """The horizontal axis: a line, short strokes with their numbers, and the name of the axis."""
+    parts = [element("line", x1=scale.start, y1=y, x2=scale.end, y2=y, stroke=FAINT)]
+    for tick in nice_ticks(scale.low, scale.high, 8):
+        x = scale(tick)
+        parts.append(element("line", x1=x, y1=y, x2=x, y2=y + 5, stroke=FAINT))
+        parts.append(text(x, y + 19, number_label(tick), fill=FAINT, text_anchor="middle"))
+    if title:
+        parts.append(text((scale.start + scale.end) / 2, y + 38, title, fill=FAINT, text_anchor="middle"))
+    return parts

@@ -1,0 +1,121 @@
+"""Curves over a common axis."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .axes import Scale, covering, grid_across, ticks_below
+from .svg import COLOURS, DASHES, FAINT, INK, PAPER, drawing, element, empty_drawing, text
+
+MARKERS_PER_LINE = 8
+LEGEND_ROW = 20.0
+
+
+@dataclass(frozen=True)
+class Series:
+    """A named curve; points that are not finite interrupt it."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A vertical line where something happened."""
+
+    x: float
+    label: str
+
+
+def line_chart(
+    series: Sequence[Series],
+    *,
+    title: str = "",
+    x_title: str = "",
+    y_title: str = "",
+    y_range: tuple[float, float] | None = None,
+    percent: bool = False,
+    marks: Sequence[Mark] = (),
+    width: float = 760.0,
+    height: float = 330.0,
+) -> str:
+    """Curves told apart by colour, dash and marker, with a legend, and labelled marks across them."""
+    points = [point for curve in series for point in curve.points if all(map(math.isfinite, point))]
+    if not points:
+        return empty_drawing(width, height, title=title)
+    legend_rows = _legend(series, left=60.0, right=width - 16, top=12.0)
+    top = 12.0 + LEGEND_ROW * legend_rows[1] + (22 if y_title else 6)
+    bottom = height - (48 if x_title else 30)
+    across = Scale(*covering([x for x, _ in points]), 60.0, width - 16)
+    upward = Scale(*(y_range or covering([y for _, y in points], zero=True)), bottom, top)
+    parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
+    parts += legend_rows[0]
+    parts += grid_across(upward, across.start, across.end, percent=percent, title=y_title)
+    parts += ticks_below(across, bottom, title=x_title)
+    for order, curve in enumerate(series):
+        parts += _curve(curve, order, across, upward)
+    visible_marks = [mark for mark in marks if math.isfinite(mark.x) and across.low <= mark.x <= across.high]
+    for order, mark in enumerate(visible_marks):
+        parts += _mark(mark, order, across, top, bottom)
+    return drawing(width, height, parts, title=title or y_title)
+
+
+def _curve(curve: Series, order: int, across: Scale, upward: Scale) -> list[str]:
+    colour, dash = COLOURS[order % len(COLOURS)], DASHES[order % len(DASHES)]
+    runs: list[list[tuple[float, float]]] = [[]]
+    for x, y in curve.points:
+        if math.isfinite(x) and math.isfinite(y):
+            runs[-1].append((across(x), upward(y)))
+        elif runs[-1]:
+            runs.append([])
+    parts = []
+    for run in filter(None, runs):
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in run)
+        style = {"stroke_dasharray": dash} if dash else {}
+        parts.append(element("polyline", points=path, fill="none", stroke=colour, stroke_width=2.2, **style))
+    placed = [point for run in runs for point in run]
+    step = max(1, len(placed) // MARKERS_PER_LINE)
+    offset = min(len(placed) - 1, order * step // max(1, len(COLOURS))) if placed else 0
+    return parts + [_marker(x, y, order, colour) for x, y in placed[offset::step]]
+
+
+def _marker(x: float, y: float, order: int, colour: str) -> str:
+    shape = order % 4
+    if shape == 0:
+        return element("circle", cx=x, cy=y, r=3.4, fill=colour)
+    if shape == 1:
+        return element("rect", x=x - 3.2, y=y - 3.2, width=6.4, height=6.4, fill=PAPER, stroke=colour, stroke_width=1.6)
+    if shape == 2:
+        corners = f"{x:.1f},{y - 4:.1f} {x + 4:.1f},{y + 3:.1f} {x - 4:.1f},{y + 3:.1f}"
+    else:
+        corners = f"{x:.1f},{y - 4.4:.1f} {x + 4.4:.1f},{y:.1f} {x:.1f},{y + 4.4:.1f} {x - 4.4:.1f},{y:.1f}"
+    return element("polygon", points=corners, fill=colour)
+
+
+def _mark(mark: Mark, order: int, across: Scale, top: float, bottom: float) -> list[str]:
+    x = across(mark.x)
+    leftward = x > (across.start + across.end) / 2
+    y = top + 13 + 16 * (order % 4)  # neighbouring labels stand on different lines
+    return [
+        element("line", x1=x, y1=top, x2=x, y2=bottom, stroke=INK, stroke_width=1.2, stroke_dasharray="3 3"),
+        text(
+            x - 6 if leftward else x + 6, y, mark.label, limit=44, fill=INK, text_anchor="end" if leftward else "start"
+        ),
+    ]
+
+
+def _legend(series: Sequence[Series], *, left: float, right: float, top: float) -> tuple[list[str], int]:
+    """The legend, in as many rows as it takes, and how many those are."""
+    parts, x, row = [], left, 0
+    for order, curve in enumerate(series):
+        needed = 46 + 7.5 * min(len(curve.name), 40)
+        if x > left and x + needed > right:
+            x, row = left, row + 1
+        y = top + LEGEND_ROW * row
+        colour, dash = COLOURS[order % len(COLOURS)], DASHES[order % len(DASHES)]
+        style = {"stroke_dasharray": dash} if dash else {}
+        parts.append(element("line", x1=x, y1=y, x2=x + 28, y2=y, stroke=colour, stroke_width=2.2, **style))
+        parts.append(_marker(x + 14, y, order, colour))
+        parts.append(text(x + 34, y + 4.5, curve.name, limit=40, fill=FAINT))
+        x += needed
+    return parts, row + 1

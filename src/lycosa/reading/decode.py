@@ -1,0 +1,62 @@
+"""Bytes to text, as browsers do it: a byte order mark, the header, a meta tag, UTF-8 if it is that, else a guess."""
+
+import codecs
+import re
+
+from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
+
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_IN_HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", re.IGNORECASE)
+_IN_META = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
+_META_WITHIN = 1024  # bytes in which the HTML standard looks for a meta tag
+_PYTHON_NAMES = {  # where Python calls an encoding of the WHATWG otherwise, or a near one fits pages better
+    "big5": "big5hkscs",
+    "euc-kr": "cp949",
+    "iso-8859-8-i": "iso-8859-8",
+    "macintosh": "mac-roman",
+    "shift_jis": "cp932",
+    "windows-874": "cp874",
+    "x-mac-cyrillic": "mac-cyrillic",
+    "x-user-defined": "latin-1",
+}
+
+
+def decode(content: bytes, content_type: str = "") -> str:
+    """The text that the bytes of a page spell; what cannot be read becomes U+FFFD."""
+    for mark, encoding in _MARKS:
+        if content.startswith(mark):
+            return content[len(mark) :].decode(encoding, "replace")
+    declared = _declared(content, content_type)
+    if declared:
+        return content.decode(declared, "replace")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        if error.start > len(content) - 4 and error.reason == "unexpected end of data":
+            return content.decode("utf-8", "replace")  # UTF-8 that was cut within a character
+    guessed = _codec(detect_encoding(content)) or "windows-1252"
+    return content.decode(guessed, "replace")
+
+
+def _declared(content: bytes, content_type: str) -> str | None:
+    in_header = _IN_HEADER.search(content_type) if "charset" in content_type.lower() else None
+    encoding = _codec(in_header[1]) if in_header else None
+    if encoding:
+        return encoding
+    in_meta = _IN_META.search(content[:_META_WITHIN])
+    if not in_meta:
+        return None
+    encoding = _codec(in_meta[1].decode("ascii"))
+    # A meta tag that could be read is not UTF-16, whatever it says.
+    return "utf-8" if encoding and encoding.startswith("utf-16") else encoding
+
+
+def _codec(label: str) -> str | None:
+    name = map_encoding_to_html5(label.strip().lower()[:40], False)
+    if not name or name == "replacement":
+        return None
+    name = _PYTHON_NAMES.get(name, name)
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return None

@@ -1,0 +1,105 @@
+"""What tells whether two pages say the same: a digest of the text, and a fingerprint that nearly equal texts share.
+
+The fingerprint is 64 one-bit minhashes (Li and König, b-Bit Minwise Hashing, 2010) over runs of four words. A changed
+word changes four runs of hundreds, and a bit only where one of these was the least of its part of the circle of hashes:
+on average less than one bit, where the bits of a simhash would change three or four times as often.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import xxhash
+
+from lycosa.vocabulary.records import Url
+
+NEAR = 3  # bits in which the fingerprints of near-duplicates may differ
+FEWEST_TOKENS = 20  # fewer are too short to tell
+_RUN = 4  # words; single words would flag half of a topic's pages as copies of each other
+_MASK = (1 << 64) - 1
+_PARTS = np.arange(64, dtype=np.uint64) << np.uint64(58)
+_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5], dtype=np.uint64)
+_SHIFT = np.uint64(32)
+
+
+def digest_of(text: str) -> int:
+    """64 bits of a text, signed so that SQLite takes them."""
+    return _signed(xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")))
+
+
+def fingerprint_of(tokens: Sequence[str]) -> int:
+    """64 bits, signed, of which near-duplicates share all but a few; 0 for pages too short to tell."""
+    if len(tokens) < FEWEST_TOKENS:
+        return 0
+    words = np.frombuffer(b"".join(map(_HASHES.__getitem__, tokens)), dtype=np.uint64)
+    count = len(words) - _RUN + 1
+    runs = words[:count] * _FACTORS[0]
+    for place in range(1, _RUN):
+        runs += words[place : place + count] * _FACTORS[place]
+        runs ^= runs >> _SHIFT
+    runs *= _FACTORS[0]
+    runs.sort()
+    # The circle of hashes in 64 parts: the least of each part, or of the next one that is not empty, gives one bit.
+    least = runs[np.searchsorted(runs, _PARTS) % count]
+    bits = np.packbits(((least >> np.uint64(20)) & np.uint64(1)).astype(np.uint8))
+    return _signed(int.from_bytes(bits.tobytes()) or 1)
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >= 1 << 63 else number
+
+
+class _WordHashes(dict[str, bytes]):
+    """Eight bytes for each word, remembered for the words met lately."""
+
+    def __missing__(self, word: str) -> bytes:
+        if len(self) >= 50_000:
+            self.clear()
+        code = xxhash.xxh3_64_intdigest(word.encode("utf-8", "surrogatepass")).to_bytes(8, sys.byteorder)
+        if len(word) <= 32:
+            self[word] = code
+        return code
+
+
+_HASHES = _WordHashes()
+
+
+class NearDuplicates:
+    """Finds a page seen earlier whose fingerprint differs in at most `NEAR` bits.
+
+    Two such fingerprints agree in at least one of four blocks of 16 bits, so only pages that share a block are compared.
+    A block value remembers its last `block_size` pages: what a find costs is bounded whatever the pages are.
+    """
+
+    def __init__(self, *, block_size: int = 200):
+        self._block_size = block_size
+        self._blocks: dict[int, dict[int, Url]] = {}  # block -> fingerprint -> page
+
+    def find(self, fingerprint: int) -> Url | None:
+        """A page that is nearly the same, or None."""
+        if fingerprint == 0:
+            return None
+        fingerprint &= _MASK
+        for block in _blocks_of(fingerprint):
+            for other, url in self._blocks.get(block, {}).items():
+                if (fingerprint ^ other).bit_count() <= NEAR:
+                    return url
+        return None
+
+    def add(self, fingerprint: int, url: Url) -> None:
+        """Remembers a page; of pages with one fingerprint, the first."""
+        if fingerprint == 0:
+            return
+        fingerprint &= _MASK
+        for block in _blocks_of(fingerprint):
+            pages = self._blocks.setdefault(block, {})
+            if fingerprint in pages:
+                continue
+            if len(pages) >= self._block_size:
+                del pages[next(iter(pages))]
+            pages[fingerprint] = url
+
+
+def _blocks_of(fingerprint: int) -> Iterator[int]:
+    for place in range(4):
+        yield place << 16 | fingerprint >> 16 * place & 0xFFFF

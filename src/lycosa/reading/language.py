@@ -1,0 +1,31 @@
+"""The language a page is written in."""
+
+import re
+
+import pycld2
+
+_READ = 1500  # characters are enough to tell
+_CODE = re.compile(r"[a-z]{2,3}(?![a-z])")
+_NAMES_OF_TODAY = {"iw": "he", "in": "id", "ji": "yi", "jw": "jv", "no": "nb"}
+
+
+def language_of(text: str, declared: str = "") -> str:
+    """ISO 639-1 code of the text if that can be told, else what the page declares, else nothing."""
+    return _detected(text[:_READ]) or _code(declared)
+
+
+def _detected(sample: str) -> str:
+    if not sample.isprintable():
+        sample = "".join(character if character.isprintable() else " " for character in sample)
+    try:
+        is_reliable, _, guesses = pycld2.detect(sample.encode("utf-8", "replace"), isPlainText=True)
+    except pycld2.error:
+        return ""
+    return _code(guesses[0][1]) if is_reliable else ""
+
+
+def _code(tag: str) -> str:
+    found = _CODE.match(tag.strip().lower())
+    if not found or found[0] == "un":
+        return ""
+    return _NAMES_OF_TODAY.get(found[0], found[0])

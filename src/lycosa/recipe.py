@@ -1,0 +1,173 @@
+"""The recipe of a collection: lycosa.toml, read into frozen records, checked, with every mistake named.
+
+This is the only place where a name becomes an object.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from lycosa.crawler import Budget
+from lycosa.frontier.admission import Scope, Traps
+from lycosa.strategies import STRATEGIES
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.errors import RecipeError, UsageError
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.urls import normalise
+
+FILE_NAME = "lycosa.toml"
+
+NotNegative = Annotated[float, Meta(ge=0)]
+Positive = Annotated[float, Meta(gt=0)]
+AtLeastOne = Annotated[int, Meta(ge=1)]
+
+
+class Topic(Struct, frozen=True, forbid_unknown_fields=True):
+    """What the collection is about. Of several ways given, the first named here decides."""
+
+    function: str = ""  # package.module:function of a page, 0 to 1 or a truth value
+    keywords: tuple[str, ...] = ()  # words, phrases or /regular expressions/: any of them
+    examples: str = ""  # file of pages that are on the topic: URLs, file names or texts, one a line
+    negatives: str = ""  # file of pages that are not
+    text: str = ""  # the topic in words
+    stem: bool = False  # compare English words by their stems
+
+
+class Requests(Struct, frozen=True, forbid_unknown_fields=True):
+    """How hosts are asked."""
+
+    delay: NotNegative = 1.0  # seconds between two requests to one host
+    concurrency: AtLeastOne = 16  # fetches under way at once
+    timeout: Positive = 10.0  # seconds for a whole request
+    max_body: AtLeastOne = 1_000_000  # bytes of a body; what is longer is cut
+    retries: Annotated[int, Meta(ge=0)] = 2  # further tries after a timeout, a 5xx or a busy host
+    proxy: str = ""
+    cookies: str = ""
+    headers: Mapping[str, str] = {}
+
+
+class Waiting(Struct, frozen=True, forbid_unknown_fields=True):
+    limit: AtLeastOne = 1_000_000  # URLs that wait; past it, the tenth of lowest priority is evicted
+
+
+class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
+    contact: str = ""  # an address or page where people who run sites can reach you; goes into the User-Agent
+    strategy: str = "best-first"
+    seeds: str = ""  # file of URLs to start from; without one, the examples
+    sitemaps: bool = False  # also start from the sitemaps that the seeds' hosts name in robots.txt
+    topic: Topic = field(default_factory=Topic)
+    scope: Scope = field(default_factory=Scope)
+    requests: Requests = field(default_factory=Requests)
+    stop: Budget = field(default_factory=Budget)
+    traps: Traps = field(default_factory=Traps)
+    waiting: Waiting = field(default_factory=Waiting)
+
+
+def load_recipe(folder: Path) -> Recipe:
+    """The recipe in a collection's folder."""
+    path = folder / FILE_NAME
+    if not path.is_file():
+        if folder.exists():
+            raise UsageError(f"{folder} is not a collection: it has no {FILE_NAME}; make one with: lycosa new NAME")
+        raise UsageError(f"there is no collection {folder}; make it with: lycosa new {folder}")
+    try:
+        plain = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"{path}: not TOML: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path}: cannot be read: {error}") from None
+    return recipe_of(plain, str(path))
+
+
+def recipe_of(plain: Mapping[str, object], source: str) -> Recipe:
+    try:
+        recipe = msgspec.convert(plain, Recipe)
+    except msgspec.ValidationError as error:
+        raise RecipeError(f"{source}: {_said_simply(str(error))}") from None
+    check_strategy(recipe.strategy)
+    return recipe
+
+
+def _said_simply(message: str) -> str:
+    """msgspec's "… - at `$.topic.text`" as "topic.text: …"."""
+    what, _, where = message.partition(" - at `$")
+    return f"{where.rstrip('`').lstrip('.')}: {what}" if where else what
+
+
+def check_strategy(name: str) -> None:
+    if name not in STRATEGIES:
+        raise RecipeError(f"no strategy {name!r}; there are {', '.join(STRATEGIES)}")
+
+
+def make_strategy(name: str, *, topic_words: Mapping[str, int]) -> Strategy:
+    check_strategy(name)
+    options = {"topic_words": topic_words} if name == "best-first" else {}
+    return STRATEGIES[name](**options)
+
+
+def read_seeds(path: Path) -> list[Url]:
+    """The URLs of a seed file, one a line; blank lines and lines that begin with # are passed over."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path}: cannot be read: {error}") from None
+    seeds: dict[Url, None] = {}
+    for number, line in enumerate(lines, 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        url = normalise(text)
+        if url is None:
+            raise RecipeError(
+                f"{path}:{number}: not a URL that can be crawled: {text[:100]!r}; write http://… or https://…"
+            )
+        seeds[url] = None
+    if not seeds:
+        raise RecipeError(f"{path}: no seeds; write one URL a line")
+    return list(seeds)
+
+
+def recipe_text(*, name: str, topic_text: str, examples: str, negatives: str, seeds: str, contact: str = "") -> str:
+    """What `lycosa new` writes: the choices made, and the others with what they do."""
+    quoted = msgspec.json.encode  # a JSON string is a TOML string
+    return f"""# The recipe of the collection {name}. Everything has a default; what is said here, or by a flag, counts.
+
+contact = {quoted(contact).decode()}  # your e-mail address or web page; required before a public host is asked
+strategy = "best-first"  # {", ".join(STRATEGIES)}
+seeds = {quoted(seeds).decode()}  # file of URLs to start from; empty: the examples
+
+[topic]
+examples = {quoted(examples).decode()}  # file of pages on the topic: URLs, file names or texts, one a line
+negatives = {quoted(negatives).decode()}  # file of pages that are not
+text = {quoted(topic_text).decode()}
+# keywords = ["orchid", "/cattleya|vanda/"]  # instead: any of these words, phrases or /regular expressions/
+# function = "package.module:function"  # instead: your own judgement of a page, 0 to 1
+
+[scope]
+# hosts = ["example.org"]  # only these hosts and their subdomains
+# exclude_hosts = []
+# urls = ["https://*/wiki/*"]  # only URLs like these
+# exclude_urls = ["*/login*"]
+# stay_on_sites = true  # only the sites of the seeds
+# languages = ["en"]
+
+[requests]
+# delay = 1.0  # seconds between two requests to one host
+# concurrency = 16
+# timeout = 10.0
+# max_body = 1000000  # bytes
+# retries = 2
+# proxy = "http://proxy.example:3128"
+# headers = {{ "Accept-Language" = "en" }}
+# cookies = "name=value"
+
+[stop]
+# pages = 1000  # size of the collection, over all runs
+# minutes = 60
+# bytes = 1000000000
+# dry_after = 1000  # stop when so many pages in a row were not relevant; 0: never
+"""

@@ -1,0 +1,38 @@
+import random
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
+
+
+class RandomOrder:
+    """Takes any waiting link with equal chance: the baseline that a strategy has to beat."""
+
+    name = "random"
+    scale: Literal["unit", "order"] = "unit"
+    exhaustive = True
+
+    def __init__(self, *, seed: int = 0):
+        self._chance = random.Random(seed)
+
+    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
+        return [Candidate(seed, self._chance.random(), because={"seed": True}) for seed in seeds]
+
+    def learn(self, event: Visit | Skip) -> None:
+        pass
+
+    def propose(self, visit: Visit) -> Iterable[Candidate]:
+        found_on, depth = visit.candidate.url, visit.candidate.depth + 1
+        for link in visit.open_links():
+            yield Candidate(link.target, self._chance.random(), found_on, link.anchor, {"chance": True}, depth)
+
+    def merge(self, waiting: float, offered: float) -> float:
+        return waiting  # one draw per URL, or pages with many in-links would come first
+
+    def state(self) -> Plain:
+        version, numbers, gauss = self._chance.getstate()
+        return [version, list(numbers), gauss]
+
+    def restore(self, state: Plain) -> None:
+        version, numbers, gauss = state
+        self._chance.setstate((version, tuple(numbers), gauss))

@@ -1,0 +1,107 @@
+"""Content encodings, decoded within a bound: however much a body claims to hold, no more than that is made of it."""
+
+import zlib
+from collections.abc import Callable, Generator, Iterator
+from io import BytesIO
+
+import brotli
+import zstandard
+
+MOST_LAYERS = 3  # encodings put on top of each other
+_STEP = 16_384  # bytes of input given to a decoder at a time
+_PIECE = 65_536  # bytes of output taken from a decoder at a time
+_MOST_MEMBERS = 10_000  # gzip members in one body
+_ZSTD_WINDOW = 1 << 23  # bytes; what RFC 9659 allows a sender of Content-Encoding: zstd
+
+Pieces = Iterator[bytes]
+
+
+def decoded(body: bytes, content_encoding: str, limit: int) -> tuple[bytes, bool]:
+    """The first `limit` bytes of the content, and whether there was more; of damaged data what came before the damage."""
+    layers = [name.strip().lower() for name in content_encoding.split(",", MOST_LAYERS)] if content_encoding else []
+    if len(layers) > MOST_LAYERS:
+        return b"", False
+    cut = False
+    for name in reversed(layers):
+        decode = _DECODERS.get(name)
+        if decode is not None:  # other names ("identity", "utf-8") stand for no encoding
+            body, cut_here = _gathered(decode(body), limit)
+            cut = cut or cut_here
+    return (body[:limit], True) if len(body) > limit else (body, cut)
+
+
+def _gathered(pieces: Pieces, limit: int) -> tuple[bytes, bool]:
+    content: list[bytes] = []
+    room = limit
+    for piece in pieces:
+        if len(piece) > room:
+            content.append(piece[:room])
+            return b"".join(content), True
+        content.append(piece)
+        room -= len(piece)
+    return b"".join(content), False
+
+
+def _gunzip(body: bytes) -> Pieces:
+    if not body.startswith(b"\x1f\x8b"):  # sent as it is, under a wrong name
+        yield body
+        return
+    at = 0
+    for _ in range(_MOST_MEMBERS):
+        decoder = zlib.decompressobj(wbits=31)
+        at = yield from _inflated(decoder, body, at)
+        if not decoder.eof or not body.startswith(b"\x1f\x8b", at):
+            return
+
+
+def _inflate(body: bytes) -> Pieces:
+    """The zlib format where its header is right, else bare deflate, which many servers send under that name."""
+    is_zlib = len(body) >= 2 and body[0] & 0x0F == 8 and (body[0] * 256 + body[1]) % 31 == 0
+    yield from _inflated(zlib.decompressobj(wbits=15 if is_zlib else -15), body, 0)
+
+
+def _inflated(decoder: "zlib._Decompress", body: bytes, at: int) -> Generator[bytes, None, int]:
+    """Yields what one stream that begins at `at` holds; returns where it ended."""
+    while at < len(body) and not decoder.eof:
+        step = body[at : at + _STEP]
+        at += len(step)
+        while True:
+            try:
+                piece = decoder.decompress(step, _PIECE)
+            except zlib.error:
+                return at
+            if piece:
+                yield piece
+            step = decoder.unconsumed_tail
+            if decoder.eof or not (step or len(piece) == _PIECE):
+                break
+    return at - len(decoder.unused_data)
+
+
+def _unbrotli(body: bytes) -> Pieces:
+    decoder = brotli.Decompressor()
+    try:
+        yield decoder.process(body, output_buffer_limit=_PIECE)
+        while not (decoder.is_finished() or decoder.can_accept_more_data()):
+            yield decoder.process(b"", output_buffer_limit=_PIECE)
+    except brotli.error:
+        return
+
+
+def _unzstd(body: bytes) -> Pieces:
+    decoder = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
+    with decoder.stream_reader(BytesIO(body), read_size=_STEP, read_across_frames=True) as reader:
+        try:
+            while piece := reader.read1(_PIECE):
+                yield piece
+        except zstandard.ZstdError:
+            return
+
+
+_DECODERS: dict[str, Callable[[bytes], Pieces]] = {
+    "gzip": _gunzip,
+    "x-gzip": _gunzip,
+    "deflate": _inflate,
+    "br": _unbrotli,
+    "zstd": _unzstd,
+}

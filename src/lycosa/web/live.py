@@ -1,0 +1,201 @@
+"""The Web itself, over HTTP/1.1 and TLS."""
+
+import re
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
+
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
+from lycosa.vocabulary.urls import host_of, hostname_of
+
+from .addresses import why_refused
+from .encodings import decoded
+from .outcomes import Headers, classify, header, is_html, is_page_status, looks_like_html
+from .transfers import TIMED_OUT, Order, Received, Transfers
+
+_READ_ANYWAY = 65_536  # bytes of an error's or redirect's body read to keep the connection
+_ACCEPT_PAGE = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
+_UNSENDABLE = re.compile(r"[\x00-\x20\x7f]")  # in a URL
+_UNSENDABLE_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]|[^\x00-\xff]")  # in a header
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+
+
+def user_agent(version: str, contact: str) -> str:
+    """How Lycosa introduces itself: its name, a page about it, and whom to write to."""
+    return f"lycosa/{version} (+https://github.com/lycosa/lycosa; {contact})"
+
+
+def connect_to(entry: str) -> str:
+    """What `HOST=ADDR:PORT` or `*=ADDR:PORT` means, in the words of CURLOPT_CONNECT_TO.
+
+    >>> connect_to("a.example=127.0.0.1:8080")
+    'a.example::127.0.0.1:8080'
+    """
+    host, address, port = _resolve_entry(entry)
+    return f"{'' if host == '*' else _shown(host)}::{_shown(address)}:{port}"
+
+
+def _shown(address: str) -> str:
+    return f"[{address}]" if ":" in address else address
+
+
+def _resolve_entry(entry: str) -> tuple[str, str, int]:
+    host, _, place = entry.strip().rpartition("=")
+    address, _, port = place.rpartition(":")
+    host = host.strip().lower().removeprefix("[").removesuffix("]")
+    try:
+        address = str(ip_address(address.strip().removeprefix("[").removesuffix("]")))
+        number = int(port) if port.isascii() and port.isdigit() and len(port) < 6 else 0
+        if not host or _UNSENDABLE.search(host) or "/" in host or not 0 < number < 65_536:
+            raise ValueError
+    except ValueError:
+        raise UsageError(
+            f"cannot read --resolve {entry!r}; write HOST=ADDR:PORT or *=ADDR:PORT with ADDR an IP address, "
+            "for example 'www.example.org=127.0.0.1:8080' or '*=[::1]:8080'"
+        ) from None
+    return host, address, number
+
+
+class LiveWeb:
+    """Asks servers for pages, within bounds of time and size, and connects to public addresses only.
+
+    The address is judged where a socket is opened, so that it does not matter how a URL, a redirect or a name server
+    spells it. `resolve` sends the named hosts to an address of the user's choice; `allow_private` lifts the judgement.
+    """
+
+    def __init__(
+        self,
+        *,
+        user_agent: str,
+        clock: Clock,
+        timeout: float = 10.0,  # seconds for a whole request
+        max_body: int = 1_000_000,  # bytes, before and after decoding
+        allow_private: bool = False,
+        resolve: Sequence[str] = (),  # 'HOST=ADDR:PORT' or '*=ADDR:PORT'
+        proxy: str | None = None,
+        headers: Mapping[str, str] = {},
+        cookies: str | None = None,
+    ):
+        self._clock = clock
+        self._max_body = max_body
+        self._judges_names = bool(proxy) and not allow_private
+        self._elsewhere = {
+            host: (f"::{_shown(address)}:{port}", (address, port))
+            for host, address, port in map(_resolve_entry, resolve)
+        }
+        own = [("User-Agent", user_agent), ("Accept-Encoding", "gzip, deflate, br, zstd"), *headers.items()]
+        if cookies:
+            own.append(("Cookie", cookies))
+        for name, value in own:
+            if not _HEADER_NAME.fullmatch(name) or not value.strip() or _UNSENDABLE_VALUE.search(value):
+                raise UsageError(f'cannot send the header {name!r}: {value!r}; write it as NAME = "value" on one line')
+        self._own_headers = tuple(own)
+        self._named = {name.lower() for name, _ in own}
+        self._transfers = Transfers(timeout=timeout, allow_private=allow_private, proxy=proxy or "")
+
+    async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
+        """One request for a page; follows no redirect; whatever goes wrong is the outcome."""
+        return await self._ask(url, known, self._max_body, any_type=False)
+
+    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
+        """One request for content of any type, of which at most `limit` bytes are read."""
+        return await self._ask(url, None, limit, any_type=True)
+
+    async def close(self) -> None:
+        self._transfers.close()
+
+    async def _ask(self, url: Url, known: PastFetch | None, limit: int, *, any_type: bool) -> Fetch:
+        at = self._clock.now()
+        if not url.startswith(("http://", "https://")) or _UNSENDABLE.search(url):
+            return Fetch(url, Outcome.FAILED, at, detail="not a URL that can be fetched")
+        if self._judges_names and (why := _why_name_refused(hostname_of(url))):
+            return Fetch(url, Outcome.REFUSED, at, detail=why)
+        sent = self._request_headers(url, known, any_type)
+        where, permitted = self._elsewhere.get(hostname_of(url).lower()) or self._elsewhere.get("*") or (None, None)
+
+        def bytes_wanted(status: int, headers: Headers) -> int:
+            if is_page_status(status):
+                content_type = header(headers, "content-type")
+                return limit if any_type or not content_type or is_html(content_type) else 0
+            length = header(headers, "content-length")
+            return 0 if length.isdigit() and (len(length) > 9 or int(length) > _READ_ANYWAY) else _READ_ANYWAY
+
+        def is_wanted(headers: Headers, start: bytes) -> bool:
+            if any_type or header(headers, "content-type"):
+                return True
+            content, _ = decoded(start, header(headers, "content-encoding"), limit)
+            return looks_like_html(content) or len(content.strip()) < 64  # too little yet to tell
+
+        lines = [f"{name}: {value}".encode("latin-1", "replace") for name, value in sent]
+        received = await self._transfers.run(Order(url, lines, bytes_wanted, is_wanted, where, permitted))
+        return self._fetch_of(url, at, sent, received, limit, any_type=any_type, conditional=known is not None)
+
+    def _request_headers(self, url: Url, known: PastFetch | None, any_type: bool) -> Headers:
+        sent = [("Host", host_of(url))] if "host" not in self._named else []
+        if "accept" not in self._named:
+            sent.append(("Accept", "*/*" if any_type else _ACCEPT_PAGE))
+        sent.extend(self._own_headers)
+        if known is not None:
+            for name, value in (("If-None-Match", known.etag), ("If-Modified-Since", known.last_modified)):
+                if value.strip() and not _UNSENDABLE_VALUE.search(value):
+                    sent.append((name, value))
+        return tuple(sent)
+
+    def _fetch_of(
+        self, url: Url, at: float, sent: Headers, got: Received, limit: int, *, any_type: bool, conditional: bool
+    ) -> Fetch:
+        def fetch(outcome: Outcome, **more: object) -> Fetch:
+            return Fetch(
+                url,
+                outcome,
+                at,
+                status=got.status or None,
+                reason=got.reason,
+                http_version=got.http_version,
+                headers=got.headers,
+                request_headers=sent,
+                address=got.address,
+                elapsed=got.elapsed,
+                **more,  # type: ignore[arg-type]  # keywords of Fetch, as classify and decoded give them
+            )
+
+        if got.error and got.refused:
+            return fetch(Outcome.REFUSED, detail=got.refused)
+        late = got.error == TIMED_OUT and got.status >= 200
+        if (got.error and not late) or got.status < 200:
+            return fetch(Outcome.FAILED, detail=got.message or "the answer is not HTTP")
+        content, cut = b"", got.cut
+        if is_page_status(got.status):
+            content, cut_decoding = decoded(got.body, header(got.headers, "content-encoding"), limit)
+            cut = cut or cut_decoding
+            if late and not content:
+                return fetch(Outcome.FAILED, detail=got.message)
+        verdict = classify(
+            url, got.status, got.reason, got.headers, now=self._clock.now(), start=content, any_type=any_type
+        )
+        if verdict.outcome is Outcome.UNCHANGED and not conditional:
+            return fetch(Outcome.FAILED, detail="HTTP 304 to a request without conditions")
+        if verdict.outcome is Outcome.UNWANTED:
+            return fetch(Outcome.UNWANTED, detail=verdict.detail)
+        return fetch(
+            verdict.outcome,
+            body=got.body,
+            content=content,
+            truncated="length" if cut else "time" if late else "",
+            location=verdict.location,
+            host_not_before=verdict.host_not_before,
+            detail=verdict.detail,
+        )
+
+
+def _why_name_refused(name: str) -> str:
+    """Behind a proxy we open no socket to judge; what the name itself says is all there is."""
+    if name == "localhost" or name.endswith(".localhost"):
+        return f"{name} is loopback"
+    try:
+        ip_address(name)
+    except ValueError:
+        return ""
+    why = why_refused(name)
+    return f"{name} is {why}" if why else ""

@@ -1,0 +1,165 @@
+"""What robots.txt says, kept for every host (RFC 9309)."""
+
+import asyncio
+import re
+from collections import OrderedDict
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+from protego import Protego
+
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.contracts import Web
+from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
+from lycosa.vocabulary.urls import join, origin_of
+
+LONGEST_CRAWL_DELAY = 30.0  # seconds; what a robots.txt asks beyond that is not obeyed
+_BYTES_READ = 512_000  # of a robots.txt: 500 KiB, as RFC 9309 asks for
+_MOST_HOPS = 5  # redirects
+_LIFETIME = 86_400.0  # seconds
+_FIRST_WAIT = 60.0  # seconds until a robots.txt out of reach is asked for again; doubles
+_LONGEST_WAIT = 3_600.0
+_MOST_HOSTS = 10_000
+_MOST_TEXT = 8_000_000  # characters of robots.txt remembered over all hosts; rules take many times their text
+_AGENT_LINE = re.compile(r"\s*user[-\s]?\s*agent[\s:]+([^#]*)", re.IGNORECASE)
+_PRODUCT_TOKEN = re.compile(r"[a-z_-]*", re.IGNORECASE)
+
+
+class TextWeb(Web, Protocol):
+    """A Web that also hands out what is not HTML; robots.txt and sitemaps come this way."""
+
+    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
+        """One request for content of any type, of which at most `limit` bytes are read."""
+        ...
+
+
+class _Policy(Struct, frozen=True):
+    """What one host's robots.txt means until `until`."""
+
+    until: float
+    rules: Protego | None = None  # None: everything is allowed
+    crawl_delay: float = 0.0  # seconds
+    size: int = 0  # characters
+    barred: Outcome | None = None  # set where robots.txt could not be had: the outcome of every page
+    detail: str = ""
+    wait: float = 0.0  # seconds until robots.txt is asked for again
+
+
+class RobotsWeb:
+    """Asks a host for nothing that its robots.txt forbids, and for nothing at all while its robots.txt is out of reach."""
+
+    def __init__(self, web: TextWeb, *, user_agent: str, clock: Clock):
+        self._web = web
+        self._clock = clock
+        token = _PRODUCT_TOKEN.match(user_agent)
+        self._token = token[0].lower() if token else ""
+        self._policies: OrderedDict[str, _Policy] = OrderedDict()  # by origin, the one used last at the end
+        self._text_kept = 0
+        self._downloads: dict[str, list[asyncio.Future[None]]] = {}  # origins being asked, and who waits for the answer
+
+    async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
+        """The page, or why it was not asked for; with the moment from which on the host may be asked again."""
+        policy = await self._policy_for(url)
+        return self._barrier(url, policy) or self._delayed(await self._web.fetch(url, known=known), policy)
+
+    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
+        policy = await self._policy_for(url)
+        return self._barrier(url, policy) or self._delayed(await self._web.fetch_text(url, limit=limit), policy)
+
+    async def sitemaps(self, url: Url) -> list[Url]:
+        """The sitemaps that the robots.txt of this URL's host names."""
+        policy = await self._policy_for(url)
+        if policy.rules is None:
+            return []
+        named = (join(origin_of(url) + "/", target) for target in policy.rules.sitemaps)
+        return list(dict.fromkeys(target for target in named if target is not None))
+
+    async def close(self) -> None:
+        await self._web.close()
+
+    def _barrier(self, url: Url, policy: _Policy) -> Fetch | None:
+        now = self._clock.now()
+        if policy.barred is not None:
+            not_before = policy.until if policy.barred is Outcome.BUSY else None
+            return Fetch(url, policy.barred, now, host_not_before=not_before, detail=policy.detail)
+        if policy.rules is not None and not policy.rules.can_fetch(url, self._token):
+            return Fetch(url, Outcome.FORBIDDEN, now, detail="robots.txt forbids it")
+        return None
+
+    def _delayed(self, fetch: Fetch, policy: _Policy) -> Fetch:
+        if not policy.crawl_delay:
+            return fetch
+        return replace(fetch, host_not_before=max(fetch.host_not_before or 0.0, self._clock.now() + policy.crawl_delay))
+
+    async def _policy_for(self, url: Url) -> _Policy:
+        origin = origin_of(url)
+        while True:
+            policy = self._policies.get(origin)
+            if policy is not None and self._clock.now() < policy.until:
+                self._policies.move_to_end(origin)
+                return policy
+            if origin not in self._downloads:
+                break
+            arrival = asyncio.get_running_loop().create_future()
+            self._downloads[origin].append(arrival)
+            await arrival
+        self._downloads[origin] = []
+        try:
+            policy = await self._download(origin, earlier=policy)
+            self._keep(origin, policy)
+            return policy
+        finally:
+            for arrival in self._downloads.pop(origin):
+                if not arrival.done():
+                    arrival.set_result(None)
+
+    async def _download(self, origin: str, *, earlier: _Policy | None) -> _Policy:
+        url = Url(f"{origin}/robots.txt")
+        fetch = await self._web.fetch_text(url, limit=_BYTES_READ)
+        hops = 0
+        while fetch.outcome is Outcome.MOVED and fetch.location is not None and hops < _MOST_HOPS:
+            fetch = await self._web.fetch_text(fetch.location, limit=_BYTES_READ)
+            hops += 1
+        now = self._clock.now()
+        if fetch.outcome is Outcome.OK:
+            return self._policy_of(fetch.content, now + _LIFETIME)
+        if fetch.outcome is Outcome.REFUSED and not hops:
+            return _Policy(now, barred=Outcome.REFUSED, detail=fetch.detail)
+        if fetch.outcome in (Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED):
+            wait = min(earlier.wait * 2 or _FIRST_WAIT, _LONGEST_WAIT) if earlier else _FIRST_WAIT
+            until = max(now + wait, fetch.host_not_before or 0.0)
+            detail = f"robots.txt is out of reach: {fetch.detail}"
+            return _Policy(until, barred=Outcome.BUSY, detail=detail, wait=wait)
+        return _Policy(now + _LIFETIME)
+
+    def _policy_of(self, content: bytes, until: float) -> _Policy:
+        text = _for_one_robot(content[:_BYTES_READ].decode("utf-8-sig", "replace"), self._token)
+        rules = Protego.parse(text)
+        delay = min(rules.crawl_delay(self._token) or 0.0, LONGEST_CRAWL_DELAY)
+        return _Policy(until, rules=rules, crawl_delay=delay, size=len(text))
+
+    def _keep(self, origin: str, policy: _Policy) -> None:
+        replaced = self._policies.pop(origin, None)
+        self._text_kept += policy.size - (replaced.size if replaced else 0)
+        self._policies[origin] = policy
+        while len(self._policies) > _MOST_HOSTS or (self._text_kept > _MOST_TEXT and len(self._policies) > 1):
+            _, dropped = self._policies.popitem(last=False)
+            self._text_kept -= dropped.size
+
+
+def _for_one_robot(text: str, token: str) -> str:
+    """The same rules with every other robot called by one name, so that many robots times many rules cost nothing."""
+    lines = []
+    for line in text.splitlines():
+        agent = _AGENT_LINE.match(line)
+        if agent:
+            name = agent[1].strip()
+            if name != "*":
+                name_token = _PRODUCT_TOKEN.match(name)
+                name = token if name_token and name_token[0].lower() == token else "another.robot"
+            line = f"User-agent: {name}"
+            if lines and lines[-1] == line:
+                continue
+        lines.append(line)
+    return "\n".join(lines)

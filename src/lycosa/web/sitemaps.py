@@ -1,0 +1,103 @@
+"""Sitemaps (sitemaps.org): lists of a site's pages, as XML or plain text, gzipped or not."""
+
+from collections.abc import Iterable
+from xml.parsers import expat
+
+from lycosa.vocabulary.records import Outcome, Url
+from lycosa.vocabulary.urls import join, normalise
+
+from .encodings import decoded
+from .robots import TextWeb
+
+_MOST_BYTES = 10_000_000  # of one sitemap, unzipped
+_MOST_SITEMAPS = 1_000  # downloads
+_LONGEST_URL = 2_048  # characters, by the protocol
+
+
+class _NotASitemap(Exception):
+    """The XML holds what no sitemap needs."""
+
+
+async def urls_in_sitemaps(web: TextWeb, sitemap_urls: Iterable[Url], *, limit: int = 50_000) -> list[Url]:
+    """The first `limit` URLs that these sitemaps list, and those that they name in turn; what cannot be read is left out."""
+    found: dict[Url, None] = {}
+    waiting = [(url, True) for url in dict.fromkeys(sitemap_urls)]  # an index may be opened only from the outside
+    asked: set[Url] = set()
+    while waiting and len(asked) < _MOST_SITEMAPS and len(found) < limit:
+        url, may_be_index = waiting.pop(0)
+        if url in asked:
+            continue
+        asked.add(url)
+        fetch = await web.fetch_text(url, limit=_MOST_BYTES)
+        if fetch.outcome is Outcome.MOVED and fetch.location is not None:
+            waiting.insert(0, (fetch.location, may_be_index))
+        if fetch.outcome is not Outcome.OK:
+            continue
+        content = fetch.content
+        if content.startswith(b"\x1f\x8b"):
+            content, _ = decoded(content, "gzip", _MOST_BYTES)
+        pages, sitemaps = _listed(url, content, limit)
+        for page in pages:
+            if len(found) < limit:
+                found[page] = None
+        if may_be_index:
+            waiting.extend((target, False) for target in sitemaps[:_MOST_SITEMAPS])
+    return list(found)
+
+
+def _listed(url: Url, content: bytes, limit: int) -> tuple[list[Url], list[Url]]:
+    """The pages and the further sitemaps that a sitemap lists, at most `limit` of each."""
+    if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        pages, sitemaps = _in_xml(content, limit)
+        return _absolute(url, pages), _absolute(url, sitemaps)
+    lines = content.decode("utf-8-sig", "replace").splitlines()[: 2 * limit]
+    named = (
+        normalise(line) for line in lines if line.startswith(("http://", "https://")) and len(line) <= _LONGEST_URL
+    )
+    return [page for page in named if page is not None][:limit], []
+
+
+def _absolute(base: Url, named: list[str]) -> list[Url]:
+    return [target for text in named if (target := join(base, text)) is not None]
+
+
+def _in_xml(content: bytes, limit: int) -> tuple[list[str], list[str]]:
+    pages: list[str] = []
+    sitemaps: list[str] = []
+    path: list[str] = []
+    text: list[str] = []
+
+    def start(tag: str, _attributes: dict[str, str]) -> None:
+        path.append(tag.rpartition(":")[2].lower())
+        text.clear()
+        if len(path) > 16:
+            raise _NotASitemap
+
+    def data(characters: str) -> None:
+        if path and path[-1] == "loc" and len(text) < _LONGEST_URL:
+            text.append(characters)
+
+    def end(_tag: str) -> None:
+        if path[-2:] in (["url", "loc"], ["sitemap", "loc"]):
+            listed = pages if path[-2] == "url" else sitemaps
+            location = "".join(text).strip()
+            if location and len(location) <= _LONGEST_URL:
+                listed.append(location)
+            if len(listed) >= limit:
+                raise _NotASitemap
+        path.pop()
+
+    def refuse(*_: object) -> None:
+        raise _NotASitemap
+
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = data
+    parser.StartDoctypeDeclHandler = refuse  # no doctype, no entities, nothing to expand
+    try:
+        parser.Parse(content.lstrip(), True)
+    except (expat.ExpatError, _NotASitemap, ValueError, LookupError):  # the last two: strange encodings
+        pass
+    return pages, sitemaps

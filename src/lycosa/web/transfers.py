@@ -1,0 +1,285 @@
+"""libcurl on an asyncio event loop: requests go in, what came back comes out; nothing here knows what it means.
+
+Order --run--> a Transfer from the pool --curl--> callbacks gather head and body --> Received
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+import certifi
+import pycurl
+from msgspec import Struct
+
+from .addresses import why_refused
+from .outcomes import Headers
+
+_SUPPRESS_CONNECT_HEADERS = 265  # libcurl options that pycurl has no names for
+_DISALLOW_USERNAME_IN_URL = 278
+_KEPT_CONNECTIONS = 256
+_IDLE_TRANSFERS = 256
+_STOP = 0  # a callback that takes none of its bytes ends the transfer
+
+TIMED_OUT: int = pycurl.E_OPERATION_TIMEDOUT
+
+
+class Order(Struct, frozen=True, gc=False):
+    """One GET request."""
+
+    url: str
+    headers: list[bytes]
+    bytes_wanted: Callable[[int, Headers], int]  # of the body, asked when status and headers are known; 0 ends it there
+    is_wanted: Callable[[Headers, bytes], bool]  # asked once more when the body has begun
+    connect_to: str | None = None  # in the words of CURLOPT_CONNECT_TO
+    permitted: tuple[str, int] | None = None  # address and port that may be connected to, whatever kind it is
+
+
+class Received(Struct, frozen=True, gc=False):
+    """What an order brought, as far as it came."""
+
+    error: int  # libcurl's code; 0 where all went well or we ended it ourselves
+    message: str = ""
+    refused: str = ""  # the address that was not connected to, and why
+    status: int = 0  # 0 where no status line came
+    reason: str = ""
+    http_version: str = "1.1"
+    headers: Headers = ()
+    body: bytes = b""
+    cut: bool = False  # there was more than the bytes wanted
+    address: str = ""
+    elapsed: float = 0.0  # seconds
+
+
+class _Transfer:
+    """A curl handle, used for one order after the other, and what the present one has brought."""
+
+    def __init__(self, *, timeout: float, allow_private: bool, proxy: str):
+        self.curl = curl = pycurl.Curl()
+        milliseconds = max(1, round(timeout * 1000))
+        for option, value in (
+            (pycurl.NOSIGNAL, 1),
+            (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
+            (pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1),
+            (pycurl.FOLLOWLOCATION, 0),
+            (pycurl.HTTP_CONTENT_DECODING, 0),
+            (pycurl.HTTP09_ALLOWED, 0),
+            (pycurl.PATH_AS_IS, 1),
+            (pycurl.NETRC, 0),
+            (pycurl.TCP_NODELAY, 1),
+            (pycurl.TIMEOUT_MS, milliseconds),
+            (pycurl.CONNECTTIMEOUT_MS, milliseconds),
+            (pycurl.CAINFO, certifi.where()),
+            (pycurl.SSL_VERIFYPEER, 1),
+            (pycurl.SSL_VERIFYHOST, 2),
+            (pycurl.PROXY, proxy),  # set even when empty: then the environment is not asked
+            (pycurl.NOPROXY, "" if proxy else "*"),
+            (_SUPPRESS_CONNECT_HEADERS, 1),
+            (_DISALLOW_USERNAME_IN_URL, 1),
+            (pycurl.HEADERFUNCTION, self._take_header_line),
+            (pycurl.WRITEFUNCTION, self._take_body),
+        ):
+            curl.setopt(option, value)
+        if not (allow_private or proxy):  # a proxy is named by the user, and the only address connected to
+            curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
+        self._order: Order
+        self._connects_elsewhere = False
+
+    def begin(self, order: Order) -> None:
+        self._order = order
+        self._lines: list[bytes] = []
+        self._status, self._reason, self._http_version = 0, "", "1.1"
+        self._headers: Headers = ()
+        self._chunks: list[bytes] = []
+        self._room = 0
+        self._looked_into = self._cut = self._stopped = False
+        self._refused = ""
+        self.curl.setopt(pycurl.URL, order.url.encode("utf-8", "replace"))
+        self.curl.setopt(pycurl.HTTPHEADER, order.headers)
+        if order.connect_to:
+            self.curl.setopt(pycurl.CONNECT_TO, [order.connect_to])
+            self._connects_elsewhere = True
+        elif self._connects_elsewhere:
+            self.curl.unsetopt(pycurl.CONNECT_TO)
+            self._connects_elsewhere = False
+
+    def received(self, error: int, message: str) -> Received:
+        return Received(
+            error=0 if self._stopped else error,
+            message="" if self._stopped else message,
+            refused=self._refused if error else "",
+            status=self._status,
+            reason=self._reason,
+            http_version=self._http_version,
+            headers=self._headers,
+            body=b"".join(self._chunks),
+            cut=self._cut,
+            address=self.curl.getinfo(pycurl.PRIMARY_IP) or "",
+            elapsed=self.curl.getinfo(pycurl.TOTAL_TIME),
+        )
+
+    def _take_header_line(self, line: bytes) -> int | None:
+        if self._status >= 200:  # a trailer, behind the body
+            return None
+        if line not in (b"\r\n", b"\n"):
+            self._lines.append(line)
+            return None
+        self._status, self._reason, self._http_version, self._headers = _head_of(self._lines)
+        self._lines = []
+        if self._status < 200:
+            return None
+        self._room = self._order.bytes_wanted(self._status, self._headers)
+        self._stopped = self._room <= 0
+        return _STOP if self._stopped else None
+
+    def _take_body(self, data: bytes) -> int | None:
+        if len(data) > self._room:
+            self._chunks.append(data[: self._room])
+            self._cut = self._stopped = True
+            return _STOP
+        self._chunks.append(data)
+        self._room -= len(data)
+        if not self._looked_into:
+            self._looked_into = True
+            self._stopped = not self._order.is_wanted(self._headers, data)
+        return _STOP if self._stopped else None
+
+    def _open_socket(self, _purpose: int, place: tuple[int, int, int, tuple[str, int]]) -> "socket.socket | int":
+        family, kind, protocol, (address, port, *_) = place
+        if (address, port) != self._order.permitted:
+            why = why_refused(address) if family in (socket.AF_INET, socket.AF_INET6) else "not an IP address"
+            if why:
+                self._refused = f"{address} is {why}"
+                refusal: int = pycurl.SOCKET_BAD
+                return refusal
+        return socket.socket(family, kind, protocol)
+
+
+class Transfers:
+    """Runs any number of orders at a time on one event loop, over connections that are kept and used again."""
+
+    def __init__(self, *, timeout: float, allow_private: bool, proxy: str):
+        self._make = lambda: _Transfer(timeout=timeout, allow_private=allow_private, proxy=proxy)
+        self._idle: list[_Transfer] = []
+        self._running: dict[pycurl.Curl, asyncio.Future[tuple[int, str]]] = {}
+        self._watched: dict[int, int] = {}  # file descriptor -> what curl waits for on it
+        self._timer: asyncio.Handle | None = None
+        self._multi: pycurl.CurlMulti | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._closed = False
+
+    async def run(self, order: Order) -> Received:
+        if self._closed:
+            return Received(error=pycurl.E_ABORTED_BY_CALLBACK, message="the crawler has hung up")
+        multi = self._multi or self._start()
+        transfer = self._idle.pop() if self._idle else self._make()
+        done: asyncio.Future[tuple[int, str]] = self._loop.create_future()
+        try:
+            transfer.begin(order)
+            multi.add_handle(transfer.curl)
+            self._running[transfer.curl] = done
+            error, message = await done
+            return transfer.received(error, message)
+        except pycurl.error as trouble:  # an option that libcurl would not take
+            return Received(error=trouble.args[0], message=str(trouble.args[-1]))
+        finally:
+            if self._running.pop(transfer.curl, None) is not None:  # cancelled, or never begun
+                multi.remove_handle(transfer.curl)
+            if self._closed or len(self._idle) >= _IDLE_TRANSFERS:
+                transfer.curl.close()
+            else:
+                self._idle.append(transfer)
+
+    def close(self) -> None:
+        """Ends what is under way and every connection."""
+        self._closed = True
+        for curl, done in self._running.items():
+            if self._multi is not None:
+                self._multi.remove_handle(curl)
+            if not done.done():
+                done.set_result((pycurl.E_ABORTED_BY_CALLBACK, "the crawler has hung up"))
+        self._running.clear()
+        while self._idle:
+            self._idle.pop().curl.close()
+        if self._multi is not None:
+            self._multi.close()
+            self._multi = None
+        if self._timer is not None:
+            self._timer.cancel()
+        for descriptor in list(self._watched):
+            self._watch(pycurl.POLL_REMOVE, descriptor, None, None)
+
+    def _start(self) -> pycurl.CurlMulti:
+        self._loop = asyncio.get_running_loop()
+        self._multi = multi = pycurl.CurlMulti()
+        multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
+        multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
+        multi.setopt(pycurl.M_MAXCONNECTS, _KEPT_CONNECTIONS)
+        return multi
+
+    def _watch(self, event: int, descriptor: int, _multi: object, _data: object) -> None:
+        if event == pycurl.POLL_REMOVE:
+            event = 0
+        before = self._watched.pop(descriptor, 0)
+        if event:
+            self._watched[descriptor] = event
+        for flag, add, remove, ready in (
+            (pycurl.POLL_IN, self._loop.add_reader, self._loop.remove_reader, pycurl.CSELECT_IN),
+            (pycurl.POLL_OUT, self._loop.add_writer, self._loop.remove_writer, pycurl.CSELECT_OUT),
+        ):
+            if event & flag and not before & flag:
+                add(descriptor, self._act, descriptor, ready)
+            elif before & flag and not event & flag:
+                remove(descriptor)
+
+    def _set_timer(self, milliseconds: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if milliseconds == 0:
+            self._timer = self._loop.call_soon(self._act, pycurl.SOCKET_TIMEOUT, 0)
+        elif milliseconds > 0:
+            self._timer = self._loop.call_later(milliseconds / 1000, self._act, pycurl.SOCKET_TIMEOUT, 0)
+
+    def _act(self, descriptor: int, ready: int) -> None:
+        if self._multi is None:
+            return
+        _, running = self._multi.socket_action(descriptor, ready)
+        if running < len(self._running):
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        assert self._multi is not None
+        waiting = 1
+        while waiting:
+            waiting, succeeded, failed = self._multi.info_read()
+            for curl in succeeded:
+                self._settle(curl, 0, "")
+            for curl, error, message in failed:
+                self._settle(curl, error, message)
+
+    def _settle(self, curl: pycurl.Curl, error: int, message: str) -> None:
+        assert self._multi is not None
+        self._multi.remove_handle(curl)
+        done = self._running.pop(curl)
+        if not done.done():
+            done.set_result((error, message))
+
+
+def _head_of(lines: list[bytes]) -> tuple[int, str, str, Headers]:
+    """Status, reason, HTTP version and headers of one header block; status 0 where the first line is none."""
+    if not lines:
+        return 0, "", "1.1", ()
+    version, _, rest = lines[0].decode("latin-1").strip().partition(" ")
+    code, _, reason = rest.strip().partition(" ")
+    headers: list[tuple[str, str]] = []
+    for line in lines[1:]:
+        text = line.decode("latin-1").rstrip("\r\n")
+        if text[:1] in (" ", "\t") and headers:  # a folded line goes on with the value before
+            name, value = headers[-1]
+            headers[-1] = (name, f"{value} {text.strip()}")
+            continue
+        name, colon, value = text.partition(":")
+        if colon:
+            headers.append((name.strip(), value.strip()))
+    status = int(code) if len(code) == 3 and code.isascii() and code.isdigit() else 0
+    return status, reason.strip(), version.partition("/")[2] or "1.1", tuple(headers)

@@ -1,0 +1,62 @@
+import pytest
+
+from lycosa.frontier.admission import Admission, Scope, Traps
+from lycosa.vocabulary.records import Candidate, Url
+
+
+def refusal(url: str, *, depth: int = 0, sites: frozenset[str] = frozenset(), **scope: object) -> str | None:
+    admission = Admission(Scope(**scope), sites=sites)
+    return admission.refusal(Candidate(Url(url), 0.5, depth=depth))
+
+
+@pytest.mark.parametrize(
+    ("url", "scope", "reason"),
+    [
+        ("http://a.org/x", {}, None),
+        ("http://a.org/x", {"hosts": ("a.org",)}, None),
+        ("http://www.a.org/x", {"hosts": ("a.org",)}, None),
+        ("http://notа.org/x", {"hosts": ("a.org",)}, "scope: host not included"),
+        ("http://evil-a.org/x", {"hosts": ("a.org",)}, "scope: host not included"),
+        ("http://a.org:81/x", {"hosts": ("a.org:81",)}, None),
+        ("http://a.org/x", {"exclude_hosts": ("a.org",)}, "scope: host excluded"),
+        ("http://a.org/wiki/x", {"urls": ("*/wiki/*",)}, None),
+        ("http://a.org/talk/x", {"urls": ("*/wiki/*",)}, "scope: URL not included"),
+        ("http://a.org/login?x", {"exclude_urls": ("*/login*", "*/logout*")}, "scope: URL excluded"),
+    ],
+)
+def test_scope(url: str, scope: dict[str, object], reason: str | None) -> None:
+    assert refusal(url, **scope) == reason
+
+
+def test_staying_on_the_sites_of_the_seeds_includes_their_subdomains() -> None:
+    sites = frozenset({"a.co.uk"})
+    assert refusal("http://shop.a.co.uk/", stay_on_sites=True, sites=sites) is None
+    assert refusal("http://b.co.uk/", stay_on_sites=True, sites=sites) == "scope: not on the sites of the seeds"
+
+
+@pytest.mark.parametrize(
+    ("url", "depth", "reason"),
+    [
+        ("http://a.org/" + "x" * 2_000, 0, "trap: URL too long"),
+        ("http://a.org/x", 101, "trap: too many links from a seed"),
+        ("http://a.org/" + "/".join("abcdefghijklmnopqrstuvw"), 0, "trap: path too deep"),
+        ("http://a.org/a/b/a/b/a/b/a/b", 0, "trap: path repeats itself"),
+        ("http://a.org/2024/01/02/a-long/but/honest/path", 0, None),
+    ],
+)
+def test_traps(url: str, depth: int, reason: str | None) -> None:
+    assert refusal(url, depth=depth) == reason
+
+
+def test_an_endless_calendar_is_cut_and_its_host_goes_on() -> None:
+    admission = Admission(traps=Traps(queries=10))
+    reasons = [admission.refusal(Candidate(Url(f"http://a.org/calendar?day={day}"), 0.5)) for day in range(20)]
+    assert reasons == [None] * 10 + ["trap: too many queries on one path"] * 10
+    assert admission.refusal(Candidate(Url("http://a.org/other?day=1"), 0.5)) is None
+
+
+def test_a_host_takes_only_so_many() -> None:
+    admission = Admission(traps=Traps(per_host=3))
+    reasons = [admission.refusal(Candidate(Url(f"http://a.org/{page}"), 0.5)) for page in range(4)]
+    assert reasons == [None, None, None, "trap: host is full"]
+    assert admission.refusal(Candidate(Url("http://b.org/"), 0.5)) is None

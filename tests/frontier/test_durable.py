@@ -1,0 +1,54 @@
+import sqlite3
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lycosa.frontier.durable import DurableFrontier
+from lycosa.vocabulary.clock import SimulatedClock
+from lycosa.vocabulary.records import Candidate, Url
+
+
+def reopened(connection: sqlite3.Connection) -> DurableFrontier:
+    return DurableFrontier(connection, clock=SimulatedClock(), delay=0.0)
+
+
+def order_of(frontier: DurableFrontier) -> list[Candidate]:
+    taken = []
+    while candidate := frontier.take(0.0):
+        taken.append(candidate)
+        frontier.settle(candidate.url)
+    return taken
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["put", "take", "save"]), st.integers(0, 9), st.floats(0, 1)),
+        max_size=60,
+    )
+)
+def test_a_reopened_frontier_goes_on_as_if_nothing_had_happened(steps: list[tuple[str, int, float]]) -> None:
+    connection = sqlite3.connect(":memory:")
+    frontier = reopened(connection)
+    settled = []
+    for step, page, priority in steps:
+        if step == "put":
+            frontier.put([Candidate(Url(f"http://h{page % 3}.example/{page}"), priority, because={"page": priority})])
+        elif step == "save":
+            frontier.save()
+        elif candidate := frontier.take(0.0):
+            frontier.settle(candidate.url)
+            settled.append(candidate.url)
+    frontier.save()
+    again = reopened(connection)
+    again.know_settled(settled)
+    assert len(again) == len(frontier)
+    assert order_of(again) == order_of(frontier)
+
+
+def test_what_was_in_flight_waits_again_after_a_kill() -> None:
+    connection = sqlite3.connect(":memory:")
+    frontier = reopened(connection)
+    frontier.put([Candidate(Url("http://a.example/"), 0.5)])
+    frontier.take(0.0)
+    frontier.save()
+    assert [c.url for c in order_of(reopened(connection))] == ["http://a.example/"]

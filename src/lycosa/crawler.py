@@ -76,6 +76,7 @@ class Crawl:
         languages: frozenset[str] = frozenset(),
         seen: NearDuplicates | None = None,
         pages: int = 0,
+        relevant: int = 0,
         bytes_fetched: int = 0,
     ):
         self.web = web
@@ -84,7 +85,8 @@ class Crawl:
         self.strategy = strategy
         self.frontier = frontier
         self.stopped = ""
-        self.pages = pages
+        self.pages = pages  # kept, over all runs
+        self.relevant = relevant  # of these
         self.bytes_fetched = bytes_fetched
         self._clock = clock
         self._journal = journal or NoJournal()
@@ -93,10 +95,11 @@ class Crawl:
         self._retries = retries
         self._backoff = backoff  # seconds before the second try; doubles with each
         self._languages = languages
-        self._seen = seen or NearDuplicates()
+        self._seen = NearDuplicates() if seen is None else seen
         self._began = clock.now()
         self._pages_since_relevant = 0
         self._interrupted = False
+        self._somebody_answered = pages > 0
         self._refused_seeds: list[Visit] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._landed: deque[tuple[Candidate, Fetch]] = deque()
@@ -122,9 +125,9 @@ class Crawl:
         finally:
             await self._cancel_fetches()
         if self._refused_seeds:
-            self.stopped = "every seed was refused"
+            self.stopped = "every address was refused"
             raise EverySeedRefusedError(
-                f"every seed was refused ({self._refused_seeds[0].fetch.detail}); "
+                f"nothing could be asked, every address was refused ({self._refused_seeds[0].fetch.detail}); "
                 "to crawl hosts of your own network, say --allow-private"
             )
 
@@ -212,17 +215,15 @@ class Crawl:
             self.frontier.give_back(replace(candidate, attempts=candidate.attempts + 1))
             return None
         visit = self._judged(candidate, fetch)
-        if fetch.outcome is Outcome.REFUSED and candidate.found_on is None and self._nothing_but_refusals():
-            self._refused_seeds.append(visit)  # settled only once another seed shows that the user meant it
+        self._somebody_answered |= fetch.outcome is not Outcome.REFUSED
+        if not self._somebody_answered:
+            self._refused_seeds.append(visit)  # settled once another seed shows that the user meant it
             return visit
         for refused in self._refused_seeds:
             self._take_down(refused)
         self._refused_seeds.clear()
         self._take_down(visit)
         return visit
-
-    def _nothing_but_refusals(self) -> bool:
-        return self.bytes_fetched == 0 and self.pages == 0
 
     def _take_down(self, visit: Visit) -> None:
         self._journal.record(visit)
@@ -254,6 +255,7 @@ class Crawl:
         if visit.is_kept:
             self.pages += 1
             is_relevant = visit.relevance is not None and visit.relevance >= RELEVANT
+            self.relevant += is_relevant
             self._pages_since_relevant = 0 if is_relevant else self._pages_since_relevant + 1
         if visit.page is not None and visit.duplicate_of is None:
             self._seen.add(visit.page.fingerprint, visit.page.url)

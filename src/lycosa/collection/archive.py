@@ -160,7 +160,7 @@ class Archive:
     # ------------------------------------------------------------ reading
 
     def events(self, after: Position | None = None) -> Iterator[tuple[Event, Place]]:
-        """Every event from a position on, in order, pages not read; damaged and other people's records are passed over."""
+        """Every event from a position on, in order, pages not read; passes over damage and other people's records."""
         for path, group in self._groups(after):
             yield unpack(group, self._decode), _place(path, group)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from fastwarc.warc import ArchiveIterator, WarcRecordType
+from msgspec.structs import replace
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Outcome
@@ -52,8 +53,8 @@ class ForeignFetches:
             stream.seek(start)
             last = start
             try:
-                for record in ArchiveIterator(_From(stream, start), parse_http=False):
-                    last = start + record.stream_pos
+                for record in ArchiveIterator(stream, parse_http=False):
+                    last = record.stream_pos
                     yield last, record
                 return
             except OSError:
@@ -73,8 +74,11 @@ class ForeignFetches:
             self.skipped += 1
             return None
         url = normalise((record.headers.get("WARC-Target-URI") or "").strip("<>"))
+        if url is None or status != 200 or not body:
+            self.skipped += 1
+            return None
         fetch = Fetch(
-            url=url or normalise("http://invalid/") or record.url,
+            url=url,
             outcome=Outcome.OK,
             at=at,
             status=status,
@@ -85,11 +89,46 @@ class ForeignFetches:
             address=record.headers.get("WARC-IP-Address") or "",
         )
         mime = (fetch.header("content-type") or "").partition(";")[0].strip().lower()
-        if url is None or status != 200 or mime not in PAGES or not body:
+        if mime not in PAGES:
             self.skipped += 1
             return None
-        return self._with_content(fetch)
-
-    def _with_content(self, fetch: Fetch) -> Fetch:
         encoding = fetch.header("content-encoding")
-        return fetch
+        if not encoding:
+            return replace(fetch, content=fetch.body)
+        content, cut = self._decode(fetch.body, encoding, self._max_bytes)
+        return replace(fetch, content=content, truncated=fetch.truncated or ("length" if cut else ""))
+
+
+def _insist_on_warc(path: Path) -> None:
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(CHUNK)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    if start.startswith(b"\x1f\x8b"):
+        try:
+            start = zlib.decompressobj(16 + 15).decompress(start, 64)
+        except zlib.error as error:
+            raise UsageError(f"{path} is not a WARC file: it is no whole gzip file") from error
+    if start.startswith(b"filedesc:"):
+        raise UsageError(f"{path} is an ARC file; convert it with: warcio recompress {path.name} NEW.warc.gz")
+    if not start.startswith((b"WARC/", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"\x5d\x2a\x4d\x18")):  # zstd, lz4
+        raise UsageError(f"{path} is not a WARC file")
+
+
+def _is_cut(stream: BinaryIO, last: int) -> bool:
+    """Whether the file ends within the gzip member that begins at `last`; other forms are not looked into."""
+    stream.seek(last)
+    unread = stream.read(CHUNK)
+    if not unread.startswith(b"\x1f\x8b"):
+        return False
+    unpacker = zlib.decompressobj(16 + 15)
+    try:
+        while unread:
+            unpacker.decompress(unread, CHUNK * 16)
+            if unpacker.eof:
+                return False
+            unread = unpacker.unconsumed_tail or stream.read(CHUNK)
+    except zlib.error:
+        pass
+    return True

@@ -8,7 +8,7 @@ that does not claim a limit or a broken connection.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +18,7 @@ from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
 from lycosa.vocabulary.urls import host_of, path_of
 
 from .events import Attempt, Event, Example, Run, Scores, Stop, fetch_of
+from .plain import as_json
 from .warc import Record, date_of, digest, one_line, record, records
 
 Decode = Callable[[bytes, str, int], tuple[bytes, bool]]  # body, Content-Encoding, most bytes wanted -> content, cut
@@ -131,7 +132,7 @@ def metadata_record(note: Note, record_id: str, answer_id: str | None) -> bytes:
     lines = [f"WARC-Target-URI: {about(note) or f'urn:lycosa:{type(note).__name__.lower()}'}"]
     if answer_id:
         lines += [f"WARC-Concurrent-To: {answer_id}", f"WARC-Refers-To: {answer_id}"]
-    return record("metadata", record_id, date_of(when(note)), "application/json", _json(note), *lines)
+    return record("metadata", record_id, date_of(when(note)), "application/json", as_json(note), *lines)
 
 
 def about(note: Note) -> Url | None:
@@ -184,27 +185,6 @@ def _names_host(fetch: Fetch) -> bool:
     return any(name.lower() == "host" for name, _ in fetch.request_headers)
 
 
-def _json(note: Note) -> bytes:
-    try:
-        return msgspec.json.encode(note, enc_hook=_number)
-    except UnicodeEncodeError:  # half of a surrogate pair, from a hostile page
-        return msgspec.json.encode(_spellable(msgspec.to_builtins(note, enc_hook=_number)))
-
-
-def _number(value: Any) -> Any:
-    if hasattr(value, "item"):  # a number of numpy
-        return value.item()
-    raise TypeError(f"{type(value).__name__} is not plain data")
-
-
-def _spellable(plain: Any) -> Any:
-    if isinstance(plain, str):
-        return plain.encode("utf-8", "replace").decode()
-    if isinstance(plain, dict):
-        return {_spellable(key): _spellable(value) for key, value in plain.items()}
-    return [_spellable(value) for value in plain] if isinstance(plain, (list, tuple)) else plain
-
-
 def _spoken(fetch: Fetch) -> str:
     return "1.0" if fetch.http_version == "1.0" else "1.1"  # readers of WARC know no other
 
@@ -230,7 +210,7 @@ def _head(first_line: str, headers: Headers, charset: str) -> bytes:
 
 # ---------------------------------------------------------------- reading
 
-_decoder = msgspec.json.Decoder(Note)
+_decoder: msgspec.json.Decoder[Note] = msgspec.json.Decoder(Note)
 
 
 def groups(stream: BinaryIO, start: int = 0) -> Iterator[Group]:

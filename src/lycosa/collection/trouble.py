@@ -15,7 +15,9 @@ def told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = error.filename or path
-        raise CollectionError(f"cannot use {where}: {error.strerror or error}; make room or give access, then go on") from error
+        raise CollectionError(
+            f"cannot use {where}: {error.strerror or error}; make room or give access, then go on"
+        ) from error
 
 
 @contextmanager
@@ -29,7 +31,9 @@ def told_of_catalog(path: Path) -> Iterator[None]:
         if "no such table" in what or "no such column" in what or "malformed" in what:
             raise CollectionError(f"the catalog of {name} is damaged ({what}); run: lycosa rebuild {name}") from error
         if "locked" in what:
-            raise CollectionError(f"the catalog of {name} is in use by another program; try again when it is done") from error
+            raise CollectionError(
+                f"the catalog of {name} is in use by another program; try again when it is done"
+            ) from error
         raise CollectionError(f"cannot use {path}: {what}; make room or give access, then go on") from error
     except sqlite3.DatabaseError as error:
         raise CollectionError(f"the catalog of {name} is damaged ({error}); run: lycosa rebuild {name}") from error

@@ -7,7 +7,7 @@ from fnmatch import translate
 from msgspec import Struct
 
 from lycosa.vocabulary.records import Candidate, Url
-from lycosa.vocabulary.urls import host_of, hostname_of, path_of, site_of
+from lycosa.vocabulary.urls import host_of, hostname_of, key_of, path_of, site_of
 
 
 class Scope(Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,10 +36,18 @@ class Traps(Struct, frozen=True, forbid_unknown_fields=True):
 class Admission:
     """Says why a URL may not wait, and counts those that may."""
 
-    def __init__(self, scope: Scope | None = None, traps: Traps | None = None, *, sites: frozenset[str] = frozenset()):
+    def __init__(
+        self,
+        scope: Scope | None = None,
+        traps: Traps | None = None,
+        *,
+        sites: frozenset[str] = frozenset(),  # of the seeds
+        forgotten: frozenset[int] = frozenset(),  # keys of URLs and hosts that somebody had removed
+    ):
         self._scope = scope or Scope()
         self._traps = traps or Traps()
         self._sites = sites
+        self._forgotten = forgotten
         self._urls = _any_of(self._scope.urls)
         self._exclude_urls = _any_of(self._scope.exclude_urls)
         self._of_host: Counter[str] = Counter()
@@ -68,6 +76,8 @@ class Admission:
             return "scope: URL not included"
         if self._exclude_urls and self._exclude_urls.match(url):
             return "scope: URL excluded"
+        if self._forgotten and not self._forgotten.isdisjoint(map(key_of, (url, host_of(url), hostname_of(url)))):
+            return "forgotten"
         if scope.stay_on_sites and site_of(url) not in self._sites:
             return "scope: not on the sites of the seeds"
         return None

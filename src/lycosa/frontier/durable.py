@@ -3,7 +3,7 @@ from typing import Any
 
 import msgspec
 
-from lycosa.vocabulary.records import Candidate
+from lycosa.vocabulary.records import Candidate, Url
 from lycosa.vocabulary.urls import host_of
 
 from .hosts import Entry
@@ -62,3 +62,22 @@ class DurableFrontier(MemoryFrontier):
 
     def _forget(self, entry: Entry) -> None:
         self._changed[entry.order] = None
+
+
+def count_waiting(connection: sqlite3.Connection) -> int:
+    """How many URLs wait in a database, for readers."""
+    if not _has_table(connection):
+        return 0
+    return int(connection.execute("SELECT count(*) FROM frontier").fetchone()[0])
+
+
+def waiting_candidate(connection: sqlite3.Connection, url: Url) -> Candidate | None:
+    """The waiting candidate of a URL, for readers; looks through the table."""
+    if not _has_table(connection):
+        return None
+    row = connection.execute("SELECT candidate FROM frontier WHERE url = ?", (url,)).fetchone()
+    return msgspec.json.decode(row[0], type=Candidate) if row else None
+
+
+def _has_table(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'frontier'").fetchone() is not None

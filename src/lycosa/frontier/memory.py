@@ -65,6 +65,9 @@ class MemoryFrontier:
         """Whether a URL waits, is in flight, or is settled."""
         return url in self._waiting or url in self._in_flight or key_of(url) in self._settled
 
+    def is_settled(self, url: Url) -> bool:
+        return key_of(url) in self._settled
+
     def _offer_again(self, entry: Entry, offered: Candidate) -> None:
         waiting = -entry.rank
         merged = self.merge(waiting, offered.priority)

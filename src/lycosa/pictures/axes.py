@@ -6,24 +6,25 @@ from dataclasses import dataclass
 from .svg import FAINT, GRID, element, text
 
 
+def drawable(value: float) -> bool:
+    """Whether a number has a place on an axis: not NaN, not infinite, nor so large that sums overflow."""
+    return abs(value) < 1e300
+
+
 def nice_ticks(low: float, high: float, count: int = 6) -> list[float]:
     """About `count` round numbers, evenly spaced, within low..high.
 
     >>> nice_ticks(0, 97)
     [0.0, 20.0, 40.0, 60.0, 80.0]
     """
-    if not (math.isfinite(low) and math.isfinite(high)) or high <= low or count < 1:
+    if not (drawable(low) and drawable(high)) or count < 1 or high - low < 1e-290:
         return []
     step = _nice_step((high - low) / count)
-    if step <= 0 or not math.isfinite(step):
-        return []
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [number * step for number in range(first, min(last, first + 4 * count) + 1)]
 
 
 def _nice_step(rough: float) -> float:
-    if rough < 1e-300:
-        return 0.0
     power = 10.0 ** math.floor(math.log10(rough))
     return next((factor * power for factor in (1, 2, 5) if factor * power >= rough * (1 - 1e-9)), 10 * power)
 
@@ -59,12 +60,12 @@ class Scale:
 
 
 def covering(values: list[float], *, zero: bool = False) -> tuple[float, float]:
-    """The span of the finite values, never of width nought; it begins at zero if so asked and nothing is negative."""
-    finite = [value for value in values if math.isfinite(value)]
-    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
+    """The span of the drawable values, never of width nought; it begins at zero if so asked and nothing is negative."""
+    drawn = [value for value in values if drawable(value)]
+    low, high = (min(drawn), max(drawn)) if drawn else (0.0, 1.0)
     if zero and low > 0:
         low = 0.0
-    if high <= low:
+    if high - low < 1e-12 * max(1e-200, abs(low)):
         high = low + (abs(low) or 1.0)
     return low, high
 

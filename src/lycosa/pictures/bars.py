@@ -1,10 +1,9 @@
 """Horizontal bars with their names and numbers."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .axes import Scale, number_label
+from .axes import Scale, drawable, number_label
 from .svg import COLOURS, FAINT, PALE, PAPER, drawing, element, empty_drawing, text
 
 ROW = 24.0
@@ -22,8 +21,8 @@ class Bar:
 
 
 def bar_chart(bars: Sequence[Bar], *, title: str = "", x_title: str = "", width: float = 760.0) -> str:
-    """One bar a row, in the order given; amounts that are not finite or negative show as nothing."""
-    shown = [bar for bar in bars if math.isfinite(bar.value)]
+    """One bar a row, in the order given; amounts that cannot be drawn are left out, negative ones have no length."""
+    shown = [bar for bar in bars if drawable(bar.value)]
     if not shown:
         return empty_drawing(width, 120.0, title=title)
     left = 16 + CHARACTER * min(38, max(len(bar.label) for bar in shown))
@@ -35,7 +34,7 @@ def bar_chart(bars: Sequence[Bar], *, title: str = "", x_title: str = "", width:
     for row, (bar, ending) in enumerate(zip(shown, endings, strict=True)):
         y = 4 + ROW * row
         end = across(bar.value)
-        part = bar.value if bar.part is None or not math.isfinite(bar.part) else min(bar.part, bar.value)
+        part = bar.value if bar.part is None or not drawable(bar.part) else min(bar.part, bar.value)
         parts.append(text(left - 8, y + 15.5, bar.label, limit=38, text_anchor="end"))
         parts.append(element("rect", x=left, y=y + 2, width=max(1.0, end - left), height=ROW - 7, fill=PALE))
         if part > 0:

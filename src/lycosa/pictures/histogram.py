@@ -27,6 +27,7 @@ def histogram(
     low: float = 0.0,
     high: float = 1.0,
     split: float | None = None,
+    split_label: str = "",
     title: str = "",
     x_title: str = "",
     y_title: str = "",
@@ -53,6 +54,6 @@ def histogram(
     if split is not None and low <= split <= high:
         x = across(split)
         parts.append(element("line", x1=x, y1=top - 6, x2=x, y2=bottom, stroke=INK, stroke_dasharray="3 3"))
-        parts.append(text(x + 6, top + 4, "relevant →", fill=FAINT))
+        parts.append(text(x + 6, top + 4, split_label, fill=FAINT))
     parts += ticks_below(across, bottom, title=x_title)
     return drawing(width, height, parts, title=title or x_title)

@@ -1,10 +1,9 @@
 """Curves over a common axis."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .axes import Scale, covering, grid_across, ticks_below
+from .axes import Scale, covering, drawable, grid_across, ticks_below
 from .svg import COLOURS, DASHES, FAINT, INK, PAPER, drawing, element, empty_drawing, text
 
 MARKERS_PER_LINE = 8
@@ -13,7 +12,7 @@ LEGEND_ROW = 20.0
 
 @dataclass(frozen=True)
 class Series:
-    """A named curve; points that are not finite interrupt it."""
+    """A named curve; points that cannot be drawn (NaN) interrupt it."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -33,6 +32,7 @@ def line_chart(
     title: str = "",
     x_title: str = "",
     y_title: str = "",
+    x_range: tuple[float, float] | None = None,
     y_range: tuple[float, float] | None = None,
     percent: bool = False,
     marks: Sequence[Mark] = (),
@@ -40,13 +40,13 @@ def line_chart(
     height: float = 330.0,
 ) -> str:
     """Curves told apart by colour, dash and marker, with a legend, and labelled marks across them."""
-    points = [point for curve in series for point in curve.points if all(map(math.isfinite, point))]
+    points = [point for curve in series for point in curve.points if all(map(drawable, point))]
     if not points:
         return empty_drawing(width, height, title=title)
     legend_rows = _legend(series, left=60.0, right=width - 16, top=12.0)
     top = 12.0 + LEGEND_ROW * legend_rows[1] + (22 if y_title else 6)
     bottom = height - (48 if x_title else 30)
-    across = Scale(*covering([x for x, _ in points]), 60.0, width - 16)
+    across = Scale(*(x_range or covering([x for x, _ in points])), 60.0, width - 16)
     upward = Scale(*(y_range or covering([y for _, y in points], zero=True)), bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
     parts += legend_rows[0]
@@ -54,7 +54,7 @@ def line_chart(
     parts += ticks_below(across, bottom, title=x_title)
     for order, curve in enumerate(series):
         parts += _curve(curve, order, across, upward)
-    visible_marks = [mark for mark in marks if math.isfinite(mark.x) and across.low <= mark.x <= across.high]
+    visible_marks = [mark for mark in marks if across.low <= mark.x <= across.high]
     for order, mark in enumerate(visible_marks):
         parts += _mark(mark, order, across, top, bottom)
     return drawing(width, height, parts, title=title or y_title)
@@ -64,7 +64,7 @@ def _curve(curve: Series, order: int, across: Scale, upward: Scale) -> list[str]
     colour, dash = COLOURS[order % len(COLOURS)], DASHES[order % len(DASHES)]
     runs: list[list[tuple[float, float]]] = [[]]
     for x, y in curve.points:
-        if math.isfinite(x) and math.isfinite(y):
+        if drawable(x) and drawable(y):
             runs[-1].append((across(x), upward(y)))
         elif runs[-1]:
             runs.append([])

@@ -67,7 +67,7 @@ _HASHES = _WordHashes()
 class NearDuplicates:
     """Finds a page seen earlier whose fingerprint differs in at most `NEAR` bits.
 
-    Two such fingerprints agree in at least one of four blocks of 16 bits, so only pages that share a block are compared.
+    Two such fingerprints agree in at least one of four blocks of 16 bits, so only pages that share one are compared.
     A block value remembers its last `block_size` pages: what a find costs is bounded whatever the pages are.
     """
 

@@ -4,9 +4,9 @@ import re
 
 import pycld2
 
-_READ = 1500  # characters are enough to tell
+_READ = 800  # characters are enough to tell
 _CODE = re.compile(r"[a-z]{2,3}(?![a-z])")
-_NAMES_OF_TODAY = {"iw": "he", "in": "id", "ji": "yi", "jw": "jv", "no": "nb"}
+_NAMES_OF_TODAY = {"iw": "he", "in": "id", "ji": "yi", "jw": "jv"}
 
 
 def language_of(text: str, declared: str = "") -> str:

@@ -14,14 +14,19 @@ MAX_DEPTH = 200  # blocks within blocks
 _MAX_ATTRIBUTES = 40
 _MAX_HREF = 4000  # characters
 
-_BLOCKS = frozenset(
+
+def _names(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_BLOCKS = _names(
     "address article aside blockquote button center details dialog dir div dl fieldset figcaption figure footer "
-    "frameset h1 h2 h3 h4 h5 h6 header hgroup main menu nav ol pre search section summary table template ul".split()
+    "frameset h1 h2 h3 h4 h5 h6 header hgroup main menu nav ol pre search section summary table template ul"
 )
-_KEPT = frozenset(  # close each other or have no content; raw text must keep its end tag
+_KEPT = _names(  # close each other or have no content; raw text must keep its end tag
     "a li p tbody td tfoot th thead tr "
     "area base br frame hr img link meta head "
-    "iframe noembed noframes script style textarea title xmp".split()
+    "iframe noembed noframes script style textarea title xmp"
 )
 _ONCE = frozenset(("html", "body"))  # the parser merges the attributes of later ones into the first
 

@@ -8,8 +8,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 
 import Stemmer
@@ -17,25 +16,45 @@ import Stemmer
 from .stop_words import STOP_WORDS
 
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"  # belong to the letter before
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_has_unspaced = re.compile(f"[{_UNSPACED}]").search
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
 _words = re.compile(f"[\\w{_MARKS}]+").findall
+_gaps = re.compile(f"[^\\w{_MARKS}]").findall
+_has_unspaced = re.compile(f"[{_UNSPACED}]").search
 _words_and_runs = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\\w{_MARKS}])+").findall
-_ASCII_WORDS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
-_ASCII_WORDS |= {code: chr(code + 32) for code in range(ord("A"), ord("Z") + 1)}
-_LONGEST_WORD = 64  # characters; what is longer is no word, and is cut
+_ASCII = bytes(range(128))
+_LOWER_WORDS = bytes(
+    code if code >= 128 else ord(chr(code).lower()) if chr(code).isalnum() or chr(code) == "_" else ord(" ")
+    for code in range(256)
+)
+_FEW = 20  # replacing that many characters one by one is quicker than a regular expression
+_LONGEST_WORD = 64  # characters; what is longer is no word
 
 
 def tokens_of(text: str) -> list[str]:
-    """Lower-case words; scripts that set no blanks (Chinese, Japanese, Thai, ...) give overlapping pairs of characters."""
-    if text.isascii():
-        return text.translate(_ASCII_WORDS).split()
-    text = text.lower()
-    if not _has_unspaced(text):
-        found: list[str] = _words(text)
-        return found
+    """Lower-case words; scripts without blanks (Chinese, Japanese, Thai, ...) give overlapping pairs of characters."""
+    data = text.encode("utf-8", "replace")
+    if not text.isascii():
+        others = "".join(set(data.translate(None, _ASCII).decode()))
+        if others != others.lower():
+            text = text.lower()
+            data = text.encode("utf-8", "replace")
+            others = "".join(set(data.translate(None, _ASCII).decode()))
+        gaps = _gaps(others)
+        if _has_unspaced(others):
+            return _with_pairs(_words_and_runs(text.lower()))
+        if len(gaps) > _FEW:
+            found: list[str] = _words(text.lower())
+            return found
+        for gap in gaps:
+            data = data.replace(gap.encode(), b" ")
+    return data.translate(_LOWER_WORDS).decode().split()
+
+
+def _with_pairs(words_and_runs: Iterable[str]) -> list[str]:
     tokens: list[str] = []
-    for word in _words_and_runs(text):
+    for word in words_and_runs:
         if len(word) > 2 and _has_unspaced(word[0]):
             tokens.extend(map("".join, pairwise(word)))
         else:
@@ -46,25 +65,32 @@ def tokens_of(text: str) -> list[str]:
 def terms_of(tokens: Iterable[str], *, stem: bool = False) -> dict[str, int]:
     """How often each word occurs, less stop words, numbers and single characters; stemmed (Porter) if so asked."""
     counts = Counter(tokens)
-    for word in counts.keys() & STOP_WORDS:
-        del counts[word]
-    terms = {word: count for word, count in counts.items() if len(word) > 1 and not word.isdigit()}
-    return _stemmed(terms) if stem else terms
+    if not stem:
+        for word in [word for word in counts if not _TERMS[word]]:
+            del counts[word]
+        return counts
+    terms: dict[str, int] = {}
+    for word, count in counts.items():
+        if term := _STEMS[word]:
+            terms[term] = terms.get(term, 0) + count
+    return terms
 
 
-def _stemmed(terms: dict[str, int]) -> dict[str, int]:
-    stemmed: dict[str, int] = {}
-    for word, count in zip(stems_of(list(terms)), terms.values(), strict=True):
-        stemmed[word] = stemmed.get(word, 0) + count
-    return stemmed
+class _Terms(dict[str, str]):
+    """The term a word counts for, or nothing where it counts for none; remembered for the words met lately."""
+
+    def __init__(self, term_of: Callable[[str], str]):
+        super().__init__()
+        self._term_of = term_of
+
+    def __missing__(self, word: str) -> str:
+        if not 1 < len(word) <= _LONGEST_WORD or word in STOP_WORDS or word.isdigit():
+            return ""
+        if len(self) >= 50_000:
+            self.clear()
+        term = self[word] = self._term_of(word)
+        return term
 
 
-def stems_of(words: Sequence[str]) -> list[str]:
-    """The Porter stem of each word."""
-    stems: list[str] = _stemmer().stemWords(words)
-    return stems
-
-
-@cache
-def _stemmer() -> Stemmer.Stemmer:
-    return Stemmer.Stemmer("porter", 20_000)  # remembers that many words
+_TERMS = _Terms(str)
+_STEMS = _Terms(Stemmer.Stemmer("porter", 0).stemWord)

@@ -1,0 +1,23 @@
+"""How well a page fits the topic. Every model has `relevance(page)`, 0 to 1, and a page is relevant from 0.5 on."""
+
+from .background import background
+from .cosine import Cosine
+from .examples import Example, read_examples
+from .function import Function, load_function
+from .keywords import Keywords
+from .retraining import RETRAIN_AT, least_like
+from .svm import LinearModel, train
+
+__all__ = [
+    "RETRAIN_AT",
+    "Cosine",
+    "Example",
+    "Function",
+    "Keywords",
+    "LinearModel",
+    "background",
+    "least_like",
+    "load_function",
+    "read_examples",
+    "train",
+]

@@ -17,7 +17,7 @@ Pieces = Iterator[bytes]
 
 
 def decoded(body: bytes, content_encoding: str, limit: int) -> tuple[bytes, bool]:
-    """The first `limit` bytes of the content, and whether there was more; of damaged data what came before the damage."""
+    """The first `limit` bytes of the content, and whether there was more; of damaged data, what can be decoded."""
     layers = [name.strip().lower() for name in content_encoding.split(",", MOST_LAYERS)] if content_encoding else []
     if len(layers) > MOST_LAYERS:
         return b"", False
@@ -81,9 +81,10 @@ def _inflated(decoder: "zlib._Decompress", body: bytes, at: int) -> Generator[by
 def _unbrotli(body: bytes) -> Pieces:
     decoder = brotli.Decompressor()
     try:
-        yield decoder.process(body, output_buffer_limit=_PIECE)
-        while not (decoder.is_finished() or decoder.can_accept_more_data()):
-            yield decoder.process(b"", output_buffer_limit=_PIECE)
+        piece = decoder.process(body, output_buffer_limit=_PIECE)
+        while piece:
+            yield piece
+            piece = decoder.process(b"", output_buffer_limit=_PIECE) if not decoder.is_finished() else b""
     except brotli.error:
         return
 

@@ -12,7 +12,7 @@ from lycosa.vocabulary.urls import host_of, hostname_of
 from .addresses import why_refused
 from .encodings import decoded
 from .outcomes import Headers, classify, header, is_html, is_page_status, looks_like_html
-from .transfers import TIMED_OUT, Order, Received, Transfers
+from .transfers import TIMED_OUT, Order, Received, Refuses, Transfers
 
 _READ_ANYWAY = 65_536  # bytes of an error's or redirect's body read to keep the connection
 _ACCEPT_PAGE = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
@@ -57,11 +57,24 @@ def _resolve_entry(entry: str) -> tuple[str, str, int]:
     return host, address, number
 
 
+def _refuses(allow_private: bool, allow_public: bool) -> Refuses | None:
+    if allow_private and allow_public:
+        return None
+
+    def why(address: str) -> str | None:
+        kind = why_refused(address)
+        if kind is None:
+            return None if allow_public else "public, and no contact is given"
+        return None if allow_private else kind
+
+    return why
+
+
 class LiveWeb:
     """Asks servers for pages, within bounds of time and size, and connects to public addresses only.
 
     The address is judged where a socket is opened, so that it does not matter how a URL, a redirect or a name server
-    spells it. `resolve` sends the named hosts to an address of the user's choice; `allow_private` lifts the judgement.
+    spells it. `resolve` sends the named hosts to an address of the user's choice, which may be of any kind.
     """
 
     def __init__(
@@ -72,6 +85,7 @@ class LiveWeb:
         timeout: float = 10.0,  # seconds for a whole request
         max_body: int = 1_000_000,  # bytes, before and after decoding
         allow_private: bool = False,
+        allow_public: bool = True,  # not to be had without a contact
         resolve: Sequence[str] = (),  # 'HOST=ADDR:PORT' or '*=ADDR:PORT'
         proxy: str | None = None,
         headers: Mapping[str, str] = {},
@@ -92,7 +106,7 @@ class LiveWeb:
                 raise UsageError(f'cannot send the header {name!r}: {value!r}; write it as NAME = "value" on one line')
         self._own_headers = tuple(own)
         self._named = {name.lower() for name, _ in own}
-        self._transfers = Transfers(timeout=timeout, allow_private=allow_private, proxy=proxy or "")
+        self._transfers = Transfers(timeout=timeout, refuses=_refuses(allow_private, allow_public), proxy=proxy or "")
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
         """One request for a page; follows no redirect; whatever goes wrong is the outcome."""
@@ -132,7 +146,7 @@ class LiveWeb:
         return self._fetch_of(url, at, sent, received, limit, any_type=any_type, conditional=known is not None)
 
     def _request_headers(self, url: Url, known: PastFetch | None, any_type: bool) -> Headers:
-        sent = [("Host", host_of(url))] if "host" not in self._named else []
+        sent: list[tuple[str, str]] = [] if "host" in self._named else [("Host", host_of(url))]
         if "accept" not in self._named:
             sent.append(("Accept", "*/*" if any_type else _ACCEPT_PAGE))
         sent.extend(self._own_headers)

@@ -12,7 +12,7 @@ from protego import Protego
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Web
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-from lycosa.vocabulary.urls import join, origin_of
+from lycosa.vocabulary.urls import join, origin_of, path_of
 
 LONGEST_CRAWL_DELAY = 30.0  # seconds; what a robots.txt asks beyond that is not obeyed
 _BYTES_READ = 512_000  # of a robots.txt: 500 KiB, as RFC 9309 asks for
@@ -47,7 +47,7 @@ class _Policy(Struct, frozen=True):
 
 
 class RobotsWeb:
-    """Asks a host for nothing that its robots.txt forbids, and for nothing at all while its robots.txt is out of reach."""
+    """Asks for nothing that a host's robots.txt forbids, and for nothing at all while that is out of reach."""
 
     def __init__(self, web: TextWeb, *, user_agent: str, clock: Clock):
         self._web = web
@@ -83,7 +83,7 @@ class RobotsWeb:
         if policy.barred is not None:
             not_before = policy.until if policy.barred is Outcome.BUSY else None
             return Fetch(url, policy.barred, now, host_not_before=not_before, detail=policy.detail)
-        if policy.rules is not None and not policy.rules.can_fetch(url, self._token):
+        if policy.rules is not None and not policy.rules.can_fetch("http://host" + path_of(url), self._token):
             return Fetch(url, Outcome.FORBIDDEN, now, detail="robots.txt forbids it")
         return None
 
@@ -150,7 +150,7 @@ class RobotsWeb:
 
 def _for_one_robot(text: str, token: str) -> str:
     """The same rules with every other robot called by one name, so that many robots times many rules cost nothing."""
-    lines = []
+    lines: list[str] = []
     for line in text.splitlines():
         agent = _AGENT_LINE.match(line)
         if agent:

@@ -1,6 +1,8 @@
 """Sitemaps (sitemaps.org): lists of a site's pages, as XML or plain text, gzipped or not."""
 
+from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 from xml.parsers import expat
 
 from lycosa.vocabulary.records import Outcome, Url
@@ -14,23 +16,23 @@ _MOST_SITEMAPS = 1_000  # downloads
 _LONGEST_URL = 2_048  # characters, by the protocol
 
 
-class _NotASitemap(Exception):
-    """The XML holds what no sitemap needs."""
+class _EnoughReadError(Exception):
+    """The rest of the XML is not wanted: there is too much of it, or it holds what no sitemap needs."""
 
 
 async def urls_in_sitemaps(web: TextWeb, sitemap_urls: Iterable[Url], *, limit: int = 50_000) -> list[Url]:
-    """The first `limit` URLs that these sitemaps list, and those that they name in turn; what cannot be read is left out."""
+    """The first `limit` URLs that these sitemaps, and those they name in turn, list; leaves out what cannot be read."""
     found: dict[Url, None] = {}
-    waiting = [(url, True) for url in dict.fromkeys(sitemap_urls)]  # an index may be opened only from the outside
+    waiting = deque((url, True) for url in sitemap_urls)  # with whether it may be an index: those do not nest
     asked: set[Url] = set()
     while waiting and len(asked) < _MOST_SITEMAPS and len(found) < limit:
-        url, may_be_index = waiting.pop(0)
+        url, may_be_index = waiting.popleft()
         if url in asked:
             continue
         asked.add(url)
         fetch = await web.fetch_text(url, limit=_MOST_BYTES)
         if fetch.outcome is Outcome.MOVED and fetch.location is not None:
-            waiting.insert(0, (fetch.location, may_be_index))
+            waiting.appendleft((fetch.location, may_be_index))
         if fetch.outcome is not Outcome.OK:
             continue
         content = fetch.content
@@ -71,7 +73,7 @@ def _in_xml(content: bytes, limit: int) -> tuple[list[str], list[str]]:
         path.append(tag.rpartition(":")[2].lower())
         text.clear()
         if len(path) > 16:
-            raise _NotASitemap
+            raise _EnoughReadError
 
     def data(characters: str) -> None:
         if path and path[-1] == "loc" and len(text) < _LONGEST_URL:
@@ -84,11 +86,11 @@ def _in_xml(content: bytes, limit: int) -> tuple[list[str], list[str]]:
             if location and len(location) <= _LONGEST_URL:
                 listed.append(location)
             if len(listed) >= limit:
-                raise _NotASitemap
+                raise _EnoughReadError
         path.pop()
 
     def refuse(*_: object) -> None:
-        raise _NotASitemap
+        raise _EnoughReadError
 
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -96,8 +98,6 @@ def _in_xml(content: bytes, limit: int) -> tuple[list[str], list[str]]:
     parser.EndElementHandler = end
     parser.CharacterDataHandler = data
     parser.StartDoctypeDeclHandler = refuse  # no doctype, no entities, nothing to expand
-    try:
+    with suppress(expat.ExpatError, _EnoughReadError, ValueError, LookupError):  # the last two: strange encodings
         parser.Parse(content.lstrip(), True)
-    except (expat.ExpatError, _NotASitemap, ValueError, LookupError):  # the last two: strange encodings
-        pass
     return pages, sitemaps

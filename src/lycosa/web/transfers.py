@@ -4,21 +4,26 @@ Order --run--> a Transfer from the pool --curl--> callbacks gather head and body
 """
 
 import asyncio
+import resource
 import socket
 from collections.abc import Callable
+from functools import partial
 
 import certifi
 import pycurl
 from msgspec import Struct
 
-from .addresses import why_refused
 from .outcomes import Headers
 
 _SUPPRESS_CONNECT_HEADERS = 265  # libcurl options that pycurl has no names for
 _DISALLOW_USERNAME_IN_URL = 278
-_KEPT_CONNECTIONS = 256
+_KEPT_CONNECTIONS = 512  # fewer where the process may open few files
 _IDLE_TRANSFERS = 256
 _STOP = 0  # a callback that takes none of its bytes ends the transfer
+
+_UNSPOKEN = {100: "a header is too long"}  # libcurl's CURLE_TOO_LARGE comes without a text
+
+Refuses = Callable[[str], str | None]  # what an address is that may not be connected to
 
 TIMED_OUT: int = pycurl.E_OPERATION_TIMEDOUT
 
@@ -53,7 +58,7 @@ class Received(Struct, frozen=True, gc=False):
 class _Transfer:
     """A curl handle, used for one order after the other, and what the present one has brought."""
 
-    def __init__(self, *, timeout: float, allow_private: bool, proxy: str):
+    def __init__(self, *, timeout: float, refuses: Refuses | None, proxy: str):
         self.curl = curl = pycurl.Curl()
         milliseconds = max(1, round(timeout * 1000))
         for option, value in (
@@ -79,10 +84,12 @@ class _Transfer:
             (pycurl.WRITEFUNCTION, self._take_body),
         ):
             curl.setopt(option, value)
-        if not (allow_private or proxy):  # a proxy is named by the user, and the only address connected to
+        self._refuses = refuses
+        if refuses and not proxy:  # a proxy is named by the user, and the only address connected to
             curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
         self._order: Order
         self._connects_elsewhere = False
+        self._opened: list[socket.socket] = []  # pycurl goes on with copies of them
 
     def begin(self, order: Order) -> None:
         self._order = order
@@ -102,10 +109,14 @@ class _Transfer:
             self.curl.unsetopt(pycurl.CONNECT_TO)
             self._connects_elsewhere = False
 
+    def end(self) -> None:
+        while self._opened:
+            self._opened.pop().close()
+
     def received(self, error: int, message: str) -> Received:
         return Received(
             error=0 if self._stopped else error,
-            message="" if self._stopped else message,
+            message="" if self._stopped or not error else message or _UNSPOKEN.get(error, f"curl error {error}"),
             refused=self._refused if error else "",
             status=self._status,
             reason=self._reason,
@@ -146,19 +157,22 @@ class _Transfer:
     def _open_socket(self, _purpose: int, place: tuple[int, int, int, tuple[str, int]]) -> "socket.socket | int":
         family, kind, protocol, (address, port, *_) = place
         if (address, port) != self._order.permitted:
-            why = why_refused(address) if family in (socket.AF_INET, socket.AF_INET6) else "not an IP address"
+            is_ip = family in (socket.AF_INET, socket.AF_INET6)
+            why = (self._refuses(address) if self._refuses else None) if is_ip else "not an IP address"
             if why:
                 self._refused = f"{address} is {why}"
                 refusal: int = pycurl.SOCKET_BAD
                 return refusal
-        return socket.socket(family, kind, protocol)
+        opened = socket.socket(family, kind, protocol)
+        self._opened.append(opened)
+        return opened
 
 
 class Transfers:
     """Runs any number of orders at a time on one event loop, over connections that are kept and used again."""
 
-    def __init__(self, *, timeout: float, allow_private: bool, proxy: str):
-        self._make = lambda: _Transfer(timeout=timeout, allow_private=allow_private, proxy=proxy)
+    def __init__(self, *, timeout: float, refuses: Refuses | None, proxy: str):
+        self._make = partial(_Transfer, timeout=timeout, refuses=refuses, proxy=proxy)
         self._idle: list[_Transfer] = []
         self._running: dict[pycurl.Curl, asyncio.Future[tuple[int, str]]] = {}
         self._watched: dict[int, int] = {}  # file descriptor -> what curl waits for on it
@@ -184,6 +198,7 @@ class Transfers:
         finally:
             if self._running.pop(transfer.curl, None) is not None:  # cancelled, or never begun
                 multi.remove_handle(transfer.curl)
+            transfer.end()
             if self._closed or len(self._idle) >= _IDLE_TRANSFERS:
                 transfer.curl.close()
             else:
@@ -213,7 +228,9 @@ class Transfers:
         self._multi = multi = pycurl.CurlMulti()
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
-        multi.setopt(pycurl.M_MAXCONNECTS, _KEPT_CONNECTIONS)
+        most_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        kept = _KEPT_CONNECTIONS if most_files < 0 else min(_KEPT_CONNECTIONS, most_files // 2)
+        multi.setopt(pycurl.M_MAXCONNECTS, kept)
         return multi
 
     def _watch(self, event: int, descriptor: int, _multi: object, _data: object) -> None:

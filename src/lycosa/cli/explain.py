@@ -1,0 +1,102 @@
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from lycosa.collection import Collection
+from lycosa.collection.rows import PageRow
+from lycosa.frontier.durable import waiting_candidate
+from lycosa.vocabulary.plain_text import visible
+from lycosa.vocabulary.records import Candidate, Plain, Url
+
+from .options import Json, Name, open_for_reading, print_json, url_argument
+
+_LONGEST_WAY = 50  # pages from a seed that are shown
+
+
+def explain(name: Name, url: Annotated[str, typer.Argument(metavar="URL")], as_json: Json = False) -> None:
+    """Explain why a page was fetched, skipped, or still waits."""
+    wanted = url_argument(url)
+    with open_for_reading(name) as collection:
+        facts = _facts(collection, wanted)
+    if as_json:
+        print_json(facts)
+    else:
+        for line in _lines(facts):
+            typer.echo(visible(line, 400))
+    if facts["state"] == "unknown":
+        raise typer.Exit(1)
+
+
+def _facts(collection: Collection, url: Url) -> Plain:
+    catalog = collection.catalog
+    page, skip, fetches = catalog.page(url), catalog.skip(url), catalog.fetches(url)
+    waiting = waiting_candidate(catalog.connection, url)
+    if page is not None:
+        state = "stored"
+    elif waiting is not None:
+        state = "waiting"
+    elif fetches:
+        state = "fetched, not stored"
+    else:
+        state = "skipped" if skip is not None else "unknown"
+    return {
+        "url": url,
+        "state": state,
+        "page": page,
+        "waiting": waiting,
+        "skip": skip if state in ("skipped", "fetched, not stored") else None,
+        "fetches": fetches,
+        "way": _way(collection, page) if page else [],
+        "parents": catalog.parents(url),
+    }
+
+
+def _way(collection: Collection, page: PageRow) -> list[Url]:
+    """The pages that led from a seed to this one."""
+    way: list[Url] = []
+    found_on = page.found_on
+    while found_on is not None and found_on not in way and len(way) < _LONGEST_WAY:
+        way.append(found_on)
+        parent = collection.catalog.page(found_on)
+        found_on = parent.found_on if parent else None
+    return way[::-1]
+
+
+def _lines(facts: Plain) -> list[str]:
+    lines = [f"{facts['url']}: {facts['state']}"]
+    page: PageRow | None = facts["page"]
+    waiting: Candidate | None = facts["waiting"]
+    if facts["state"] == "unknown":
+        return [*lines, "  never seen in this collection: no page of it links there"]
+    if page is not None:
+        relevance = "not judged" if page.relevance is None else f"{page.relevance:.3f}"
+        lines.append(f"  {page.title or '(no title)'}; page {page.number}, relevance {relevance}")
+        lines.append(f"  fetched because {_parts(page.because)}: priority {page.priority:.3f}, depth {page.depth}")
+        if page.anchor:
+            lines.append(f"  by the link “{page.anchor}”")
+        if page.duplicate_of:
+            lines.append(f"  nearly the same as {page.duplicate_of}; its links were not followed")
+        if page.truncated:
+            lines.append(f"  cut by {page.truncated}")
+    if waiting is not None:
+        lines.append(f"  waits because {_parts(waiting.because)}: priority {waiting.priority:.3f}, depth {waiting.depth}")
+        if waiting.found_on:
+            lines.append(f"  found on {waiting.found_on}")
+    if facts["skip"] is not None:
+        lines.append(f"  skipped: {facts['skip'].reason}; found on {facts['skip'].found_on or 'no page'}")
+    if facts["way"]:
+        lines.append("  the way from a seed:")
+        lines += [f"    {url}" for url in facts["way"]]
+    for fetch in facts["fetches"]:
+        moment = datetime.fromtimestamp(fetch.at, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        told = f" {fetch.status}" if fetch.status else ""
+        lines.append(f"  fetch {moment} UTC: {fetch.outcome}{told} in {fetch.elapsed:.2f} s {fetch.detail}".rstrip())
+    if facts["parents"]:
+        lines.append("  linked from:")
+        lines += [f"    {parent.url} “{parent.anchor}”" for parent in facts["parents"]]
+    return lines
+
+
+def _parts(because: Plain) -> str:
+    return ", ".join(f"{what} {value}" if value is not True else what for what, value in because.items()) or "it was asked for"

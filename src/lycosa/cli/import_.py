@@ -1,0 +1,17 @@
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lycosa.sessions import upkeep
+from lycosa.vocabulary.clock import WallClock
+
+from .options import Name, tell
+
+
+def import_(name: Name, file: Annotated[Path, typer.Argument(metavar="FILE.warc.gz")]) -> None:
+    """Take the pages of other people's WARC files into a collection."""
+    done = upkeep.import_archive(name, file, clock=WallClock(), tell=tell)
+    typer.echo(f"{done.pages} pages imported, {done.known} known already, {done.passed_over} records passed over")
+    if done.cut:
+        typer.echo(f"{file} ends in the middle of a record; what came before it was taken", err=True)

@@ -1,0 +1,42 @@
+"""Arguments and ways of speaking that several commands share."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from lycosa.collection import Collection
+from lycosa.reading import Reader
+from lycosa.recipe import load_recipe
+from lycosa.sessions.opening import open_collection
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.plain_text import visible
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.urls import normalise
+
+Name = Annotated[Path, typer.Argument(metavar="NAME", help="The folder of the collection.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+
+
+def open_for_reading(folder: Path) -> Collection:
+    recipe = load_recipe(folder)
+    return open_collection(folder, clock=WallClock(), reader=Reader(stem=recipe.topic.stem))
+
+
+def url_argument(text: str) -> Url:
+    url = normalise(text)
+    if url is None:
+        raise UsageError(f"not a URL that can be crawled: {text!r}; write http://… or https://…")
+    return url
+
+
+def print_json(plain: Any) -> None:
+    typer.echo(msgspec.json.encode(plain).decode())
+
+
+def tell(line: str) -> None:
+    """Says something beside the result: on standard error."""
+    typer.echo(visible(line, 500), err=True)

@@ -1,0 +1,82 @@
+from collections import Counter
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lycosa.collection import Collection
+from lycosa.collection.rows import PageRow, RunRow
+from lycosa.frontier.durable import count_waiting
+from lycosa.recipe import load_recipe
+from lycosa.report import PAGES_SHOWN, HostFigures, ReportData, RunFigures, TopPage, report_page
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.records import RELEVANT, Plain
+
+from .options import Name, open_for_reading
+
+
+def report(
+    name: Name,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to; without it, NAME/report.html.")] = None,
+) -> None:
+    """Write a report of a collection: one HTML page with charts, readable anywhere."""
+    typer.echo(f"report: {write_report(name, out)}")
+
+
+def write_report(folder: Path, out: Path | None = None) -> Path:
+    out = out or folder / "report.html"
+    topic = load_recipe(folder).topic
+    with open_for_reading(folder) as collection:
+        page = report_page(report_data(collection, topic.text or f"learned from {topic.examples or 'its rule'}"))
+    try:
+        out.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise CollectionError(f"cannot write {out}: {error.strerror}") from None
+    return out
+
+
+def report_data(collection: Collection, topic: str) -> ReportData:
+    catalog = collection.catalog
+    facts = catalog.summary()
+    relevances: list[float] = []
+    relevant: Counter[str] = Counter()
+    for page in catalog.pages():
+        relevances.append(page.relevance or 0.0)
+        relevant[page.host] += (page.relevance or 0.0) >= RELEVANT
+    runs = [
+        _run_figures(run, following.first_page if following else facts.pages + 1)
+        for run, following in zip(facts.runs, [*facts.runs[1:], None], strict=True)
+    ]
+    return ReportData(
+        name=collection.folder.name,
+        topic=topic,
+        relevances=relevances,
+        hosts=[HostFigures(host, pages, relevant[host]) for host, pages in facts.hosts.items()],
+        top_pages=[_top_page(page) for page in catalog.pages("relevance", limit=PAGES_SHOWN)],
+        outcomes=facts.outcomes,
+        skips=facts.skipped,
+        runs=runs,
+        waiting=count_waiting(catalog.connection),
+        size=facts.bytes,
+        seconds=sum(run.seconds for run in runs),
+        made_at=datetime.now().strftime("%Y-%m-%d %H:%M"),
+    )
+
+
+def _run_figures(run: RunRow, next_first_page: int) -> RunFigures:
+    return RunFigures(
+        started=datetime.fromtimestamp(run.at).strftime("%Y-%m-%d %H:%M:%S"),
+        strategy=run.strategy,
+        pages=max(0, next_first_page - run.first_page),
+        seconds=max(0.0, (run.stopped_at or run.at) - run.at),
+        stopped=run.stop_reason or "not ended",
+    )
+
+
+def _top_page(page: PageRow) -> TopPage:
+    return TopPage(page.title, page.url, page.relevance or 0.0, _why(page.because))
+
+
+def _why(because: Plain) -> str:
+    return ", ".join(what if value is True else f"{what} {value}" for what, value in because.items())

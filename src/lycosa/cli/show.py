@@ -1,0 +1,56 @@
+from datetime import datetime
+
+import typer
+
+from lycosa.collection.rows import Summary
+from lycosa.frontier.durable import count_waiting
+from lycosa.vocabulary.plain_text import visible
+
+from .options import Json, Name, open_for_reading, print_json
+
+
+def show(name: Name, as_json: Json = False) -> None:
+    """Show what a collection holds: pages, harvest rate, hosts, outcomes, skips."""
+    with open_for_reading(name) as collection:
+        facts = collection.catalog.summary()
+        waiting = count_waiting(collection.catalog.connection)
+    if as_json:
+        print_json(
+            {
+                "pages": facts.pages,
+                "relevant": facts.relevant,
+                "harvest_rate": facts.harvest_rate,
+                "waiting": waiting,
+                "hosts": facts.hosts,
+                "outcomes": facts.outcomes,
+                "skipped": facts.skipped,
+                "languages": facts.languages,
+                "bytes": facts.bytes,
+                "runs": facts.runs,
+            }
+        )
+    else:
+        typer.echo("\n".join(_lines(str(name), facts, waiting)))
+
+
+def _lines(name: str, facts: Summary, waiting: int) -> list[str]:
+    lines = [
+        f"{name}: {facts.pages} pages on {len(facts.hosts)} hosts, {facts.bytes / 1e6:.1f} MB",
+        f"harvest rate  {facts.harvest_rate:.1%} ({facts.relevant} relevant pages)",
+        f"waiting       {waiting} URLs",
+        f"outcomes      {_counts(facts.outcomes)}",
+        f"skipped       {_counts(facts.skipped)}",
+        f"languages     {_counts(facts.languages)}",
+        f"hosts         {_counts(facts.hosts, 8)}",
+    ]
+    for run in facts.runs[-5:]:
+        began = datetime.fromtimestamp(run.at).strftime("%Y-%m-%d %H:%M")
+        lines.append(f"run           {began} {run.strategy}: {run.stop_reason or 'not ended'}")
+    return [visible(line, 300) for line in lines]
+
+
+def _counts(counts: dict[str, int], most: int = 6) -> str:
+    shown = [f"{what or 'unknown'} {count}" for what, count in list(counts.items())[:most]]
+    if len(counts) > most:
+        shown.append(f"and {len(counts) - most} more")
+    return ", ".join(shown) or "none"

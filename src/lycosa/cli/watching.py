@@ -1,0 +1,136 @@
+"""A crawl as its user sees it: progress, lines, JSON, a log, and Ctrl-C."""
+
+import asyncio
+import logging
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import typer
+
+from lycosa.collection.export import iso
+from lycosa.recipe import Recipe
+from lycosa.sessions.crawling import Crawling, insist_on_contact, make_web
+from lycosa.sessions.session import Session
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.plain_text import visible
+from lycosa.vocabulary.records import Outcome, Plain, Visit
+
+from .options import print_json
+from .progress import Progress
+
+_log = logging.getLogger("lycosa.pages")
+_TROUBLE = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.GONE, Outcome.REFUSED))
+
+
+class Settings(NamedTuple):
+    """What a user says on the command line beside the recipe."""
+
+    strategy: str | None = None
+    sitemaps: bool = False
+    allow_private: bool = False
+    resolve: tuple[str, ...] = ()
+
+
+def run(
+    folder: Path, recipe: Recipe, settings: Settings, *, progress: Progress, as_json: bool = False, quiet: bool = False
+) -> None:
+    """Crawls to the end, and says how it ended."""
+    with Session(folder, recipe, clock=WallClock(), tell=progress.say) as session:
+        insist_on_contact(session, settings.resolve)
+        asyncio.run(_watch(session, settings, progress, as_json=as_json))
+        crawl = session.crawl
+        if not (as_json or quiet):
+            share = crawl.relevant / crawl.pages if crawl.pages else 0.0
+            progress.say(f"stopped: {crawl.stopped}")
+            progress.say(
+                f"{crawl.pages} pages, {share:.0%} of them relevant, {len(session.frontier)} URLs waiting; "
+                f'next: lycosa search {folder} "words", lycosa report {folder}'
+            )
+
+
+async def _watch(session: Session, settings: Settings, progress: Progress, *, as_json: bool) -> None:
+    crawl = session.crawl
+    web = make_web(
+        session.recipe, clock=session.clock, allow_private=settings.allow_private, resolve=settings.resolve
+    )
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, crawl.interrupt)
+    began, pages_before, errors, target = time.monotonic(), crawl.pages, 0, session.recipe.stop.pages
+    crawling = Crawling(session, web, strategy=settings.strategy, sitemaps=settings.sitemaps)
+    try:
+        async for visit in crawling.visits():
+            errors += visit.fetch.outcome in _TROUBLE
+            _log_page(visit)
+            if as_json:
+                print_json(facts_of(visit))
+            speed = (crawl.pages - pages_before) / max(time.monotonic() - began, 1e-6)
+            progress.update(
+                pages=crawl.pages,
+                target=target,
+                relevant=crawl.relevant,
+                pages_per_second=speed,
+                waiting=len(session.frontier),
+                errors=errors,
+                seconds_left=(target - crawl.pages) / speed if target and speed else None,
+                title=visit.page.title if visit.page else "",
+                url=visit.fetch.url,
+            )
+    finally:
+        await web.close()
+
+
+def facts_of(visit: Visit) -> Plain:
+    """A visit in one line of JSON."""
+    fetch, page = visit.fetch, visit.page
+    return {
+        "url": fetch.url,
+        "outcome": fetch.outcome,
+        "status": fetch.status,
+        "at": iso(fetch.at),
+        "title": page.title if page else None,
+        "relevance": visit.relevance,
+        "priority": visit.candidate.priority,
+        "found_on": visit.candidate.found_on,
+        "because": visit.candidate.because,
+        "duplicate_of": visit.duplicate_of,
+        "left_out": visit.left_out or None,
+        "detail": fetch.detail or None,
+    }
+
+
+def _log_page(visit: Visit) -> None:
+    if not _log.isEnabledFor(logging.INFO):
+        return
+    relevance = "    " if visit.relevance is None else f"{visit.relevance:.2f}"
+    what = visible(visit.page.title if visit.page else visit.fetch.detail)
+    _log.info("%-9s %s %s %s", visit.fetch.outcome, relevance, visible(visit.fetch.url, 500), what)
+
+
+@contextmanager
+def log_pages(path: Path | None, *, verbose: bool) -> Iterator[None]:
+    """Writes a line per page to a file, to standard error, or to both."""
+    handlers: list[logging.Handler] = []
+    if path is not None:
+        try:
+            handlers.append(logging.FileHandler(path, encoding="utf-8"))
+        except OSError as error:
+            raise CollectionError(f"cannot write the log {path}: {error.strerror}") from None
+        handlers[0].setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    if verbose:
+        handlers.append(logging.StreamHandler(typer.get_text_stream("stderr")))
+    for handler in handlers:
+        _log.addHandler(handler)
+    _log.propagate = False
+    _log.setLevel(logging.INFO if handlers else logging.WARNING)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            _log.removeHandler(handler)
+            handler.close()

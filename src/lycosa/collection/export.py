@@ -1,0 +1,115 @@
+"""The pages of a catalog as a file for other programs."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, BinaryIO
+
+import msgspec
+
+from lycosa.vocabulary.errors import UsageError
+
+from .queries import Queries
+from .rows import PageRow
+
+COLUMNS = (
+    "url",
+    "host",
+    "title",
+    "relevance",
+    "number",
+    "at",
+    "depth",
+    "found_on",
+    "language",
+    "status",
+    "bytes",
+    "digest",
+)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_BATCH = 5000  # rows of a Parquet row group
+
+
+def export(catalog: Queries, format: str, out: BinaryIO) -> int:
+    """Writes every page in the order of arrival; returns how many. Memory does not grow with them."""
+    if format not in FORMATS:
+        raise UsageError(f"no format {format!r}; there are {', '.join(FORMATS)}")
+    pages = _Counted(map(facts_of, catalog.pages()))
+    FORMATS[format](pages, out)
+    return pages.count
+
+
+def facts_of(page: PageRow) -> dict[str, Any]:
+    """A page as one row of every format."""
+    return {
+        "url": page.url,
+        "host": page.host,
+        "title": page.title,
+        "relevance": page.relevance,
+        "number": page.number,
+        "at": datetime.fromtimestamp(page.at, UTC).isoformat(timespec="milliseconds"),
+        "depth": page.depth,
+        "found_on": page.found_on,
+        "language": page.language,
+        "status": page.status,
+        "bytes": page.bytes,
+        "digest": f"{page.digest:016x}",
+    }
+
+
+class _Counted(Iterator[dict[str, Any]]):
+    def __init__(self, rows: Iterable[dict[str, Any]]):
+        self._rows = iter(rows)
+        self.count = 0
+
+    def __next__(self) -> dict[str, Any]:
+        row = next(self._rows)
+        self.count += 1
+        return row
+
+
+def _jsonl(pages: Iterator[dict[str, Any]], out: BinaryIO) -> None:
+    for page in pages:
+        out.write(msgspec.json.encode(page) + b"\n")
+
+
+def _urls(pages: Iterator[dict[str, Any]], out: BinaryIO) -> None:
+    for page in pages:
+        out.write(page["url"].encode() + b"\n")
+
+
+def _csv(pages: Iterator[dict[str, Any]], out: BinaryIO) -> None:
+    text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    writer.writerows([_cell(value) for value in page.values()] for page in pages)
+    text.detach()
+
+
+def _cell(value: Any) -> Any:
+    """Text that a spreadsheet takes for text, not for a formula."""
+    if not isinstance(value, str):
+        return value
+    risky = value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    value = _CONTROL.sub(" ", value)
+    return f"'{value}" if risky or value.lstrip().startswith(("=", "+", "-", "@")) else value
+
+
+def _parquet(pages: Iterator[dict[str, Any]], out: BinaryIO) -> None:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise UsageError("Parquet needs another library: pip install 'lycosa[parquet]'") from error
+    text, whole = pyarrow.string(), pyarrow.int64()
+    kinds = {"relevance": pyarrow.float64(), "number": whole, "depth": whole, "status": whole, "bytes": whole}
+    schema = pyarrow.schema([(name, kinds.get(name, text)) for name in COLUMNS])
+    with pyarrow.parquet.ParquetWriter(out, schema) as writer:
+        while rows := list(islice(pages, _BATCH)):
+            writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+
+
+FORMATS = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet, "urls": _urls}

@@ -1,0 +1,202 @@
+"""What can be asked of a catalog."""
+
+import sqlite3
+from collections import deque
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from lycosa.vocabulary.records import RELEVANT, Outcome, PastFetch, Plain, Url
+from lycosa.vocabulary.urls import key_of
+
+from .events import Place
+from .rows import ExampleRow, FetchRow, PageRow, Parent, RunRow, SkipRow, Summary
+from .trouble import told_of_catalog
+
+PAGE_COLUMNS = (
+    "number, url, host, title, language, relevance, digest, fingerprint, at, bytes, depth, found_on, priority, because,"
+    " anchor, duplicate_of, status, file, place, length, etag, last_modified, truncated"
+)
+_ORDERS = {"number": "number", "relevance": "relevance DESC, number"}
+
+
+class Queries:
+    """The reading half of a catalog: every question sees what was added, committed or not."""
+
+    connection: sqlite3.Connection
+    path: Path
+
+    def _flush(self) -> None:
+        raise NotImplementedError
+
+    def _told(self) -> AbstractContextManager[None]:
+        return told_of_catalog(self.path)
+
+    def _rows(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        with self._told():
+            self._flush()
+            yield from self.connection.execute(sql, values)
+
+    def page(self, url: Url) -> PageRow | None:
+        return next(map(_page, self._rows(f"SELECT {PAGE_COLUMNS} FROM pages WHERE url = ?", url)), None)
+
+    def pages(
+        self,
+        order: Literal["number", "relevance"] = "number",
+        *,
+        host: str | None = None,
+        min_relevance: float | None = None,
+        after: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[PageRow]:
+        """The pages, of one host, of some relevance, or later than a number where so asked."""
+        wanted = ["number > ?"]
+        values: list[object] = [after]
+        if host is not None:
+            wanted.append("host = ?")
+            values.append(host)
+        if min_relevance is not None:
+            wanted.append("relevance >= ?")
+            values.append(min_relevance)
+        values.append(-1 if limit is None else limit)
+        where = " AND ".join(wanted)
+        sql = f"SELECT {PAGE_COLUMNS} FROM pages WHERE {where} ORDER BY {_ORDERS[order]} LIMIT ?"
+        return map(_page, self._rows(sql, *values))
+
+    def past_fetch(self, url: Url) -> PastFetch | None:
+        """What a conditional request needs to know of a page."""
+        page = self.page(url)
+        if page is None:
+            return None
+        return PastFetch(url, page.at, Outcome.OK, page.status, page.digest, page.etag, page.last_modified)
+
+    def fetches(self, url: Url) -> list[FetchRow]:
+        """Every request for a URL, oldest first; reads the table through."""
+        sql = (
+            "SELECT url, at, outcome, status, elapsed, detail, digest, settled, file, place, length"
+            " FROM fetches WHERE url = ? ORDER BY rowid"
+        )
+        return [_fetch(list(row)) for row in self._rows(sql, url)]
+
+    def parents(self, url: Url, limit: int = 10) -> list[Parent]:
+        """Pages that link to a URL, in the order of their arrival; reads the links through."""
+        sql = (
+            "SELECT pages.url, pages.relevance, links.anchor, links.rel FROM links"
+            " CROSS JOIN pages ON pages.number = links.source WHERE links.target = ? LIMIT ?"
+        )
+        return [Parent(*row) for row in self._rows(sql, url, limit)]
+
+    def skip(self, url: Url) -> SkipRow | None:
+        sql = "SELECT url, reason, found_on, at FROM skips WHERE key = ?"
+        return next((SkipRow(*row) for row in self._rows(sql, key_of(url))), None)
+
+    def examples(self) -> list[ExampleRow]:
+        rows = self._rows("SELECT url, good, at, outcome, file, place, length FROM examples ORDER BY rowid")
+        return [ExampleRow(row[0], bool(row[1]), row[2], Outcome(row[3]), _place(*row[4:])) for row in rows]
+
+    def runs(self) -> list[RunRow]:
+        sql = "SELECT at, strategy, seeds, scope, first_page, stopped_at, stop_reason FROM runs ORDER BY rowid"
+        return [_run(list(row)) for row in self._rows(sql)]
+
+    def fingerprints(self) -> Iterator[tuple[Url, int]]:
+        """URL and fingerprint of the pages that have one and are not themselves near-duplicates."""
+        sql = "SELECT url, fingerprint FROM pages WHERE fingerprint != 0 AND duplicate_of IS NULL ORDER BY number"
+        return ((url, _unsigned(fingerprint)) for url, fingerprint in self._rows(sql))
+
+    def settled(self) -> Iterator[Url]:
+        """Every URL that was visited or skipped; one visited twice comes twice."""
+        sql = "SELECT url FROM fetches WHERE settled UNION ALL SELECT url FROM skips"
+        return (url for (url,) in self._rows(sql))
+
+    def count(self) -> int:
+        """How many pages there are."""
+        return int(next(self._rows("SELECT count(*) FROM pages"))[0])
+
+    def summary(self) -> Summary:
+        totals = next(
+            self._rows(
+                "SELECT count(*), coalesce(sum(relevance >= ?), 0), coalesce(sum(bytes), 0), min(at), max(at)"
+                " FROM pages",
+                RELEVANT,
+            )
+        )
+        pages, relevant, size, first_at, last_at = totals
+        return Summary(
+            pages=pages,
+            relevant=relevant,
+            harvest_rate=relevant / pages if pages else 0.0,
+            hosts=self._counted("host", "pages"),
+            outcomes=self._counted("outcome", "fetches"),
+            skipped=self._counted("reason", "skips"),
+            languages=self._counted("language", "pages"),
+            bytes=size,
+            first_at=first_at,
+            last_at=last_at,
+            runs=tuple(self.runs()),
+        )
+
+    def _counted(self, column: str, table: str) -> dict[str, int]:
+        rows = self._rows(f"SELECT {column}, count(*) FROM {table} GROUP BY 1 ORDER BY 2 DESC, 1")
+        return {value: count for value, count in rows}  # noqa: C416
+
+    def harvest_curve(self, points: int = 200) -> list[tuple[int, float, float]]:
+        """Pages, harvest rate so far, and harvest rate of the latest twentieth (at least 50 pages)."""
+        total = self.count()
+        window: deque[bool] = deque(maxlen=max(50, total // 20))
+        curve: list[tuple[int, float, float]] = []
+        relevant = recent = 0
+        for pages, (relevance,) in enumerate(self._rows("SELECT relevance FROM pages ORDER BY number"), 1):
+            is_relevant = relevance is not None and relevance >= RELEVANT
+            relevant += is_relevant
+            recent += is_relevant - (window[0] if len(window) == window.maxlen else 0)
+            window.append(is_relevant)
+            if pages * points // total > len(curve):
+                curve += [(pages, relevant / pages, recent / len(window))]
+        return curve
+
+    def relevance_histogram(self, bins: int = 20) -> list[int]:
+        """How many pages fall in each of the equal parts of 0 to 1."""
+        sql = (
+            "SELECT min(max(CAST(relevance * ? AS INTEGER), 0), ?), count(*) FROM pages"
+            " WHERE relevance IS NOT NULL GROUP BY 1"
+        )
+        counts = dict(self._rows(sql, bins, bins - 1))
+        return [counts.get(bin_, 0) for bin_ in range(bins)]
+
+    def get_state(self, key: str) -> Plain:
+        """What was put under a key; None where nothing was."""
+        return next((_plain(value) for (value,) in self._rows("SELECT value FROM state WHERE key = ?", key)), None)
+
+
+def _page(row: tuple[Any, ...]) -> PageRow:
+    values = list(row)
+    values[17:20] = [_place(*row[17:20])]
+    values[13] = _plain(row[13])
+    values[6:8] = [_unsigned(row[6]), _unsigned(row[7])]
+    return PageRow(*values)
+
+
+def _fetch(values: list[Any]) -> FetchRow:
+    values[8:] = [_place(*values[8:])]
+    values[2], values[6], values[7] = Outcome(values[2]), _unsigned(values[6]), bool(values[7])
+    return FetchRow(*values)
+
+
+def _run(values: list[Any]) -> RunRow:
+    values[2:4] = [tuple(_plain(values[2])), _plain(values[3])]
+    return RunRow(*values)
+
+
+def _place(file: str | None, offset: int, length: int) -> Place | None:
+    return Place(file, offset, length) if file is not None else None
+
+
+def _plain(text: str) -> Plain:
+    return msgspec.json.decode(text)
+
+
+def _unsigned(number: int) -> int:
+    return number & (1 << 64) - 1

@@ -1,0 +1,93 @@
+"""The tables of a catalog, version by version. A catalog rebuilds from the archive, so nothing here is the only copy.
+
+Growth: some 4 KB for a page with 40 links, nearly all of it in `links`. No index serves `parents` and `fetches`: they
+read their tables through (some 40 MB, a few hundredths of a second, for 10 000 pages), which spares every page of every
+crawl the upkeep of an index that only `lycosa explain` would use.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+
+VERSION_1 = """
+CREATE TABLE pages (
+    number INTEGER PRIMARY KEY,  -- order of arrival
+    url TEXT NOT NULL UNIQUE,
+    host TEXT NOT NULL,
+    title TEXT NOT NULL,
+    language TEXT NOT NULL,
+    relevance REAL,
+    digest INTEGER NOT NULL,
+    fingerprint INTEGER NOT NULL,
+    at REAL NOT NULL,
+    bytes INTEGER NOT NULL,  -- of the body as sent
+    depth INTEGER NOT NULL,
+    found_on TEXT,
+    priority REAL NOT NULL,
+    because TEXT NOT NULL,  -- JSON
+    anchor TEXT NOT NULL,
+    duplicate_of TEXT,
+    status INTEGER,
+    file TEXT, place INTEGER, length INTEGER,
+    etag TEXT NOT NULL,
+    last_modified TEXT NOT NULL,
+    truncated TEXT NOT NULL
+);
+CREATE TABLE fetches (
+    url TEXT NOT NULL,
+    at REAL NOT NULL,
+    outcome TEXT NOT NULL,
+    status INTEGER,
+    elapsed REAL NOT NULL,
+    detail TEXT NOT NULL,
+    digest INTEGER NOT NULL,
+    settled INTEGER NOT NULL,  -- 0 where another attempt follows
+    file TEXT, place INTEGER, length INTEGER
+);
+CREATE TABLE links (
+    source INTEGER NOT NULL,  -- number of the page
+    rank INTEGER NOT NULL,  -- order on the page
+    position INTEGER NOT NULL,
+    target TEXT NOT NULL,
+    anchor TEXT NOT NULL,
+    rel TEXT NOT NULL,
+    PRIMARY KEY (source, rank)
+) WITHOUT ROWID;
+CREATE TABLE skips (key INTEGER NOT NULL, url TEXT NOT NULL, reason TEXT NOT NULL, found_on TEXT, at REAL NOT NULL);
+CREATE UNIQUE INDEX skips_by_key ON skips (key);
+CREATE TABLE runs (
+    at REAL NOT NULL,
+    strategy TEXT NOT NULL,
+    seeds TEXT NOT NULL,  -- JSON
+    scope TEXT NOT NULL,  -- JSON
+    first_page INTEGER NOT NULL,
+    stopped_at REAL,
+    stop_reason TEXT
+);
+CREATE TABLE examples (
+    url TEXT NOT NULL UNIQUE,
+    good INTEGER NOT NULL,
+    at REAL NOT NULL,
+    outcome TEXT NOT NULL,
+    file TEXT, place INTEGER, length INTEGER
+);
+CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+MIGRATIONS: Sequence[str] = (VERSION_1,)  # the n-th leads from version n to n + 1
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIONS) -> None:
+    """Brings an older catalog to the newest version, each step whole or not at all."""
+    for version in range(version_of(connection), len(migrations)):
+        try:
+            connection.executescript(
+                f"BEGIN IMMEDIATE;{migrations[version]};PRAGMA user_version = {version + 1};COMMIT;"
+            )
+        except sqlite3.Error:
+            if connection.in_transaction:
+                connection.rollback()
+            raise

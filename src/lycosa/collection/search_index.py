@@ -1,0 +1,248 @@
+"""The search index of a collection: full text with snippets, made by tantivy and remade from the archive."""
+
+import re
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import tantivy
+from msgspec import Struct
+
+from lycosa.vocabulary.errors import CollectionError
+
+from .plain import spellable
+
+HEAP = 30_000_000  # bytes before the writer makes a segment
+MAX_QUERY = 1000  # characters
+MAX_TEXT = 100_000  # characters of a page that are indexed
+SNIPPET = 200  # characters
+_WORD = re.compile(r"\w+")
+_UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
+
+
+class Hit(Struct, frozen=True):
+    """A page that answers a query; words that matched stand between « and » in the snippet."""
+
+    url: str
+    title: str
+    snippet: str
+    score: float
+    relevance: float
+    host: str
+
+
+class SearchIndex:
+    """Adds pages and finds them; nothing is found before `commit`."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._schema = _schema()
+        self._opened: Any = None
+        self._writer: Any = None
+
+    def exists(self) -> bool:
+        with self._told():
+            return self._folder.is_dir() and bool(tantivy.Index.exists(str(self._folder)))
+
+    def add(self, number: int, url: str, host: str, title: str, text: str, relevance: float | None) -> None:
+        """Adds a page that is not in the index; `delete` it first where it may be."""
+        document = tantivy.Document()
+        text = text[:MAX_TEXT]
+        document.add_text("url", url)
+        document.add_text("host", host)
+        document.add_float("relevance", relevance or 0.0)
+        document.add_unsigned("number", number)
+        try:
+            document.add_text("title", title)
+            document.add_text("body", text)
+        except UnicodeEncodeError:  # half of a surrogate pair, from a hostile page
+            document.add_text("title", spellable(title))
+            document.add_text("body", spellable(text))
+        with self._told():
+            self._writing().add_document(document)
+
+    def delete(self, urls: Iterable[str]) -> None:
+        with self._told():
+            for url in urls:
+                self._writing().delete_documents_by_term("url", url)
+
+    def forget(self, urls: Collection[str]) -> None:
+        """Leaves no trace of these pages on the disk, which `delete` does only when segments happen to be merged."""
+        if not urls or not self.exists():
+            return
+        self.commit()
+        beside = SearchIndex(self._folder.with_name(self._folder.name + ".new"))
+        beside.clear()
+        with self._told():
+            searcher = self._searcher()
+            everything = searcher.search(tantivy.Query.all_query(), limit=max(1, searcher.num_docs), count=False)
+            for _, address in everything.hits:
+                beside._add_again(searcher.doc(address), urls)
+            beside._writing().commit()
+            beside.close()
+            self.close()
+            self.clear()
+            beside._folder.rename(self._folder)
+
+    def _add_again(self, document: Any, unwanted: Collection[str]) -> None:
+        fields = ("number", "url", "host", "title", "body", "relevance")
+        number, url, host, title, text, relevance = (document.get_first(field) for field in fields)
+        if url not in unwanted:
+            self.add(number or 0, url, host or "", title or "", text or "", relevance)
+
+    def rescore(self, relevance: Mapping[str, float]) -> None:
+        """Replaces the relevance of pages that are in the index; commits."""
+        if not self.exists():
+            return
+        with self._told():
+            self._writing().commit()
+            searcher = self._searcher()
+            for url, value in relevance.items():
+                wanted = tantivy.Query.term_query(self._schema, "url", url)
+                for _, address in searcher.search(wanted, limit=1).hits:
+                    known = searcher.doc(address)
+                    if known.get_first("relevance") != value:
+                        self.delete([url])
+                        host, title, text = (known.get_first(field) or "" for field in ("host", "title", "body"))
+                        self.add(known.get_first("number") or 0, url, host, title, text, value)
+            self.commit()
+
+    def commit(self) -> None:
+        """Makes everything added findable, and durable."""
+        if self._writer is not None:
+            with self._told():
+                self._writer.commit()
+
+    def close(self) -> None:
+        """Lets go of the writer when its merges are done; what was not committed is lost."""
+        if self._writer is not None:
+            with self._told():
+                self._writer.wait_merging_threads()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Lets go of the writer as a kill would."""
+        self._writer = self._opened = None
+
+    def clear(self) -> None:
+        """Leaves no index."""
+        self.abandon()
+        if self._folder.exists():
+            try:
+                shutil.rmtree(self._folder)
+            except OSError as error:
+                raise CollectionError(f"cannot remove {error.filename}: {error.strerror}") from error
+
+    def search(
+        self, query: str, *, limit: int = 10, host: str | None = None, min_relevance: float | None = None
+    ) -> list[Hit]:
+        """The best pages for a query, which may be any text; an empty one lists pages."""
+        if limit < 1 or not self.exists():
+            return []
+        filters = []
+        if host is not None:
+            filters.append((tantivy.Occur.Must, tantivy.Query.term_query(self._schema, "host", spellable(host))))
+        if min_relevance is not None:
+            kind = tantivy.FieldType.Float
+            filters.append(
+                (tantivy.Occur.Must, tantivy.Query.range_query(self._schema, "relevance", kind, min_relevance))
+            )
+        with self._told():
+            index, searcher = self._index(), self._searcher()
+        for wanted in self._readings(index, spellable(query[:MAX_QUERY])):
+            filtered = tantivy.Query.boolean_query([(tantivy.Occur.Must, wanted), *filters])
+            try:
+                found = searcher.search(filtered, limit=limit, count=False).hits
+            except ValueError:  # a field that cannot be asked in this way
+                continue
+            if found:
+                snippets = tantivy.SnippetGenerator.create(searcher, wanted, self._schema, "body")
+                snippets.set_max_num_chars(SNIPPET)
+                return [_hit(searcher.doc(address), snippets, score) for score, address in found]
+        return []
+
+    def _readings(self, index: Any, query: str) -> Iterator[Any]:
+        """What a query may mean: first with its operators, then as mere words."""
+        words = _WORD.findall(query.lower())
+        if not words:
+            if not query.strip():
+                yield tantivy.Query.all_query()
+            return
+        fields, boosts = ["title", "body"], {"title": 2.0}
+        if query.count("(") + query.count("[") + query.count("{") <= 10:  # the parser recurses
+            wanted, misread = index.parse_query_lenient(query, fields, boosts)
+            if not misread:
+                yield wanted
+        yield index.parse_query_lenient(" ".join(f'"{word}"' for word in words), fields, boosts)[0]
+
+    def _index(self) -> Any:
+        if self._opened is None:
+            self._opened = tantivy.Index(self._schema, path=str(self._folder), reuse=True)
+        return self._opened
+
+    def _searcher(self) -> Any:
+        self._index().reload()
+        return self._index().searcher()
+
+    def _writing(self) -> Any:
+        if self._writer is None:
+            self._folder.mkdir(exist_ok=True)
+            self._writer = self._index().writer(heap_size=HEAP, num_threads=1)
+        return self._writer
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        name = self._folder.absolute().parent.name
+        try:
+            yield
+        except OSError as error:
+            raise CollectionError(
+                f"cannot use {self._folder}: {error.strerror or error}; make room or give access"
+            ) from error
+        except ValueError as error:
+            what = inert(str(error))[:200]
+            if "os error" in what or "io::Error" in what or "IoError" in what:
+                raise CollectionError(f"cannot use {self._folder}: {what}; make room or give access") from error
+            raise CollectionError(
+                f"the search index of {name} cannot be used ({what}); run: lycosa rebuild {name}"
+            ) from error
+
+
+def inert(text: str) -> str:
+    """The text in one line, with nothing in it that a terminal would obey."""
+    return _UNSHOWN.sub(" ", text).strip()
+
+
+def _hit(document: Any, snippets: Any, score: float | None) -> Hit:
+    snippet = snippets.snippet_from_doc(document)
+    return Hit(
+        url=document.get_first("url") or "",
+        title=inert(document.get_first("title") or ""),
+        snippet=_marked(snippet.fragment(), snippet.highlighted())
+        or inert((document.get_first("body") or "")[:SNIPPET]),
+        score=score or 0.0,
+        relevance=document.get_first("relevance") or 0.0,
+        host=document.get_first("host") or "",
+    )
+
+
+def _marked(fragment: str, ranges: Iterable[Any]) -> str:
+    data, parts, end = fragment.encode(), [], 0
+    for each in ranges:  # in bytes
+        parts += [data[end : each.start], "«".encode(), data[each.start : each.end], "»".encode()]
+        end = each.end
+    parts.append(data[end:])
+    return inert(b"".join(parts).decode("utf-8", "replace"))
+
+
+def _schema() -> Any:
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("url", stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("host", stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("title", stored=True)
+    builder.add_text_field("body", stored=True)
+    builder.add_float_field("relevance", stored=True, indexed=True, fast=True)
+    builder.add_unsigned_field("number", stored=True, indexed=True, fast=True)
+    return builder.build()

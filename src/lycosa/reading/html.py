@@ -1,0 +1,197 @@
+"""HTML taken apart: title, visible text, links and where they stand in it, and what the page says about itself.
+
+The parser (Lexbor) is known to this file alone.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+
+from msgspec import Struct
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from lycosa.vocabulary.records import Link, Url
+from lycosa.vocabulary.urls import join, normalise
+
+from .shallow import shallow
+
+MAX_LINKS = 5000  # kept of one page
+MAX_ANCHOR = 300  # characters
+MAX_TITLE = 500  # characters
+_MAX_HREF = 4000  # characters
+_MAX_REL = 100  # characters
+_ROBOTS_NAMES = ("robots", "lycosa")
+_UNSEEN = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
+
+# Set around each link, so that one walk over the tree gives the text and every link's place in it. Text has no use for
+# these two control characters, and unlike private-use ones they leave a string of one-byte characters what it is.
+_BEGIN, _END = "\x02", "\x03"
+_without_marks = {ord(_BEGIN): None, ord(_END): None}
+_mark_reference = re.compile("&#[xX]?0*+[23](?![0-9A-Fa-f]);?")
+_refresh_url = re.compile(r"url\s*+=\s*+[\"']?+([^\"'>]++)", re.IGNORECASE)
+
+
+class Parsed(Struct, frozen=True, gc=False):
+    """What the markup of one page says."""
+
+    title: str
+    text: str
+    links: tuple[Link, ...]
+    canonical: Url | None
+    language: str
+    robots: frozenset[str]  # words of its robots metas, lower case
+
+
+def parse_html(html: str, url: Url) -> Parsed:
+    """Takes a page apart; any text is a page."""
+    html = _unmarked(shallow(html))
+    tree = LexborHTMLParser(html)
+    root, body = tree.root, tree.body
+    metas = [node.attributes for node in tree.tags("meta")]
+    base = _base(tree, url)
+    links = _Links(url, base)
+    for meta in metas:
+        if _lower(meta, "http-equiv") == "refresh":
+            links.add_refresh(meta.get("content") or "")
+    for tag, attribute in (("frame", "src"), ("iframe", "src"), ("area", "href")):
+        for node in tree.tags(tag):
+            links.add_plain(node, attribute)
+    tree.strip_tags(_UNSEEN)
+    text = ""
+    if body is not None:
+        links.mark(tree.tags("a"))
+        text = links.placed(body.text(separator=" "))
+    return Parsed(
+        title=_title(tree),
+        text=text,
+        links=tuple(links.found),
+        canonical=_canonical(tree, base),
+        language=(root.attributes.get("lang") or "")[:20] if root is not None else "",
+        robots=frozenset(_robots_words(metas)),
+    )
+
+
+def _unmarked(html: str) -> str:
+    if _BEGIN in html or _END in html:
+        html = html.translate(_without_marks)
+    return _mark_reference.sub("", html) if "&#" in html else html
+
+
+def _lower(attributes: Mapping[str, str | None], name: str) -> str:
+    return (attributes.get(name) or "").strip().lower()
+
+
+def _title(tree: LexborHTMLParser) -> str:
+    for node in tree.tags("title"):
+        if node.parent is None or node.parent.tag != "svg":
+            return " ".join(node.text()[: 4 * MAX_TITLE].split())[:MAX_TITLE]
+    return ""
+
+
+def _base(tree: LexborHTMLParser, url: Url) -> Url:
+    for node in tree.tags("base"):
+        href = (node.attributes.get("href") or "").strip()
+        if href:
+            return (join(url, href) if len(href) <= _MAX_HREF else None) or url
+    return url
+
+
+def _canonical(tree: LexborHTMLParser, base: Url) -> Url | None:
+    for node in tree.tags("link"):
+        attributes = node.attributes
+        href = (attributes.get("href") or "").strip()
+        if "canonical" in _lower(attributes, "rel").split() and 0 < len(href) <= _MAX_HREF:
+            return join(base, href)
+    return None
+
+
+def _robots_words(metas: Iterable[Mapping[str, str | None]]) -> Iterator[str]:
+    for meta in metas:
+        if _lower(meta, "name") in _ROBOTS_NAMES:
+            yield from _lower(meta, "content").replace(",", " ").split()
+
+
+class _Links:
+    """Gathers the links of one page, each target once."""
+
+    def __init__(self, url: Url, base: Url):
+        self.found: list[Link] = []
+        self._base = base
+        self._hrefs: set[str] = set()
+        self._taken: set[Url | None] = {None, url}
+        self._marked: list[tuple[Url, str, LexborNode]] = []
+
+    def add_refresh(self, content: str) -> None:
+        found = _refresh_url.search(content)
+        target = self._new_target(found[1]) if found else None
+        if target:
+            self.found.append(Link(target))
+
+    def add_plain(self, node: LexborNode, attribute: str) -> None:
+        attributes = node.attributes
+        target = self._new_target(attributes.get(attribute))
+        if target:
+            anchor = attributes.get("alt") or attributes.get("title") or ""
+            self.found.append(Link(target, anchor[:MAX_ANCHOR], _rel(attributes)))
+
+    def mark(self, nodes: Iterable[LexborNode]) -> None:
+        """Sets a mark before and behind each link that is wanted."""
+        for node in nodes:
+            attributes = node.attributes
+            target = self._new_target(attributes.get("href"))
+            if target:
+                self._marked.append((target, _rel(attributes), node))
+                node.insert_before(_BEGIN)
+                node.insert_after(_END)
+
+    def placed(self, marked_text: str) -> str:
+        """The text without marks and with single blanks; the marked links are added with their places in it."""
+        pieces: list[str] = []
+        length = 0  # of the pieces joined by blanks, with a blank behind
+        starts: list[int] = []
+        ends: dict[int, int] = {}
+        inside: list[int] = []  # links begun and not ended: a link can stand within another, in a table
+        for begun, stretch in enumerate(" ".join(marked_text.split()).split(_BEGIN)):
+            if begun:
+                inside.append(len(starts))
+                starts.append(length)
+            for ended, piece in enumerate(stretch.split(_END)):
+                if ended and inside:
+                    ends[inside.pop()] = length - 1
+                if piece := piece.strip():
+                    pieces.append(piece)
+                    length += len(piece) + 1
+        text = " ".join(pieces)
+        for number, (start, (target, rel, node)) in enumerate(zip(starts, self._marked, strict=False)):
+            anchor = text[start : min(ends.get(number, start), start + MAX_ANCHOR)]
+            self.found.append(Link(target, anchor or _unwritten_anchor(node), rel, min(start, len(text))))
+        return text
+
+    def _new_target(self, href: str | None) -> Url | None:
+        """The target of a link not met before on this page, else None."""
+        if not href or href in self._hrefs or len(href) > _MAX_HREF or len(self._taken) > MAX_LINKS + 1:
+            return None
+        self._hrefs.add(href)
+        if href.startswith(("http://", "https://")) and len(href) <= 200:
+            target = _absolute(href)
+        else:
+            target = join(self._base, href.strip())
+        if target in self._taken:
+            return None
+        self._taken.add(target)
+        return target
+
+
+_absolute = lru_cache(maxsize=20_000)(normalise)  # the pages of a site link to the same places
+
+
+def _rel(attributes: Mapping[str, str | None]) -> str:
+    rel = attributes.get("rel")
+    return rel.lower()[:_MAX_REL] if rel else ""
+
+
+def _unwritten_anchor(node: LexborNode) -> str:
+    """What stands for the text of a link that shows an image."""
+    image = node.css_first("img[alt]")
+    alt = image.attributes.get("alt") if image is not None else node.attributes.get("title")
+    return " ".join((alt or "")[: 2 * MAX_ANCHOR].split())[:MAX_ANCHOR]

@@ -1,0 +1,85 @@
+"""From a fetch, a text or a piece of HTML to a page."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
+
+from .decode import decode
+from .fingerprint import digest_of, fingerprint_of
+from .html import Parsed, parse_html
+from .language import language_of
+from .words import terms_of, tokens_of
+
+_DIRECTIVES_WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
+_OUR_NAMES = frozenset(("", "*", "lycosa", "robots"))
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads what a fetch brought; the only option is whether terms are stemmed.
+
+    >>> fetch = Fetch(Url("http://a.example/"), Outcome.OK, at=0.0, content=b"<title>Spiders</title><p>They hunt.")
+    >>> Reader(stem=True)(fetch).terms
+    {'spider': 1, 'hunt': 1}
+    """
+
+    stem: bool = False
+
+    def __call__(self, fetch: Fetch) -> Page | None:
+        """The page a fetch brought, or None where it brought none; never raises for what the Web sends."""
+        if fetch.outcome is not Outcome.OK:
+            return None
+        html = decode(fetch.content, fetch.header("content-type") or "")
+        parsed = parse_html(html, fetch.url)
+        in_header = frozenset(_header_robots(fetch.headers)) | parsed.robots
+        return _page(fetch.url, parsed, robots=in_header, stem=self.stem)
+
+
+def page_of_html(url: Url, html: str, *, stem: bool = False) -> Page:
+    """A page from HTML at hand, such as an example in a file."""
+    parsed = parse_html(_encodable(html), url)
+    return _page(url, parsed, robots=parsed.robots, stem=stem)
+
+
+def page_of_text(url: Url, title: str, text: str, *, stem: bool = False) -> Page:
+    """A page from plain text, without links."""
+    title, text = (" ".join(_encodable(part).split()) for part in (title, text))
+    parsed = Parsed(title=title, text=text, links=(), canonical=None, language="", robots=frozenset())
+    return _page(url, parsed, robots=parsed.robots, stem=stem)
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def _page(url: Url, parsed: Parsed, *, robots: frozenset[str], stem: bool) -> Page:
+    tokens = tokens_of(f"{parsed.title} {parsed.text}")
+    return Page(
+        url=url,
+        title=parsed.title,
+        text=parsed.text,
+        tokens=tuple(tokens),
+        terms=terms_of(tokens, stem=stem),
+        links=parsed.links,
+        canonical=parsed.canonical,
+        language=language_of(parsed.text, parsed.language),
+        digest=digest_of(parsed.text),
+        fingerprint=fingerprint_of(tokens),
+        noindex=not robots.isdisjoint(("noindex", "none")),
+        nofollow=not robots.isdisjoint(("nofollow", "none")),
+    )
+
+
+def _header_robots(headers: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The words of X-Robots-Tag headers that speak to everybody or to us."""
+    for name, value in headers:
+        if name.lower() != "x-robots-tag":
+            continue
+        agent = ""
+        for item in value.lower().split(","):
+            before, colon, after = (part.strip() for part in item.partition(":"))
+            if colon and before not in _DIRECTIVES_WITH_VALUE:
+                agent, before = before, after
+            if agent in _OUR_NAMES:
+                yield before

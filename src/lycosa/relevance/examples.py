@@ -1,0 +1,72 @@
+"""Files of example pages: one a line, as a URL, the name of a file, or a text."""
+
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from lycosa.vocabulary.errors import RecipeError
+from lycosa.vocabulary.urls import normalise
+
+MAX_BYTES = 10_000_000
+
+
+class Example(Struct, frozen=True):
+    kind: Literal["url", "file", "text"]
+    value: str  # normalised URL, absolute path, or the text itself
+    line: int  # where it stands in its file, from 1
+
+
+def read_examples(path: Path) -> list[Example]:
+    """The examples in a file; blank lines and lines that begin with # say nothing."""
+    examples = [
+        _example(path, number, line.strip())
+        for number, line in enumerate(_lines(path), start=1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    if not examples:
+        raise RecipeError(f"{path} has no examples; write one URL, file name or text a line")
+    return examples
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise RecipeError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB; give fewer examples, or name files in it")
+        return content.decode("utf-8-sig").split("\n")
+    except OSError as error:
+        raise RecipeError(f"cannot read the examples in {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise RecipeError(f"the examples in {path} are not UTF-8 text; save the file as UTF-8") from None
+
+
+def _example(path: Path, number: int, line: str) -> Example:
+    if line.lower().startswith(("http://", "https://")) and len(line.split()) == 1:
+        url = normalise(line)
+        if url is None:
+            raise RecipeError(f"{path}:{number}: {_short(line)} is not a URL that can be fetched; correct or remove it")
+        return Example("url", url, number)
+    file = _file(path.parent, line)
+    if file:
+        return Example("file", str(file), number)
+    if len(line.split()) > 1:
+        return Example("text", line, number)
+    raise RecipeError(
+        f"{path}:{number}: {_short(line)} is neither a URL (http://...), nor a file, nor a text of several words"
+    )
+
+
+def _file(folder: Path, line: str) -> Path | None:
+    if len(line) > 1000 or "\0" in line:
+        return None
+    try:
+        file = (folder / line).resolve()
+        return file if file.is_file() else None
+    except OSError:
+        return None
+
+
+def _short(line: str) -> str:
+    return repr(line if len(line) <= 80 else line[:79] + "…")

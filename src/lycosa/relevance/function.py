@@ -1,0 +1,45 @@
+"""Relevance by any function of the user's; loaded only for the user's own recipe."""
+
+import importlib
+import math
+from collections.abc import Callable
+
+from lycosa.vocabulary.errors import LycosaError, RecipeError
+from lycosa.vocabulary.records import Page
+
+
+class Function:
+    """A function of a page as a relevance, its result kept within 0 and 1."""
+
+    def __init__(self, name: str, function: Callable[[Page], float]):
+        self._name = name
+        self._function = function
+
+    def relevance(self, page: Page) -> float:
+        try:
+            value = float(self._function(page))
+        except Exception as error:  # noqa: BLE001 - anything can go wrong in a stranger's function; it is named and told
+            problem = " ".join(f"{type(error).__name__}: {error}".split())
+            raise LycosaError(f"{self._name} failed on {page.url}: {problem}; mend the function and go on") from error
+        if math.isnan(value):
+            raise LycosaError(f"{self._name} gave no number (NaN) for {page.url}; let it return 0 to 1")
+        return min(1.0, max(0.0, value))
+
+
+def load_function(path: str) -> Function:
+    """The function that "package.module:function" names."""
+    module_name, colon, attribute = path.partition(":")
+    if not (module_name and colon and attribute):
+        raise RecipeError(f"{path!r} names no function; write package.module:function")
+    try:
+        found = importlib.import_module(module_name)
+    except Exception as error:  # noqa: BLE001 - importing runs the user's module; whatever it raises, say which one it was
+        problem = " ".join(f"{type(error).__name__}: {error}".split())
+        raise RecipeError(f"cannot import {module_name} for {path}: {problem}; is its folder on PYTHONPATH?") from error
+    for name in attribute.split("."):
+        if not hasattr(found, name):
+            raise RecipeError(f"{module_name} has no {attribute}; {path} must name a function of a page")
+        found = getattr(found, name)
+    if not callable(found):
+        raise RecipeError(f"{path} is not a function but a {type(found).__name__}")
+    return Function(path, found)

@@ -1,0 +1,141 @@
+"""Relevance learnt from examples: a linear support vector machine over the words of pages."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp, isfinite, log, sqrt
+
+from lycosa.vocabulary.errors import CollectionError, RecipeError
+from lycosa.vocabulary.records import Page, Plain
+
+MAX_TERMS = 200_000  # of a model; the rarest are left out
+_MAX_TERM_LENGTH = 200  # characters
+_SLOPE = 2.0  # of the sigmoid: a page on the margin has a relevance of 0.88 or 0.12
+_KIND = "linear, sublinear tf-idf, 1"
+_DAMPED = [0.0, *(1.0 + log(count) for count in range(1, 1000))]  # the weight of a word that occurs so often
+
+Terms = Mapping[str, int]
+
+
+class LinearModel:
+    """A hyperplane between good and bad pages; relevance is a sigmoid of the distance to it.
+
+    A page is the vector of its words, each (1 + log count) * idf, brought to length 1. Words that were in no example
+    count in the length like the rarest that were, with no weight for either side: a page full of new words lies near the
+    middle, however strongly two words that are known speak.
+    """
+
+    def __init__(self, terms: Mapping[str, tuple[float, float]], *, bias: float, idf_of_new: float):
+        self._terms = dict(terms)  # word -> idf, weight
+        self._bias = bias
+        self._idf_of_new = idf_of_new
+        self._products = {term: (idf * idf, idf * weight) for term, (idf, weight) in terms.items()}
+        self._product_of_new = (idf_of_new * idf_of_new, 0.0)
+
+    def relevance(self, page: Page) -> float:
+        return 1.0 / (1.0 + exp(-_SLOPE * self.distance(page.terms)))
+
+    def distance(self, terms: Terms) -> float:
+        """How far on the good side of the hyperplane, within ±30; 1 is the margin."""
+        products, product_of_new = self._products, self._product_of_new
+        length = dot = 0.0
+        for term, count in terms.items():
+            squared, weighted = products.get(term, product_of_new)
+            if count == 1:  # most are
+                length += squared
+                dot += weighted
+            else:
+                damped = _damped(count)
+                length += squared * damped * damped
+                dot += weighted * damped
+        distance = self._bias + (dot / sqrt(length) if length else 0.0)
+        return max(-30.0, min(30.0, distance))
+
+    def to_plain(self) -> Plain:
+        """The model as JSON can say it."""
+        return {
+            "kind": _KIND,
+            "bias": self._bias,
+            "idf_of_new": self._idf_of_new,
+            "terms": {term: [idf, weight] for term, (idf, weight) in self._terms.items()},
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Plain, *, source: str = "the model") -> "LinearModel":
+        """A model that was saved; `source` names it where it cannot be used."""
+        try:
+            if plain["kind"] != _KIND:
+                raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_KIND!r}")
+            bias, idf_of_new = _number(plain["bias"]), _number(plain["idf_of_new"])
+            saved = plain["terms"]
+            if not isinstance(saved, dict) or len(saved) > MAX_TERMS:
+                raise ValueError(f"terms are not a table of up to {MAX_TERMS} words")
+            if any(len(term) > _MAX_TERM_LENGTH for term in saved):
+                raise ValueError(f"a word has more than {_MAX_TERM_LENGTH} characters")
+            terms = {term: (_number(idf), _number(weight)) for term, (idf, weight) in saved.items()}
+        except (KeyError, TypeError, ValueError) as error:
+            problem = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise CollectionError(f"cannot use {source}: {problem}; delete it and it is learnt anew") from None
+        return cls(terms, bias=bias, idf_of_new=idf_of_new)
+
+
+def _number(value: Plain) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or abs(value) > 1e6:
+        raise ValueError(f"{str(value)[:40]!r} is no number in range")
+    return float(value)
+
+
+def _damped(count: int) -> float:
+    return _DAMPED[count] if 0 <= count < 1000 else 1.0 + log(max(1, count))
+
+
+def train(good: Iterable[Page | Terms], bad: Iterable[Page | Terms], *, seed: int = 0) -> LinearModel:
+    """The model that tells the good pages from the bad; the same pages in the same order give the same model."""
+    good_terms, bad_terms = _terms_of(good), _terms_of(bad)
+    if not good_terms or not bad_terms:
+        missing = "good" if not good_terms else "bad"
+        raise RecipeError(f"no {missing} example has a word in it; give at least one page with text")
+    documents = good_terms + bad_terms
+    idf = _idf(documents)
+    weights, bias = _fit(documents, [1] * len(good_terms) + [0] * len(bad_terms), idf, seed)
+    terms = {term: (idf[term], weight) for term, weight in zip(idf, weights, strict=True)}
+    return LinearModel(terms, bias=bias, idf_of_new=_rarity(len(documents), 1))
+
+
+def _terms_of(pages: Iterable[Page | Terms]) -> list[Terms]:
+    found = (page.terms if isinstance(page, Page) else page for page in pages)
+    return [terms for terms in found if terms]
+
+
+def _rarity(documents: int, containing: int) -> float:
+    return log((1 + documents) / (1 + containing)) + 1.0
+
+
+def _idf(documents: Sequence[Terms]) -> dict[str, float]:
+    containing: dict[str, int] = {}
+    for terms in documents:
+        for term in terms:
+            if len(term) <= _MAX_TERM_LENGTH:
+                containing[term] = containing.get(term, 0) + 1
+    kept = sorted(containing, key=lambda term: (-containing[term], term))[:MAX_TERMS]
+    return {term: _rarity(len(documents), containing[term]) for term in sorted(kept)}
+
+
+def _fit(
+    documents: Sequence[Terms], labels: list[int], idf: Mapping[str, float], seed: int
+) -> tuple[list[float], float]:
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - heavy, and needed only to learn
+    from sklearn.svm import LinearSVC  # noqa: PLC0415
+
+    places = {term: place for place, term in enumerate(idf)}
+    values: list[float] = []
+    columns: list[int] = []
+    ends = [0]
+    for terms in documents:
+        row = {places[term]: _damped(count) * idf[term] for term, count in terms.items() if term in places}
+        length = sqrt(sum(value * value for value in row.values())) or 1.0
+        columns.extend(row)
+        values.extend(value / length for value in row.values())
+        ends.append(len(columns))
+    matrix = csr_matrix((values, columns, ends), shape=(len(documents), len(idf)))
+    machine = LinearSVC(class_weight="balanced", random_state=seed, max_iter=5000)
+    machine.fit(matrix, labels)
+    return [float(weight) for weight in machine.coef_[0]], float(machine.intercept_[0])

@@ -1,0 +1,272 @@
+"""What a crawl brought home, as one HTML page that needs nothing else: no script, no request, safe with any content."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from itertools import pairwise
+from typing import NamedTuple
+
+from lycosa.pictures import Bar, Mark, Series, bar_chart, counts_of, histogram, line_chart
+from lycosa.vocabulary.plain_text import visible
+from lycosa.vocabulary.records import RELEVANT
+from lycosa.vocabulary.urls import normalise
+
+HOSTS_SHOWN = 25
+PAGES_SHOWN = 50
+POINTS_PER_CURVE = 300
+
+
+class HostFigures(NamedTuple):
+    host: str
+    pages: int
+    relevant: int
+
+
+class TopPage(NamedTuple):
+    title: str
+    url: str
+    relevance: float
+    why: str = ""
+
+
+class RunFigures(NamedTuple):
+    started: str  # a date for people
+    strategy: str
+    pages: int  # stored by this run
+    seconds: float
+    stopped: str = ""  # why it ended
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """All that a report tells."""
+
+    name: str  # of the collection
+    topic: str
+    relevances: Sequence[float]  # of the stored pages, in the order of the crawl
+    hosts: Sequence[HostFigures] = ()  # every host with stored pages
+    top_pages: Sequence[TopPage] = ()
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    skips: Mapping[str, int] = field(default_factory=dict)
+    runs: Sequence[RunFigures] = ()
+    waiting: int = 0  # URLs
+    size: int = 0  # bytes received
+    seconds: float = 0.0  # of crawling, over all runs
+    made_at: str = ""  # a date for people
+
+
+def report_page(data: ReportData) -> str:
+    """The report as HTML."""
+    title = _text(data.name, 120) or "Collection"
+    topic = f'<p class="topic">{_text(data.topic, 600)}</p>' if data.topic.strip() else ""
+    made = f"Made {_text(data.made_at)} by Lycosa." if data.made_at else "Made by Lycosa."
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta name="referrer" content="no-referrer">\n<title>{title}</title>\n<style>{_STYLE}</style></head>\n'
+        f'<body>\n<header><p class="kicker">Focused crawl</p><h1>{title}</h1>{topic}</header>\n<main>\n'
+        f"{_cards(data)}{_harvest(data)}{_relevance(data)}{_hosts(data)}{_top_pages(data)}"
+        f"{_amounts(data)}{_runs(data)}</main>\n<footer>{made}</footer>\n</body></html>\n"
+    )
+
+
+def harvest_curves(relevances: Sequence[float]) -> tuple[Series, Series]:
+    """The share of relevant pages among all pages so far, and among the latest, over the crawl."""
+    window = max(20, min(500, len(relevances) // 20))
+    step = max(1, -(-len(relevances) // POINTS_PER_CURVE))
+    cumulative, moving, sums = [], [], [0]
+    for number, relevance in enumerate(relevances, 1):
+        sums.append(sums[-1] + (relevance >= RELEVANT))
+        if number % step == 0 or number == len(relevances):
+            cumulative.append((float(number), sums[-1] / number))
+            start = max(0, number - window)
+            moving.append((float(number), (sums[-1] - sums[start]) / (number - start)))
+    return Series("all pages so far", cumulative), Series(f"latest {window} pages", moving)
+
+
+def strategy_marks(runs: Sequence[RunFigures]) -> list[Mark]:
+    """Where in the crawl, counted in pages, a run went on with another strategy than the one before it."""
+    marks, pages = [], 0
+    for before, run in pairwise(runs):
+        pages += before.pages
+        if run.strategy != before.strategy:
+            marks.append(Mark(float(pages), f"→ {run.strategy}"))
+    return marks
+
+
+def _cards(data: ReportData) -> str:
+    pages = len(data.relevances)
+    relevant = sum(relevance >= RELEVANT for relevance in data.relevances)
+    figures = (
+        (_count(pages), "pages"),
+        (_count(relevant), "relevant"),
+        (f"{relevant / pages:.1%}" if pages else "–", "harvest rate"),
+        (_count(len(data.hosts)), "hosts"),
+        (_count(data.waiting), "URLs waiting"),
+        (_size(data.size), "received"),
+        (_duration(data.seconds), "of crawling"),
+    )
+    cards = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for value, label in figures)
+    return f'<dl class="cards">{cards}</dl>\n'
+
+
+def _harvest(data: ReportData) -> str:
+    chart = line_chart(
+        harvest_curves(data.relevances),
+        title="Harvest rate over the crawl",
+        x_title="pages stored",
+        x_range=(0.0, float(max(1, len(data.relevances)))),
+        y_range=(0.0, 1.0),
+        percent=True,
+        marks=strategy_marks(data.runs),
+    )
+    return _section("Harvest rate", "The share of stored pages that are on topic, as the crawl went on.", chart)
+
+
+def _relevance(data: ReportData) -> str:
+    chart = histogram(
+        counts_of(data.relevances),
+        split=RELEVANT,
+        split_label="relevant →",
+        title="Relevance of the stored pages",
+        x_title="relevance",
+        y_title="pages",
+    )
+    return _section("Relevance", f"How well the stored pages fit the topic; {RELEVANT} and more is relevant.", chart)
+
+
+def _hosts(data: ReportData) -> str:
+    largest = sorted(data.hosts, key=lambda host: (-host.pages, host.host))[:HOSTS_SHOWN]
+    bars = [
+        Bar(host.host, host.pages, host.relevant, f"({host.relevant / host.pages:.0%})" if host.pages else "")
+        for host in largest
+    ]
+    number = (
+        f"The {len(largest)} largest of {_count(len(data.hosts))}" if len(data.hosts) > HOSTS_SHOWN else "All hosts"
+    )
+    return _section("Hosts", f"{number}, by pages stored; the dark part is relevant.", bar_chart(bars, title="Hosts"))
+
+
+def _top_pages(data: ReportData) -> str:
+    rows = "".join(
+        f'<tr><td class="number">{page.relevance:.2f}</td>'
+        f'<td><div class="title">{_text(page.title, 120) or "(no title)"}</div>'
+        f'<div class="url">{_link(page.url)}</div></td>'
+        f'<td class="why">{_text(page.why, 300)}</td></tr>\n'
+        for page in data.top_pages[:PAGES_SHOWN]
+    )
+    if not rows:
+        return _section("Top pages", "The most relevant pages.", '<p class="none">no data yet</p>')
+    head = '<thead><tr><th class="number">Relevance</th><th>Page</th><th>Why it was fetched</th></tr></thead>'
+    return _section("Top pages", "The most relevant pages.", f"<table>{head}<tbody>\n{rows}</tbody></table>")
+
+
+def _amounts(data: ReportData) -> str:
+    charts = []
+    for heading, lead, amounts in (
+        ("Outcomes", "How the fetches ended.", data.outcomes),
+        ("Skipped", "Why URLs were not fetched.", data.skips),
+    ):
+        bars = [Bar(label, float(amount)) for label, amount in sorted(amounts.items(), key=lambda pair: -pair[1])[:20]]
+        charts.append(_section(heading, lead, bar_chart(bars, title=heading, width=440.0)))
+    return f'<div class="pair">{"".join(charts)}</div>\n'
+
+
+def _runs(data: ReportData) -> str:
+    rows = "".join(
+        f'<tr><td>{_text(run.started)}</td><td>{_text(run.strategy)}</td><td class="number">{_count(run.pages)}</td>'
+        f'<td class="number">{_duration(run.seconds)}</td><td>{_text(run.stopped) or "–"}</td></tr>\n'
+        for run in data.runs
+    )
+    if not rows:
+        return _section("Runs", "", '<p class="none">no data yet</p>')
+    head = (
+        '<tr><th>Started</th><th>Strategy</th><th class="number">Pages</th><th class="number">Time</th>'
+        "<th>Stopped because</th></tr>"
+    )
+    return _section("Runs", "", f"<table><thead>{head}</thead><tbody>\n{rows}</tbody></table>")
+
+
+def _section(heading: str, lead: str, content: str) -> str:
+    explained = f"<p>{lead}</p>" if lead else ""
+    return f'<section><h2>{heading}</h2>{explained}<div class="scroll">{content}</div></section>\n'
+
+
+def _text(text: str, limit: int = 200) -> str:
+    return escape(visible(text, limit))
+
+
+def _link(url: str) -> str:
+    """A link where the URL is one of the Web's, plain text otherwise."""
+    target = normalise(url) if url.startswith(("http://", "https://")) else None
+    if target is None:
+        return _text(url)
+    return f'<a href="{escape(target)}" rel="noopener noreferrer nofollow">{_text(target, 110)}</a>'
+
+
+def _count(number: int) -> str:
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def _size(size: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}m {whole % 60:02}s"
+    return f"{_count(whole // 3600)}h {whole % 3600 // 60:02}m"
+
+
+_STYLE = """
+:root { --ink: #1f2933; --faint: #5b6670; --line: #dfe3e8; --blue: #0b5394; }
+* { box-sizing: border-box; }
+body { margin: 0; background: #f5f6f8; color: var(--ink); line-height: 1.5;
+  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
+header, main, footer { max-width: 1000px; margin: 0 auto; padding: 0 20px; }
+header { padding-top: 36px; }
+.kicker { margin: 0; color: var(--blue); font-size: 13px; font-weight: 600; letter-spacing: .08em;
+  text-transform: uppercase; }
+h1 { margin: 2px 0 6px; font-size: 34px; line-height: 1.2; overflow-wrap: anywhere; }
+.topic { margin: 0; color: var(--faint); font-size: 18px; overflow-wrap: anywhere; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(124px, 1fr)); gap: 10px; margin: 24px 0; }
+.cards div { display: flex; flex-direction: column-reverse; background: #fff; border: 1px solid var(--line);
+  border-radius: 8px; padding: 12px 14px; }
+.cards dt { color: var(--faint); font-size: 13px; }
+.cards dd { margin: 0; font-size: 22px; font-weight: 650; font-variant-numeric: tabular-nums; white-space: nowrap; }
+section { background: #fff; border: 1px solid var(--line); border-radius: 8px; padding: 18px 20px; margin: 0 0 16px; }
+h2 { margin: 0; font-size: 20px; }
+section > p { margin: 2px 0 12px; color: var(--faint); font-size: 14px; }
+svg { display: block; width: 100%; height: auto; }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 380px), 1fr)); gap: 0 16px;
+  align-items: start; }
+.pair section { min-width: 0; }
+.scroll { overflow-x: auto; }
+table { width: 100%; border-collapse: collapse; font-size: 14px; }
+th { color: var(--faint); font-weight: 600; text-align: left; border-bottom: 2px solid var(--line);
+  padding: 6px 12px 6px 0; }
+td { vertical-align: top; border-bottom: 1px solid var(--line); padding: 8px 12px 8px 0; overflow-wrap: anywhere; }
+td + td, th + th { padding-left: 4px; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; width: 1%; padding-right: 18px; }
+.title { font-weight: 600; }
+.url { color: var(--faint); font-size: 13px; }
+.url a { color: var(--blue); text-decoration: none; }
+.url a:hover { text-decoration: underline; }
+.why { color: var(--faint); font-size: 13px; min-width: 130px; width: 32%; }
+.none { color: var(--faint); }
+footer { color: var(--faint); font-size: 13px; padding-bottom: 36px; }
+@media (max-width: 640px) { h1 { font-size: 27px; } section { padding: 14px; } section svg { min-width: 560px; }
+  .pair svg { min-width: 440px; } header, main, footer { padding-left: 12px; padding-right: 12px; } }
+@media print { body { background: #fff; font-size: 11pt; }
+  section, .cards div { border-color: #bbb; break-inside: avoid; }
+  .scroll { overflow: visible; } tr { break-inside: avoid; } section:has(table) { break-inside: auto; } }
+"""

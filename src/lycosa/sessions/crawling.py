@@ -1,0 +1,148 @@
+"""A crawl of a collection, from its examples to its last page."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from ipaddress import ip_address
+
+from lycosa import __version__
+from lycosa.collection.events import Run, Stop
+from lycosa.recipe import FILE_NAME, Recipe
+from lycosa.relevance.retraining import RETRAIN_AT
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.errors import RecipeError
+from lycosa.vocabulary.records import Fetch, Outcome, Url, Visit
+from lycosa.vocabulary.urls import hostname_of
+from lycosa.web.live import LiveWeb, user_agent
+from lycosa.web.remembered import RememberedWeb
+from lycosa.web.robots import RobotsWeb
+from lycosa.web.sitemaps import urls_in_sitemaps
+
+from .examples import fetch_examples
+from .session import Session
+from .training import Training
+
+_MOST_REMEMBERED = 64_000_000  # bytes of example pages that need not be fetched twice
+
+
+def make_web(recipe: Recipe, *, clock: Clock, allow_private: bool = False, resolve: Sequence[str] = ()) -> RobotsWeb:
+    """The Web as a recipe wants it asked."""
+    requests = recipe.requests
+    name = user_agent(__version__, recipe.contact)
+    live = LiveWeb(
+        user_agent=name,
+        clock=clock,
+        timeout=requests.timeout,
+        max_body=requests.max_body,
+        allow_private=allow_private,
+        allow_public=bool(recipe.contact),
+        resolve=resolve,
+        proxy=requests.proxy or None,
+        headers=requests.headers,
+        cookies=requests.cookies or None,
+    )
+    return RobotsWeb(live, user_agent=name, clock=clock)
+
+
+def insist_on_contact(session: Session, resolve: Sequence[str]) -> None:
+    """Refuses to ask public hosts without saying who asks."""
+    if session.recipe.contact:
+        return
+    own = {entry.partition("=")[0].strip().lower() for entry in resolve}
+    for url in [*session.recipe_seeds(), *session.topic.examples.urls]:
+        name = hostname_of(url)
+        if "*" not in own and name not in own and _is_public(name):
+            raise RecipeError(
+                f"{name} is a public host, and those who run it must be able to reach you: "
+                f'put contact = "you@example.org" at the top of {session.folder / FILE_NAME}'
+            )
+
+
+def _is_public(name: str) -> bool:
+    try:
+        return ip_address(name).is_global
+    except ValueError:
+        return not name.endswith(("localhost", ".test", ".example", ".invalid", ".internal"))
+
+
+class Crawling:
+    """A run of a session's crawl on a web."""
+
+    def __init__(self, session: Session, web: RobotsWeb, *, strategy: str | None = None, sitemaps: bool = False):
+        self._session = session
+        self._web = web
+        self._strategy = strategy or session.recipe.strategy
+        self._sitemaps = sitemaps or session.recipe.sitemaps
+        self._training = Training(session)
+
+    async def visits(self) -> AsyncIterator[Visit]:
+        """Learns the topic, then crawls until the recipe says stop, something stops it, or nothing is left."""
+        session, crawl = self._session, self._session.crawl
+        seeds = session.recipe_seeds()
+        if not seeds:
+            raise RecipeError(
+                f"{session.folder}: no seeds; name a file of URLs in {FILE_NAME} (seeds = \"seeds.txt\"), or give examples as URLs"
+            )
+        remembered = await self._learn_topic()
+        crawl.web = RememberedWeb(self._web, remembered)
+        if self._sitemaps:
+            seeds += await self._sitemap_urls(seeds)
+        run = Run(session.clock.now(), self._strategy, tuple(seeds))
+        session.record(run)
+        if session.begin_run(run):
+            session.tell(f"what waits is ranked anew for {self._strategy}")
+            session.relive()
+        try:
+            async for visit in crawl.visits():
+                yield visit
+                session.checkpoint_if_due()
+                self._training.train_if_due()
+        finally:
+            session.record(Stop(session.clock.now(), crawl.stopped or "interrupted"))
+            session.checkpoint()
+
+    async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:
+        named: dict[Url, None] = {}
+        for seed in seeds:
+            named.update(dict.fromkeys(await self._web.sitemaps(seed)))
+        urls = await urls_in_sitemaps(self._web, named)
+        self._session.tell(f"{len(urls)} URLs in {len(named)} sitemaps")
+        return urls
+
+    async def _learn_topic(self) -> dict[Url, Fetch]:
+        """Makes the crawl's judge; gives the example pages that were fetched for it."""
+        session, topic = self._session, self._session.topic
+        if not topic.learns:
+            session.crawl.judge = topic.untrained(may_run_code=True)
+            if any(row.relevance is None for row in session.collection.catalog.pages()):
+                self._training.judge_anew("some pages were imported")
+            return {}
+        session.crawl.judge = topic.load()
+        if session.crawl.judge is not None:
+            return {}
+        fetched = await self._fetch_examples()
+        if topic.wants_negatives:
+            session.tell(
+                "no negatives given: a built-in background stands for them, and at "
+                f"{', '.join(map(str, RETRAIN_AT))} pages the pages least like the examples join it"
+            )
+        self._training.learn()
+        return fetched
+
+    async def _fetch_examples(self) -> dict[Url, Fetch]:
+        session = self._session
+        missing = {url: good for url, good in session.topic.examples.urls.items() if session.page(url) is None}
+        if missing:
+            session.tell(f"fetching {len(missing)} example pages")
+        fetched: dict[Url, Fetch] = {}
+        size = 0
+        examples = fetch_examples(missing, web=self._web, clock=session.clock, requests=session.recipe.requests)
+        async for example in examples:
+            outcome = example.fetch.outcome
+            if outcome is not Outcome.OK:
+                session.tell(f"example {example.url}: {outcome} {example.fetch.detail or example.fetch.status or ''}")
+                continue
+            session.record(example)
+            size += len(example.fetch.body) + len(example.fetch.content)
+            if size < _MOST_REMEMBERED and example.fetch.url == example.url:
+                fetched[example.url] = example.fetch
+        session.checkpoint()
+        return fetched

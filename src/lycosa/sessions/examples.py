@@ -1,0 +1,60 @@
+"""Example pages are fetched under the rules of the crawl, before it begins."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Literal
+
+from lycosa.collection.events import Example
+from lycosa.crawler import Crawl
+from lycosa.frontier.memory import MemoryFrontier
+from lycosa.recipe import Requests
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.contracts import Web
+from lycosa.vocabulary.records import Candidate, Outcome, Plain, Skip, Url, Visit
+
+
+class _JustThese:
+    """A strategy that follows no link."""
+
+    name = "examples"
+    scale: Literal["unit", "order"] = "unit"
+    exhaustive = False
+
+    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
+        return [Candidate(seed, 1.0, because={"example": seed}) for seed in seeds]
+
+    def learn(self, event: Visit | Skip) -> None:
+        pass
+
+    def propose(self, visit: Visit) -> Iterable[Candidate]:
+        return ()
+
+    def merge(self, waiting: float, offered: float) -> float:
+        return waiting
+
+    def state(self) -> Plain:
+        return None
+
+    def restore(self, state: Plain) -> None:
+        pass
+
+
+async def fetch_examples(
+    urls: Mapping[Url, bool], *, web: Web, clock: Clock, requests: Requests
+) -> AsyncIterator[Example]:
+    """Fetches examples, good (True) and bad, following redirects; gives all, also those that failed."""
+    frontier = MemoryFrontier(clock=clock, delay=requests.delay)
+    crawl = Crawl(
+        web=web,
+        read=lambda fetch: None,
+        judge=None,
+        strategy=_JustThese(),
+        frontier=frontier,
+        clock=clock,
+        concurrency=requests.concurrency,
+        retries=requests.retries,
+    )
+    crawl.seed(urls)
+    async for visit in crawl.visits():
+        if visit.fetch.outcome is not Outcome.MOVED:
+            asked: Url = visit.candidate.because["example"]
+            yield Example(asked, urls[asked], visit.fetch)

@@ -1,0 +1,23 @@
+"""What a collection was told to forget, kept as keys only, so that it is neither named nor fetched again."""
+
+from pathlib import Path
+
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.urls import key_of
+
+FORGOTTEN_FILE = "forgotten.txt"
+
+
+def read_forgotten(folder: Path) -> frozenset[int]:
+    path = folder / FORGOTTEN_FILE
+    if not path.exists():
+        return frozenset()
+    try:
+        return frozenset(int(line) for line in path.read_text(encoding="ascii").split())
+    except ValueError:
+        raise CollectionError(f"{path} is damaged: it holds a whole number a line; mend or delete it") from None
+
+
+def add_forgotten(folder: Path, url_or_host: str) -> None:
+    with (folder / FORGOTTEN_FILE).open("a", encoding="ascii") as file:
+        file.write(f"{key_of(url_or_host)}\n")

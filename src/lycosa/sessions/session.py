@@ -1,0 +1,218 @@
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Self
+
+from msgspec.structs import replace
+
+from lycosa.collection import Collection
+from lycosa.collection.events import Event, Run, Scores
+from lycosa.crawler import Crawl
+from lycosa.frontier.admission import Admission
+from lycosa.frontier.durable import DurableFrontier
+from lycosa.reading import Reader
+from lycosa.reading.fingerprint import NearDuplicates
+from lycosa.recipe import Recipe, make_strategy, read_seeds
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.contracts import Relevance
+from lycosa.vocabulary.records import RELEVANT, Page, Skip, Url, Visit
+from lycosa.vocabulary.urls import site_of
+from lycosa.web.simulated import SimulatedWeb
+
+from .forgotten import read_forgotten
+from .opening import open_collection
+from .topic import Terms, TopicJudge
+
+Tell = Callable[[str], None]
+
+
+class Session:
+    """One collection, opened for writing by one process at a time, and the crawl it is in the middle of."""
+
+    def __init__(
+        self, folder: Path, recipe: Recipe, *, clock: Clock, tell: Tell = lambda line: None, afresh: bool = False
+    ):
+        self.folder = folder
+        self.recipe = recipe
+        self.clock = clock
+        self.tell = tell
+        self.reader = Reader(stem=recipe.topic.stem)
+        self.topic = TopicJudge(recipe.topic, folder, self.reader)
+        self.collection: Collection = open_collection(
+            folder, clock=clock, reader=self.reader, writable=True, afresh=afresh
+        )
+        self._checkpointed_at = time.monotonic()
+        self._unsaved = 0
+        try:
+            self.crawl = self._prepare()
+            self._catch_up()
+        except BaseException:
+            self.collection.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        try:
+            self.checkpoint()
+        finally:
+            self.collection.close()
+
+    def recipe_seeds(self) -> list[Url]:
+        """Where the recipe says to start: its seeds, else its good examples."""
+        if self.recipe.seeds:
+            return read_seeds(self.folder / self.recipe.seeds)
+        return [url for url, good in self.topic.examples.urls.items() if good]
+
+    def _prepare(self) -> Crawl:
+        catalog, recipe = self.collection.catalog, self.recipe
+        self._seeds: list[Url] = catalog.get_state("seeds") or []
+        strategy = make_strategy(catalog.get_state("strategy") or recipe.strategy, topic_words=self.topic.words)
+        if (state := catalog.get_state("strategy_state")) is not None:
+            strategy.restore(state)
+        sites = frozenset(map(site_of, self.recipe_seeds())) if recipe.scope.stay_on_sites else frozenset()
+        self.frontier = DurableFrontier(
+            catalog.connection,
+            clock=self.clock,
+            admission=Admission(recipe.scope, recipe.traps, sites=sites, forgotten=read_forgotten(self.folder)),
+            merge=strategy.merge,
+            delay=recipe.requests.delay,
+            limit=recipe.waiting.limit,
+        )
+        self.frontier.know_settled(catalog.visited())
+        self.frontier.know_skipped(catalog.skipped())
+        seen = NearDuplicates()
+        for url, fingerprint in catalog.fingerprints():
+            seen.add(fingerprint, url)
+        facts = catalog.summary()
+        return Crawl(
+            web=SimulatedWeb({}, clock=self.clock),  # until somebody crawls
+            read=self.reader,
+            judge=None,
+            strategy=strategy,
+            frontier=self.frontier,
+            clock=self.clock,
+            journal=self,
+            budget=recipe.stop,
+            concurrency=recipe.requests.concurrency,
+            retries=recipe.requests.retries,
+            languages=frozenset(recipe.scope.languages),
+            seen=seen,
+            pages=facts.pages,
+            relevant=facts.relevant,
+            bytes_fetched=facts.bytes,
+        )
+
+    # ------------------------------------------------------------ from the archive
+
+    def _catch_up(self) -> None:
+        """Applies the events that the archive holds and the catalog does not know."""
+        catalog = self.collection.catalog
+        applied, must_relive = 0, False
+        for event, place in self.collection.unapplied():
+            if isinstance(event, Visit):
+                event = replace(event, page=self.reader(event.fetch))
+                self.collection.apply(event, place)
+                catalog.add_skips(self.crawl.replay(event), event.fetch.at)
+            else:
+                self.collection.apply(event, place)
+                if isinstance(event, Run):
+                    must_relive |= self.begin_run(event)
+                must_relive |= isinstance(event, Scores)
+            applied += 1
+            if applied % 1_000 == 0:
+                self.tell(f"{applied} events of the archive read again")
+        if must_relive:
+            self.relive()
+        if applied:
+            self.checkpoint()
+
+    def begin_run(self, run: Run) -> bool:
+        """Takes over the seeds and the strategy of a run; True if what waits has to be ranked anew."""
+        known = set(self._seeds)
+        self._seeds += [seed for seed in run.seeds if seed not in known]
+        changes = run.strategy != self.crawl.strategy.name
+        if changes:
+            self._use_strategy(run.strategy)
+        self.crawl.seed(run.seeds)
+        return changes
+
+    def _use_strategy(self, name: str) -> None:
+        self.crawl.strategy = make_strategy(name, topic_words=self.topic.words)
+        self.frontier.merge = self.crawl.strategy.merge
+
+    def relive(self, judge: Relevance | None = None) -> dict[str, float]:
+        """Ranks what waits anew, as the strategy would have from the start; with a judge, judges every page anew too.
+
+        Returns the new relevances.
+        """
+        self._use_strategy(self.crawl.strategy.name)
+        judged: dict[str, float] = {}
+        known = {row.url: row.relevance for row in self.collection.catalog.pages()}
+
+        def past_visits() -> Iterator[Visit]:
+            for visit in self._archived_visits():
+                relevance = known.get(visit.candidate.url, visit.relevance)
+                if judge and visit.page is not None:
+                    relevance = judge.relevance(visit.page)
+                    if visit.is_kept:
+                        judged[visit.page.url] = relevance
+                yield replace(visit, relevance=relevance)
+
+        self.crawl.relive(self._seeds, past_visits())
+        if judge:
+            self.crawl.relevant = sum(relevance >= RELEVANT for relevance in judged.values())
+        return judged
+
+    def _archived_visits(self) -> Iterator[Visit]:
+        for event, _ in self.collection.archive.events():
+            if isinstance(event, Visit):
+                yield replace(event, page=self.reader(event.fetch))
+
+    def page(self, url: Url) -> Page | None:
+        """A page of the collection, read again from the archive, or an example that was fetched."""
+        row = self.collection.catalog.page(url)
+        if row is not None and row.place is not None:
+            return self.reader(self.collection.archive.fetch_at(row.place))
+        for example in self.collection.catalog.examples():
+            if example.url == url and example.place is not None:
+                return self.reader(self.collection.archive.fetch_at(example.place))
+        return None
+
+    def scored_terms(self) -> list[tuple[float, Terms]]:
+        """Relevance and terms of every page that is kept."""
+        known = {row.url: row.relevance for row in self.collection.catalog.pages()}
+        visits = (visit for visit in self._archived_visits() if visit.is_kept and visit.candidate.url in known)
+        return [(known[visit.candidate.url] or 0.0, visit.page.terms) for visit in visits if visit.page]
+
+    def forget(self, is_forgotten: Callable[[Url], bool]) -> int:
+        """Removes URLs from archive, catalog, index and frontier; returns how many pages went."""
+        pages = self.collection.forget(is_forgotten)
+        self._seeds = [seed for seed in self._seeds if not is_forgotten(seed)]
+        self.relive()
+        return pages
+
+    # ------------------------------------------------------------ the journal of the crawl
+
+    def record(self, event: Event) -> None:
+        self.collection.record(event)
+        self._unsaved += 1
+
+    def record_skips(self, skips: Iterable[Skip]) -> None:
+        self.collection.catalog.add_skips(skips, self.clock.now())
+
+    def checkpoint(self) -> None:
+        """Everything up to now survives a kill without being read again from the archive."""
+        catalog = self.collection.catalog
+        self.frontier.save()
+        catalog.put_state("strategy", self.crawl.strategy.name)
+        catalog.put_state("strategy_state", self.crawl.strategy.state())
+        catalog.put_state("seeds", self._seeds)
+        self.collection.checkpoint()
+        self._unsaved = 0
+        self._checkpointed_at = time.monotonic()
+
+    def checkpoint_if_due(self) -> None:
+        if self._unsaved >= 500 or (self._unsaved and time.monotonic() - self._checkpointed_at > 2.0):
+            self.checkpoint()

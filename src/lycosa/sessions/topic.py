@@ -1,0 +1,185 @@
+"""From what a user says of a topic to something that judges pages.
+
+Of the ways to name a topic, the first given decides: a function, keywords, examples, words. Examples train a linear
+model. Where no negatives are given, a built-in background stands for them, and at 100, 300 and 1 000 pages the model
+is trained again with the pages of the crawl least like the examples.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.reading import Reader, page_of_html, page_of_text
+from lycosa.reading.decode import decode
+from lycosa.recipe import Topic
+from lycosa.relevance.background import background
+from lycosa.relevance.cosine import Cosine
+from lycosa.relevance.examples import Example, read_examples
+from lycosa.relevance.function import load_function
+from lycosa.relevance.keywords import Keywords
+from lycosa.relevance.svm import LinearModel, train
+from lycosa.vocabulary.contracts import Relevance
+from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
+from lycosa.vocabulary.records import Page, Plain, Url
+
+MODEL_FILE = "model.json"
+LABELS_FILE = "labels.txt"
+
+Terms = Mapping[str, int]
+Recall = Callable[[Url], Page | None]  # an example page that was fetched earlier
+
+
+class Examples(Struct, frozen=True):
+    """What the user calls good and bad."""
+
+    good: tuple[Example, ...] = ()
+    bad: tuple[Example, ...] = ()
+    negatives_given: bool = False
+
+    @property
+    def urls(self) -> dict[Url, bool]:
+        """The examples that have to be fetched, and whether they are good."""
+        told = [(example, False) for example in self.bad] + [(example, True) for example in self.good]
+        return {Url(example.value): good for example, good in told if example.kind == "url"}
+
+    @property
+    def digest(self) -> str:
+        said = repr([[(e.kind, e.value) for e in each] for each in (self.good, self.bad)])
+        return hashlib.sha256(said.encode()).hexdigest()
+
+
+class TrainedModel(Struct, frozen=True):
+    """A model with what it was made of, so that one knows when to make it again."""
+
+    examples: str  # digest
+    rounds: int  # how many of the sizes at which it is trained again the collection had reached
+    model: Plain
+
+
+def examples_of(topic: Topic, folder: Path) -> Examples:
+    """The examples of the recipe and the labels given since."""
+    good = read_examples(folder / topic.examples) if topic.examples else []
+    bad = read_examples(folder / topic.negatives) if topic.negatives else []
+    for url, is_good in read_labels(folder).items():
+        good = [example for example in good if example.value != url]
+        bad = [example for example in bad if example.value != url]
+        (good if is_good else bad).append(Example("url", url, 0))
+    return Examples(tuple(good), tuple(bad), negatives_given=bool(topic.negatives))
+
+
+def read_labels(folder: Path) -> dict[Url, bool]:
+    """What `lycosa label` has noted: lines of `good URL` or `bad URL`, the last of a URL counting."""
+    path = folder / LABELS_FILE
+    if not path.exists():
+        return {}
+    labels: dict[Url, bool] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        word, _, url = line.partition(" ")
+        if word not in ("good", "bad") or not url:
+            raise RecipeError(f"{path}:{number}: write `good URL` or `bad URL`")
+        labels[Url(url)] = word == "good"
+    return labels
+
+
+def add_label(folder: Path, url: Url, *, good: bool) -> None:
+    with (folder / LABELS_FILE).open("a", encoding="utf-8") as file:
+        file.write(f"{'good' if good else 'bad'} {url}\n")
+
+
+class TopicJudge:
+    """The judge of a collection, made of its recipe. It is trained once the example pages are at hand."""
+
+    def __init__(self, topic: Topic, folder: Path, reader: Reader):
+        self._topic = topic
+        self._folder = folder
+        self._reader = reader
+        self.examples = Examples() if topic.function or topic.keywords else examples_of(topic, folder)
+        self.rounds = 0
+
+    @property
+    def words(self) -> Terms:
+        """The topic as the user put it in words."""
+        return self._terms(self._topic.text) if self._topic.text else {}
+
+    @property
+    def learns(self) -> bool:
+        return bool(self.examples.good)
+
+    @property
+    def wants_negatives(self) -> bool:
+        """Whether pages of the crawl serve as negatives, because the user gave none."""
+        return self.learns and not self.examples.negatives_given
+
+    def untrained(self, *, may_run_code: bool) -> Relevance | None:
+        """The judge for topics that need no training; None where the function may not be run."""
+        topic = self._topic
+        if topic.function:
+            return load_function(topic.function) if may_run_code else None
+        if topic.keywords:
+            return Keywords(topic.keywords)
+        if topic.text:
+            return Cosine(self.words)
+        raise UsageError(
+            f"{self._folder}: the recipe names no topic; give [topic] examples, text, keywords or function in lycosa.toml"
+        )
+
+    def load(self) -> LinearModel | None:
+        """The model trained earlier, if it was trained on the examples there are now."""
+        path = self._folder / MODEL_FILE
+        if not path.exists():
+            return None
+        try:
+            saved = msgspec.json.decode(path.read_bytes(), type=TrainedModel)
+        except msgspec.DecodeError as error:
+            raise CollectionError(f"{path}: not a model of ours ({error}); delete it to have it trained again") from None
+        if saved.examples != self.examples.digest:
+            return None
+        self.rounds = saved.rounds
+        return LinearModel.from_plain(saved.model)
+
+    def train(self, recall: Recall, least_like: Sequence[Terms], rounds: int) -> LinearModel:
+        """A model of the examples, saved in the collection as plain data.
+
+        least_like: pages of the crawl that serve as negatives where none were given, after `rounds` of learning.
+        """
+        good = self._terms_of(self.examples.good, recall)
+        bad = self._terms_of(self.examples.bad, recall)
+        if not good:
+            raise LycosaError(f"{self._folder}: none of the examples could be read; give others in {self._topic.examples}")
+        if self.wants_negatives:
+            bad = [*bad, *map(self._terms, background()), *least_like]
+        if not bad:
+            raise LycosaError(f"{self._folder}: none of the negatives could be read; give others in {self._topic.negatives}")
+        self.rounds = rounds
+        model = train(good, bad)
+        saved = TrainedModel(self.examples.digest, self.rounds, model.to_plain())
+        path = self._folder / MODEL_FILE
+        fresh = path.with_suffix(".new")
+        fresh.write_bytes(msgspec.json.encode(saved))
+        fresh.replace(path)
+        return model
+
+    def _terms_of(self, examples: Sequence[Example], recall: Recall) -> list[Terms]:
+        pages = (self._page_of(example, recall) for example in examples)
+        return [page.terms for page in pages if page is not None and page.terms]
+
+    def _page_of(self, example: Example, recall: Recall) -> Page | None:
+        if example.kind == "url":
+            return recall(Url(example.value))
+        url = Url(f"example:{example.value}")
+        if example.kind == "text":
+            return page_of_text(url, "", example.value, stem=self._reader.stem)
+        path = self._folder / example.value
+        try:
+            content = path.read_bytes()[: 1 << 20]
+        except OSError as error:
+            raise RecipeError(f"{path}: cannot be read: {error.strerror}") from None
+        if path.suffix.lower() in (".txt", ".md"):
+            return page_of_text(url, "", content.decode("utf-8", "replace"), stem=self._reader.stem)
+        return page_of_html(url, decode(content, ""), stem=self._reader.stem)
+
+    def _terms(self, text: str) -> Terms:
+        return page_of_text(Url("text:"), "", text, stem=self._reader.stem).terms

@@ -1,0 +1,54 @@
+"""Learning a session's topic from what its collection holds."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from lycosa.collection.events import Scores
+from lycosa.relevance.retraining import RETRAIN_AT, least_like
+from lycosa.vocabulary.contracts import Relevance
+
+from .session import Session
+from .topic import Terms
+
+
+class Training:
+    """Makes the judge of a session's crawl, and makes it anew as the collection grows."""
+
+    def __init__(self, session: Session):
+        self._session = session
+
+    def judge_at_hand(self) -> Relevance | None:
+        """The judge that needs neither a fetch nor the user's code; None where there is none yet."""
+        topic = self._session.topic
+        return topic.load() if topic.learns else topic.untrained(may_run_code=False)
+
+    def train_again(self, reason: str) -> None:
+        """Trains on the examples at hand and judges every page of the collection anew."""
+        self._train()
+        self.judge_anew(reason)
+
+    def train_if_due(self) -> None:
+        """Where no negatives were given, trains again once there are pages enough to take some from."""
+        topic, pages = self._session.topic, self._session.crawl.pages
+        if topic.wants_negatives and topic.rounds < len(RETRAIN_AT) and pages >= RETRAIN_AT[topic.rounds]:
+            self.train_again(f"{pages} pages are there to learn from")
+
+    def _train(self) -> None:
+        session = self._session
+        rounds = bisect_right(RETRAIN_AT, session.crawl.pages) if session.topic.wants_negatives else 0
+        negatives: Sequence[Terms] = least_like(session.scored_terms()) if rounds else ()
+        session.crawl.judge = session.topic.train(session.page, negatives, rounds)
+
+    def learn(self) -> None:
+        """Trains a first time; where there are pages already, they are judged anew."""
+        self._train()
+        if self._session.crawl.pages:
+            self.judge_anew("the examples have changed")
+
+    def judge_anew(self, reason: str) -> None:
+        session, judge = self._session, self._session.crawl.judge
+        if judge is None:
+            return
+        session.tell(f"{reason}: judging {session.crawl.pages} pages anew")
+        session.record(Scores(session.clock.now(), reason, session.relive(judge)))
+        session.checkpoint()

@@ -1,0 +1,88 @@
+"""What is done to a collection between crawls."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.collection.foreign import ForeignFetches
+from lycosa.recipe import load_recipe
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Candidate, Url
+from lycosa.vocabulary.urls import host_of, hostname_of, normalise
+from lycosa.web.encodings import decoded
+
+from .forgotten import add_forgotten
+from .session import Session, Tell
+from .topic import add_label
+from .training import Training
+
+
+class Imported(Struct, frozen=True):
+    """What came of other people's archive."""
+
+    pages: int
+    known: int  # URLs the collection has already
+    passed_over: int  # records that are no HTML page, or damaged
+    cut: bool  # the file ends before its last record does
+
+
+def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
+    """Makes catalog, search index and frontier anew from the archive; returns the number of pages."""
+    with Session(folder, load_recipe(folder), clock=clock, tell=tell, afresh=True) as session:
+        return session.crawl.pages
+
+
+def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imported:
+    """Takes the HTML pages of a WARC file into the collection, as if they had been fetched now.
+
+    They are judged by the collection's model; a function of the recipe is not run here, but by the next crawl.
+    """
+    with Session(folder, load_recipe(folder), clock=clock, tell=tell) as session:
+        session.crawl.judge = Training(session).judge_at_hand()
+        fetches = ForeignFetches(path, decode=decoded, max_bytes=session.recipe.requests.max_body)
+        pages = known = 0
+        for fetch in fetches:
+            if session.frontier.is_settled(fetch.url):
+                known += 1
+                continue
+            session.crawl.absorb(Candidate(fetch.url, 0.0, because={"imported from": path.name}), fetch)
+            pages += 1
+            session.checkpoint_if_due()
+            if pages % 1_000 == 0:
+                tell(f"{pages} pages imported")
+        return Imported(pages, known, fetches.passed_over, fetches.cut)
+
+
+def label(folder: Path, url: Url, *, good: bool, clock: Clock, tell: Tell) -> bool:
+    """Notes an example and trains the model anew; False if its page has to be fetched first, by the next crawl."""
+    recipe = load_recipe(folder)
+    if recipe.topic.function or recipe.topic.keywords:
+        raise UsageError(f"{folder}: the recipe's topic is a rule, which learns nothing from labels; change the rule")
+    add_label(folder, url, good=good)
+    with Session(folder, recipe, clock=clock, tell=tell) as session:
+        if session.page(url) is None:
+            return False
+        Training(session).train_again("an example was labelled")
+        return True
+
+
+def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> int:
+    """Removes a URL, or everything of a host, everywhere, and never fetches it again; returns the number of pages."""
+    name = _url_or_host(what)
+    recipe = load_recipe(folder)
+    add_forgotten(folder, name)
+    with Session(folder, recipe, clock=clock, tell=tell) as session:
+        return session.forget(lambda url: name in (url, host_of(url), hostname_of(url)))
+
+
+def _url_or_host(what: str) -> str:
+    if "://" in what:
+        url = normalise(what)
+        if url is None:
+            raise UsageError(f"not a URL: {what!r}; give a URL, or a host such as example.org")
+        return url
+    host = what.lower().strip("/")
+    if "/" in host or not host:
+        raise UsageError(f"neither a URL nor a host: {what!r}; write http://… or a host such as example.org")
+    return host

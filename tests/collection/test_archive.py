@@ -1,0 +1,354 @@
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fastwarc.warc import ArchiveIterator as FastIterator
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from warcio.archiveiterator import ArchiveIterator
+
+from collection.samples import (
+    CARS,
+    HOME,
+    HTML,
+    WOLF,
+    archive_in,
+    every_kind_of_event,
+    fetched,
+    files_no_longer_than,
+    visit,
+)
+from lycosa.collection import Archive, Event, Place, Position, Run, Scores, Stop
+from lycosa.collection.cdxj import surt
+from lycosa.collection.groups import groups, pack, unpack
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
+
+
+def as_read(event: Event) -> Event:
+    return replace(event, page=None) if isinstance(event, Visit) else event
+
+
+def written(folder: Path, events: list[Event]) -> list[Place]:
+    archive = archive_in(folder)
+    places = [archive.append(event) for event in events]
+    archive.close()
+    return places
+
+
+def the_file(folder: Path) -> Path:
+    return next(iter(folder.glob("*.warc.gz")))
+
+
+def warcio_check(*paths: Path) -> None:
+    done = subprocess.run([sys.executable, "-m", "warcio.cli", "check", *paths], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_event_comes_back_as_it_was(tmp_path):
+    events = every_kind_of_event()
+    places = written(tmp_path, events)
+    back = list(archive_in(tmp_path, writable=False).events())
+    assert [event for event, _ in back] == [as_read(event) for event in events]
+    assert [place for _, place in back] == places
+
+
+def test_warcio_finds_nothing_wrong_and_reads_the_bodies(tmp_path):
+    written(tmp_path, every_kind_of_event())
+    warcio_check(the_file(tmp_path))
+    with the_file(tmp_path).open("rb") as stream:
+        kinds = [(r.rec_type, r.content_stream().read(), r.rec_headers) for r in ArchiveIterator(stream)]
+    assert kinds[0][0] == "warcinfo"
+    assert [body for kind, body, _ in kinds if kind == "response"][:2] == [HTML, HTML]
+    assert sum(kind == "revisit" for kind, _, _ in kinds) == 1
+    reasons = [headers.get_header("WARC-Truncated") for kind, _, headers in kinds if kind == "response"]
+    assert set(reasons) == {None, "length", "unspecified"}
+
+
+def test_fastwarc_reads_every_record_with_valid_digests(tmp_path):
+    written(tmp_path, every_kind_of_event())
+    with the_file(tmp_path).open("rb") as stream:
+        records = [record for record in FastIterator(stream, parse_http=False) if record.verify_block_digest()]
+    with the_file(tmp_path).open("rb") as stream:
+        assert len(records) == sum(1 for _ in FastIterator(stream))
+
+
+texts = st.text(max_size=20)
+header = st.tuples(st.text("abcDEF-", min_size=1, max_size=8), st.text(st.characters(max_codepoint=0x2FF), max_size=12))
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts, st.lists(header, max_size=4), st.binary(max_size=200), texts, st.floats(0, 1), st.integers(100, 999))
+def test_whatever_a_server_says_comes_back_with_no_line_end_in_a_header(
+    anchor, headers, body, reason, relevance, status
+):
+    fetch = fetched(WOLF, headers=tuple(headers), body=body, content=body, reason=reason, status=status)
+    event = Visit(Candidate(WOLF, 1.0, HOME, anchor), fetch, None, relevance)
+    ids = iter("abc")
+    packed = b"".join(pack(event, lambda: next(ids)).members)
+    (group,) = groups(io.BytesIO(packed))
+    back = unpack(group, lambda body, encoding, limit: (body[:limit], False))
+
+    def on_one_line(text: str) -> str:
+        return text.replace("\r", " ").replace("\n", " ")
+
+    fetch = replace(fetch, reason=on_one_line(reason), headers=tuple((n, on_one_line(v)) for n, v in headers))
+    assert back == replace(event, fetch=fetch)
+
+
+def test_half_surrogates_become_question_marks(tmp_path):
+    written(tmp_path, [Visit(Candidate(WOLF, 1.0, HOME, "a\ud800b"), fetched(WOLF))])
+    ((event, _),) = archive_in(tmp_path).events()
+    assert event.candidate.anchor == "a?b"
+
+
+def test_reading_goes_on_from_a_position(tmp_path):
+    archive = archive_in(tmp_path, max_bytes=3000)
+    events = every_kind_of_event() * 2
+    positions: list[Position | None] = [None]
+    for event in events:
+        archive.append(event)
+        positions.append(archive.position())
+    archive.close()
+    assert len(archive.files()) > 2
+    for number in range(0, len(events), 5):
+        back = [event for event, _ in archive.events(positions[number])]
+        assert back == [as_read(event) for event in events[number:]]
+
+
+def test_files_are_rotated_numbered_and_indexed(tmp_path):
+    archive = archive_in(tmp_path / "archive", max_bytes=2000)
+    for event in every_kind_of_event():
+        archive.append(event)
+    archive.close()
+    names = [path.name for path in archive.files()]
+    assert [int(name[-13:-8]) for name in names] == list(range(1, len(names) + 1))
+    assert len(names) > 2
+    assert all(path.stat().st_size < 2000 + 2000 for path in archive.files())
+    warcio_check(*archive.files())
+    assert all(path.with_name(path.name.removesuffix(".warc.gz") + ".cdxj").exists() for path in archive.files())
+
+
+def cdxj_of(path: Path) -> list[str]:
+    return path.with_name(path.name.removesuffix(".warc.gz") + ".cdxj").read_text().splitlines()
+
+
+def test_cdxj_leads_to_the_answers(tmp_path):
+    archive = archive_in(tmp_path)
+    for event in every_kind_of_event():
+        archive.append(event)
+    archive.close()
+    path = the_file(tmp_path)
+    lines = cdxj_of(path)
+    assert lines == sorted(lines)
+    assert len(lines) == 12
+    for line in lines:
+        key, moment, facts = line.split(" ", 2)
+        entry = json.loads(facts)
+        assert key == surt(entry["url"])
+        assert moment in {"20231114221320", "20231114221321"}
+        with path.open("rb") as stream:
+            stream.seek(int(entry["offset"]))
+            record = next(iter(ArchiveIterator(stream)))
+        assert record.rec_headers.get_header("WARC-Target-URI") == entry["url"]
+        assert record.http_headers.get_statuscode() == entry["status"]
+
+
+def test_cdxj_is_made_again_after_going_on_or_when_missing(tmp_path):
+    written(tmp_path, [visit(HOME)])
+    written(tmp_path, [visit(WOLF)])
+    whole = cdxj_of(the_file(tmp_path))
+    assert len(whole) == 2
+    for index in tmp_path.glob("*.cdxj"):
+        index.unlink()
+    archive_in(tmp_path).close()
+    assert cdxj_of(the_file(tmp_path)) == whole
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("http://www.example.org/", "org,example)/"),
+        ("https://example.org:443/A/B/?y=2&x=1", "org,example)/a/b?x=1&y=2"),
+        ("http://127.0.0.1:8000/x", "127.0.0.1:8000)/x"),
+        ("http://[::1]:80/", "[::1])/"),
+        ("http://[::1]/a", "[::1])/a"),
+    ],
+)
+def test_surt_keys(url, key):
+    assert surt(url) == key
+
+
+def test_a_place_gives_the_fetch(tmp_path):
+    events = every_kind_of_event()
+    archive = archive_in(tmp_path)
+    places = [archive.append(event) for event in events]
+    for event, place in zip(events, places, strict=True):
+        if hasattr(event, "fetch"):
+            assert archive.fetch_at(place) == event.fetch
+    with pytest.raises(CollectionError, match="lycosa rebuild"):
+        archive.fetch_at(Place(places[1].file, places[1].offset + 1, 10))
+
+
+# ---------------------------------------------------------------- kills and damage
+
+
+def test_a_tail_torn_at_any_byte_is_cut_back_to_whole_groups(tmp_path):
+    archive = archive_in(tmp_path)
+    archive.append(visit(HOME))
+    committed = archive.position()
+    archive.append(visit(WOLF))
+    whole = archive.position()
+    archive.append(visit(CARS))
+    archive.close()
+    path = the_file(tmp_path)
+    data = path.read_bytes()
+    cuts = [*range(whole.offset, len(data), 7), len(data) - 1, *range(committed.offset, whole.offset, 97)]
+    for tail in (b"", b"\0" * 3000, b"\x1f\x8b\x08" + b"\0" * 50):
+        for cut in cuts:
+            path.write_bytes(data[:cut] + tail)
+            archive_in(tmp_path).recover(committed if cut % 2 else None)
+            mended_by_chance = (data[:cut] + tail).startswith(data)  # its last bytes are zeros
+            expected = whole.offset if cut >= whole.offset else committed.offset
+            assert path.stat().st_size == (len(data) if mended_by_chance else expected)
+    archive = archive_in(tmp_path)
+    archive.append(visit(CARS))
+    archive.close()
+    warcio_check(path)
+    assert len(list(archive.events())) == 2
+
+
+def test_a_first_group_torn_leaves_no_file(tmp_path):
+    written(tmp_path, [visit(HOME)])
+    path = the_file(tmp_path)
+    data = path.read_bytes()
+    for cut in range(0, len(data), 50):
+        path.write_bytes(data[:cut])
+        archive_in(tmp_path).recover(None)
+        assert not path.exists()
+
+
+def test_a_whole_archive_is_left_alone(tmp_path):
+    written(tmp_path, every_kind_of_event())
+    before = the_file(tmp_path).read_bytes()
+    archive = archive_in(tmp_path)
+    archive.recover(None)
+    archive.recover(archive.position())
+    archive.recover(Position(the_file(tmp_path).name, 700))  # not where a record begins
+    assert the_file(tmp_path).read_bytes() == before
+
+
+def test_an_archive_shorter_than_the_catalog_knows_is_refused(tmp_path):
+    written(tmp_path, [visit(HOME)])
+    with pytest.raises(CollectionError, match="lycosa rebuild"):
+        archive_in(tmp_path).recover(Position(the_file(tmp_path).name, 1 << 20))
+
+
+def test_damage_in_the_middle_costs_only_what_it_hit(tmp_path):
+    places = written(tmp_path, [visit(HOME), visit(WOLF), visit(CARS)])
+    path = the_file(tmp_path)
+    data = bytearray(path.read_bytes())
+    data[places[1].offset + 40 : places[1].offset + 90] = b"\0" * 50
+    path.write_bytes(data)
+    archive_in(tmp_path).recover(None)
+    urls = [event.candidate.url for event, _ in archive_in(tmp_path).events()]
+    assert urls == [HOME, CARS]
+
+
+def test_a_reader_beside_a_writer_sees_whole_groups(tmp_path):
+    writer, reader = archive_in(tmp_path), archive_in(tmp_path, writable=False)
+    seen: list[int] = []
+    for url in (HOME, WOLF, CARS):
+        writer.append(visit(url))
+        seen.append(len(list(reader.events())))
+    assert seen == [1, 2, 3]
+
+
+def test_other_peoples_records_are_ignored(tmp_path):
+    written(tmp_path, [visit(HOME)])
+    path = the_file(tmp_path)
+    stray = b"".join(pack(visit(WOLF), lambda: "<urn:x>").members[:2])
+    path.write_bytes(path.read_bytes() + stray)
+    written(tmp_path, [Stop(1.0, "done")])
+    assert [type(event) for event, _ in archive_in(tmp_path).events()] == [Visit, Stop]
+
+
+def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path):
+    archive = archive_in(tmp_path)
+    archive.append(visit(HOME))
+    size = archive.position().offset
+    with files_no_longer_than(size + 100), pytest.raises(CollectionError, match="make room") as error:
+        archive.append(visit(WOLF))
+    assert "\n" not in str(error.value)
+    assert the_file(tmp_path).stat().st_size == size
+    archive.append(visit(CARS))
+    archive.close()
+    warcio_check(the_file(tmp_path))
+    assert [event.candidate.url for event, _ in archive.events()] == [HOME, CARS]
+
+
+def test_a_file_in_place_of_the_folder_is_one_line(tmp_path):
+    (tmp_path / "archive").write_text("not a folder")
+    with pytest.raises(CollectionError, match="cannot use"):
+        archive_in(tmp_path / "archive")
+
+
+# ---------------------------------------------------------------- forgetting
+
+
+def everything_in(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return b"".join(
+            str(record.rec_headers).encode() + record.content_stream().read() for record in ArchiveIterator(stream)
+        )
+
+
+def remembering(folder: Path) -> Archive:
+    archive = archive_in(folder, max_bytes=2500)
+    for event in (
+        Run(1.0, "best-first", (HOME, CARS), None),
+        visit(HOME),
+        visit(CARS, found_on=HOME),
+        visit(WOLF, found_on=CARS, duplicate_of=CARS),
+        Visit(Candidate(CARS, 1.0), Fetch(CARS, Outcome.UNCHANGED, 2.0, status=304)),
+        Scores(3.0, "labelled", {CARS: 0.1, HOME: 0.9}),
+    ):
+        archive.append(event)
+    archive.close()
+    return archive
+
+
+def test_forgetting_leaves_no_trace_of_the_url(tmp_path):
+    archive = remembering(tmp_path)
+    assert len(archive.files()) > 1
+    assert archive.forget(lambda url: url == CARS) == 2
+    for path in archive.files():
+        assert b"cars.example" not in everything_in(path)
+        assert not any("cars.example" in line for line in cdxj_of(path))
+    warcio_check(*archive.files())
+    run, home, wolf, scores = (event for event, _ in archive.events())
+    assert (run.seeds, home.candidate.url) == ((HOME,), HOME)
+    assert (wolf.candidate.found_on, wolf.duplicate_of, wolf.fetch.body) == (None, None, HTML)
+    assert scores.relevance == {HOME: 0.9}
+    archive.append(visit(Url("http://new.example/")))
+    archive.close()
+    warcio_check(*archive.files())
+
+
+def test_forgetting_nothing_changes_nothing(tmp_path):
+    archive = remembering(tmp_path)
+    before = {path: path.read_bytes() for path in archive.files()}
+    assert archive.forget(lambda url: False) == 0
+    assert {path: path.read_bytes() for path in archive.files()} == before
+
+
+def test_what_a_kill_left_of_forgetting_is_swept_away(tmp_path):
+    archive = remembering(tmp_path)
+    leftover = the_file(tmp_path).with_name(the_file(tmp_path).name + ".new")
+    leftover.write_bytes(b"half a file")
+    assert len(list(archive_in(tmp_path).events())) == len(list(archive.events())) == 6
+    assert not leftover.exists()

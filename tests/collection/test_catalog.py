@@ -1,0 +1,279 @@
+import sqlite3
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collection.samples import CARS, HOME, WOLF, every_kind_of_event, fetched, page_of, visit
+from lycosa.collection import Attempt, Catalog, Example, Place, Position, Run, Scores, Stop
+from lycosa.collection.schema import MIGRATIONS, version_of
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Skip, Url
+
+PLACE = Place("t-1-00001.warc.gz", 100, 50)
+
+
+@pytest.fixture
+def catalog(tmp_path):
+    catalog = Catalog(tmp_path / "catalog.sqlite", writable=True)
+    yield catalog
+    catalog.close()
+
+
+def test_a_visit_is_listed_with_its_reasons(catalog):
+    assert catalog.add(visit(WOLF, found_on=HOME), PLACE) == 1
+    page = catalog.page(WOLF)
+    assert (page.number, page.host, page.title, page.relevance) == (1, "spiders.example", f"Title of {WOLF}", 0.75)
+    assert (page.found_on, page.anchor, page.because) == (HOME, "the wolf", {"parent": 0.25, "words": ["a"]})
+    assert (page.digest, page.fingerprint, page.place) == ((1 << 64) - 5, 1 << 63, PLACE)
+    assert (page.etag, page.status, page.language) == ('"abc"', 200, "en")
+    assert catalog.past_fetch(WOLF).etag == '"abc"'
+    assert list(catalog.fingerprints()) == [(WOLF, 1 << 63)]
+    assert catalog.page(HOME) is None
+
+
+def test_a_page_that_asks_not_to_be_kept_is_only_in_the_history(catalog):
+    assert catalog.add(visit(WOLF, page=page_of(WOLF, noindex=True)), PLACE) is None
+    assert catalog.page(WOLF) is None
+    assert [fetch.outcome for fetch in catalog.fetches(WOLF)] == [Outcome.OK]
+    assert list(catalog.settled()) == [WOLF]
+
+
+def test_every_kind_of_event_is_taken_in(catalog):
+    for event in every_kind_of_event():
+        catalog.add(event, PLACE)
+    catalog.commit(Position(PLACE.file, 150))
+    summary = catalog.summary()
+    assert summary.outcomes["ok"] == 6
+    assert summary.outcomes["failed"] == 1
+    assert [(run.strategy, run.seeds, run.stop_reason) for run in summary.runs] == [
+        ("best-first", (HOME, CARS), "enough pages")
+    ]
+    assert [(example.url, example.good) for example in catalog.examples()] == [(WOLF, True), (CARS, False)]
+    assert catalog.position() == Position(PLACE.file, 150)
+
+
+def test_a_page_fetched_again_keeps_its_number_and_takes_its_new_links(catalog):
+    links = (Link(HOME, "home"), Link(CARS, "cars", "nofollow", 7))
+    catalog.add(visit(WOLF, page=page_of(WOLF, links=links)), PLACE)
+    catalog.add(visit(HOME), PLACE)
+    assert catalog.add(visit(WOLF, 0.5, page=page_of(WOLF, title="New", links=links[1:])), PLACE) == 1
+    catalog.commit(None)
+    assert catalog.add(visit(WOLF, 0.25, page=page_of(WOLF, title="Newer", links=links[1:])), PLACE) == 1
+    assert [(page.number, page.title) for page in catalog.pages()] == [(1, "Newer"), (2, f"Title of {HOME}")]
+    assert catalog.parents(HOME) == []
+    (parent,) = catalog.parents(CARS)
+    assert (parent.url, parent.anchor, parent.rel, parent.relevance) == (WOLF, "cars", "nofollow", 0.25)
+    assert len(catalog.fetches(WOLF)) == 3
+
+
+def test_nothing_is_kept_before_commit_and_all_is_kept_after(tmp_path):
+    path = tmp_path / "catalog.sqlite"
+    catalog = Catalog(path, writable=True)
+    catalog.connection.execute("CREATE TABLE waiting (url TEXT)")
+    catalog.add(visit(HOME), PLACE)
+    catalog.connection.execute("INSERT INTO waiting VALUES ('a')")
+    catalog.commit(Position("f", 1))
+    catalog.add(visit(WOLF), PLACE)
+    catalog.add(Run(1.0, "random", ()), None)
+    catalog.put_state("strategy", {"seen": [1, 2]})
+    catalog.connection.execute("INSERT INTO waiting VALUES ('b')")
+    catalog.close()
+    catalog = Catalog(path, writable=False)
+    assert [page.url for page in catalog.pages()] == [HOME]
+    assert catalog.connection.execute("SELECT url FROM waiting").fetchall() == [("a",)]
+    assert (catalog.position(), catalog.get_state("strategy"), catalog.runs()) == (Position("f", 1), None, [])
+    catalog.close()
+
+
+def test_skips_keep_their_first_reason(catalog):
+    catalog.add_skips([Skip(Candidate(WOLF, 0.1, HOME), "too deep"), Skip(Candidate(WOLF, 0.1), "other")], 5.0)
+    skip = catalog.skip(WOLF)
+    assert (skip.reason, skip.found_on, skip.at) == ("too deep", HOME, 5.0)
+    assert catalog.skip(HOME) is None
+    assert catalog.summary().skipped == {"too deep": 1}
+    assert list(catalog.settled()) == [WOLF]
+
+
+def test_an_attempt_is_history_but_not_settled(catalog):
+    catalog.add(Attempt(Candidate(WOLF, 1.0), Fetch(WOLF, Outcome.FAILED, 1.0, detail="timeout")), PLACE)
+    (fetch,) = catalog.fetches(WOLF)
+    assert (fetch.outcome, fetch.detail, fetch.settled, fetch.place) == (Outcome.FAILED, "timeout", False, PLACE)
+    assert list(catalog.settled()) == []
+
+
+def test_pages_are_filtered_and_ordered(catalog):
+    for url, relevance in ((HOME, 0.25), (WOLF, 0.75), (CARS, 0.5)):
+        catalog.add(visit(url, relevance), PLACE)
+    assert [page.url for page in catalog.pages("relevance")] == [WOLF, CARS, HOME]
+    assert [page.url for page in catalog.pages(host="spiders.example")] == [HOME, WOLF]
+    assert [page.url for page in catalog.pages("relevance", min_relevance=0.5, limit=1)] == [WOLF]
+    assert [page.number for page in catalog.pages(after=1)] == [2, 3]
+
+
+def test_scores_replace_relevance(catalog):
+    catalog.add(visit(WOLF, 0.25), PLACE)
+    catalog.add(Scores(1.0, "labelled", {WOLF: 1.0, HOME: 0.5}), None)
+    assert catalog.page(WOLF).relevance == 1.0
+
+
+def test_a_page_labelled_again_has_the_newest_label(catalog):
+    catalog.add(Example(WOLF, True, fetched(WOLF)), PLACE)
+    catalog.add(Example(WOLF, False, fetched(WOLF)), PLACE)
+    assert [(example.url, example.good) for example in catalog.examples()] == [(WOLF, False)]
+
+
+def test_the_summary_counts(catalog):
+    assert catalog.summary().harvest_rate == 0.0
+    catalog.add(Run(1.0, "best-first", (HOME,)), None)
+    for number in range(4):
+        catalog.add(visit(Url(f"http://a.example/{number}"), number / 4, at=float(number)), PLACE)
+    catalog.add(visit(HOME, 0.9, at=9.0), PLACE)
+    catalog.add(Stop(2.0, "dry"), None)
+    catalog.add(Run(3.0, "random", (HOME,)), None)
+    summary = catalog.summary()
+    assert (summary.pages, summary.relevant, summary.harvest_rate) == (5, 3, 0.6)
+    assert list(summary.hosts.items()) == [("a.example", 4), ("spiders.example", 1)]
+    assert (summary.first_at, summary.last_at, summary.languages) == (0.0, 9.0, {"en": 5})
+    assert [(run.first_page, run.stop_reason) for run in summary.runs] == [(1, "dry"), (6, None)]
+    assert sum(catalog.relevance_histogram(4)) == 5
+    assert catalog.relevance_histogram(4) == [1, 1, 1, 2]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=300), st.integers(1, 250))
+def test_the_harvest_curve_ends_at_the_harvest_rate(tmp_path_factory, relevances, points):
+    catalog = Catalog(tmp_path_factory.mktemp("t") / "catalog.sqlite", writable=True)
+    for number, relevance in enumerate(relevances):
+        catalog.add(visit(Url(f"http://a.example/{number}"), relevance), PLACE)
+    curve = catalog.harvest_curve(points)
+    catalog.close()
+    assert len(curve) == min(points, len(relevances))
+    latest = [relevance is not None and relevance >= 0.5 for relevance in relevances][-50:]
+    if curve:
+        assert curve[-1] == pytest.approx(
+            (
+                len(relevances),
+                sum(r is not None and r >= 0.5 for r in relevances) / len(relevances),
+                sum(latest) / len(latest),
+            )
+        )
+
+
+def test_hostile_text_is_stored(catalog):
+    title = "a\x00b\ud800\x1b[31m"
+    catalog.add(visit(HOME), PLACE)
+    catalog.add(visit(WOLF, page=page_of(WOLF, title=title, links=(Link(HOME, "\udfff"),))), PLACE)
+    catalog.commit(None)
+    assert catalog.page(WOLF).title == "a\x00b?\x1b[31m"
+    assert [parent.anchor for parent in catalog.parents(HOME)] == ["?"]
+    assert catalog.count() == 2
+
+
+def test_forgetting_leaves_no_trace(catalog):
+    catalog.add(Run(1.0, "best-first", (HOME, CARS)), None)
+    catalog.add(visit(HOME, page=page_of(HOME, links=(Link(CARS), Link(WOLF)))), PLACE)
+    catalog.add(visit(WOLF, found_on=CARS, duplicate_of=CARS), PLACE)
+    catalog.add(visit(CARS, page=page_of(CARS, links=(Link(HOME),))), PLACE)
+    catalog.add(Example(CARS, True, fetched(CARS)), PLACE)
+    catalog.add_skips([Skip(Candidate(Url("http://x.example/"), 0.1, CARS), "too deep")], 1.0)
+    catalog.put_state("indexed_up_to", 3)
+    assert catalog.forget(lambda url: "cars.example" in url) == 1
+    catalog.commit(None)
+    assert "cars.example" not in "\n".join(catalog.connection.iterdump())
+    assert (catalog.indexed_up_to(), catalog.count()) == (2, 2)
+    assert catalog.add(visit(CARS), PLACE) == 3
+
+
+def test_pages_are_found_where_they_moved(catalog):
+    catalog.add(visit(HOME, at=1.0), PLACE)
+    catalog.add(visit(HOME, at=2.0), PLACE)
+    moved = [(HOME, 1.0, Place("b", 1, 2)), (HOME, 2.0, Place("b", 3, 4))]
+    catalog.relocate(moved)
+    assert catalog.page(HOME).place == Place("b", 3, 4)
+    assert [fetch.place for fetch in catalog.fetches(HOME)] == [Place("b", 1, 2), Place("b", 3, 4)]
+
+
+# ---------------------------------------------------------------- versions and damage
+
+
+def test_an_older_catalog_is_brought_up_to_date(tmp_path):
+    path = tmp_path / "catalog.sqlite"
+    with Catalog(path, writable=True).connection as connection:
+        assert version_of(connection) == len(MIGRATIONS)
+    newer = (*MIGRATIONS, "ALTER TABLE pages ADD COLUMN standing REAL; UPDATE pages SET standing = 0.5")
+    catalog = Catalog(path, writable=True)
+    catalog.add(visit(HOME), PLACE)
+    catalog.commit(None)
+    catalog.close()
+    for writable in (False, True):
+        catalog = Catalog(path, writable=writable, migrations=newer)
+        assert version_of(catalog.connection) == len(newer)
+        assert catalog.connection.execute("SELECT url, standing FROM pages").fetchall() == [(HOME, 0.5)]
+        catalog.close()
+
+
+def test_a_step_that_fails_changes_nothing(tmp_path):
+    path = tmp_path / "catalog.sqlite"
+    Catalog(path, writable=True).close()
+    with pytest.raises(CollectionError):
+        Catalog(path, writable=True, migrations=(*MIGRATIONS, "CREATE TABLE half (a); DROP TABLE nowhere"))
+    catalog = Catalog(path, writable=True)
+    assert version_of(catalog.connection) == len(MIGRATIONS)
+    assert catalog.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'half'").fetchone() is None
+    catalog.close()
+
+
+def test_a_newer_catalog_is_refused_with_the_way_out(tmp_path):
+    path = tmp_path / "catalog.sqlite"
+    catalog = Catalog(path, writable=True)
+    catalog.connection.execute("PRAGMA user_version = 99")
+    catalog.close()
+    for writable in (True, False):
+        with pytest.raises(CollectionError, match=r"newer Lycosa \(schema 99.*lycosa rebuild"):
+            Catalog(path, writable=writable)
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_a_damaged_catalog_names_the_way_out(tmp_path, writable):
+    path = tmp_path / "catalog.sqlite"
+    path.write_bytes(b"this is not a database, it is a long line of text\n" * 100)
+    with pytest.raises(CollectionError, match=f"lycosa rebuild {tmp_path.name}"):
+        Catalog(path, writable=writable)
+
+
+def test_damage_found_while_reading_names_the_way_out(tmp_path):
+    path = tmp_path / "catalog.sqlite"
+    catalog = Catalog(path, writable=True)
+    for number in range(500):
+        catalog.add(visit(Url(f"http://a.example/{number}")), PLACE)
+    catalog.commit(None)
+    catalog.close()
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3 : -4096] = b"\xff" * (len(data) - 4096 - len(data) // 3)
+    path.write_bytes(data)
+    with pytest.raises(CollectionError, match="lycosa rebuild"):
+        catalog = Catalog(path, writable=False)
+        list(catalog.pages())
+        list(catalog.settled())
+
+
+def test_a_missing_catalog_names_the_way_out(tmp_path):
+    with pytest.raises(CollectionError, match="lycosa rebuild"):
+        Catalog(tmp_path / "catalog.sqlite", writable=False)
+
+
+def test_a_catalog_in_use_is_one_line(tmp_path):
+    path = tmp_path / "catalog.sqlite"
+    first = Catalog(path, writable=True)
+    first.add(Run(1.0, "random", ()), None)
+    second = Catalog(path, writable=True)
+    second.connection.execute("PRAGMA busy_timeout = 10")
+    with pytest.raises(CollectionError, match="in use by another program"):
+        second.add(Run(1.0, "random", ()), None)
+    first.close()
+    second.close()
+
+
+def test_sqlite_has_what_we_use():
+    assert sqlite3.sqlite_version_info >= (3, 33)

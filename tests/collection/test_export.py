@@ -1,0 +1,84 @@
+import csv
+import io
+import json
+import sys
+
+import pyarrow.parquet
+import pytest
+
+from collection.samples import CARS, HOME, HTML, WOLF, page_of, visit
+from lycosa.collection import Catalog, Place, export
+from lycosa.collection.export import COLUMNS
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Url
+
+TITLES = {HOME: '=HYPERLINK("http://x")', WOLF: "\t@SUM(1)\x1b[31m", CARS: 'quotes " and, commas\r\n-x'}
+
+
+@pytest.fixture
+def catalog(tmp_path):
+    catalog = Catalog(tmp_path / "catalog.sqlite", writable=True)
+    for url, title in TITLES.items():
+        catalog.add(visit(url, found_on=HOME, page=page_of(url, title=title)), Place("f", 1, 2))
+    yield catalog
+    catalog.close()
+
+
+def exported(catalog, format):
+    out = io.BytesIO()
+    assert export(catalog, format, out) == catalog.count()
+    return out.getvalue()
+
+
+def test_jsonl_tells_every_page(catalog):
+    rows = [json.loads(line) for line in exported(catalog, "jsonl").splitlines()]
+    assert [row["title"] for row in rows] == list(TITLES.values())
+    assert tuple(rows[0]) == COLUMNS
+    assert rows[1] == {
+        "url": WOLF, "host": "spiders.example", "title": TITLES[WOLF], "relevance": 0.75, "number": 2,
+        "at": "2023-11-14T22:13:20.000+00:00", "depth": 1, "found_on": HOME, "language": "en", "status": 200,
+        "bytes": len(HTML), "digest": "fffffffffffffffb",
+    }  # fmt: skip
+
+
+def test_csv_holds_no_formula_and_no_control_character(catalog):
+    rows = list(csv.DictReader(io.StringIO(exported(catalog, "csv").decode(), newline="")))
+    assert [row["url"] for row in rows] == list(TITLES)
+    assert [row["title"] for row in rows] == [
+        '\'=HYPERLINK("http://x")',
+        "' @SUM(1) [31m",
+        'quotes " and, commas -x',
+    ]
+    assert rows[0]["relevance"] == "0.75"
+
+
+def test_parquet_is_read_by_pyarrow(catalog):
+    for number in range(12_000):
+        catalog.add(visit(Url(f"http://many.example/{number}"), None), None)
+    table = pyarrow.parquet.read_table(io.BytesIO(exported(catalog, "parquet")))
+    assert table.num_rows == 12_003
+    assert tuple(table.column_names) == COLUMNS
+    assert table.column("title").to_pylist()[:3] == list(TITLES.values())
+    assert table.column("relevance").to_pylist()[2:4] == [0.75, None]
+
+
+def test_parquet_of_no_pages_has_the_columns(tmp_path):
+    catalog = Catalog(tmp_path / "catalog.sqlite", writable=True)
+    table = pyarrow.parquet.read_table(io.BytesIO(exported(catalog, "parquet")))
+    catalog.close()
+    assert (table.num_rows, tuple(table.column_names)) == (0, COLUMNS)
+
+
+def test_urls_one_a_line(catalog):
+    assert exported(catalog, "urls").decode().splitlines() == list(TITLES)
+
+
+def test_an_unknown_format_names_the_known(catalog):
+    with pytest.raises(UsageError, match="jsonl, csv, parquet, urls"):
+        export(catalog, "xml", io.BytesIO())
+
+
+def test_parquet_without_its_library_says_how_to_get_it(catalog, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UsageError, match=r"pip install 'lycosa\[parquet\]'"):
+        export(catalog, "parquet", io.BytesIO())

@@ -1,0 +1,145 @@
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lycosa.collection import SearchIndex
+from lycosa.vocabulary.errors import CollectionError
+
+PAGES = [
+    (
+        1,
+        "http://a.example/wolf",
+        "a.example",
+        "Wolf spiders - a guide: part 1",
+        "Wolf spiders hunt on the ground.",
+        0.9,
+    ),
+    (2, "http://a.example/orb", "a.example", "Orb weavers", "Orb weavers wait in a web, and spiders rest.", 0.6),
+    (3, "http://b.example/cars", "b.example", "Cars", "Cars wait in a jam. Ünïcode “quotes” and spiders.", 0.1),
+]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    index = SearchIndex(tmp_path_factory.mktemp("t") / "search")
+    for page in PAGES:
+        index.add(*page)
+    index.commit()
+    yield index
+    index.close()
+
+
+def urls(hits):
+    return [hit.url.rpartition("/")[2] for hit in hits]
+
+
+def test_a_page_is_found_by_its_words_with_a_snippet(index):
+    (hit, *_) = index.search("wolf")
+    assert hit.url == "http://a.example/wolf"
+    assert hit.snippet == "«Wolf» spiders hunt on the ground"
+    assert (hit.title, hit.host, hit.relevance) == ("Wolf spiders - a guide: part 1", "a.example", 0.9)
+    assert hit.score > 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page[3])
+def test_a_page_is_found_by_its_title(index, page):
+    assert index.search(page[3])[0].url == page[1]
+
+
+def test_filters(index):
+    assert set(urls(index.search("spiders"))) == {"wolf", "orb", "cars"}
+    assert urls(index.search("spiders", host="b.example")) == ["cars"]
+    assert set(urls(index.search("spiders", min_relevance=0.5))) == {"wolf", "orb"}
+    assert urls(index.search("spiders", min_relevance=0.5, host="b.example")) == []
+    assert len(index.search("spiders", limit=1)) == 1
+    assert len(index.search("")) == 3
+
+
+def test_operators_work(index):
+    assert urls(index.search('"wait in a jam"')) == ["cars"]
+    assert set(urls(index.search("spiders -wolf"))) == {"orb", "cars"}
+    assert urls(index.search("title:orb")) == ["orb"]
+
+
+def test_snippets_mark_words_beyond_ascii(index):
+    (hit,) = index.search("ünïcode")
+    assert "«Ünïcode» “quotes”" in hit.snippet
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["(" * 900, '"', "wolf AND", "nofield:wolf", "body:[a TO", "*", "body:*", "relevance:>x", "number:abc",
+     "\x00\x1b[31m", "url:http://a.example/wolf", "a:b:c:d", "/.*/", "wolf~99999999999", "wolf^1e999", "IN [",
+     "body: IN [a b", "\ud800", "+-+-+-", "x" * 100_000, "host:{a TO b}", "relevance:[0 TO 1]", "()()()",
+     '"wolf spiders"~99999999999999999999', "\\"],
+)  # fmt: skip
+def test_no_query_raises(index, query):
+    index.search(query)
+    index.search(query, host="\ud800'\"", min_relevance=float("nan"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.sampled_from("wolf ()[]{}\"'+-:*?~^\\/<>=!&|TOANDRIN0.,@\x00é"), max_size=40))
+def test_no_text_raises(index, query):
+    index.search(query)
+
+
+def test_a_wrong_operator_falls_back_to_the_words(index):
+    assert "wolf" in urls(index.search("nofield:x wolf"))
+    assert "wolf" in urls(index.search("wolf ((((((((((((((((((((((("))
+
+
+def test_pages_replaced_deleted_and_scored_anew(tmp_path):
+    index = SearchIndex(tmp_path / "search")
+    assert index.search("wolf") == []
+    index.rescore({"http://a.example/wolf": 0.5})
+    for page in PAGES:
+        index.add(*page)
+    index.commit()
+    index.delete([PAGES[0][1]])
+    index.add(1, PAGES[0][1], "a.example", "Wolf", "other words \ud800\x1b[31m", 0.5)
+    index.rescore({PAGES[0][1]: 0.25, PAGES[1][1]: 0.6, "http://nowhere.example/": 1.0})
+    index.close()
+    index = SearchIndex(tmp_path / "search")
+    (hit,) = index.search("other")
+    assert (hit.relevance, hit.snippet) == (0.25, "«other» words ? [31m")
+    assert len(index.search("")) == 3
+    index.clear()
+    assert index.search("wolf") == []
+
+
+def test_forgetting_keeps_no_deleted_document(tmp_path):
+    index = SearchIndex(tmp_path / "search")
+    index.forget({"http://a.example/wolf"})
+    for page in PAGES:
+        index.add(*page)
+    index.commit()
+    index.forget({"http://a.example/wolf"})
+    assert set(urls(index.search("spiders"))) == {"orb", "cars"}
+    segments = json.loads((tmp_path / "search/meta.json").read_text())["segments"]
+    assert [(segment["max_doc"], segment["deletes"]) for segment in segments] == [(2, None)]
+    index.add(*PAGES[0])
+    index.commit()
+    assert "wolf" in urls(index.search("spiders"))
+    index.forget({page[1] for page in PAGES})
+    assert index.search("") == []
+    index.close()
+
+
+def test_a_damaged_index_names_the_way_out(tmp_path):
+    index = SearchIndex(tmp_path / "search")
+    index.add(*PAGES[0])
+    index.commit()
+    index.close()
+    (tmp_path / "search/meta.json").write_text("{")
+    with pytest.raises(CollectionError, match=f"lycosa rebuild {tmp_path.name}"):
+        SearchIndex(tmp_path / "search").search("wolf")
+
+
+def test_a_file_in_place_of_the_folder_is_one_line(tmp_path):
+    (tmp_path / "search").write_text("")
+    with pytest.raises(CollectionError) as error:
+        SearchIndex(tmp_path / "search").add(*PAGES[0])
+    assert "\n" not in str(error.value)

@@ -1,0 +1,127 @@
+"""The report is one safe, self-contained page."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from lycosa.pictures import Mark
+from lycosa.report import HostFigures, ReportData, RunFigures, TopPage, harvest_curves, report_page, strategy_marks
+
+RUNS = (
+    RunFigures("Monday", "breadth-first", 600, 3.0, "the page budget is used up"),
+    RunFigures("Tuesday", "breadth-first", 100, 70.0, "interrupted"),
+    RunFigures("Wednesday", "best-first", 300, 7300.0),
+)
+DATA = ReportData(
+    name="bees",
+    topic="honey & hives",
+    relevances=(0.9, 0.1, 0.8, 0.5) * 250,
+    hosts=tuple(HostFigures(f"host{number}.example", number + 1, number // 2) for number in range(40)),
+    top_pages=tuple(TopPage(f"Page {number}", f"http://a.example/{number}", 0.9, "anchor") for number in range(80)),
+    outcomes={"ok": 4, "gone": 2},
+    skips={"too deep": 7},
+    runs=RUNS,
+    waiting=12345,
+    size=45_300_000,
+    seconds=898.0,
+    made_at="2026-11-15",
+)
+NASTY = '\x1b[31m\u202e"><script>alert(1)</script><img src=x onerror=alert(1)>'
+
+
+class Elements(HTMLParser):
+    """All start tags of a page with their attributes."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+def test_the_report_shows_the_key_figures():
+    page = report_page(DATA)
+    assert "<title>bees</title>" in page and "honey &amp; hives" in page
+    figures = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
+    assert figures == {
+        "pages": "1\u202f000",
+        "relevant": "750",
+        "harvest rate": "75.0%",
+        "hosts": "40",
+        "URLs waiting": "12\u202f345",
+        "received": "45.3 MB",
+        "of crawling": "14m 58s",
+    }
+
+
+def test_the_report_shows_hosts_pages_outcomes_skips_and_runs():
+    page = report_page(DATA)
+    assert "host39.example" in page and "host14.example<" not in page and "The 25 largest of 40" in page
+    assert "Page 49<" in page and "Page 50<" not in page
+    for word in ("gone", "too deep", "→ best-first", "interrupted", "2h 01m"):
+        assert word in page
+
+
+def test_the_report_asks_for_nothing_from_elsewhere():
+    elements = Elements(report_page(DATA)).found
+    assert not {tag for tag, _ in elements} & {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
+    assert not any(
+        name in ("src", "srcset", "style") or name.startswith("on") for _, found in elements for name in found
+    )
+    policy = next(found["content"] for tag, found in elements if tag == "meta" and "http-equiv" in found)
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert "url(" not in report_page(DATA) and "@import" not in report_page(DATA)
+
+
+def test_text_from_pages_is_inert():
+    page = report_page(
+        ReportData(
+            name=NASTY,
+            topic=NASTY,
+            relevances=(1.0,),
+            hosts=(HostFigures(NASTY, 1, 1),),
+            top_pages=(TopPage(NASTY, "http://a.example/" + NASTY, 1.0, NASTY),),
+            outcomes={NASTY: 1},
+            skips={NASTY: 1},
+            runs=(RunFigures(NASTY, NASTY, 1, 1.0, NASTY), RunFigures(NASTY, "other", 1, 1.0, NASTY)),
+            made_at=NASTY,
+        )
+    )
+    assert not {tag for tag, _ in Elements(page).found} & {"script", "img"}
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "data:text/html,x", " javascript:x", "//a.example/", "ftp://a/", "http://"]
+)
+def test_only_addresses_of_the_web_become_links(url):
+    page = report_page(ReportData("x", "", (), top_pages=(TopPage("t", url, 1.0),)))
+    assert "a" not in {tag for tag, _ in Elements(page).found}
+
+
+def test_links_give_nothing_away():
+    links = [found for tag, found in Elements(report_page(DATA)).found if tag == "a"]
+    assert len(links) == 50 and {link["rel"] for link in links} == {"noopener noreferrer nofollow"}
+
+
+def test_a_report_on_nothing_says_so():
+    page = report_page(ReportData("empty", "", ()))
+    assert page.count("no data yet") == 7
+
+
+def test_the_harvest_curves_follow_the_crawl():
+    cumulative, moving = harvest_curves([1.0] * 100 + [0.0] * 100)
+    assert cumulative.points[0] == (1.0, 1.0) and cumulative.points[-1] == (200.0, 0.5)
+    assert moving.points[-1] == (200.0, 0.0) and moving.points[109] == (110.0, 0.5)
+
+
+def test_long_crawls_are_drawn_with_few_points():
+    cumulative, _ = harvest_curves([0.7] * 100_001)
+    assert len(cumulative.points) <= 301 and cumulative.points[-1][0] == 100_001
+
+
+def test_marks_stand_where_the_strategy_changed():
+    assert strategy_marks(RUNS) == [Mark(700.0, "→ best-first")]

@@ -25,7 +25,9 @@ def decode(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
     return content, len(content) == limit
 
 
-def read(fetch: Fetch) -> tuple[str, str]:
+def searchable(fetch: Fetch, page: Page | None) -> tuple[str, str]:
+    if page is not None:
+        return page.title, page.text
     title = fetch.content.partition(b"<title>")[2].partition(b"</title>")[0].decode("utf-8", "replace")
     return title, fetch.content.decode("utf-8", "replace")
 
@@ -102,7 +104,7 @@ def archive_in(folder: Path, *, writable: bool = True, max_bytes: int = 1 << 30)
 def collection_in(folder: Path, *, writable: bool = True, **more: object) -> Collection:
     clock = SimulatedClock(1.7e9)
     return Collection.open(
-        folder, clock=clock, decode=decode, read=read, software="lycosa/0", writable=writable, **more
+        folder, clock=clock, decode=decode, searchable=searchable, software="lycosa/0", writable=writable, **more
     )
 
 

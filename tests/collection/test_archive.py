@@ -1,5 +1,6 @@
 import io
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,8 @@ from collection.samples import (
 from lycosa.collection import Archive, Event, Place, Position, Run, Scores, Stop
 from lycosa.collection.cdxj import surt
 from lycosa.collection.groups import groups, pack, unpack
+from lycosa.collection.warc import CHUNK, records
+from lycosa.collection.warc import record as warc_record
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
 
@@ -118,6 +121,46 @@ def test_reading_goes_on_from_a_position(tmp_path):
     for number in range(0, len(events), 5):
         back = [event for event, _ in archive.events(positions[number])]
         assert back == [as_read(event) for event in events[number:]]
+
+
+def test_records_are_whole_wherever_they_meet_the_edge_of_a_read(tmp_path):
+    chance = random.Random(7)
+    archive = archive_in(tmp_path)
+    sizes = [chance.choice((0, 100, 5000, 3 * CHUNK)) + chance.randrange(300) for _ in range(600)]
+    for number, size in enumerate(sizes):
+        page = Url(f"http://a.example/{number}")
+        archive.append(Visit(Candidate(page, 1.0), fetched(page, body=chance.randbytes(size), content=b"")))
+    archive.append(Visit(Candidate(HOME, 1.0), fetched(HOME, body=bytes(3_000_000), content=b"")))
+    archive.close()
+    sizes.append(3_000_000)
+    size = the_file(tmp_path).stat().st_size
+    assert [len(event.fetch.body) for event, _ in archive.events()] == sizes
+    archive.recover(None)
+    assert the_file(tmp_path).stat().st_size == size
+    with the_file(tmp_path).open("rb") as stream:
+        ends = [(record.offset, record.offset + record.length) for record in records(stream)]
+    assert [end for _, end in ends[:-1]] == [start for start, _ in ends[1:]]
+
+
+@pytest.mark.parametrize("before_the_edge", range(60))
+def test_a_record_may_begin_just_before_the_edge_of_a_read(before_the_edge):
+    first = gzip_member_of(CHUNK - before_the_edge)
+    second = warc_record("metadata", "<urn:b>", "2020-01-01T00:00:00Z", "text/plain", b"second")
+    found = list(records(io.BytesIO(first + second)))
+    assert [(record.offset, record.block[-6:]) for record in found][-1] == (len(first), b"second")
+    assert len(found) == 2
+
+
+def gzip_member_of(length: int) -> bytes:
+    """A record whose gzip member is exactly so long."""
+    noise = random.Random(1).randbytes(length)
+    size = length - 300
+    for _ in range(20):
+        member = warc_record("metadata", "<urn:a>", "2020-01-01T00:00:00Z", "text/plain", noise[:size])
+        if len(member) == length:
+            return member
+        size += length - len(member)
+    raise AssertionError(f"no record is {length} bytes long")
 
 
 def test_files_are_rotated_numbered_and_indexed(tmp_path):

@@ -33,10 +33,10 @@ def test_a_visit_is_listed_with_its_reasons(catalog):
 
 
 def test_a_page_that_asks_not_to_be_kept_is_only_in_the_history(catalog):
-    assert catalog.add(visit(WOLF, page=page_of(WOLF, noindex=True)), PLACE) is None
+    assert catalog.add(visit(WOLF, left_out="noindex"), PLACE) is None
     assert catalog.page(WOLF) is None
     assert [fetch.outcome for fetch in catalog.fetches(WOLF)] == [Outcome.OK]
-    assert list(catalog.settled()) == [WOLF]
+    assert list(catalog.visited()) == [WOLF]
 
 
 def test_every_kind_of_event_is_taken_in(catalog):
@@ -92,14 +92,14 @@ def test_skips_keep_their_first_reason(catalog):
     assert (skip.reason, skip.found_on, skip.at) == ("too deep", HOME, 5.0)
     assert catalog.skip(HOME) is None
     assert catalog.summary().skipped == {"too deep": 1}
-    assert list(catalog.settled()) == [WOLF]
+    assert list(catalog.visited()) == []
 
 
 def test_an_attempt_is_history_but_not_settled(catalog):
     catalog.add(Attempt(Candidate(WOLF, 1.0), Fetch(WOLF, Outcome.FAILED, 1.0, detail="timeout")), PLACE)
     (fetch,) = catalog.fetches(WOLF)
     assert (fetch.outcome, fetch.detail, fetch.settled, fetch.place) == (Outcome.FAILED, "timeout", False, PLACE)
-    assert list(catalog.settled()) == []
+    assert list(catalog.visited()) == []
 
 
 def test_pages_are_filtered_and_ordered(catalog):
@@ -255,7 +255,7 @@ def test_damage_found_while_reading_names_the_way_out(tmp_path):
     with pytest.raises(CollectionError, match="lycosa rebuild"):
         catalog = Catalog(path, writable=False)
         list(catalog.pages())
-        list(catalog.settled())
+        list(catalog.visited())
 
 
 def test_a_missing_catalog_names_the_way_out(tmp_path):

@@ -180,6 +180,26 @@ def test_a_kill_while_forgetting_is_mended_by_the_next_writer(tmp_path, moment):
         }
 
 
+def test_what_is_not_applied_waits_for_whoever_applies_it(tmp_path):
+    with pytest.raises(ZeroDivisionError), collection_in(tmp_path) as collection:
+        for page in (HOME, WOLF, CARS):
+            collection.record(visit(page))
+        raise ZeroDivisionError
+    collection_in(tmp_path).close()
+    with collection_in(tmp_path) as collection:
+        with pytest.raises(CollectionError, match="behind its archive"):
+            collection.record(visit(url(1)))
+        event, place = next(collection.unapplied())
+        collection.apply(replace(event, page=page_of(HOME)), place)
+    with collection_in(tmp_path) as collection:
+        assert [page.url for page in collection.catalog.pages()] == [HOME]
+        assert replay(collection) == 2
+        collection.record(visit(url(1)))
+    with collection_in(tmp_path, writable=False) as collection:
+        assert [page.url for page in collection.catalog.pages()] == [HOME, WOLF, CARS, url(1)]
+        assert list(collection.unapplied()) == []
+
+
 def test_an_exception_leaves_what_was_not_checkpointed_to_the_next_writer(tmp_path):
     with pytest.raises(ZeroDivisionError), collection_in(tmp_path) as collection:
         collection.record(visit(HOME))

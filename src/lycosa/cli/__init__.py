@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 
 import typer
 
@@ -19,7 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for name, command in {
+COMMANDS: dict[str, Callable[..., None]] = {
     "new": new.new,
     "crawl": crawl.crawl,
     "show": show.show,
@@ -32,7 +33,8 @@ for name, command in {
     "rebuild": rebuild.rebuild,
     "forget": forget.forget,
     "demo": demo.demo,
-}.items():
+}
+for name, command in COMMANDS.items():
     app.command(name)(command)
 
 

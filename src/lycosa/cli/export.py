@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from lycosa.collection import export as exporting
+from lycosa.collection.export import FORMATS
+from lycosa.collection.export import export as write_pages
 from lycosa.vocabulary.errors import CollectionError, UsageError
 
 from .options import Name, open_for_reading
@@ -12,23 +13,23 @@ from .options import Name, open_for_reading
 
 def export(
     name: Name,
-    format: Annotated[str, typer.Option(help=f"One of: {', '.join(exporting.FORMATS)}.")] = "jsonl",
+    format: Annotated[str, typer.Option(help=f"One of: {', '.join(FORMATS)}.")] = "jsonl",
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where to; without it, NAME.parquet or standard output.")
     ] = None,
 ) -> None:
     """Export the pages of a collection as a table."""
-    if format not in exporting.FORMATS:
-        raise UsageError(f"no format {format!r}; there are {', '.join(exporting.FORMATS)}")
+    if format not in FORMATS:
+        raise UsageError(f"no format {format!r}; there are {', '.join(FORMATS)}")
     if out is None and format == "parquet":
         out = Path(f"{name.name}.parquet")
     with open_for_reading(name) as collection:
         if out is None:
-            exporting.export(collection.catalog, format, sys.stdout.buffer)
+            write_pages(collection.catalog, format, sys.stdout.buffer)
             return
         try:
             with out.open("wb") as file:
-                pages = exporting.export(collection.catalog, format, file)
+                pages = write_pages(collection.catalog, format, file)
         except OSError as error:
             raise CollectionError(f"cannot write {out}: {error.strerror}") from None
     typer.echo(f"{pages} pages in {out}")

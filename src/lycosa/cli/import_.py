@@ -13,5 +13,5 @@ def import_(name: Name, file: Annotated[Path, typer.Argument(metavar="FILE.warc.
     """Take the pages of other people's WARC files into a collection."""
     done = upkeep.import_archive(name, file, clock=WallClock(), tell=tell)
     typer.echo(f"{done.pages} pages imported, {done.known} known already, {done.passed_over} records passed over")
-    if done.cut:
-        typer.echo(f"{file} ends in the middle of a record; what came before it was taken", err=True)
+    if done.damage:
+        tell(done.damage)

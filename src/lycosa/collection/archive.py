@@ -161,8 +161,13 @@ class Archive:
 
     def events(self, after: Position | None = None) -> Iterator[tuple[Event, Place]]:
         """Every event from a position on, in order, pages not read; passes over damage and other people's records."""
+        for event, place, _ in self.events_with_ends(after):
+            yield event, place
+
+    def events_with_ends(self, after: Position | None = None) -> Iterator[tuple[Event, Place, Position]]:
+        """Every event from a position on, and the position behind each."""
         for path, group in self._groups(after):
-            yield unpack(group, self._decode), _place(path, group)
+            yield unpack(group, self._decode), _place(path, group), Position(path.name, group.end)
 
     def places(self) -> Iterator[tuple[Url, float, Place]]:
         """URL, time and place of every fetch, in order; cheaper than `events`."""

@@ -151,7 +151,7 @@ class Catalog(Queries):
     def _add_visit(self, visit: Visit, place: Place | None) -> int | None:
         fetch, page, candidate = visit.fetch, visit.page, visit.candidate
         self._add_fetch(candidate.url, fetch, page.digest if page else 0, place, settled=True)
-        if page is None or page.noindex:
+        if page is None or not visit.is_kept:
             return None
         number = self._number(candidate.url, page)
         self._waiting["pages"].append(

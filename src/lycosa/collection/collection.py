@@ -8,17 +8,17 @@ from typing import IO
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.records import Fetch, Url, Visit
+from lycosa.vocabulary.records import Fetch, Page, Url, Visit
 
 from .archive import Archive
 from .catalog import Catalog
-from .events import Event, Place, Scores
+from .events import Event, Place, Position, Scores
 from .groups import Decode
 from .search_index import MAX_TEXT, SearchIndex
 from .trouble import told
 
 MAX_WAITING = 20_000_000  # characters of text that wait to be indexed
-ReadTexts = Callable[[Fetch], tuple[str, str]]  # title and text of a page
+Searchable = Callable[[Fetch, Page | None], tuple[str, str]]  # title and text of a page, read already or not
 
 
 class Collection:
@@ -35,7 +35,7 @@ class Collection:
         catalog: Catalog,
         search: SearchIndex,
         *,
-        read: ReadTexts,
+        searchable: Searchable,
         batch: int,
         lock: IO[str] | None,
     ):
@@ -43,11 +43,13 @@ class Collection:
         self.archive = archive
         self.catalog = catalog
         self.search = search
-        self._read = read
+        self._searchable = searchable
         self._batch = batch
         self._lock = lock
         self._texts: dict[int, tuple[str, str]] = {}  # title and text of pages that wait to be indexed, by number
         self._characters = 0  # in them
+        self._applied: Position | None = None  # up to where in the archive the catalog was told
+        self._reading: Position | None = None  # behind the event that `unapplied` gave last
 
     @classmethod
     def open(
@@ -56,7 +58,7 @@ class Collection:
         *,
         clock: Clock,
         decode: Decode,
-        read: ReadTexts,
+        searchable: Searchable,
         software: str,
         writable: bool = False,
         afresh: bool = False,
@@ -83,7 +85,8 @@ class Collection:
                 max_bytes=max_bytes,
             )
             catalog = Catalog(folder / "catalog.sqlite", writable=writable)
-            collection = cls(folder, archive, catalog, search, read=read, batch=batch, lock=lock)
+            collection = cls(folder, archive, catalog, search, searchable=searchable, batch=batch, lock=lock)
+            collection._applied = catalog.position()
             if writable:
                 collection._mend()
         except BaseException:
@@ -102,26 +105,36 @@ class Collection:
             self.abandon()
 
     def record(self, event: Event) -> None:
-        """Keeps what happened."""
-        self.apply(event, self.archive.append(event))
+        """Keeps what happened; events not yet applied come first."""
+        self._insist_on_no_unapplied()
+        self._take_in(event, self.archive.append(event))
+        self._applied = self.archive.position()
 
     def unapplied(self) -> Iterator[tuple[Event, Place]]:
-        """Events of the archive that the catalog did not commit, for `apply`; visits without their pages."""
-        return self.archive.events(self.catalog.position())
+        """Events of the archive that the catalog does not know, for `apply`; visits come without their pages."""
+        for event, place, end in self.archive.events_with_ends(self._applied):
+            self._reading = end
+            yield event, place
+        self._applied = self.archive.position()
 
     def apply(self, event: Event, place: Place) -> None:
-        """Takes into catalog and search index an event that is in the archive."""
+        """Takes into catalog and search index the event that `unapplied` just gave, its page read."""
+        self._take_in(event, place)
+        self._applied = self._reading
+
+    def _take_in(self, event: Event, place: Place) -> None:
         number = self.catalog.add(event, place)
         if number is not None and isinstance(event, Visit) and event.page:
-            self._texts[number] = (event.page.title, event.page.text[:MAX_TEXT])
-            self._characters += min(len(event.page.text), MAX_TEXT)
+            title, text = self._searchable(event.fetch, event.page)
+            self._texts[number] = (title, text[:MAX_TEXT])
+            self._characters += min(len(text), MAX_TEXT)
         if isinstance(event, Scores):
             self.search.rescore(event.relevance)
 
     def checkpoint(self) -> None:
         """Makes everything so far durable; what was recorded later is replayed after a kill."""
         self.archive.sync()
-        self.catalog.commit(self.archive.position())
+        self.catalog.commit(self._applied)
         if len(self._texts) >= self._batch or self._characters >= MAX_WAITING:
             self._index()
 
@@ -145,12 +158,12 @@ class Collection:
 
     def forget(self, is_forgotten: Callable[[Url], bool]) -> int:
         """Removes these URLs from archive, catalog and index; returns how many pages went."""
+        self._insist_on_no_unapplied()
         self.checkpoint()
         self._index()
         urls = [page.url for page in self.catalog.pages() if is_forgotten(page.url)]
-        self.search.forget(
-            set(urls)
-        )  # first, because the same command finishes after a kill what the catalog still lists
+        # The index goes first: after a kill, the same command finishes what the catalog still lists.
+        self.search.forget(set(urls))
         self.catalog.forget(is_forgotten)
         self.catalog.put_state("moving", True)  # a kill from here on: the next writer learns the places anew
         self.catalog.commit(self.archive.position())
@@ -171,7 +184,13 @@ class Collection:
     def _relocate(self) -> None:
         self.catalog.relocate(self.archive.places())
         self.catalog.put_state("moving", False)
-        self.catalog.commit(self.archive.position())
+        self._applied = self.archive.position()
+        self.catalog.commit(self._applied)
+
+    def _insist_on_no_unapplied(self) -> None:
+        if self._applied != self.archive.position():
+            name = self.folder.name
+            raise CollectionError(f"the catalog of {name} is behind its archive; run: lycosa rebuild {name}")
 
     def _index(self) -> None:
         """Indexes the committed pages that are not in the index; reads from the archive what is not at hand."""
@@ -186,7 +205,7 @@ class Collection:
             if found is None or page.number <= known:
                 self.search.delete([page.url])
             if found is None and page.place:
-                found = self._read(self.archive.fetch_at(page.place))
+                found = self._searchable(self.archive.fetch_at(page.place), None)
             title, text = found or (page.title, "")
             self.search.add(page.number, page.url, page.host, title, text, page.relevance)
             last = max(last, page.number)

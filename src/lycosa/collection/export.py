@@ -50,7 +50,7 @@ def facts_of(page: PageRow) -> dict[str, Any]:
         "title": page.title,
         "relevance": page.relevance,
         "number": page.number,
-        "at": datetime.fromtimestamp(page.at, UTC).isoformat(timespec="milliseconds"),
+        "at": iso(page.at),
         "depth": page.depth,
         "found_on": page.found_on,
         "language": page.language,
@@ -58,6 +58,11 @@ def facts_of(page: PageRow) -> dict[str, Any]:
         "bytes": page.bytes,
         "digest": f"{page.digest:016x}",
     }
+
+
+def iso(at: float) -> str:
+    """A moment as ISO 8601, in UTC."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
 class _Counted(Iterator[dict[str, Any]]):

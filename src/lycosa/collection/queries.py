@@ -106,10 +106,9 @@ class Queries:
         sql = "SELECT url, fingerprint FROM pages WHERE fingerprint != 0 AND duplicate_of IS NULL ORDER BY number"
         return ((url, _unsigned(fingerprint)) for url, fingerprint in self._rows(sql))
 
-    def settled(self) -> Iterator[Url]:
-        """Every URL that was visited or skipped; one visited twice comes twice."""
-        sql = "SELECT url FROM fetches WHERE settled UNION ALL SELECT url FROM skips"
-        return (url for (url,) in self._rows(sql))
+    def visited(self) -> Iterator[Url]:
+        """Every URL that was visited; one visited twice comes twice."""
+        return (url for (url,) in self._rows("SELECT url FROM fetches WHERE settled"))
 
     def count(self) -> int:
         """How many pages there are."""

@@ -107,8 +107,9 @@ def _members(stream: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
         if taken == 0 and not unread:
             return
         if unpacker.eof and taken:
-            if parts and parts[0].startswith(b"WARC/"):
-                yield offset, taken, b"".join(parts) if len(parts) > 1 else parts[0]
+            data = b"".join(parts)
+            if data.startswith(b"WARC/"):
+                yield offset, taken, data
             offset += taken
         else:
             offset = next_member(stream, offset + 1)

@@ -128,10 +128,6 @@ class MemoryFrontier:
             self._settled.add(key_of(url))
             self._admission.count(url)
 
-    def know_skipped(self, urls: Iterable[Url]) -> None:
-        """Takes over what an earlier run would not queue."""
-        self._settled.update(map(key_of, urls))
-
     def _evict(self) -> list[Skip]:
         excess = len(self._waiting) - self._limit
         if self._limit >= 10_000:

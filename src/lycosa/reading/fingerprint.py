@@ -16,19 +16,19 @@ from lycosa.vocabulary.records import Url
 NEAR = 3  # bits in which the fingerprints of near-duplicates may differ
 FEWEST_TOKENS = 20  # fewer are too short to tell
 _RUN = 4  # words; single words would flag half of a topic's pages as copies of each other
-_MASK = (1 << 64) - 1
 _PARTS = np.arange(64, dtype=np.uint64) << np.uint64(58)
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5], dtype=np.uint64)
 _SHIFT = np.uint64(32)
 
 
 def digest_of(text: str) -> int:
-    """64 bits of a text, signed so that SQLite takes them."""
-    return _signed(xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")))
+    """64 bits of a text."""
+    digest: int = xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
+    return digest
 
 
 def fingerprint_of(tokens: Sequence[str]) -> int:
-    """64 bits, signed, of which near-duplicates share all but a few; 0 for pages too short to tell."""
+    """64 bits, of which near-duplicates share all but a few; 0 for pages too short to tell."""
     if len(tokens) < FEWEST_TOKENS:
         return 0
     words = np.frombuffer(b"".join(map(_HASHES.__getitem__, tokens)), dtype=np.uint64)
@@ -42,11 +42,7 @@ def fingerprint_of(tokens: Sequence[str]) -> int:
     # The circle of hashes in 64 parts: the least of each part, or of the next one that is not empty, gives one bit.
     least = runs[np.searchsorted(runs, _PARTS) % count]
     bits = np.packbits(((least >> np.uint64(20)) & np.uint64(1)).astype(np.uint8))
-    return _signed(int.from_bytes(bits.tobytes()) or 1)
-
-
-def _signed(number: int) -> int:
-    return number - (1 << 64) if number >= 1 << 63 else number
+    return int.from_bytes(bits.tobytes()) or 1
 
 
 class _WordHashes(dict[str, bytes]):
@@ -79,7 +75,6 @@ class NearDuplicates:
         """A page that is nearly the same, or None."""
         if fingerprint == 0:
             return None
-        fingerprint &= _MASK
         for block in _blocks_of(fingerprint):
             for other, url in self._blocks.get(block, {}).items():
                 if (fingerprint ^ other).bit_count() <= NEAR:
@@ -90,7 +85,6 @@ class NearDuplicates:
         """Remembers a page; of pages with one fingerprint, the first."""
         if fingerprint == 0:
             return
-        fingerprint &= _MASK
         for block in _blocks_of(fingerprint):
             pages = self._blocks.setdefault(block, {})
             if fingerprint in pages:

@@ -11,6 +11,7 @@ import re
 FEW_TAGS = 1000
 LONG_TAG = 1000  # characters
 MAX_DEPTH = 200  # blocks within blocks
+_MAX_UNSEEN = 100  # noscript elements, each of which may stay open for the parser
 _MAX_ATTRIBUTES = 40
 _MAX_HREF = 4000  # characters
 
@@ -59,6 +60,7 @@ class _Pruning:
     def __init__(self) -> None:
         self._open: list[str] = []
         self._too_deep = 0  # blocks left out that are still open
+        self._unseen = 0
         self._seen: set[str] = set()
 
     def keep(self, tag: re.Match[str]) -> str:
@@ -69,6 +71,9 @@ class _Pruning:
         name = name.lower()
         if name in _BLOCKS:
             return self._block(tag, name)
+        if name == "noscript":
+            self._unseen += not closes
+            return _plain(tag, name) if self._unseen <= _MAX_UNSEEN else " "
         if name in _KEPT or (name in _ONCE and self._is_first(closes + name)):
             return _plain(tag, name)
         return " "

@@ -5,7 +5,7 @@ from .cosine import Cosine
 from .examples import Example, read_examples
 from .function import Function, load_function
 from .keywords import Keywords
-from .retraining import RETRAIN_AT, least_like
+from .retraining import RETRAIN_AT, least_like, retrain
 from .svm import LinearModel, train
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "least_like",
     "load_function",
     "read_examples",
+    "retrain",
     "train",
 ]

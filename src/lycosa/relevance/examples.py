@@ -34,7 +34,7 @@ def _lines(path: Path) -> list[str]:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
-            raise RecipeError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB; give fewer examples, or name files in it")
+            raise RecipeError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB; give fewer, or name files")
         return content.decode("utf-8-sig").split("\n")
     except OSError as error:
         raise RecipeError(f"cannot read the examples in {path}: {error.strerror or error}") from None
@@ -43,8 +43,8 @@ def _lines(path: Path) -> list[str]:
 
 
 def _example(path: Path, number: int, line: str) -> Example:
-    if line.lower().startswith(("http://", "https://")) and len(line.split()) == 1:
-        url = normalise(line)
+    if line.lower().startswith(("http://", "https://")):
+        url = normalise(line) if len(line.split()) == 1 else None
         if url is None:
             raise RecipeError(f"{path}:{number}: {_short(line)} is not a URL that can be fetched; correct or remove it")
         return Example("url", url, number)

@@ -18,7 +18,7 @@ class Function:
     def relevance(self, page: Page) -> float:
         try:
             value = float(self._function(page))
-        except Exception as error:  # noqa: BLE001 - anything can go wrong in a stranger's function; it is named and told
+        except Exception as error:  # anything can go wrong in a stranger's function; it is named and told
             problem = " ".join(f"{type(error).__name__}: {error}".split())
             raise LycosaError(f"{self._name} failed on {page.url}: {problem}; mend the function and go on") from error
         if math.isnan(value):
@@ -33,7 +33,7 @@ def load_function(path: str) -> Function:
         raise RecipeError(f"{path!r} names no function; write package.module:function")
     try:
         found = importlib.import_module(module_name)
-    except Exception as error:  # noqa: BLE001 - importing runs the user's module; whatever it raises, say which one it was
+    except Exception as error:  # importing runs the user's module; whatever it raises, say which one it was
         problem = " ".join(f"{type(error).__name__}: {error}".split())
         raise RecipeError(f"cannot import {module_name} for {path}: {problem}; is its folder on PYTHONPATH?") from error
     for name in attribute.split("."):

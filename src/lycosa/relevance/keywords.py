@@ -13,8 +13,8 @@ _Test = Callable[[Page], bool]
 class Keywords:
     """1 if the page has what the rule asks for, else 0; with `need="share"`, the share of the rules that hold.
 
-    Each rule is a word, a phrase of several words, or a regular expression between slashes that is searched in title and
-    text. Words and phrases are compared with the words of the page as they are written, in lower case.
+    Each rule is a word, a phrase of several words, or a regular expression between slashes, searched in title and text.
+    Words and phrases are compared with the words of the page as they are written, in lower case.
     """
 
     def __init__(self, rules: Sequence[str], *, need: Literal["any", "all", "share"] = "any"):

@@ -8,7 +8,9 @@ from lycosa.vocabulary.records import Page, Plain
 
 MAX_TERMS = 200_000  # of a model; the rarest are left out
 _MAX_TERM_LENGTH = 200  # characters
-_SLOPE = 2.0  # of the sigmoid: a page on the margin has a relevance of 0.88 or 0.12
+_SLOPE = 2.0  # of the sigmoid: at a distance of 1 and -1 the relevance is 0.88 and 0.12
+_FOLDS = 3
+_CLOSEST = 0.05  # distance between good and bad below which there is nothing to scale
 _KIND = "linear, sublinear tf-idf, 1"
 _DAMPED = [0.0, *(1.0 + log(count) for count in range(1, 1000))]  # the weight of a word that occurs so often
 
@@ -19,8 +21,8 @@ class LinearModel:
     """A hyperplane between good and bad pages; relevance is a sigmoid of the distance to it.
 
     A page is the vector of its words, each (1 + log count) * idf, brought to length 1. Words that were in no example
-    count in the length like the rarest that were, with no weight for either side: a page full of new words lies near the
-    middle, however strongly two words that are known speak.
+    count in the length like the rarest that were, and speak for neither side: a page full of new words lies near the
+    middle, however strongly two known ones speak.
     """
 
     def __init__(self, terms: Mapping[str, tuple[float, float]], *, bias: float, idf_of_new: float):
@@ -34,7 +36,7 @@ class LinearModel:
         return 1.0 / (1.0 + exp(-_SLOPE * self.distance(page.terms)))
 
     def distance(self, terms: Terms) -> float:
-        """How far on the good side of the hyperplane, within ±30; 1 is the margin."""
+        """How far on the good side of the hyperplane, within ±30; a good page is near 1, a bad one near -1."""
         products, product_of_new = self._products, self._product_of_new
         length = dot = 0.0
         for term, count in terms.items():
@@ -48,6 +50,11 @@ class LinearModel:
                 dot += weighted * damped
         distance = self._bias + (dot / sqrt(length) if length else 0.0)
         return max(-30.0, min(30.0, distance))
+
+    def moved(self, by: float, scale: float) -> "LinearModel":
+        """The same hyperplane farther to the good side, all distances from it scaled."""
+        terms = {term: (idf, weight * scale) for term, (idf, weight) in self._terms.items()}
+        return LinearModel(terms, bias=(self._bias - by) * scale, idf_of_new=self._idf_of_new)
 
     def to_plain(self) -> Plain:
         """The model as JSON can say it."""
@@ -88,14 +95,55 @@ def _damped(count: int) -> float:
 
 
 def train(good: Iterable[Page | Terms], bad: Iterable[Page | Terms], *, seed: int = 0) -> LinearModel:
-    """The model that tells the good pages from the bad; the same pages in the same order give the same model."""
+    """The model that tells the good pages from the bad; the same pages in the same order give the same model.
+
+    Pages a model has learnt from lie farther from its hyperplane than others do. So it is moved and scaled until the
+    pages it has not seen, left out of the learning in turn, lie at 1 and -1 on average.
+    """
+    good_terms, bad_terms = _terms_of(good), _terms_of(bad)
+    model = fit(good_terms, bad_terms, seed=seed)
+    good_at, bad_at = _left_out_distances(good_terms, bad_terms, seed)
+    if bad_at is None:
+        bad_at = _mean_distance(model, bad_terms)
+    if good_at is None:
+        good_at = (_mean_distance(model, good_terms) + bad_at) / 2  # one not seen loses half its lead
+    if good_at - bad_at < _CLOSEST:
+        return model
+    return model.moved((good_at + bad_at) / 2, 2.0 / (good_at - bad_at))
+
+
+def _left_out_distances(good: list[Terms], bad: list[Terms], seed: int) -> tuple[float | None, float | None]:
+    """Where good and bad pages lie on average for models that have not seen them; None where there is but one page."""
+    distances: tuple[list[float], list[float]] = ([], [])
+    for fold in range(_FOLDS):
+        rests = [pages if len(pages) < 2 else _without(pages, fold) for pages in (good, bad)]
+        if len(rests[0]) == len(good) and len(rests[1]) == len(bad):
+            continue
+        model = fit(rests[0], rests[1], seed=seed)
+        for pages, found in zip((good, bad), distances, strict=True):
+            if len(pages) > 1:
+                found.extend(model.distance(terms) for terms in pages[fold::_FOLDS])
+    good_at, bad_at = (sum(found) / len(found) if found else None for found in distances)
+    return good_at, bad_at
+
+
+def _without(pages: list[Terms], fold: int) -> list[Terms]:
+    return [terms for number, terms in enumerate(pages) if number % _FOLDS != fold]
+
+
+def _mean_distance(model: LinearModel, pages: list[Terms]) -> float:
+    return sum(map(model.distance, pages)) / len(pages)
+
+
+def fit(good: Iterable[Page | Terms], bad: Iterable[Page | Terms], *, seed: int = 0) -> LinearModel:
+    """The hyperplane alone, with 1 and -1 at its margins; `train` sets it where pages not seen belong."""
     good_terms, bad_terms = _terms_of(good), _terms_of(bad)
     if not good_terms or not bad_terms:
         missing = "good" if not good_terms else "bad"
         raise RecipeError(f"no {missing} example has a word in it; give at least one page with text")
     documents = good_terms + bad_terms
     idf = _idf(documents)
-    weights, bias = _fit(documents, [1] * len(good_terms) + [0] * len(bad_terms), idf, seed)
+    weights, bias = _solved(documents, [1] * len(good_terms) + [0] * len(bad_terms), idf, seed)
     terms = {term: (idf[term], weight) for term, weight in zip(idf, weights, strict=True)}
     return LinearModel(terms, bias=bias, idf_of_new=_rarity(len(documents), 1))
 
@@ -119,11 +167,11 @@ def _idf(documents: Sequence[Terms]) -> dict[str, float]:
     return {term: _rarity(len(documents), containing[term]) for term in sorted(kept)}
 
 
-def _fit(
+def _solved(
     documents: Sequence[Terms], labels: list[int], idf: Mapping[str, float], seed: int
 ) -> tuple[list[float], float]:
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - heavy, and needed only to learn
-    from sklearn.svm import LinearSVC  # noqa: PLC0415
+    from scipy.sparse import csr_matrix  # heavy, and needed only to learn
+    from sklearn.svm import LinearSVC
 
     places = {term: place for place, term in enumerate(idf)}
     values: list[float] = []

@@ -38,7 +38,7 @@ class Session:
         self.tell = tell
         self.reader = Reader(stem=recipe.topic.stem)
         self.topic = TopicJudge(recipe.topic, folder, self.reader)
-        self.collection: Collection = open_collection(
+        self.collection = open_collection(
             folder, clock=clock, reader=self.reader, writable=True, afresh=afresh
         )
         self._checkpointed_at = time.monotonic()
@@ -81,7 +81,6 @@ class Session:
             limit=recipe.waiting.limit,
         )
         self.frontier.know_settled(catalog.visited())
-        self.frontier.know_skipped(catalog.skipped())
         seen = NearDuplicates()
         for url, fingerprint in catalog.fingerprints():
             seen.add(fingerprint, url)

@@ -24,7 +24,7 @@ class Imported(Struct, frozen=True):
     pages: int
     known: int  # URLs the collection has already
     passed_over: int  # records that are no HTML page, or damaged
-    cut: bool  # the file ends before its last record does
+    damage: str  # for people; empty where the file is whole
 
 
 def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
@@ -51,7 +51,7 @@ def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imp
             session.checkpoint_if_due()
             if pages % 1_000 == 0:
                 tell(f"{pages} pages imported")
-        return Imported(pages, known, fetches.passed_over, fetches.cut)
+        return Imported(pages, known, fetches.skipped, fetches.damage)
 
 
 def label(folder: Path, url: Url, *, good: bool, clock: Clock, tell: Tell) -> bool:

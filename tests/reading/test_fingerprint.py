@@ -1,0 +1,99 @@
+import random
+from itertools import accumulate
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lycosa.reading.fingerprint import FEWEST_TOKENS, NEAR, NearDuplicates, digest_of, fingerprint_of
+from lycosa.vocabulary.records import Url
+
+SIXTY_FOUR_BITS = st.integers(0, (1 << 64) - 1)
+
+
+class Topic:
+    """Independent pages on one topic: three quarters common words, one quarter the topic's own, both Zipf."""
+
+    def __init__(self, seed: int):
+        self._random = random.Random(seed)
+        self._common = [f"c{number}" for number in range(3000)]
+        self._own = [f"t{number}" for number in range(400)]
+        self._common_weights = list(accumulate(1 / (rank + 1) for rank in range(3000)))
+        self._own_weights = list(accumulate(1 / (rank + 3) for rank in range(400)))
+
+    def page(self, words: int = 300) -> list[str]:
+        own = words // 4
+        page = self._random.choices(self._common, cum_weights=self._common_weights, k=words - own)
+        page += self._random.choices(self._own, cum_weights=self._own_weights, k=own)
+        self._random.shuffle(page)
+        return page
+
+
+def _distance(one: int, other: int) -> int:
+    return (one ^ other).bit_count()
+
+
+def test_independent_pages_on_one_topic_are_not_taken_for_copies() -> None:
+    topic, seen = Topic(1), NearDuplicates()
+    flagged = 0
+    for number in range(2000):
+        fingerprint = fingerprint_of(topic.page())
+        flagged += seen.find(fingerprint) is not None
+        seen.add(fingerprint, Url(f"http://site.example/{number}"))
+    assert flagged <= 1
+
+
+def test_pages_with_another_word_date_or_footer_are_copies() -> None:
+    topic, chance = Topic(2), random.Random(3)
+    found = {"word": 0, "date": 0, "footer": 0}
+    for _ in range(200):
+        page = topic.page()
+        place = chance.randrange(len(page) - 3)
+        changed = {
+            "word": [*page[:place], "another", *page[place + 1 :]],
+            "date": [*page[:place], "12", "may", "2026", *page[place + 3 :]],
+            "footer": [*page[:-5], "updated", "by", "the", "night", "editor"],
+        }
+        for change, tokens in changed.items():
+            found[change] += _distance(fingerprint_of(page), fingerprint_of(tokens)) <= NEAR
+    assert found["word"] >= 190 and found["date"] >= 170 and found["footer"] >= 170
+
+
+def test_pages_that_share_half_their_text_are_not_copies() -> None:
+    topic = Topic(4)
+    template = topic.page(150)
+    seen = NearDuplicates()
+    for number in range(500):
+        fingerprint = fingerprint_of(template + topic.page(150))
+        assert seen.find(fingerprint) is None
+        seen.add(fingerprint, Url(f"http://site.example/{number}"))
+
+
+def test_short_pages_have_no_fingerprint() -> None:
+    assert fingerprint_of(["word"] * (FEWEST_TOKENS - 1)) == 0
+    assert fingerprint_of(["word"] * FEWEST_TOKENS) != 0
+    seen = NearDuplicates()
+    seen.add(0, Url("http://site.example/short"))
+    assert seen.find(0) is None
+
+
+@given(SIXTY_FOUR_BITS.filter(bool), st.sets(st.integers(0, 63), max_size=8))
+def test_near_means_few_bits(fingerprint: int, bits: set[int]) -> None:
+    seen = NearDuplicates()
+    seen.add(fingerprint, Url("http://site.example/"))
+    other = fingerprint ^ sum(1 << bit for bit in bits)
+    if other:
+        assert (seen.find(other) is not None) == (len(bits) <= NEAR)
+
+
+def test_a_block_remembers_a_bounded_number_of_pages() -> None:
+    seen, chance = NearDuplicates(block_size=10), random.Random(5)
+    fingerprints = [chance.getrandbits(48) << 16 | 0xBEEF for _ in range(1000)]  # all alike in one block
+    for number, fingerprint in enumerate(fingerprints):
+        seen.add(fingerprint, Url(f"http://site.example/{number}"))
+    assert seen.find(fingerprints[-1]) == "http://site.example/999"
+
+
+@given(st.lists(st.text(min_size=1), max_size=60), st.text())
+def test_both_fit_in_64_bits(tokens: list[str], text: str) -> None:
+    for number in (fingerprint_of(tokens), digest_of(text)):
+        assert 0 <= number < 1 << 64

@@ -1,0 +1,122 @@
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lycosa.reading.html import MAX_ANCHOR, MAX_LINKS, Parsed, parse_html
+from lycosa.vocabulary.records import Link, Url
+
+HERE = Url("http://site.example/a/page.html")
+
+
+def parsed(html: str) -> Parsed:
+    return parse_html(html, HERE)
+
+
+def links(html: str) -> list[Link]:
+    return list(parsed(html).links)
+
+
+def targets(html: str) -> list[str]:
+    return [link.target for link in parsed(html).links]
+
+
+def test_text_is_what_is_seen() -> None:
+    page = parsed(
+        "<title> Hunting\n spiders</title><style>p{}</style><script>var x='<p>no'</script>"
+        "<body><noscript>no</noscript><template>no</template><p>They  do not<b>weave</b>.<!-- no --><p>&amp; run"
+    )
+    assert page.title == "Hunting spiders"
+    assert page.text == "They do not weave . & run"
+
+
+def test_a_title_within_a_drawing_is_not_the_title_of_the_page() -> None:
+    assert parsed("<svg><title>Icon</title></svg><p>x").title == ""
+
+
+def test_links_know_their_place_in_the_text() -> None:
+    page = parsed('<p>See <a href="b.html" rel="NoFollow">the\n <i>second</i> page</a>, or <a href=/c>this</a>.')
+    assert page.text == "See the second page , or this ."
+    assert page.links == (
+        Link(Url("http://site.example/a/b.html"), "the second page", "nofollow", 4),
+        Link(Url("http://site.example/c"), "this", "", 25),
+    )
+
+
+def test_links_without_words_take_them_from_their_image_or_title() -> None:
+    found = links('<a href=/1><img alt="a red  fox"></a><a href=/2 title=Two></a><map><area href=/3 alt=Three></map>')
+    assert {link.target[-1]: link.anchor for link in found} == {"1": "a red fox", "2": "Two", "3": "Three"}
+
+
+def test_each_target_counts_once_and_the_page_itself_does_not() -> None:
+    assert targets('<a href="x#1">1</a><a href="x#2">2</a><a href="#top">t</a><a href="page.html">me</a>') == [
+        "http://site.example/a/x"
+    ]
+
+
+def test_only_what_can_be_crawled_is_a_link() -> None:
+    assert targets("<a href=mailto:a@b.example>m</a><a href='javascript:x'>j</a><a>n</a><a href=''>e</a>") == []
+
+
+def test_base_frames_and_refresh_lead_to_pages() -> None:
+    page = '<base href="/docs/"><meta http-equiv=Refresh content="5; URL=\'next.html\'"><iframe src=in.html>no</iframe>'
+    assert targets(page + "<a href=x>y</a>") == [
+        f"http://site.example/docs/{name}" for name in ("next.html", "in.html", "x")
+    ]
+    assert targets("<frameset><frame src=left.html><frame src=right.html></frameset>") == [
+        f"http://site.example/a/{name}" for name in ("left.html", "right.html")
+    ]
+
+
+def test_a_page_says_what_it_is() -> None:
+    page = parsed(
+        '<html lang="de-AT"><link rel=canonical href="/the-page"><meta name=Robots content="NoIndex, nofollow">'
+        "<meta name=googlebot content=none><meta name=lycosa content=noarchive>"
+    )
+    assert page.canonical == "http://site.example/the-page"
+    assert page.language == "de-AT"
+    assert page.robots == {"noindex", "nofollow", "noarchive"}
+    assert parsed("<link rel=canonical href='ftp://a.example/'>").canonical is None
+
+
+def test_the_characters_that_mark_links_cannot_be_forged() -> None:
+    page = parsed("<p>\x02one &#2; &#x0003; <a href=/x>two</a>&#3 \x03three &#23;4")
+    assert page.links[0].anchor == "two"
+    assert page.text[page.links[0].position :].startswith("two")
+
+
+def test_a_link_that_holds_a_table_of_links() -> None:
+    page = parsed("<a href=/1>out<table><td><a href=/2>in</a></td></table>rest</a>")
+    assert {link.target[-1] for link in page.links} == {"1", "2"}
+    for link in page.links:
+        assert page.text[link.position :].startswith(link.anchor)
+
+
+def test_links_anchors_and_titles_are_bounded() -> None:
+    page = parsed("".join(f"<a href=/{number}>n</a>" for number in range(2 * MAX_LINKS)))
+    assert len(page.links) == MAX_LINKS
+    assert len(links("<a href=/x>" + "word " * 1000)[0].anchor) <= MAX_ANCHOR
+    assert len(parsed("<title>" + "x" * 10_000).title) == 500
+    assert targets("<base href='http://other.example/" + "x" * 9000 + "/'><a href=y>z</a>") == [
+        "http://site.example/a/y"
+    ]
+
+
+FRAGMENTS = st.sampled_from(
+    "<a_href=/1>|<a_href='2'>|</a>|<p>|</p>|<table><td>|</table>|<div>|</div>|<b>|</b>|word|_|\n|&nbsp;|\x02|\x03|&#2;|"
+    "<script>|</script>|<base_href=/x/>|<|>|\0".replace("_", " ").split("|")
+)
+
+
+@settings(max_examples=200)
+@given(st.lists(FRAGMENTS, max_size=40).map("".join))
+def test_text_has_single_blanks_and_every_anchor_stands_where_its_link_says(html: str) -> None:
+    page = parsed(html)
+    assert page.text == " ".join(page.text.split())
+    for link in page.links:
+        assert page.text[link.position : link.position + len(link.anchor)] == link.anchor
+    assert len({link.target for link in page.links}) == len(page.links)
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_a_page(html: str) -> None:
+    encodable = html.encode("utf-8", "replace").decode()
+    assert isinstance(parsed(encodable), Parsed)

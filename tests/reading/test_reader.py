@@ -1,0 +1,101 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lycosa.reading import Reader, main_text, page_of_html, page_of_text
+from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
+
+HERE = Url("http://site.example/")
+ARTICLE = (
+    "<html lang=en><title>Wolf spiders</title><body><nav><a href=/home>Home</a></nav><article><h1>Wolf spiders</h1>"
+    + "<p>Wolf spiders hunt alone and do not build webs. They run their prey down over short distances.</p>" * 8
+    + "</article><footer>Imprint</footer></body></html>"
+)
+
+
+def fetch(content: bytes = ARTICLE.encode(), *headers: tuple[str, str], outcome: Outcome = Outcome.OK) -> Fetch:
+    return Fetch(HERE, outcome, at=0.0, headers=headers, content=content)
+
+
+def read(content: bytes, *headers: tuple[str, str]) -> Page:
+    page = Reader()(fetch(content, *headers))
+    assert page is not None
+    return page
+
+
+@pytest.mark.parametrize("outcome", [outcome for outcome in Outcome if outcome is not Outcome.OK])
+def test_only_a_fetch_that_brought_a_page_is_read(outcome: Outcome) -> None:
+    assert Reader()(fetch(outcome=outcome)) is None
+
+
+def test_a_page_is_read_whole() -> None:
+    page = read(ARTICLE.encode())
+    assert page.url == HERE
+    assert page.title == "Wolf spiders"
+    assert page.tokens[:4] == ("wolf", "spiders", "home", "wolf")
+    assert page.terms["spiders"] == 10
+    assert "not" not in page.terms
+    assert page.language == "en"
+    assert page.digest and page.fingerprint
+    assert page.links[0].anchor == "Home"
+    assert page.around(page.links[0], 5) == "Home Wolf"
+
+
+def test_a_reader_can_stem() -> None:
+    page = Reader(stem=True)(fetch())
+    assert page is not None and page.terms["spider"] == 10
+
+
+@pytest.mark.parametrize(
+    ("values", "noindex", "nofollow"),
+    [
+        (["noindex"], True, False),
+        (["NoFollow"], False, True),
+        (["none"], True, True),
+        (["googlebot: noindex, nofollow"], False, False),
+        (["googlebot: nofollow, lycosa: noindex"], True, False),
+        (["Lycosa: none"], True, True),
+        (["*: nofollow"], False, True),
+        (["unavailable_after: 25 Jun 2010 15:00:00 PST, noindex"], True, False),
+        (["noarchive", "nofollow"], False, True),
+        ([], False, False),
+    ],
+)
+def test_robots_headers_are_honoured(values: list[str], noindex: bool, nofollow: bool) -> None:
+    page = read(b"<p>text", *[("X-Robots-Tag", value) for value in values])
+    assert (page.noindex, page.nofollow) == (noindex, nofollow)
+
+
+def test_robots_metas_are_honoured() -> None:
+    page = read(b"<meta name=robots content='noindex,follow'>")
+    assert (page.noindex, page.nofollow) == (True, False)
+
+
+def test_the_same_text_has_the_same_digest_in_other_markup() -> None:
+    assert read(b"<p>one  <b>two</b>").digest == read(b"<div>one</div><i>two</i>").digest
+
+
+def test_pages_can_be_made_of_text_and_of_html() -> None:
+    page = page_of_text(HERE, "Wolf \n spiders", "They  hunt\x00\ud800", stem=True)
+    assert (page.title, page.links) == ("Wolf spiders", ())
+    assert page.terms == {"wolf": 1, "spider": 1, "hunt": 1}
+    assert page_of_html(HERE, ARTICLE) == read(ARTICLE.encode())
+
+
+def test_main_text_leaves_out_what_surrounds_it() -> None:
+    text = main_text(ARTICLE)
+    assert "run their prey down" in text
+    assert "Imprint" not in text
+
+
+@given(st.binary(max_size=300), st.text(max_size=30), st.booleans())
+def test_any_bytes_are_read(content: bytes, content_type: str, stem: bool) -> None:
+    page = Reader(stem=stem)(fetch(content, ("Content-Type", content_type)))
+    assert page is not None
+    assert sum(page.terms.values()) <= len(page.tokens)
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_any_text_makes_a_page(title: str, text: str) -> None:
+    assert page_of_text(HERE, title, text) == page_of_text(HERE, title, text)
+    assert isinstance(main_text(text), str)

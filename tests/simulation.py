@@ -31,12 +31,15 @@ def crawl_of(
     **options: Any,
 ) -> Crawl:
     clock = clock or SimulatedClock()
+    if frontier is None:
+        frontier = MemoryFrontier(clock=clock, delay=0.0)
+    frontier.rank_by(strategy)
     return Crawl(
         web=web or SimulatedWeb(pages, clock=clock),
         read=Reader(),
         judge=AboutBees(),
         strategy=strategy,
-        frontier=MemoryFrontier(clock=clock, delay=0.0, merge=strategy.merge) if frontier is None else frontier,
+        frontier=frontier,
         clock=clock,
         **options,
     )

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from lycosa.frontier.admission import Admission, Traps
 from lycosa.frontier.durable import DurableFrontier
 from lycosa.frontier.memory import EVICTED, MemoryFrontier
+from lycosa.strategies.best_first import BestFirst
+from lycosa.strategies.breadth_first import BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Url
 from lycosa.vocabulary.urls import host_of
@@ -183,9 +185,54 @@ def test_forgetting_what_waits_keeps_what_is_settled(make: Make) -> None:
 @every_frontier
 def test_re_ranking_a_url_often_does_not_fill_the_queue(make: Make) -> None:
     clock = SimulatedClock()
-    frontier = make(clock=clock, delay=0.0, merge=lambda waiting, offered: offered)
+    frontier = make(clock=clock, delay=0.0)
+    frontier._merge = lambda waiting, offered: offered
     frontier.put([Candidate(url(1, 1), 0.5)])
     for turn in range(5_000):
         frontier.put([Candidate(url(1, 1), turn / 5_000)])
     assert sum(len(queue.entries) for queue in frontier._hosts._queues.values()) < 2_000
     assert [c.priority for c in drain(frontier, clock)] == [4_999 / 5_000]
+
+
+@every_frontier
+def test_a_much_better_url_of_a_resting_host_is_waited_for_but_not_for_long(make: Make) -> None:
+    clock = SimulatedClock()
+    frontier = make(clock=clock, delay=1.0, patience=2.0)
+    frontier.rank_by(BestFirst())
+    frontier.put([Candidate(url(1, 1), 0.9), Candidate(url(1, 2), 0.9), Candidate(url(2, 1), 0.1)])
+    assert [c.priority for c in drain(frontier, clock)] == [0.9, 0.9, 0.1]
+    frontier.put([Candidate(url(3, 1), 0.9), Candidate(url(4, 1), 0.1)])
+    frontier.hold(host_of(url(3, 1)), clock.now() + 60)
+    assert [c.priority for c in drain(frontier, clock)] == [0.1, 0.9]
+
+
+@every_frontier
+def test_a_little_better_url_is_not_waited_for(make: Make) -> None:
+    clock = SimulatedClock()
+    frontier = make(clock=clock, delay=1.0)
+    frontier.rank_by(BestFirst())
+    frontier.put([Candidate(url(1, 1), 0.9), Candidate(url(1, 2), 0.9), Candidate(url(2, 1), 0.8)])
+    assert [c.priority for c in drain(frontier, clock)] == [0.9, 0.8, 0.9]
+
+
+@every_frontier
+def test_a_slow_host_is_waited_for_only_so_long(make: Make) -> None:
+    clock = SimulatedClock()
+    frontier = make(clock=clock, delay=0.0, patience=2.0)
+    frontier.rank_by(BestFirst())
+    frontier.put([Candidate(url(1, 1), 0.9), Candidate(url(1, 2), 0.9), Candidate(url(2, 1), 0.1)])
+    slow = frontier.take(0.0)
+    assert slow is not None and slow.priority == 0.9
+    assert frontier.take(1.0) is None
+    assert frontier.next_ready_at() == 2.0
+    other = frontier.take(2.0)
+    assert other is not None and other.priority == 0.1
+
+
+@every_frontier
+def test_where_only_the_order_counts_nothing_is_waited_for(make: Make) -> None:
+    clock = SimulatedClock()
+    frontier = make(clock=clock, delay=1.0)
+    frontier.rank_by(BreadthFirst())
+    frontier.put([Candidate(url(1, 1), -1.0), Candidate(url(1, 2), -1.0), Candidate(url(2, 1), -9.0)])
+    assert [c.priority for c in drain(frontier, clock)] == [-1.0, -9.0, -1.0]

@@ -79,7 +79,7 @@ def test_stopped_after_any_visit_and_restored_it_goes_on_as_if_it_had_not(name: 
     whole = urls_of(visits_of(crawl_of(TOPICAL, STRATEGIES[name]()), [seed]))
     clock = SimulatedClock()
     first = STRATEGIES[name]()
-    frontier = MemoryFrontier(clock=clock, delay=0.0, merge=first.merge)
+    frontier = MemoryFrontier(clock=clock, delay=0.0)
     crawl = crawl_of(TOPICAL, first, clock=clock, frontier=frontier, budget=Budget(pages=stop_after))
     begun = urls_of(visits_of(crawl, [seed]))
     second = STRATEGIES[name]()

@@ -2,10 +2,15 @@
 
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
+from math import inf
 
 from msgspec import Struct
 
 from lycosa.vocabulary.records import Host, Url
+
+
+_SOON = 0.1  # seconds
+_BLOCKED_LOOKED_AT = 8  # hosts, the best first
 
 
 class Entry(Struct, order=True, gc=False):
@@ -17,23 +22,39 @@ class Entry(Struct, order=True, gc=False):
 
 
 class _Queue:
-    __slots__ = ("busy", "entries", "not_before")
+    __slots__ = ("asked_at", "busy", "entries", "listed", "not_before")
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self.not_before = 0.0
+        self.not_before = 0.0  # 0 for a host that does not rest
         self.busy = False
+        self.asked_at = 0.0
+        self.listed: Entry | None = None  # for which the host stands among the blocked
 
 
 class HostQueues:
-    """One queue per host. `is_current` tells entries that still count from those re-ranked or settled since."""
+    """One queue per host.
 
-    def __init__(self, *, delay: float, is_current: Callable[[Entry], bool]):
+    A host that is busy or resting may have a better URL than those that can be asked now. Spending a download on a
+    worse one is a waste, and so is waiting long for a little. A host that is expected within a tenth of a second is
+    waited for if its URL is better at all; the longer the wait, the more its priority must be higher, by up to `slack`
+    for a second; beyond `patience` seconds nothing is waited for.
+
+    delay: seconds a host rests after a request.
+    is_current: tells entries that still count from those re-ranked or settled since.
+    """
+
+    def __init__(self, *, delay: float, patience: float, is_current: Callable[[Entry], bool]):
+        self.slack = inf
         self._delay = delay
+        self._patience = patience
         self._is_current = is_current
         self._queues: dict[Host, _Queue] = {}
-        self._idle: list[tuple[float, int, Host]] = []  # rank and order of a host's best; checked when popped
-        self._resting: list[tuple[float, Host]] = []  # the moment a host may be asked again
+        # Heaps by the best of a host, or by when it may be asked again; what is out of date is dropped when popped.
+        self._idle: list[tuple[float, int, Host]] = []
+        self._blocked: list[tuple[float, int, Host]] = []
+        self._resting: list[tuple[float, Host]] = []
+        self._patient_until: float | None = None  # why the last `pop` gave nothing
 
     def push(self, host: Host, entry: Entry) -> None:
         queue = self._queues.get(host)
@@ -41,80 +62,58 @@ class HostQueues:
             queue = self._queues[host] = _Queue()
         entries = queue.entries
         heappush(entries, entry)
-        if entries[0] is entry and not queue.busy:
-            if queue.not_before:
-                heappush(self._resting, (queue.not_before, host))
-            else:
-                heappush(self._idle, (entry.rank, entry.order, host))
+        if entries[0] is not entry:
+            return
+        if queue.busy:
+            self._list_blocked(host, queue)
+        else:
+            self._list(host, queue)
 
     def pop(self, now: float) -> Entry | None:
-        """The best entry whose host is idle; the host is busy from now on."""
-        resting, idle = self._resting, self._idle
-        while resting and resting[0][0] <= now:
-            host = heappop(resting)[1]
-            queue = self._queues[host]
-            if queue.busy or queue.not_before > now:
-                continue
-            queue.not_before = 0.0
-            if best := self._best(queue):
-                heappush(idle, (best.rank, best.order, host))
-        while idle:
-            rank, order, host = heappop(idle)
-            queue = self._queues[host]
-            if queue.busy or queue.not_before > now:
-                continue
-            best = self._best(queue)
-            if best is None:
-                continue
-            if (best.rank, best.order) != (rank, order):
-                heappush(idle, (best.rank, best.order, host))
-                continue
-            queue.busy = True
-            return heappop(queue.entries)
-        return None
-
-    def _best(self, queue: _Queue) -> Entry | None:
-        entries = queue.entries
-        while entries and not self._is_current(entries[0]):
-            heappop(entries)
-        return entries[0] if entries else None
+        """The best entry whose host is idle, unless a much better one is worth waiting for; its host is now busy."""
+        self._wake(now)
+        self._patient_until = None
+        host = self._best_idle()
+        if host is None:
+            return None
+        queue = self._queues[host]
+        if self.slack < inf:
+            self._patient_until = self._better_soon(queue.entries[0], now)
+            if self._patient_until is not None:
+                return None
+        heappop(self._idle)
+        entry = heappop(queue.entries)
+        queue.busy, queue.asked_at = True, now
+        self._list_blocked(host, queue)
+        return entry
 
     def release(self, host: Host, now: float) -> None:
         """The host's URL in flight has landed: the host rests for its delay."""
         queue = self._queues[host]
         queue.busy = False
-        self._rest(host, queue, now + self._delay if self._delay else 0.0)
+        if self._delay:
+            queue.not_before = max(queue.not_before, now + self._delay)
+        self._list(host, queue)
 
     def hold(self, host: Host, until: float) -> None:
         """Asks nothing of the host before the given moment."""
         queue = self._queues.setdefault(host, _Queue())
-        self._rest(host, queue, until)
-
-    def _rest(self, host: Host, queue: _Queue, until: float) -> None:
         queue.not_before = max(queue.not_before, until)
-        if queue.busy:
-            return
-        if queue.not_before:
-            heappush(self._resting, (queue.not_before, host))
-        elif best := self._best(queue):
-            heappush(self._idle, (best.rank, best.order, host))
+        if not queue.busy:
+            self._list(host, queue)
 
     def next_ready_at(self) -> float | None:
         """The earliest moment at which `pop` may succeed; 0 for at once, None while all hosts are busy or empty."""
-        while self._idle:
-            host = self._idle[0][2]
-            queue = self._queues[host]
-            if not queue.busy and not queue.not_before and self._best(queue):
-                return 0.0
-            heappop(self._idle)
+        if self._patient_until is not None:
+            return self._patient_until
+        if self._best_idle() is not None:
+            return 0.0
         while self._resting:
             moment, host = self._resting[0]
             queue = self._queues[host]
-            if not queue.busy and queue.not_before <= moment and self._best(queue):
+            if not queue.busy and queue.not_before == moment and self._best(queue):
                 return moment
             heappop(self._resting)
-            if queue.not_before > moment and not queue.busy and self._best(queue):
-                heappush(self._resting, (queue.not_before, host))
         return None
 
     def drop_stale(self) -> None:
@@ -122,3 +121,83 @@ class HostQueues:
         for queue in self._queues.values():
             queue.entries = [entry for entry in queue.entries if self._is_current(entry)]
             heapify(queue.entries)
+
+    def _best(self, queue: _Queue) -> Entry | None:
+        entries = queue.entries
+        while entries and not self._is_current(entries[0]):
+            heappop(entries)
+        return entries[0] if entries else None
+
+    def _list(self, host: Host, queue: _Queue) -> None:
+        """Notes when a host that is not busy may be asked, and how good its best is."""
+        best = self._best(queue)
+        if best is None:
+            return
+        if queue.not_before:
+            heappush(self._resting, (queue.not_before, host))
+            self._list_blocked(host, queue)
+        else:
+            heappush(self._idle, (best.rank, best.order, host))
+
+    def _list_blocked(self, host: Host, queue: _Queue) -> None:
+        best = self._best(queue)
+        if self.slack < inf and best is not None and (queue.listed is None or best < queue.listed):
+            queue.listed = best
+            heappush(self._blocked, (best.rank, best.order, host))
+
+    def _wake(self, now: float) -> None:
+        while self._resting and self._resting[0][0] <= now:
+            moment, host = heappop(self._resting)
+            queue = self._queues[host]
+            if not queue.busy and queue.not_before == moment:
+                queue.not_before = 0.0
+                self._list(host, queue)
+
+    def _best_idle(self) -> Host | None:
+        idle = self._idle
+        while idle:
+            rank, order, host = idle[0]
+            queue = self._queues[host]
+            if not queue.busy and not queue.not_before and (best := self._best(queue)):
+                if (best.rank, best.order) == (rank, order):
+                    return host
+                heappop(idle)
+                heappush(idle, (best.rank, best.order, host))
+            else:
+                heappop(idle)
+        return None
+
+    def _better_soon(self, idle: Entry, now: float) -> float | None:
+        """Until when to wait for a better entry of a blocked host; None if there is none worth it."""
+        looked_at: list[tuple[float, int, Host]] = []
+        wait_until = None
+        while self._blocked and wait_until is None and len(looked_at) < _BLOCKED_LOOKED_AT:
+            if self._blocked[0] >= (idle.rank, idle.order):
+                break
+            listing = heappop(self._blocked)
+            queue = self._queues[listing[2]]
+            best = self._best(queue)
+            if queue.listed is None or (queue.listed.rank, queue.listed.order) != listing[:2]:
+                continue
+            expected = self._expected(queue, now)
+            if best is None or expected is None:
+                queue.listed = None
+            elif best is not queue.listed:
+                queue.listed = None
+                self._list_blocked(listing[2], queue)
+            else:
+                looked_at.append(listing)
+                slack = self.slack * min(1.0, max(0.0, expected - _SOON))
+                if (best.rank + slack, best.order) < (idle.rank, idle.order):
+                    wait_until = now + expected
+        for listing in looked_at:
+            heappush(self._blocked, listing)
+        return wait_until
+
+    def _expected(self, queue: _Queue, now: float) -> float | None:
+        """Seconds until a blocked host is likely to be free; None if that is too long, or if it is not blocked."""
+        if queue.busy:
+            elapsed = now - queue.asked_at  # it may well take as long again
+            return max(elapsed, _SOON / 2) if elapsed < self._patience else None
+        rest = queue.not_before - now
+        return rest if 0.0 < rest <= self._patience else None

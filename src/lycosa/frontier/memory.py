@@ -1,15 +1,18 @@
 from collections.abc import Callable, Iterable
 from heapq import nlargest
+from math import inf
 
 from msgspec.structs import replace
 
 from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, Host, Skip, Url
 from lycosa.vocabulary.urls import host_of, key_of
 
 from .admission import Admission
 from .hosts import Entry, HostQueues
 
+SLACK = 0.2  # by which a priority on the unit scale must be higher to be worth waiting for
 EVICTED = "evicted"  # reason of skips that may come back
 
 
@@ -17,8 +20,8 @@ class MemoryFrontier:
     """A frontier in memory; `DurableFrontier` keeps the candidates on disk.
 
     delay: seconds between two requests to one host.
+    patience: seconds to wait for a busy or resting host that has something much better; 0 never waits.
     limit: waiting URLs; past it, the tenth of lowest priority is evicted (one by one below 10 000).
-    merge: the priority of a waiting URL that is offered again, from the waiting and the offered one.
     """
 
     def __init__(
@@ -26,21 +29,26 @@ class MemoryFrontier:
         *,
         clock: Clock,
         admission: Admission | None = None,
-        merge: Callable[[float, float], float] = max,
         delay: float = 1.0,
+        patience: float = 2.0,
         limit: int = 1_000_000,
     ):
         self._clock = clock
         self._admission = admission or Admission()
-        self.merge = merge
+        self._merge: Callable[[float, float], float] = max
         self._limit = limit
         self._waiting: dict[Url, Entry] = {}
         self._in_flight: dict[Url, Entry] = {}
         self._settled: set[int] = set()  # keys, not URLs: a quarter of the memory
-        self._hosts = HostQueues(delay=delay, is_current=self._is_current)
+        self._hosts = HostQueues(delay=delay, patience=patience, is_current=self._is_current)
         self._last_order = 0
         self._stale = 0  # entries in the queues that were re-ranked since
         self._candidates: dict[int, Candidate] = {}
+
+    def rank_by(self, strategy: Strategy) -> None:
+        """Merges priorities as a strategy does; waits for better ones where its priorities tell how much better."""
+        self._merge = strategy.merge
+        self._hosts.slack = SLACK if strategy.scale == "unit" else inf
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -70,7 +78,7 @@ class MemoryFrontier:
 
     def _offer_again(self, entry: Entry, offered: Candidate) -> None:
         waiting = -entry.rank
-        merged = self.merge(waiting, offered.priority)
+        merged = self._merge(waiting, offered.priority)
         if merged != waiting:
             self._forget(entry)
             self._enqueue(offered if merged == offered.priority else replace(offered, priority=merged))

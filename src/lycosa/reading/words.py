@@ -2,7 +2,7 @@
 
 >>> tokens_of("The spider's 2 webs")
 ['the', 'spider', 's', '2', 'webs']
->>> terms_of(tokens_of("The spider's 2 webs, and webs"))
+>>> dict(terms_of(tokens_of("The spider's 2 webs, and webs")))
 {'spider': 1, 'webs': 2}
 """
 

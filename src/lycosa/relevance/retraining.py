@@ -14,10 +14,11 @@ from typing import TypeVar
 
 from lycosa.vocabulary.records import Page
 
-from .svm import LinearModel, fit, train
+from .svm import LinearModel, Terms, fit, terms_in, train
 
 RETRAIN_AT = (100, 300, 1000)  # pages in the collection
-MOST = 0.5  # share of the crawl that may be taken as bad
+MOST = 0.5  # share of the crawl that may be taken as bad, where the examples say which
+UNASKED = 0.2  # share that may be taken where they do not
 FEWEST = 0.05  # share that is always taken: no crawl is that clean
 _FOLDS = 5
 
@@ -25,7 +26,7 @@ X = TypeVar("X")
 
 
 def least_like(
-    scored: Sequence[tuple[float, X]], share: float = MOST, *, below: float = inf, fewest: float = FEWEST
+    scored: Sequence[tuple[float, X]], share: float = UNASKED, *, below: float = inf, fewest: float = FEWEST
 ) -> list[X]:
     """The things with the lowest scores that are under `below`: at most `share` of all, at least `fewest` of all."""
     ranked = sorted(scored, key=lambda pair: pair[0])
@@ -34,7 +35,7 @@ def least_like(
     return [thing for _, thing in ranked[:taken]]
 
 
-def floor_of(good: Sequence[Page], bad: Sequence[Page], *, seed: int = 0) -> float:
+def floor_of(good: Sequence[Page | Terms], bad: Sequence[Page | Terms], *, seed: int = 0) -> float:
     """Where the lowest tenth of the good examples ends, each placed by a model that was learnt without it."""
     folds = min(_FOLDS, len(good))
     if folds < 2:
@@ -42,15 +43,18 @@ def floor_of(good: Sequence[Page], bad: Sequence[Page], *, seed: int = 0) -> flo
     distances: list[float] = []
     for fold in range(folds):
         model = fit([page for number, page in enumerate(good) if number % folds != fold], bad, seed=seed)
-        distances.extend(model.distance(page.terms) for page in good[fold::folds])
+        distances.extend(model.distance(terms_in(page)) for page in good[fold::folds])
     return sorted(distances)[len(distances) // 10]
 
 
-def retrain(good: Sequence[Page], bad: Sequence[Page], crawled: Sequence[Page], *, seed: int = 0) -> LinearModel:
+def retrain(
+    good: Sequence[Page | Terms], bad: Sequence[Page | Terms], crawled: Sequence[Page | Terms], *, seed: int = 0
+) -> LinearModel:
     """A model of the good pages against the bad ones and those of the crawl least like the good.
 
     The crawl is judged by a model of `good` and `bad` alone, so that no mistake of an earlier retraining is kept.
     """
     first = fit(good, bad, seed=seed)
-    placed = [(first.distance(page.terms), page) for page in crawled]
-    return train(good, [*bad, *least_like(placed, below=floor_of(good, bad, seed=seed))], seed=seed)
+    placed = [(first.distance(terms_in(page)), page) for page in crawled]
+    negatives = least_like(placed, MOST, below=floor_of(good, bad, seed=seed))
+    return train(good, [*bad, *negatives], seed=seed)

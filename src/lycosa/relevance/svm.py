@@ -149,8 +149,11 @@ def fit(good: Iterable[Page | Terms], bad: Iterable[Page | Terms], *, seed: int 
 
 
 def _terms_of(pages: Iterable[Page | Terms]) -> list[Terms]:
-    found = (page.terms if isinstance(page, Page) else page for page in pages)
-    return [terms for terms in found if terms]
+    return [terms for terms in map(terms_in, pages) if terms]
+
+
+def terms_in(page: Page | Terms) -> Terms:
+    return page.terms if isinstance(page, Page) else page
 
 
 def _rarity(documents: int, containing: int) -> float:

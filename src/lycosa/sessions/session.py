@@ -76,10 +76,10 @@ class Session:
             catalog.connection,
             clock=self.clock,
             admission=Admission(recipe.scope, recipe.traps, sites=sites, forgotten=read_forgotten(self.folder)),
-            merge=strategy.merge,
             delay=recipe.requests.delay,
             limit=recipe.waiting.limit,
         )
+        self.frontier.rank_by(strategy)
         self.frontier.know_settled(catalog.visited())
         seen = NearDuplicates()
         for url, fingerprint in catalog.fingerprints():
@@ -139,7 +139,7 @@ class Session:
 
     def _use_strategy(self, name: str) -> None:
         self.crawl.strategy = make_strategy(name, topic_words=self.topic.words)
-        self.frontier.merge = self.crawl.strategy.merge
+        self.frontier.rank_by(self.crawl.strategy)
 
     def relive(self, judge: Relevance | None = None) -> dict[str, float]:
         """Ranks what waits anew, as the strategy would have from the start; with a judge, judges every page anew too.

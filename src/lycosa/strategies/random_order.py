@@ -9,7 +9,7 @@ class RandomOrder:
     """Takes any waiting link with equal chance: the baseline that a strategy has to beat."""
 
     name = "random"
-    scale: Literal["unit", "order"] = "unit"
+    scale: Literal["unit", "order"] = "order"
     exhaustive = True
 
     def __init__(self, *, seed: int = 0):

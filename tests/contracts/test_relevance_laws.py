@@ -1,0 +1,52 @@
+"""What holds of every relevance: a number within 0 and 1 for any page, the same for the same page."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lycosa.relevance import Cosine, Function, Keywords, LinearModel, train
+from lycosa.vocabulary.contracts import Relevance
+from lycosa.vocabulary.records import Page, Url
+
+GOOD = [{"spider": 3, "hunt": 1, "leg": 8}, {"spider": 1, "web": 2, "silk": 2}]
+BAD = [{"ship": 4, "sail": 2, "hunt": 1}, {"harbour": 1, "ship": 2}, {"cake": 3, "sugar": 2}]
+
+MAKERS: dict[str, Callable[[], Relevance]] = {
+    "cosine": lambda: Cosine({"spider": 2, "web": 1}),
+    "svm": lambda: train(GOOD, BAD),
+    "svm saved and loaded": lambda: LinearModel.from_plain(train(GOOD, BAD).to_plain()),
+    "svm of one page each": lambda: train(GOOD[:1], BAD[:1]),
+    "any keyword": lambda: Keywords(["spider", "wolf spider", "/sp[iy]der/"]),
+    "all keywords": lambda: Keywords(["spider", "web"], need="all"),
+    "share of keywords": lambda: Keywords(["spider", "web", "silk"], need="share"),
+    "function": lambda: Function("here:length", lambda page: len(page.text) - 3.0),
+}
+
+RELEVANCES = {name: make() for name, make in MAKERS.items()}
+AGAIN = {name: make() for name, make in MAKERS.items()}
+
+WORDS = st.sampled_from(["spider", "web", "silk", "ship", "cake", "unheard"]) | st.text(min_size=1, max_size=5)
+PAGES = st.builds(
+    lambda terms: Page(
+        Url("http://site.example/"), "Spiders", " ".join(terms), tokens=tuple(terms), terms=terms, links=()
+    ),
+    st.dictionaries(WORDS, st.integers(1, 10**7), max_size=12),
+)
+
+
+@pytest.mark.parametrize("name", RELEVANCES)
+@given(page=PAGES)
+def test_relevance_lies_within_0_and_1(name: str, page: Page) -> None:
+    value = RELEVANCES[name].relevance(page)
+    assert isinstance(value, float) and math.isfinite(value)
+    assert 0.0 <= value <= 1.0
+
+
+@pytest.mark.parametrize("name", RELEVANCES)
+@given(page=PAGES)
+def test_the_same_page_has_the_same_relevance(name: str, page: Page) -> None:
+    relevance = RELEVANCES[name]
+    assert relevance.relevance(page) == relevance.relevance(page) == AGAIN[name].relevance(page)

@@ -1,0 +1,31 @@
+import pytest
+
+from lycosa.relevance import Cosine
+from lycosa.vocabulary.records import Page, Url
+
+
+def page(**terms: int) -> Page:
+    return Page(Url("http://site.example/"), "", "", (), terms, ())
+
+
+def test_a_cosine_of_even_is_one_half() -> None:
+    topic = Cosine({"spider": 1}, even=0.6)
+    assert topic.relevance(page(spider=3, ship=4)) == pytest.approx(0.5)
+
+
+def test_the_order_is_that_of_the_cosine() -> None:
+    topic = Cosine({"spider": 1, "web": 1})
+    pages = [page(ship=2), page(spider=1, ship=9), page(spider=1, ship=1), page(spider=1, web=1)]
+    scores = [topic.relevance(one) for one in pages]
+    assert scores == sorted(scores) and len(set(scores)) == 4
+    assert scores[0] == 0.0
+
+
+def test_pages_and_topics_without_words_are_irrelevant() -> None:
+    assert Cosine({"spider": 1}).relevance(page()) == 0.0
+    assert Cosine({}).relevance(page(spider=1)) == 0.0
+
+
+def test_even_is_a_cosine() -> None:
+    with pytest.raises(ValueError, match="even"):
+        Cosine({"spider": 1}, even=0.0)

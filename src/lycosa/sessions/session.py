@@ -179,11 +179,12 @@ class Session:
                 return self.reader(self.collection.archive.fetch_at(example.place))
         return None
 
-    def scored_terms(self) -> list[tuple[float, Terms]]:
-        """Relevance and terms of every page that is kept."""
-        known = {row.url: row.relevance for row in self.collection.catalog.pages()}
-        visits = (visit for visit in self._archived_visits() if visit.is_kept and visit.candidate.url in known)
-        return [(known[visit.candidate.url] or 0.0, visit.page.terms) for visit in visits if visit.page]
+    def sample_of_terms(self, most: int = 2_000) -> list[Terms]:
+        """The terms of the pages, or of every n-th so that there are not more than so many."""
+        step = 1 + self.crawl.pages // most
+        places = [row.place for row in self.collection.catalog.pages() if row.number % step == 0 and row.place]
+        pages = (self.reader(self.collection.archive.fetch_at(place)) for place in places)
+        return [page.terms for page in pages if page is not None]
 
     def forget(self, is_forgotten: Callable[[Url], bool]) -> int:
         """Removes URLs from archive, catalog, index and frontier; returns how many pages went."""

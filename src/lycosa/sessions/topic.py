@@ -20,6 +20,7 @@ from lycosa.relevance.cosine import Cosine
 from lycosa.relevance.examples import Example, read_examples
 from lycosa.relevance.function import load_function
 from lycosa.relevance.keywords import Keywords
+from lycosa.relevance.retraining import retrain
 from lycosa.relevance.svm import LinearModel, train
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
@@ -140,21 +141,21 @@ class TopicJudge:
         self.rounds = saved.rounds
         return LinearModel.from_plain(saved.model)
 
-    def train(self, recall: Recall, least_like: Sequence[Terms], rounds: int) -> LinearModel:
+    def train(self, recall: Recall, crawled: Sequence[Terms], rounds: int) -> LinearModel:
         """A model of the examples, saved in the collection as plain data.
 
-        least_like: pages of the crawl that serve as negatives where none were given, after `rounds` of learning.
+        crawled: pages among which to find negatives where none were given, after `rounds` of learning.
         """
         good = self._terms_of(self.examples.good, recall)
         bad = self._terms_of(self.examples.bad, recall)
         if not good:
             raise LycosaError(f"{self._folder}: none of the examples could be read; give others in {self._topic.examples}")
         if self.wants_negatives:
-            bad = [*bad, *map(self._terms, background()), *least_like]
+            bad = [*bad, *map(self._terms, background())]
         if not bad:
             raise LycosaError(f"{self._folder}: none of the negatives could be read; give others in {self._topic.negatives}")
         self.rounds = rounds
-        model = train(good, bad)
+        model = retrain(good, bad, crawled) if crawled else train(good, bad)
         saved = TrainedModel(self.examples.digest, self.rounds, model.to_plain())
         path = self._folder / MODEL_FILE
         fresh = path.with_suffix(".new")

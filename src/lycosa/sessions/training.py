@@ -1,14 +1,12 @@
 """Learning a session's topic from what its collection holds."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
 
 from lycosa.collection.events import Scores
-from lycosa.relevance.retraining import RETRAIN_AT, least_like
+from lycosa.relevance.retraining import RETRAIN_AT
 from lycosa.vocabulary.contracts import Relevance
 
 from .session import Session
-from .topic import Terms
 
 
 class Training:
@@ -36,8 +34,8 @@ class Training:
     def _train(self) -> None:
         session = self._session
         rounds = bisect_right(RETRAIN_AT, session.crawl.pages) if session.topic.wants_negatives else 0
-        negatives: Sequence[Terms] = least_like(session.scored_terms()) if rounds else ()
-        session.crawl.judge = session.topic.train(session.page, negatives, rounds)
+        crawled = session.sample_of_terms() if rounds else []
+        session.crawl.judge = session.topic.train(session.page, crawled, rounds)
 
     def learn(self) -> None:
         """Trains a first time; where there are pages already, they are judged anew."""

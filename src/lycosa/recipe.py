@@ -4,7 +4,7 @@ This is the only place where a name becomes an object.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -115,6 +115,14 @@ def read_seeds(path: Path) -> list[Url]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"{path}: cannot be read: {error}") from None
+    seeds = seeds_in(lines, str(path))
+    if not seeds:
+        raise RecipeError(f"{path}: no seeds; write one URL a line")
+    return seeds
+
+
+def seeds_in(lines: Iterable[str], source: str) -> list[Url]:
+    """The URLs in lines that come from `source`, each once."""
     seeds: dict[Url, None] = {}
     for number, line in enumerate(lines, 1):
         text = line.strip()
@@ -123,11 +131,9 @@ def read_seeds(path: Path) -> list[Url]:
         url = normalise(text)
         if url is None:
             raise RecipeError(
-                f"{path}:{number}: not a URL that can be crawled: {text[:100]!r}; write http://… or https://…"
+                f"{source}:{number}: not a URL that can be crawled: {text[:100]!r}; write http://… or https://…"
             )
         seeds[url] = None
-    if not seeds:
-        raise RecipeError(f"{path}: no seeds; write one URL a line")
     return list(seeds)
 
 

@@ -1,37 +1,45 @@
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
-from msgspec import Struct
-from msgspec.structs import replace
 
-from lycosa.recipe import check_strategy, load_recipe
+from lycosa.recipe import load_recipe
+from lycosa.sessions.settings import changed_recipe, settings_of
 from lycosa.strategies import STRATEGIES
-from lycosa.web.live import connect_to
 
 from .options import Json, Name, Quiet
 from .progress import Progress
-from .watching import Settings, log_pages, run
+from .watching import log_pages, run
 
 
 def crawl(
     name: Name,
     pages: Annotated[int | None, typer.Option(min=1, help="Size the collection shall reach, over all runs.")] = None,
     minutes: Annotated[float | None, typer.Option(min=0, help="Stop after so many minutes.")] = None,
-    max_bytes: Annotated[int | None, typer.Option("--bytes", min=1, help="Stop after so many bytes, over all runs.")] = None,
+    max_bytes: Annotated[
+        int | None, typer.Option("--bytes", min=1, help="Stop after so many bytes, over all runs.")
+    ] = None,
     dry_after: Annotated[
         int | None, typer.Option(min=0, help="Stop when so many pages in a row were not relevant. 0: never.")
     ] = None,
     strategy: Annotated[str | None, typer.Option(help=f"One of: {', '.join(STRATEGIES)}.")] = None,
     delay: Annotated[float | None, typer.Option(min=0, help="Seconds between two requests to one host.")] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="Fetches under way at once.")] = None,
-    include_host: Annotated[list[str] | None, typer.Option(help="Only this host and its subdomains. Repeatable.")] = None,
+    include_host: Annotated[
+        list[str] | None, typer.Option(help="Only this host and its subdomains. Repeatable.")
+    ] = None,
     exclude_host: Annotated[list[str] | None, typer.Option(help="Not this host. Repeatable.")] = None,
-    include_url: Annotated[list[str] | None, typer.Option(help="Only URLs like 'https://*/wiki/*'. Repeatable.")] = None,
+    include_url: Annotated[
+        list[str] | None, typer.Option(help="Only URLs like 'https://*/wiki/*'. Repeatable.")
+    ] = None,
     exclude_url: Annotated[list[str] | None, typer.Option(help="No URLs like '*/login*'. Repeatable.")] = None,
     stay: Annotated[bool, typer.Option("--stay", help="Stay on the sites of the seeds.")] = False,
-    language: Annotated[list[str] | None, typer.Option(help="Only pages in this language, such as en. Repeatable.")] = None,
-    sitemaps: Annotated[bool, typer.Option("--sitemaps", help="Also start from the sitemaps of the seeds' hosts.")] = False,
+    language: Annotated[
+        list[str] | None, typer.Option(help="Only pages in this language, such as en. Repeatable.")
+    ] = None,
+    sitemaps: Annotated[
+        bool, typer.Option("--sitemaps", help="Also start from the sitemaps of the seeds' hosts.")
+    ] = False,
     allow_private: Annotated[
         bool, typer.Option("--allow-private", help="Also connect to loopback and private addresses.")
     ] = False,
@@ -45,34 +53,21 @@ def crawl(
     quiet: Quiet = False,
 ) -> None:
     """Crawl, or go on crawling. Ctrl-C is safe: the same command goes on where it stopped."""
-    if strategy is not None:
-        check_strategy(strategy)
-    for entry in resolve or ():
-        connect_to(entry)
-    recipe = load_recipe(name)
-    scope = recipe.scope
-    recipe = replace(
-        recipe,
-        scope=replace(
-            scope,
-            hosts=(*scope.hosts, *(include_host or ())),
-            exclude_hosts=(*scope.exclude_hosts, *(exclude_host or ())),
-            urls=(*scope.urls, *(include_url or ())),
-            exclude_urls=(*scope.exclude_urls, *(exclude_url or ())),
-            stay_on_sites=scope.stay_on_sites or stay,
-            languages=(*scope.languages, *(language or ())),
-        ),
-        requests=_changed(recipe.requests, delay=delay, concurrency=concurrency),
-        stop=_changed(recipe.stop, pages=pages, minutes=minutes, bytes=max_bytes, dry_after=dry_after),
+    settings = settings_of(strategy=strategy, sitemaps=sitemaps, allow_private=allow_private, resolve=resolve or ())
+    recipe = changed_recipe(
+        load_recipe(name),
+        pages=pages,
+        minutes=minutes,
+        max_bytes=max_bytes,
+        dry_after=dry_after,
+        delay=delay,
+        concurrency=concurrency,
+        hosts=include_host or (),
+        exclude_hosts=exclude_host or (),
+        urls=include_url or (),
+        exclude_urls=exclude_url or (),
+        stay=stay,
+        languages=language or (),
     )
-    settings = Settings(strategy, sitemaps, allow_private, tuple(resolve or ()))
     with log_pages(log, verbose=verbose), Progress(form="silent" if quiet or as_json or verbose else None) as progress:
         run(name, recipe, settings, progress=progress, as_json=as_json, quiet=quiet)
-
-
-S = TypeVar("S", bound=Struct)
-
-
-def _changed(settings: S, **flags: object) -> S:
-    """The settings with the flags that were given."""
-    return replace(settings, **{key: value for key, value in flags.items() if value is not None})

@@ -8,15 +8,16 @@ from msgspec.structs import replace
 
 from lycosa.recipe import FILE_NAME, load_recipe
 from lycosa.sessions.making import make_collection
+from lycosa.sessions.opening import open_for_reading
+from lycosa.sessions.settings import Settings
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.serve import Served
 
-from .options import open_for_reading
 from .progress import Progress
 from .report import write_report
-from .watching import Settings, run
+from .watching import run
 
 EXAMPLES = 20
 
@@ -34,7 +35,8 @@ def demo(
     on_topic = [url for url in world.urls() if world.topic(url) == topic]
     examples = random.Random(seed).sample(on_topic, EXAMPLES)
     typer.echo(
-        f"A made-up web: {len(world.urls())} pages on {len(world.hosts)} hosts, {len(on_topic)} of them about {topic}.\n"
+        f"A made-up web: {len(world.urls())} pages on {len(world.hosts)} hosts, "
+        f"{len(on_topic)} of them about {topic}.\n"
         f"Lycosa learns the topic from {EXAMPLES} example pages and crawls {pages} pages from the front page."
     )
     found: dict[str, tuple[int, int]] = {}

@@ -6,10 +6,11 @@ import typer
 from lycosa.collection import Collection
 from lycosa.collection.rows import PageRow
 from lycosa.frontier.durable import waiting_candidate
+from lycosa.sessions.opening import open_for_reading
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Candidate, Plain, Url
 
-from .options import Json, Name, open_for_reading, print_json, url_argument
+from .options import Json, Name, print_json, url_argument
 
 _LONGEST_WAY = 50  # pages from a seed that are shown
 
@@ -23,7 +24,8 @@ def explain(name: Name, url: Annotated[str, typer.Argument(metavar="URL")], as_j
         print_json(facts)
     else:
         for line in _lines(facts):
-            typer.echo(visible(line, 400))
+            margin = len(line) - len(line.lstrip(" "))
+            typer.echo(" " * margin + visible(line, 400))
     if facts["state"] == "unknown":
         raise typer.Exit(1)
 
@@ -80,7 +82,9 @@ def _lines(facts: Plain) -> list[str]:
         if page.truncated:
             lines.append(f"  cut by {page.truncated}")
     if waiting is not None:
-        lines.append(f"  waits because {_parts(waiting.because)}: priority {waiting.priority:.3f}, depth {waiting.depth}")
+        lines.append(
+            f"  waits because {_parts(waiting.because)}: priority {waiting.priority:.3f}, depth {waiting.depth}"
+        )
         if waiting.found_on:
             lines.append(f"  found on {waiting.found_on}")
     if facts["skip"] is not None:
@@ -99,4 +103,7 @@ def _lines(facts: Plain) -> list[str]:
 
 
 def _parts(because: Plain) -> str:
-    return ", ".join(f"{what} {value}" if value is not True else what for what, value in because.items()) or "it was asked for"
+    return (
+        ", ".join(f"{what} {value}" if value is not True else what for what, value in because.items())
+        or "it was asked for"
+    )

@@ -6,9 +6,10 @@ import typer
 
 from lycosa.collection.export import FORMATS
 from lycosa.collection.export import export as write_pages
+from lycosa.sessions.opening import open_for_reading
 from lycosa.vocabulary.errors import CollectionError, UsageError
 
-from .options import Name, open_for_reading
+from .options import Name
 
 
 def export(

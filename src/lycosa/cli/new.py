@@ -23,7 +23,5 @@ def new(
     ] = "",
 ) -> None:
     """Make a collection: a folder with a recipe (lycosa.toml). Touches no network."""
-    recipe = make_collection(
-        name, topic=topic, examples=examples, negatives=negatives, seeds=seeds, contact=contact
-    )
+    recipe = make_collection(name, topic=topic, examples=examples, negatives=negatives, seeds=seeds, contact=contact)
     typer.echo(f"made {name}; look at {recipe}, then: lycosa crawl {name} --pages 500")

@@ -6,11 +6,6 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from lycosa.collection import Collection
-from lycosa.reading import Reader
-from lycosa.recipe import load_recipe
-from lycosa.sessions.opening import open_collection
-from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Url
@@ -19,11 +14,6 @@ from lycosa.vocabulary.urls import normalise
 Name = Annotated[Path, typer.Argument(metavar="NAME", help="The folder of the collection.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-
-
-def open_for_reading(folder: Path) -> Collection:
-    recipe = load_recipe(folder)
-    return open_collection(folder, clock=WallClock(), reader=Reader(stem=recipe.topic.stem))
 
 
 def url_argument(text: str) -> Url:

@@ -99,7 +99,9 @@ class Progress:
             self._show()
 
     def say(self, line: str) -> None:
-        """Prints a line above the display."""
+        """Prints a line above the display, or after the figures of the moment."""
+        if self._form == "plain" and not self._told:
+            self._show()
         if self._form != "silent":
             self._console.print(Text(visible(line, 500)), soft_wrap=True)
 

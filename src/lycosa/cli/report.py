@@ -1,5 +1,6 @@
 from collections import Counter
 from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated
 
@@ -10,10 +11,11 @@ from lycosa.collection.rows import PageRow, RunRow
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import load_recipe
 from lycosa.report import PAGES_SHOWN, HostFigures, ReportData, RunFigures, TopPage, report_page
+from lycosa.sessions.opening import open_for_reading
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import RELEVANT, Plain
 
-from .options import Name, open_for_reading
+from .options import Name
 
 
 def report(
@@ -46,7 +48,7 @@ def report_data(collection: Collection, topic: str) -> ReportData:
         relevant[page.host] += (page.relevance or 0.0) >= RELEVANT
     runs = [
         _run_figures(run, following.first_page if following else facts.pages + 1)
-        for run, following in zip(facts.runs, [*facts.runs[1:], None], strict=True)
+        for run, following in zip_longest(facts.runs, facts.runs[1:])
     ]
     return ReportData(
         name=collection.folder.name,

@@ -2,9 +2,10 @@ from typing import Annotated
 
 import typer
 
+from lycosa.sessions.opening import open_for_reading
 from lycosa.vocabulary.plain_text import visible
 
-from .options import Json, Name, open_for_reading, print_json
+from .options import Json, Name, print_json
 
 
 def search(

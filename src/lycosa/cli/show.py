@@ -4,9 +4,10 @@ import typer
 
 from lycosa.collection.rows import Summary
 from lycosa.frontier.durable import count_waiting
+from lycosa.sessions.opening import open_for_reading
 from lycosa.vocabulary.plain_text import visible
 
-from .options import Json, Name, open_for_reading, print_json
+from .options import Json, Name, print_json
 
 
 def show(name: Name, as_json: Json = False) -> None:
@@ -34,19 +35,19 @@ def show(name: Name, as_json: Json = False) -> None:
 
 
 def _lines(name: str, facts: Summary, waiting: int) -> list[str]:
-    lines = [
-        f"{name}: {facts.pages} pages on {len(facts.hosts)} hosts, {facts.bytes / 1e6:.1f} MB",
-        f"harvest rate  {facts.harvest_rate:.1%} ({facts.relevant} relevant pages)",
-        f"waiting       {waiting} URLs",
-        f"outcomes      {_counts(facts.outcomes)}",
-        f"skipped       {_counts(facts.skipped)}",
-        f"languages     {_counts(facts.languages)}",
-        f"hosts         {_counts(facts.hosts, 8)}",
+    rows = [
+        ("harvest rate", f"{facts.harvest_rate:.1%} ({facts.relevant} relevant pages)"),
+        ("waiting", f"{waiting} URLs"),
+        ("outcomes", _counts(facts.outcomes)),
+        ("skipped", _counts(facts.skipped)),
+        ("languages", _counts(facts.languages)),
+        ("hosts", _counts(facts.hosts, 8)),
     ]
     for run in facts.runs[-5:]:
         began = datetime.fromtimestamp(run.at).strftime("%Y-%m-%d %H:%M")
-        lines.append(f"run           {began} {run.strategy}: {run.stop_reason or 'not ended'}")
-    return [visible(line, 300) for line in lines]
+        rows.append(("run", f"{began} {run.strategy}: {run.stop_reason or 'not ended'}"))
+    head = f"{name}: {facts.pages} pages on {len(facts.hosts)} hosts, {facts.bytes / 1e6:.1f} MB"
+    return [visible(head, 300), *(f"{what:14}{visible(said, 300)}" for what, said in rows)]
 
 
 def _counts(counts: dict[str, int], most: int = 6) -> str:

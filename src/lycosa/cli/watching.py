@@ -5,16 +5,16 @@ import logging
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import typer
 
 from lycosa.collection.export import iso
 from lycosa.recipe import Recipe
-from lycosa.sessions.crawling import Crawling, insist_on_contact, make_web
+from lycosa.sessions.crawling import crawl_live
 from lycosa.sessions.session import Session
+from lycosa.sessions.settings import Settings
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.plain_text import visible
@@ -27,21 +27,11 @@ _log = logging.getLogger("lycosa.pages")
 _TROUBLE = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.GONE, Outcome.REFUSED))
 
 
-class Settings(NamedTuple):
-    """What a user says on the command line beside the recipe."""
-
-    strategy: str | None = None
-    sitemaps: bool = False
-    allow_private: bool = False
-    resolve: tuple[str, ...] = ()
-
-
 def run(
     folder: Path, recipe: Recipe, settings: Settings, *, progress: Progress, as_json: bool = False, quiet: bool = False
 ) -> None:
     """Crawls to the end, and says how it ended."""
     with Session(folder, recipe, clock=WallClock(), tell=progress.say) as session:
-        insist_on_contact(session, settings.resolve)
         asyncio.run(_watch(session, settings, progress, as_json=as_json))
         crawl = session.crawl
         if not (as_json or quiet):
@@ -55,34 +45,35 @@ def run(
 
 async def _watch(session: Session, settings: Settings, progress: Progress, *, as_json: bool) -> None:
     crawl = session.crawl
-    web = make_web(
-        session.recipe, clock=session.clock, allow_private=settings.allow_private, resolve=settings.resolve
-    )
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, crawl.interrupt)
     began, pages_before, errors, target = time.monotonic(), crawl.pages, 0, session.recipe.stop.pages
-    crawling = Crawling(session, web, strategy=settings.strategy, sitemaps=settings.sitemaps)
-    try:
-        async for visit in crawling.visits():
+
+    def show(visit: Visit) -> None:
+        speed = (crawl.pages - pages_before) / max(time.monotonic() - began, 1e-6)
+        progress.update(
+            pages=crawl.pages,
+            target=target,
+            relevant=crawl.relevant,
+            pages_per_second=speed,
+            waiting=len(session.frontier),
+            errors=errors,
+            seconds_left=(target - crawl.pages) / speed if target and speed else None,
+            title=visit.page.title if visit.page else "",
+            url=visit.fetch.url,
+        )
+
+    visit = None
+    async with aclosing(crawl_live(session, settings)) as visits:
+        async for visit in visits:
             errors += visit.fetch.outcome in _TROUBLE
             _log_page(visit)
             if as_json:
                 print_json(facts_of(visit))
-            speed = (crawl.pages - pages_before) / max(time.monotonic() - began, 1e-6)
-            progress.update(
-                pages=crawl.pages,
-                target=target,
-                relevant=crawl.relevant,
-                pages_per_second=speed,
-                waiting=len(session.frontier),
-                errors=errors,
-                seconds_left=(target - crawl.pages) / speed if target and speed else None,
-                title=visit.page.title if visit.page else "",
-                url=visit.fetch.url,
-            )
-    finally:
-        await web.close()
+            show(visit)
+    if visit is not None:
+        show(visit)  # once more: pages may have been judged anew since
 
 
 def facts_of(visit: Visit) -> Plain:

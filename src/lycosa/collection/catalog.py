@@ -1,8 +1,8 @@
 """The catalog of a collection: what its archive says, as tables one can ask."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from .events import Attempt, Event, Example, Place, Position, Run, Scores, Stop
 from .plain import as_json, spellable
 from .queries import PAGE_COLUMNS, Queries
 from .schema import MIGRATIONS, migrate, version_of
+from .trouble import told_of_catalog
 
 _KEPT = {"number", "url"}  # what a page keeps when it is fetched again
 _UPDATES = ", ".join(f"{name} = excluded.{name}" for name in PAGE_COLUMNS.split(", ") if name.strip() not in _KEPT)
@@ -40,6 +41,7 @@ class Catalog(Queries):
         self.path = path
         self._waiting: dict[str, list[Row]] = {table: [] for table in _INSERTS}
         self._new_numbers: dict[Url, int] = {}  # pages that wait
+        self._has_failed = False
         with self._told():
             self.connection = _connected(path, writable, migrations)
             self._last_number: int = self.connection.execute("SELECT coalesce(max(number), 0) FROM pages").fetchone()[0]
@@ -87,10 +89,27 @@ class Catalog(Queries):
 
     def commit(self, position: Position | None) -> None:
         """Keeps everything added so far, and that the archive was read up to this position."""
+        if self._has_failed:  # SQLite takes back a whole transaction when the disk is full; the position must not stay
+            raise CollectionError(
+                f"cannot use {self.path}: it could not be written; make room or give access, then go on"
+            )
         self.put_state("position", position)
         with self._told():
             self._flush()
             self.connection.commit()
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """For those who write to `connection`: what goes wrong is told as ours, and nothing is committed after it."""
+        try:
+            with told_of_catalog(self.path):
+                yield
+        except CollectionError:
+            self._has_failed = True
+            raise
+
+    def _told(self) -> AbstractContextManager[None]:
+        return self.watched()
 
     def close(self) -> None:
         """Leaves without keeping what was not committed."""

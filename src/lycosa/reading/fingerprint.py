@@ -5,8 +5,7 @@ word changes four runs of hundreds, and a bit only where one of these was the le
 on average less than one bit, where the bits of a simhash would change three or four times as often.
 """
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import xxhash
@@ -14,11 +13,14 @@ import xxhash
 from lycosa.vocabulary.records import Url
 
 NEAR = 3  # bits in which the fingerprints of near-duplicates may differ
-FEWEST_TOKENS = 20  # fewer are too short to tell
+FEWEST_WORDS = 20  # fewer are too short to tell
 _RUN = 4  # words; single words would flag half of a topic's pages as copies of each other
-_PARTS = np.arange(64, dtype=np.uint64) << np.uint64(58)
+_PARTS = 64
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5], dtype=np.uint64)
-_SHIFT = np.uint64(32)
+_HALF, _TO_PART, _BIT = np.uint64(32), np.uint64(58), np.uint64(20)
+_ONE = np.uint64(1)
+_ONES, _TOPS, _BLANKS = (np.uint64(byte * 0x0101010101010101) for byte in (0x01, 0x80, 0x20))
+_NONE = np.uint64((1 << 64) - 1)
 
 
 def digest_of(text: str) -> int:
@@ -27,37 +29,37 @@ def digest_of(text: str) -> int:
     return digest
 
 
-def fingerprint_of(tokens: Sequence[str]) -> int:
-    """64 bits, of which near-duplicates share all but a few; 0 for pages too short to tell."""
-    if len(tokens) < FEWEST_TOKENS:
-        return 0
-    words = np.frombuffer(b"".join(map(_HASHES.__getitem__, tokens)), dtype=np.uint64)
+def fingerprint_of(data: bytes) -> int:
+    """64 bits of a folded text, of which near-duplicates share all but a few; 0 for pages too short to tell."""
+    words = _words(data)
     count = len(words) - _RUN + 1
+    if len(words) < FEWEST_WORDS:
+        return 0
     runs = words[:count] * _FACTORS[0]
     for place in range(1, _RUN):
         runs += words[place : place + count] * _FACTORS[place]
-        runs ^= runs >> _SHIFT
+        runs ^= runs >> _HALF
     runs *= _FACTORS[0]
-    runs.sort()
-    # The circle of hashes in 64 parts: the least of each part, or of the next one that is not empty, gives one bit.
-    least = runs[np.searchsorted(runs, _PARTS) % count]
-    bits = np.packbits(((least >> np.uint64(20)) & np.uint64(1)).astype(np.uint8))
+    # The range of hashes in 64 parts: the least of each part gives one bit.
+    least = np.full(_PARTS, _NONE)
+    np.minimum.at(least, (runs >> _TO_PART).astype(np.intp), runs)
+    if least.max() == _NONE:  # an empty part, of a short page: it takes the least of the next that is not
+        filled = np.flatnonzero(least != _NONE)
+        least = least[filled[np.searchsorted(filled, np.arange(_PARTS)) % len(filled)]]
+    bits = np.packbits((least >> _BIT).astype(np.uint8) & 1)
     return int.from_bytes(bits.tobytes()) or 1
 
 
-class _WordHashes(dict[str, bytes]):
-    """Eight bytes for each word, remembered for the words met lately."""
-
-    def __missing__(self, word: str) -> bytes:
-        if len(self) >= 50_000:
-            self.clear()
-        code = xxhash.xxh3_64_intdigest(word.encode("utf-8", "surrogatepass")).to_bytes(8, sys.byteorder)
-        if len(word) <= 32:
-            self[word] = code
-        return code
-
-
-_HASHES = _WordHashes()
+def _words(data: bytes) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
+    """The first eight bytes of each word, as numbers."""
+    data = b" " + data + b" " * 8
+    is_letter = np.frombuffer(data, dtype=np.uint8) > ord(" ")
+    starts = np.flatnonzero(is_letter[1:] > is_letter[:-1]) + 1
+    at_every_byte = np.ndarray((len(data) - 7,), dtype="<u8", buffer=data, strides=(1,))
+    words = at_every_byte[starts]
+    differ = words ^ _BLANKS
+    blanks = (differ - _ONES) & ~differ & _TOPS  # the top bit of each byte that is a blank; only the lowest is exact
+    return words & ((blanks & -blanks) - _ONE)  # what lies behind the first blank is another word
 
 
 class NearDuplicates:

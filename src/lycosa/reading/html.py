@@ -5,13 +5,12 @@ The parser (Lexbor) is known to this file alone.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 
 from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from lycosa.vocabulary.records import Link, Url
-from lycosa.vocabulary.urls import join, normalise
+from lycosa.vocabulary.urls import Joiner, join
 
 from .shallow import shallow
 
@@ -116,7 +115,7 @@ class _Links:
 
     def __init__(self, url: Url, base: Url):
         self.found: list[Link] = []
-        self._base = base
+        self._join = Joiner(base)
         self._hrefs: set[str] = set()
         self._taken: set[Url | None] = {None, url}
         self._marked: list[tuple[Url, str, LexborNode]] = []
@@ -145,44 +144,30 @@ class _Links:
                 node.insert_after(_END)
 
     def placed(self, marked_text: str) -> str:
-        """The text without marks and with single blanks; the marked links are added with their places in it."""
-        pieces: list[str] = []
-        length = 0  # of the pieces joined by blanks, with a blank behind
-        starts: list[int] = []
-        ends: dict[int, int] = {}
-        inside: list[int] = []  # links begun and not ended: a link can stand within another, in a table
-        for begun, stretch in enumerate(" ".join(marked_text.split()).split(_BEGIN)):
-            if begun:
-                inside.append(len(starts))
-                starts.append(length)
-            for ended, piece in enumerate(stretch.split(_END)):
-                if ended and inside:
-                    ends[inside.pop()] = length - 1
-                if piece := piece.strip():
-                    pieces.append(piece)
-                    length += len(piece) + 1
-        text = " ".join(pieces)
-        for number, (start, (target, rel, node)) in enumerate(zip(starts, self._marked, strict=False)):
-            anchor = text[start : min(ends.get(number, start), start + MAX_ANCHOR)]
-            self.found.append(Link(target, anchor or _unwritten_anchor(node), rel, min(start, len(text))))
-        return text
+        """The text without marks; the marked links are added with their places in it.
+
+        A link that stands within another, as tables allow, ends the anchor of the outer one.
+        """
+        before, *pieces = marked_text.split(_BEGIN)
+        place = len(before) - before.count(_END)
+        for piece, (target, rel, node) in zip(pieces, self._marked, strict=False):
+            shown, ends, _ = piece.partition(_END)
+            anchor = " ".join(shown[: 4 * MAX_ANCHOR].split())[:MAX_ANCHOR] if ends else ""
+            start = place + len(shown) - len(shown.lstrip())
+            self.found.append(Link(target, anchor or _unwritten_anchor(node), rel, start))
+            place += len(piece) - piece.count(_END)
+        return marked_text.replace(_BEGIN, "").replace(_END, "")
 
     def _new_target(self, href: str | None) -> Url | None:
         """The target of a link not met before on this page, else None."""
         if not href or href in self._hrefs or len(href) > _MAX_HREF or len(self._taken) > MAX_LINKS + 1:
             return None
         self._hrefs.add(href)
-        if href.startswith(("http://", "https://")) and len(href) <= 200:
-            target = _absolute(href)
-        else:
-            target = join(self._base, href.strip())
+        target = self._join(href.strip())
         if target in self._taken:
             return None
         self._taken.add(target)
         return target
-
-
-_absolute = lru_cache(maxsize=20_000)(normalise)  # the pages of a site link to the same places
 
 
 def _rel(attributes: Mapping[str, str | None]) -> str:

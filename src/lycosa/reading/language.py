@@ -9,9 +9,11 @@ _CODE = re.compile(r"[a-z]{2,3}(?![a-z])")
 _NAMES_OF_TODAY = {"iw": "he", "in": "id", "ji": "yi", "jw": "jv"}
 
 
-def language_of(text: str, declared: str = "") -> str:
-    """ISO 639-1 code of the text if that can be told, else what the page declares, else nothing."""
-    return _detected(text[:_READ]) or _code(declared)
+def language_of(text: str, declared: str = "", *, check: bool = False) -> str:
+    """ISO 639-1 code that the page declares, else that its text tells; with `check`, the other way round."""
+    if check:
+        return _detected(text[:_READ]) or _code(declared)
+    return _code(declared) or _detected(text[:_READ])
 
 
 def _detected(sample: str) -> str:

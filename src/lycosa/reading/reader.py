@@ -9,7 +9,7 @@ from .decode import decode
 from .fingerprint import digest_of, fingerprint_of
 from .html import Parsed, parse_html
 from .language import language_of
-from .words import terms_of, tokens_of
+from .words import folded, terms_of, words_in
 
 _DIRECTIVES_WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
 _OUR_NAMES = frozenset(("", "*", "lycosa", "robots"))
@@ -17,7 +17,10 @@ _OUR_NAMES = frozenset(("", "*", "lycosa", "robots"))
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads what a fetch brought; the only option is whether terms are stemmed.
+    """Reads what a fetch brought.
+
+    stem: whether terms are brought to their stems.
+    check_language: whether the language is told from the text even where the page declares one.
 
     >>> fetch = Fetch(Url("http://a.example/"), Outcome.OK, at=0.0, content=b"<title>Spiders</title><p>They hunt.")
     >>> Reader(stem=True)(fetch).terms
@@ -25,6 +28,7 @@ class Reader:
     """
 
     stem: bool = False
+    check_language: bool = False
 
     def __call__(self, fetch: Fetch) -> Page | None:
         """The page a fetch brought, or None where it brought none; never raises for what the Web sends."""
@@ -33,7 +37,7 @@ class Reader:
         html = decode(fetch.content, fetch.header("content-type") or "")
         parsed = parse_html(html, fetch.url)
         in_header = frozenset(_header_robots(fetch.headers)) | parsed.robots
-        return _page(fetch.url, parsed, robots=in_header, stem=self.stem)
+        return _page(fetch.url, parsed, robots=in_header, stem=self.stem, check_language=self.check_language)
 
 
 def page_of_html(url: Url, html: str, *, stem: bool = False) -> Page:
@@ -53,8 +57,9 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _page(url: Url, parsed: Parsed, *, robots: frozenset[str], stem: bool) -> Page:
-    tokens = tokens_of(f"{parsed.title} {parsed.text}")
+def _page(url: Url, parsed: Parsed, *, robots: frozenset[str], stem: bool, check_language: bool = False) -> Page:
+    data = folded(f"{parsed.title} {parsed.text}")
+    tokens = words_in(data)
     return Page(
         url=url,
         title=parsed.title,
@@ -63,9 +68,9 @@ def _page(url: Url, parsed: Parsed, *, robots: frozenset[str], stem: bool) -> Pa
         terms=terms_of(tokens, stem=stem),
         links=parsed.links,
         canonical=parsed.canonical,
-        language=language_of(parsed.text, parsed.language),
+        language=language_of(parsed.text, parsed.language, check=check_language),
         digest=digest_of(parsed.text),
-        fingerprint=fingerprint_of(tokens),
+        fingerprint=fingerprint_of(data),
         noindex=not robots.isdisjoint(("noindex", "none")),
         nofollow=not robots.isdisjoint(("nofollow", "none")),
     )

@@ -31,6 +31,7 @@ _KEPT = _names(  # close each other or have no content; raw text must keep its e
 )
 _ONCE = frozenset(("html", "body"))  # the parser merges the attributes of later ones into the first
 
+_LONG = re.compile(f"<[^>]{{{LONG_TAG}}}")
 _QUOTED_END = re.compile("=\\s*+(?:\"[^\">]*+>|'[^'>]*+>)")  # a ">" within an attribute, perhaps
 _ATTRIBUTE = "[\\t\\n\\f\\r ]++[^\\s\"'<>/=]++(?:=(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\\s\"'<>=`/]++))?+"
 _TAG = re.compile(
@@ -48,7 +49,7 @@ def shallow(html: str) -> str:
 def _is_harmless(html: str) -> bool:
     return (
         html.count("<") <= FEW_TAGS
-        and max(map(len, html.split(">"))) <= LONG_TAG
+        and not _LONG.search(html)
         and not _QUOTED_END.search(html)
         and len(_ROOT.findall(html)) <= 4
     )

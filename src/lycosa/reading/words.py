@@ -19,8 +19,8 @@ _MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0df
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_words = re.compile(f"[\\w{_MARKS}]+").findall
-_gaps = re.compile(f"[^\\w{_MARKS}]").findall
+_gap = re.compile(f"[^\\w{_MARKS}]")
+_gaps = _gap.findall
 _has_unspaced = re.compile(f"[{_UNSPACED}]").search
 _words_and_runs = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\\w{_MARKS}])+").findall
 _ASCII = bytes(range(128))
@@ -29,27 +29,38 @@ _LOWER_WORDS = bytes(
     for code in range(256)
 )
 _FEW = 20  # replacing that many characters one by one is quicker than a regular expression
+_SINGLE = frozenset(map(chr, range(0x250)))  # Latin characters that are no words by themselves
 _LONGEST_WORD = 64  # characters; what is longer is no word
 
 
-def tokens_of(text: str) -> list[str]:
-    """Lower-case words; scripts without blanks (Chinese, Japanese, Thai, ...) give overlapping pairs of characters."""
+def folded(text: str) -> bytes:
+    """The text in lower case, with nothing but blanks between its words."""
     data = text.encode("utf-8", "replace")
     if not text.isascii():
         others = "".join(set(data.translate(None, _ASCII).decode()))
         if others != others.lower():
-            text = text.lower()
-            data = text.encode("utf-8", "replace")
+            data = text.lower().encode("utf-8", "replace")
             others = "".join(set(data.translate(None, _ASCII).decode()))
         gaps = _gaps(others)
-        if _has_unspaced(others):
-            return _with_pairs(_words_and_runs(text.lower()))
         if len(gaps) > _FEW:
-            found: list[str] = _words(text.lower())
-            return found
-        for gap in gaps:
-            data = data.replace(gap.encode(), b" ")
-    return data.translate(_LOWER_WORDS).decode().split()
+            data = _gap.sub(" ", data.decode()).encode()
+        else:
+            for gap in gaps:
+                data = data.replace(gap.encode(), b" ")
+    return data.translate(_LOWER_WORDS)
+
+
+def words_in(data: bytes) -> list[str]:
+    """The words of a folded text."""
+    text = data.decode()
+    if text.isascii() or not _has_unspaced(text):
+        return text.split()
+    return _with_pairs(_words_and_runs(text))
+
+
+def tokens_of(text: str) -> list[str]:
+    """Lower-case words; scripts without blanks (Chinese, Japanese, Thai, ...) give overlapping pairs of characters."""
+    return words_in(folded(text))
 
 
 def _with_pairs(words_and_runs: Iterable[str]) -> list[str]:
@@ -66,7 +77,10 @@ def terms_of(tokens: Iterable[str], *, stem: bool = False) -> dict[str, int]:
     """How often each word occurs, less stop words, numbers and single characters; stemmed (Porter) if so asked."""
     counts = Counter(tokens)
     if not stem:
-        for word in [word for word in counts if not _TERMS[word]]:
+        unwanted = STOP_WORDS.intersection(counts).union(_SINGLE.intersection(counts), filter(str.isdigit, counts))
+        if max(map(len, counts), default=0) > _LONGEST_WORD:
+            unwanted = unwanted.union(word for word in counts if len(word) > _LONGEST_WORD)
+        for word in unwanted:
             del counts[word]
         return counts
     terms: dict[str, int] = {}
@@ -84,7 +98,7 @@ class _Terms(dict[str, str]):
         self._term_of = term_of
 
     def __missing__(self, word: str) -> str:
-        if not 1 < len(word) <= _LONGEST_WORD or word in STOP_WORDS or word.isdigit():
+        if len(word) > _LONGEST_WORD or word in _SINGLE or word in STOP_WORDS or word.isdigit():
             return ""
         if len(self) >= 50_000:
             self.clear()
@@ -92,5 +106,4 @@ class _Terms(dict[str, str]):
         return term
 
 
-_TERMS = _Terms(str)
 _STEMS = _Terms(Stemmer.Stemmer("porter", 0).stemWord)

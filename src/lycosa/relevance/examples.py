@@ -1,5 +1,6 @@
 """Files of example pages: one a line, as a URL, the name of a file, or a text."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -19,14 +20,19 @@ class Example(Struct, frozen=True):
 
 def read_examples(path: Path) -> list[Example]:
     """The examples in a file; blank lines and lines that begin with # say nothing."""
-    examples = [
-        _example(path, number, line.strip())
-        for number, line in enumerate(_lines(path), start=1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
+    examples = examples_in(_lines(path), path)
     if not examples:
         raise RecipeError(f"{path} has no examples; write one URL, file name or text a line")
     return examples
+
+
+def examples_in(lines: Iterable[str], source: Path) -> list[Example]:
+    """The examples in lines that come from `source`, beside which the files lie that they name."""
+    return [
+        _example(source, number, line.strip())
+        for number, line in enumerate(lines, start=1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
 
 
 def _lines(path: Path) -> list[str]:

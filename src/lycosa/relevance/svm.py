@@ -1,10 +1,15 @@
 """Relevance learnt from examples: a linear support vector machine over the words of pages."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from math import exp, isfinite, log, sqrt
+
+import numpy as np
 
 from lycosa.vocabulary.errors import CollectionError, RecipeError
 from lycosa.vocabulary.records import Page, Plain
+
+from .separating import Row, separate
 
 MAX_TERMS = 200_000  # of a model; the rarest are left out
 _MAX_TERM_LENGTH = 200  # characters
@@ -12,7 +17,6 @@ _SLOPE = 2.0  # of the sigmoid: at a distance of 1 and -1 the relevance is 0.88 
 _FOLDS = 3
 _CLOSEST = 0.05  # distance between good and bad below which there is nothing to scale
 _KIND = "linear, sublinear tf-idf, 1"
-_DAMPED = [0.0, *(1.0 + log(count) for count in range(1, 1000))]  # the weight of a word that occurs so often
 
 Terms = Mapping[str, int]
 
@@ -29,26 +33,22 @@ class LinearModel:
         self._terms = dict(terms)  # word -> idf, weight
         self._bias = bias
         self._idf_of_new = idf_of_new
-        self._products = {term: (idf * idf, idf * weight) for term, (idf, weight) in terms.items()}
-        self._product_of_new = (idf_of_new * idf_of_new, 0.0)
+        self._places = {term: place for place, term in enumerate(terms)}
+        self._idfs = np.array([*(idf for idf, _ in terms.values()), idf_of_new])  # the last is for new words
+        self._weights = np.array([*(weight for _, weight in terms.values()), 0.0])
 
     def relevance(self, page: Page) -> float:
         return 1.0 / (1.0 + exp(-_SLOPE * self.distance(page.terms)))
 
     def distance(self, terms: Terms) -> float:
         """How far on the good side of the hyperplane, within ±30; a good page is near 1, a bad one near -1."""
-        products, product_of_new = self._products, self._product_of_new
-        length = dot = 0.0
-        for term, count in terms.items():
-            squared, weighted = products.get(term, product_of_new)
-            if count == 1:  # most are
-                length += squared
-                dot += weighted
-            else:
-                damped = _damped(count)
-                length += squared * damped * damped
-                dot += weighted * damped
-        distance = self._bias + (dot / sqrt(length) if length else 0.0)
+        if not terms:
+            return self._bias
+        count = len(terms)
+        places = np.fromiter(map(self._places.get, terms, repeat(-1)), np.intp, count)
+        counts = np.fromiter(terms.values(), np.float64, count)
+        values = self._idfs[places] * (1.0 + np.log(np.maximum(counts, 1.0)))
+        distance = self._bias + float(self._weights[places] @ values) / sqrt(float(values @ values))
         return max(-30.0, min(30.0, distance))
 
     def moved(self, by: float, scale: float) -> "LinearModel":
@@ -91,7 +91,7 @@ def _number(value: Plain) -> float:
 
 
 def _damped(count: int) -> float:
-    return _DAMPED[count] if 0 <= count < 1000 else 1.0 + log(max(1, count))
+    return 1.0 + log(max(1, count))
 
 
 def train(good: Iterable[Page | Terms], bad: Iterable[Page | Terms], *, seed: int = 0) -> LinearModel:
@@ -143,7 +143,9 @@ def fit(good: Iterable[Page | Terms], bad: Iterable[Page | Terms], *, seed: int 
         raise RecipeError(f"no {missing} example has a word in it; give at least one page with text")
     documents = good_terms + bad_terms
     idf = _idf(documents)
-    weights, bias = _solved(documents, [1] * len(good_terms) + [0] * len(bad_terms), idf, seed)
+    places = {term: place for place, term in enumerate(idf)}
+    rows = [_row(terms, places, idf) for terms in documents]
+    weights, bias = separate(rows, [True] * len(good_terms) + [False] * len(bad_terms), len(idf), seed=seed)
     terms = {term: (idf[term], weight) for term, weight in zip(idf, weights, strict=True)}
     return LinearModel(terms, bias=bias, idf_of_new=_rarity(len(documents), 1))
 
@@ -170,23 +172,8 @@ def _idf(documents: Sequence[Terms]) -> dict[str, float]:
     return {term: _rarity(len(documents), containing[term]) for term in sorted(kept)}
 
 
-def _solved(
-    documents: Sequence[Terms], labels: list[int], idf: Mapping[str, float], seed: int
-) -> tuple[list[float], float]:
-    from scipy.sparse import csr_matrix  # heavy, and needed only to learn
-    from sklearn.svm import LinearSVC
-
-    places = {term: place for place, term in enumerate(idf)}
-    values: list[float] = []
-    columns: list[int] = []
-    ends = [0]
-    for terms in documents:
-        row = {places[term]: _damped(count) * idf[term] for term, count in terms.items() if term in places}
-        length = sqrt(sum(value * value for value in row.values())) or 1.0
-        columns.extend(row)
-        values.extend(value / length for value in row.values())
-        ends.append(len(columns))
-    matrix = csr_matrix((values, columns, ends), shape=(len(documents), len(idf)))
-    machine = LinearSVC(class_weight="balanced", random_state=seed, max_iter=5000)
-    machine.fit(matrix, labels)
-    return [float(weight) for weight in machine.coef_[0]], float(machine.intercept_[0])
+def _row(terms: Terms, places: Mapping[str, int], idf: Mapping[str, float]) -> Row:
+    """A page as a vector of length 1."""
+    values = {places[term]: _damped(count) * idf[term] for term, count in terms.items() if term in places}
+    vector = np.array(list(values.values()))
+    return np.array(list(values), dtype=np.intp), vector / (sqrt(float(vector @ vector)) or 1.0)

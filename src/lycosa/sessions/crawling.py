@@ -1,6 +1,7 @@
 """A crawl of a collection, from its examples to its last page."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
 from ipaddress import ip_address
 
 from lycosa import __version__
@@ -10,7 +11,7 @@ from lycosa.relevance.retraining import RETRAIN_AT
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.records import Fetch, Outcome, Url, Visit
-from lycosa.vocabulary.urls import hostname_of
+from lycosa.vocabulary.urls import host_of, hostname_of
 from lycosa.web.live import LiveWeb, user_agent
 from lycosa.web.remembered import RememberedWeb
 from lycosa.web.robots import RobotsWeb
@@ -18,6 +19,7 @@ from lycosa.web.sitemaps import urls_in_sitemaps
 
 from .examples import fetch_examples
 from .session import Session
+from .settings import Settings
 from .training import Training
 
 _MOST_REMEMBERED = 64_000_000  # bytes of example pages that need not be fetched twice
@@ -63,6 +65,19 @@ def _is_public(name: str) -> bool:
         return not name.endswith(("localhost", ".test", ".example", ".invalid", ".internal"))
 
 
+async def crawl_live(session: Session, settings: Settings) -> AsyncGenerator[Visit, None]:
+    """Crawls over HTTP until something ends it, and leaves no connection open."""
+    insist_on_contact(session, settings.resolve)
+    web = make_web(session.recipe, clock=session.clock, allow_private=settings.allow_private, resolve=settings.resolve)
+    crawling = Crawling(session, web, strategy=settings.strategy, sitemaps=settings.sitemaps)
+    try:
+        async with aclosing(crawling.visits()) as visits:
+            async for visit in visits:
+                yield visit
+    finally:
+        await web.close()
+
+
 class Crawling:
     """A run of a session's crawl on a web."""
 
@@ -73,16 +88,17 @@ class Crawling:
         self._sitemaps = sitemaps or session.recipe.sitemaps
         self._training = Training(session)
 
-    async def visits(self) -> AsyncIterator[Visit]:
+    async def visits(self) -> AsyncGenerator[Visit, None]:
         """Learns the topic, then crawls until the recipe says stop, something stops it, or nothing is left."""
         session, crawl = self._session, self._session.crawl
         seeds = session.recipe_seeds()
         if not seeds:
             raise RecipeError(
-                f"{session.folder}: no seeds; name a file of URLs in {FILE_NAME} (seeds = \"seeds.txt\"), or give examples as URLs"
+                f'{session.folder}: no seeds; name a file of URLs in {FILE_NAME} (seeds = "seeds.txt"), '
+                "or give examples as URLs"
             )
-        remembered = await self._learn_topic()
-        crawl.web = RememberedWeb(self._web, remembered)
+        await self._learn_topic()
+        crawl.web = RememberedWeb(self._web, self._examples_at_hand())
         if self._sitemaps:
             seeds += await self._sitemap_urls(seeds)
         run = Run(session.clock.now(), self._strategy, tuple(seeds))
@@ -90,6 +106,7 @@ class Crawling:
         if session.begin_run(run):
             session.tell(f"what waits is ranked anew for {self._strategy}")
             session.relive()
+        self._training.train_if_due()  # a kill may have come before it
         try:
             async for visit in crawl.visits():
                 yield visit
@@ -107,42 +124,59 @@ class Crawling:
         self._session.tell(f"{len(urls)} URLs in {len(named)} sitemaps")
         return urls
 
-    async def _learn_topic(self) -> dict[Url, Fetch]:
-        """Makes the crawl's judge; gives the example pages that were fetched for it."""
+    async def _learn_topic(self) -> None:
+        """Makes the crawl's judge, from example pages that are fetched for it."""
         session, topic = self._session, self._session.topic
         if not topic.learns:
             session.crawl.judge = topic.untrained(may_run_code=True)
             if any(row.relevance is None for row in session.collection.catalog.pages()):
                 self._training.judge_anew("some pages were imported")
-            return {}
+            return
         session.crawl.judge = topic.load()
         if session.crawl.judge is not None:
-            return {}
-        fetched = await self._fetch_examples()
+            return
+        await self._fetch_examples()
         if topic.wants_negatives:
             session.tell(
                 "no negatives given: a built-in background stands for them, and at "
                 f"{', '.join(map(str, RETRAIN_AT))} pages the pages least like the examples join it"
             )
         self._training.learn()
-        return fetched
 
-    async def _fetch_examples(self) -> dict[Url, Fetch]:
+    async def _fetch_examples(self) -> None:
         session = self._session
         missing = {url: good for url, good in session.topic.examples.urls.items() if session.page(url) is None}
         if missing:
             session.tell(f"fetching {len(missing)} example pages")
-        fetched: dict[Url, Fetch] = {}
-        size = 0
         examples = fetch_examples(missing, web=self._web, clock=session.clock, requests=session.recipe.requests)
         async for example in examples:
+            self._let_rest(example.fetch)
             outcome = example.fetch.outcome
             if outcome is not Outcome.OK:
                 session.tell(f"example {example.url}: {outcome} {example.fetch.detail or example.fetch.status or ''}")
                 continue
             session.record(example)
-            size += len(example.fetch.body) + len(example.fetch.content)
-            if size < _MOST_REMEMBERED and example.fetch.url == example.url:
-                fetched[example.url] = example.fetch
         session.checkpoint()
+
+    def _let_rest(self, fetch: Fetch) -> None:
+        """The crawl that begins is not to hurry a host that was asked for an example."""
+        delay = self._session.recipe.requests.delay
+        not_before = max(fetch.host_not_before or 0.0, self._session.clock.now() + delay if delay else 0.0)
+        if not_before:
+            self._session.frontier.hold(host_of(fetch.url), not_before)
+
+    def _examples_at_hand(self) -> dict[Url, Fetch]:
+        """Example pages that were fetched, by this run or an earlier one, and not visited yet."""
+        session = self._session
+        fetched: dict[Url, Fetch] = {}
+        size = 0
+        for example in session.collection.catalog.examples():
+            if example.place is None or session.frontier.is_settled(example.url):
+                continue
+            fetch = session.collection.archive.fetch_at(example.place)
+            size += len(fetch.body) + len(fetch.content)
+            if size > _MOST_REMEMBERED:
+                break
+            if fetch.url == example.url:
+                fetched[example.url] = fetch
         return fetched

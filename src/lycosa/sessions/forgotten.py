@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from lycosa.collection.trouble import told
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.urls import key_of
 
@@ -19,5 +20,6 @@ def read_forgotten(folder: Path) -> frozenset[int]:
 
 
 def add_forgotten(folder: Path, url_or_host: str) -> None:
-    with (folder / FORGOTTEN_FILE).open("a", encoding="ascii") as file:
+    path = folder / FORGOTTEN_FILE
+    with told(path), path.open("a", encoding="ascii") as file:
         file.write(f"{key_of(url_or_host)}\n")

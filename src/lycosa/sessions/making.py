@@ -1,35 +1,40 @@
 """A new collection: a folder with a recipe, examples and seeds of its own. Touches no network."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
-from lycosa.recipe import FILE_NAME, read_seeds, recipe_text
-from lycosa.relevance.examples import Example, read_examples
+from lycosa.recipe import FILE_NAME, read_seeds, recipe_text, seeds_in
+from lycosa.relevance.examples import Example, examples_in, read_examples
 from lycosa.vocabulary.errors import CollectionError, UsageError
+from lycosa.vocabulary.records import Url
 
 
 def make_collection(
     folder: Path,
     *,
     topic: str = "",
-    examples: Path | None = None,
-    negatives: Path | None = None,
-    seeds: Path | None = None,
+    examples: Path | Sequence[str] | None = None,
+    negatives: Path | Sequence[str] | None = None,
+    seeds: Path | Sequence[str] | None = None,
     contact: str = "",
 ) -> Path:
-    """Writes the folder and returns the path of its recipe; what is wrong with the files is said before."""
+    """Writes the folder and returns the path of its recipe; what is wrong with what is given is said before.
+
+    Examples, negatives and seeds are files with one a line, or the lines themselves.
+    """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already; choose another name, or go on with: lycosa crawl {folder}")
-    good = read_examples(examples) if examples else []
-    bad = read_examples(negatives) if negatives else []
+    good = _examples(examples, "examples")
+    bad = _examples(negatives, "negatives")
     if bad and not good:
         raise UsageError("negatives alone do not name a topic; give --examples too")
-    urls = read_seeds(seeds) if seeds else []
+    urls = _seeds(seeds)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         named = {
-            "examples": _keep_examples(folder, "good", good, examples),
-            "negatives": _keep_examples(folder, "bad", bad, negatives),
+            "examples": _keep_examples(folder, "good", good),
+            "negatives": _keep_examples(folder, "bad", bad),
             "seeds": "",
         }
         if urls:
@@ -42,14 +47,24 @@ def make_collection(
     return folder / FILE_NAME
 
 
-def _keep_examples(folder: Path, name: str, examples: list[Example], source: Path | None) -> str:
+def _examples(given: Path | Sequence[str] | None, what: str) -> list[Example]:
+    if isinstance(given, Path):
+        return read_examples(given)
+    return examples_in((" ".join(line.split()) for line in given or ()), Path(what))
+
+
+def _seeds(given: Path | Sequence[str] | None) -> list[Url]:
+    return read_seeds(given) if isinstance(given, Path) else seeds_in(given or (), "seeds")
+
+
+def _keep_examples(folder: Path, name: str, examples: list[Example]) -> str:
     """Copies examples into the collection, files included, so that it can be moved and shared."""
-    if source is None:
+    if not examples:
         return ""
     lines = []
     for number, example in enumerate(examples, 1):
         if example.kind == "file":
-            path = source.parent / example.value
+            path = Path(example.value)
             copy = f"{name}-{number:04d}{path.suffix.lower()}"
             (folder / "examples").mkdir(exist_ok=True)
             shutil.copyfile(path, folder / "examples" / copy)

@@ -1,21 +1,25 @@
+"""Opening a collection, with the parts it borrows from the rest of Lycosa."""
+
 from pathlib import Path
 
 from lycosa import __version__
 from lycosa.collection import Collection
 from lycosa.reading import Reader, main_text
 from lycosa.reading.decode import decode
-from lycosa.vocabulary.clock import Clock
+from lycosa.recipe import load_recipe
+from lycosa.vocabulary.clock import Clock, WallClock
 from lycosa.vocabulary.records import Fetch, Page
 from lycosa.web.encodings import decoded
 
 
-def open_collection(folder: Path, *, clock: Clock, reader: Reader, writable: bool = False, afresh: bool = False) -> Collection:
+def open_collection(
+    folder: Path, *, clock: Clock, reader: Reader, writable: bool = False, afresh: bool = False
+) -> Collection:
     """The collection in a folder, with the parts it borrows from the rest of Lycosa."""
 
     def searchable(fetch: Fetch, page: Page | None) -> tuple[str, str]:
         page = page or reader(fetch)
-        html = decode(fetch.content, fetch.header("content-type") or "")
-        return (page.title if page else ""), main_text(html)
+        return (page.title, page.text) if page else ("", "")
 
     return Collection.open(
         folder,
@@ -26,3 +30,14 @@ def open_collection(folder: Path, *, clock: Clock, reader: Reader, writable: boo
         writable=writable,
         afresh=afresh,
     )
+
+
+def open_for_reading(folder: Path) -> Collection:
+    """The collection in a folder, for those who change nothing."""
+    recipe = load_recipe(folder)
+    return open_collection(folder, clock=WallClock(), reader=Reader(stem=recipe.topic.stem))
+
+
+def main_text_of(fetch: Fetch) -> str:
+    """The text that a fetched page is about, without navigation and the like."""
+    return main_text(decode(fetch.content, fetch.header("content-type") or ""))

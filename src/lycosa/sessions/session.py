@@ -5,7 +5,6 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from lycosa.collection import Collection
 from lycosa.collection.events import Event, Run, Scores
 from lycosa.crawler import Crawl
 from lycosa.frontier.admission import Admission
@@ -36,18 +35,17 @@ class Session:
         self.recipe = recipe
         self.clock = clock
         self.tell = tell
-        self.reader = Reader(stem=recipe.topic.stem)
+        self.reader = Reader(stem=recipe.topic.stem, check_language=bool(recipe.scope.languages))
         self.topic = TopicJudge(recipe.topic, folder, self.reader)
-        self.collection = open_collection(
-            folder, clock=clock, reader=self.reader, writable=True, afresh=afresh
-        )
+        self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
         self._checkpointed_at = time.monotonic()
         self._unsaved = 0
         try:
-            self.crawl = self._prepare()
+            with self.collection.catalog.watched():
+                self.crawl = self._prepare()
             self._catch_up()
         except BaseException:
-            self.collection.close()
+            self.collection.abandon()  # what was half read again is read again by the next
             raise
 
     def __enter__(self) -> Self:
@@ -56,8 +54,10 @@ class Session:
     def __exit__(self, *exc_info: object) -> None:
         try:
             self.checkpoint()
-        finally:
-            self.collection.close()
+        except BaseException:
+            self.collection.abandon()  # catalog and frontier fit each other as of the last checkpoint
+            raise
+        self.collection.close()
 
     def recipe_seeds(self) -> list[Url]:
         """Where the recipe says to start: its seeds, else its good examples."""
@@ -134,7 +134,7 @@ class Session:
         changes = run.strategy != self.crawl.strategy.name
         if changes:
             self._use_strategy(run.strategy)
-        self.crawl.seed(run.seeds)
+        self.crawl.seed(seed for seed in run.seeds if not self.frontier.is_known(seed))
         return changes
 
     def _use_strategy(self, name: str) -> None:
@@ -205,7 +205,8 @@ class Session:
     def checkpoint(self) -> None:
         """Everything up to now survives a kill without being read again from the archive."""
         catalog = self.collection.catalog
-        self.frontier.save()
+        with catalog.watched():
+            self.frontier.save()
         catalog.put_state("strategy", self.crawl.strategy.name)
         catalog.put_state("strategy_state", self.crawl.strategy.state())
         catalog.put_state("seeds", self._seeds)

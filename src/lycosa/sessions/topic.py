@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from lycosa.collection.trouble import told
 from lycosa.reading import Reader, page_of_html, page_of_text
 from lycosa.reading.decode import decode
 from lycosa.recipe import Topic
@@ -86,7 +87,8 @@ def read_labels(folder: Path) -> dict[Url, bool]:
 
 
 def add_label(folder: Path, url: Url, *, good: bool) -> None:
-    with (folder / LABELS_FILE).open("a", encoding="utf-8") as file:
+    path = folder / LABELS_FILE
+    with told(path), path.open("a", encoding="utf-8") as file:
         file.write(f"{'good' if good else 'bad'} {url}\n")
 
 
@@ -124,7 +126,8 @@ class TopicJudge:
         if topic.text:
             return Cosine(self.words)
         raise UsageError(
-            f"{self._folder}: the recipe names no topic; give [topic] examples, text, keywords or function in lycosa.toml"
+            f"{self._folder}: the recipe names no topic; "
+            "give [topic] examples, text, keywords or function in lycosa.toml"
         )
 
     def load(self) -> LinearModel | None:
@@ -135,33 +138,42 @@ class TopicJudge:
         try:
             saved = msgspec.json.decode(path.read_bytes(), type=TrainedModel)
         except msgspec.DecodeError as error:
-            raise CollectionError(f"{path}: not a model of ours ({error}); delete it to have it trained again") from None
+            raise CollectionError(
+                f"{path}: not a model of ours ({error}); delete it to have it trained again"
+            ) from None
         if saved.examples != self.examples.digest:
             return None
         self.rounds = saved.rounds
         return LinearModel.from_plain(saved.model)
 
     def train(self, recall: Recall, crawled: Sequence[Terms], rounds: int) -> LinearModel:
-        """A model of the examples, saved in the collection as plain data.
+        """A model of the examples.
 
         crawled: pages among which to find negatives where none were given, after `rounds` of learning.
         """
         good = self._terms_of(self.examples.good, recall)
         bad = self._terms_of(self.examples.bad, recall)
         if not good:
-            raise LycosaError(f"{self._folder}: none of the examples could be read; give others in {self._topic.examples}")
+            raise LycosaError(
+                f"{self._folder}: none of the examples could be read; give others in {self._topic.examples}"
+            )
         if self.wants_negatives:
             bad = [*bad, *map(self._terms, background())]
         if not bad:
-            raise LycosaError(f"{self._folder}: none of the negatives could be read; give others in {self._topic.negatives}")
+            raise LycosaError(
+                f"{self._folder}: none of the negatives could be read; give others in {self._topic.negatives}"
+            )
         self.rounds = rounds
-        model = retrain(good, bad, crawled) if crawled else train(good, bad)
+        return retrain(good, bad, crawled) if crawled else train(good, bad)
+
+    def save(self, model: LinearModel) -> None:
+        """Keeps a model in the collection, as plain data."""
         saved = TrainedModel(self.examples.digest, self.rounds, model.to_plain())
         path = self._folder / MODEL_FILE
         fresh = path.with_suffix(".new")
-        fresh.write_bytes(msgspec.json.encode(saved))
-        fresh.replace(path)
-        return model
+        with told(path):
+            fresh.write_bytes(msgspec.json.encode(saved))
+            fresh.replace(path)
 
     def _terms_of(self, examples: Sequence[Example], recall: Recall) -> list[Terms]:
         pages = (self._page_of(example, recall) for example in examples)

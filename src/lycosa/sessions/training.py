@@ -4,6 +4,7 @@ from bisect import bisect_right
 
 from lycosa.collection.events import Scores
 from lycosa.relevance.retraining import RETRAIN_AT
+from lycosa.relevance.svm import LinearModel
 from lycosa.vocabulary.contracts import Relevance
 
 from .session import Session
@@ -22,8 +23,9 @@ class Training:
 
     def train_again(self, reason: str) -> None:
         """Trains on the examples at hand and judges every page of the collection anew."""
-        self._train()
+        model = self._train()
         self.judge_anew(reason)
+        self._session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
 
     def train_if_due(self) -> None:
         """Where no negatives were given, trains again once there are pages enough to take some from."""
@@ -31,17 +33,20 @@ class Training:
         if topic.wants_negatives and topic.rounds < len(RETRAIN_AT) and pages >= RETRAIN_AT[topic.rounds]:
             self.train_again(f"{pages} pages are there to learn from")
 
-    def _train(self) -> None:
+    def _train(self) -> LinearModel:
         session = self._session
         rounds = bisect_right(RETRAIN_AT, session.crawl.pages) if session.topic.wants_negatives else 0
         crawled = session.sample_of_terms() if rounds else []
-        session.crawl.judge = session.topic.train(session.page, crawled, rounds)
+        model = session.topic.train(session.page, crawled, rounds)
+        session.crawl.judge = model
+        return model
 
     def learn(self) -> None:
         """Trains a first time; where there are pages already, they are judged anew."""
-        self._train()
+        model = self._train()
         if self._session.crawl.pages:
             self.judge_anew("the examples have changed")
+        self._session.topic.save(model)
 
     def judge_anew(self, reason: str) -> None:
         session, judge = self._session, self._session.crawl.judge

@@ -5,7 +5,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from lycosa.collection.foreign import ForeignFetches
-from lycosa.recipe import load_recipe
+from lycosa.recipe import Recipe, load_recipe
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Url
@@ -59,6 +59,7 @@ def label(folder: Path, url: Url, *, good: bool, clock: Clock, tell: Tell) -> bo
     recipe = load_recipe(folder)
     if recipe.topic.function or recipe.topic.keywords:
         raise UsageError(f"{folder}: the recipe's topic is a rule, which learns nothing from labels; change the rule")
+    _insist_on_writing(folder, recipe, clock)
     add_label(folder, url, good=good)
     with Session(folder, recipe, clock=clock, tell=tell) as session:
         if session.page(url) is None:
@@ -71,9 +72,16 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> int:
     """Removes a URL, or everything of a host, everywhere, and never fetches it again; returns the number of pages."""
     name = _url_or_host(what)
     recipe = load_recipe(folder)
+    _insist_on_writing(folder, recipe, clock)
     add_forgotten(folder, name)
     with Session(folder, recipe, clock=clock, tell=tell) as session:
         return session.forget(lambda url: name in (url, host_of(url), hostname_of(url)))
+
+
+def _insist_on_writing(folder: Path, recipe: Recipe, clock: Clock) -> None:
+    """Fails where the collection cannot be written, before anything is noted that should then be done."""
+    with Session(folder, recipe, clock=clock):
+        pass
 
 
 def _url_or_host(what: str) -> str:

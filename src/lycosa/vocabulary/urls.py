@@ -13,7 +13,13 @@ from publicsuffixlist import PublicSuffixList
 
 from .records import Host, Url
 
-_PLAIN_PATH = re.compile(r"/(?:SEGMENT(?:/SEGMENT)*/?)?".replace("SEGMENT", "[A-Za-z0-9_~-][A-Za-z0-9_.~-]*")).fullmatch
+# URLs in which there is nothing to normalise, as most are: these need no parser.
+_SEGMENT = "[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+"
+_PATH = f"(?:{_SEGMENT}(?:/{_SEGMENT})*+/?+)?+"
+_PLAIN_PATH = re.compile(f"(/|\\.\\./)?{_PATH}").fullmatch
+_NAME = "(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\\.)+[a-z]{2,}"
+_ADDRESS = "(?:OCTET\\.){3}OCTET".replace("OCTET", "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])")
+_PLAIN_URL = re.compile(f"https?://(?:{_NAME}|{_ADDRESS})(?::[1-9][0-9]{{3}})?/{_PATH}").fullmatch
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
@@ -28,12 +34,30 @@ def normalise(text: str) -> Url | None:
 
 def join(base: str, href: str) -> Url | None:
     """The URL that `href` means on the page `base`, or None where it cannot be crawled."""
-    if _PLAIN_PATH(href):  # the usual case, and nothing in it to normalise
-        return Url(origin_of(base) + href)
-    try:
-        return _cleaned(ada_url.join_url(base, href))
-    except ValueError:
-        return None
+    return Joiner(base)(href)
+
+
+class Joiner:
+    """Joins many links of one page."""
+
+    def __init__(self, base: str):
+        self._base = base
+        self._origin = origin_of(base)
+        path = base[len(self._origin) :].partition("?")[0] or "/"
+        directory = path[: path.rindex("/") + 1]
+        parent = directory[: directory[:-1].rfind("/") + 1] or "/"
+        self._starts = {"/": self._origin + "/", "../": self._origin + parent, None: self._origin + directory}
+
+    def __call__(self, href: str) -> Url | None:
+        plain = href.partition("#")[0]
+        if plain and (found := _PLAIN_PATH(plain)):
+            return Url(self._starts[found[1]] + plain[found.end(1) :] if found[1] else self._starts[None] + plain)
+        if _PLAIN_URL(plain):
+            return Url(plain)
+        try:
+            return _cleaned(ada_url.join_url(self._base, href))
+        except ValueError:
+            return None
 
 
 def _cleaned(url: str) -> Url | None:

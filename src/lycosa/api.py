@@ -1,0 +1,279 @@
+"""Lycosa from Python: make a collection, crawl it visit by visit, read what it holds.
+
+>>> import tempfile
+>>> from lycosa.worlds.made_up import MadeUpWeb
+>>> from lycosa.worlds.serve import Served
+>>> world = MadeUpWeb(hosts=5, pages=60)
+>>> folder = new(Path(tempfile.mkdtemp(), "bees"), topic="honey bees in their hives", seeds=[world.front_page])
+>>> with Served(world) as served:
+...     run = crawl(folder, pages=10, delay=0, resolve=[served.resolve])
+...     urls = [visit.fetch.url for visit in run]
+>>> urls[0], run.stopped
+('http://portal.example/', 'the collection has 10 pages, as asked')
+>>> with open(folder) as bees:
+...     len(bees), bees.page(world.front_page).number
+(10, 1)
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from pathlib import Path
+from typing import Literal, Self
+
+from lycosa.collection import Collection
+from lycosa.collection.rows import PageRow, Summary
+from lycosa.collection.search_index import Hit
+from lycosa.frontier.durable import count_waiting
+from lycosa.recipe import Recipe, load_recipe
+from lycosa.sessions.crawling import crawl_live
+from lycosa.sessions.making import make_collection
+from lycosa.sessions.opening import main_text_of, open_for_reading
+from lycosa.sessions.session import Session
+from lycosa.sessions.settings import Settings, changed_recipe, settings_of
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.records import Fetch, Visit
+from lycosa.vocabulary.urls import normalise
+
+__all__ = ["LycosaError", "OpenCollection", "Run", "crawl", "new", "open"]
+
+Order = Literal["number", "relevance"]
+
+
+class _Readable:
+    """What can be asked of a collection, whether it is only read or being crawled."""
+
+    folder: Path
+
+    def _collection(self) -> Collection:
+        raise NotImplementedError
+
+    def pages(
+        self,
+        order: Order = "number",
+        *,
+        host: str | None = None,
+        min_relevance: float | None = None,
+        limit: int | None = None,
+    ) -> Iterator[PageRow]:
+        """The pages in the order of their arrival, or the most relevant first."""
+        return self._collection().catalog.pages(order, host=host, min_relevance=min_relevance, limit=limit)
+
+    def page(self, url: str) -> PageRow | None:
+        """What is known of a page; None where the collection has no such page."""
+        known = normalise(url)
+        return self._collection().catalog.page(known) if known else None
+
+    def text(self, url: str) -> str:
+        """The main text of a page, read from the archive."""
+        return main_text_of(self.fetch(url))
+
+    def html(self, url: str) -> bytes:
+        """A page as it was sent, content encoding undone, read from the archive."""
+        return self.fetch(url).content
+
+    def fetch(self, url: str) -> Fetch:
+        """The answer that brought a page: headers, body, when and from where."""
+        page = self.page(url)
+        if page is None or page.place is None:
+            raise UsageError(f"{self.folder} has no page {url}; lycosa explain {self.folder} URL says why")
+        return self._collection().archive.fetch_at(page.place)
+
+    def search(
+        self, query: str, *, limit: int = 10, host: str | None = None, min_relevance: float | None = None
+    ) -> list[Hit]:
+        """The best pages for a query: words, "a phrase", +must, -not, title:word."""
+        return self._collection().search.search(query, limit=limit, host=host, min_relevance=min_relevance)
+
+    def summary(self) -> Summary:
+        """The collection in numbers: pages, harvest rate, hosts, outcomes, skips, runs."""
+        return self._collection().catalog.summary()
+
+    def waiting(self) -> int:
+        """How many URLs wait to be fetched."""
+        return count_waiting(self._collection().catalog.connection)
+
+
+class OpenCollection(_Readable):
+    """A collection opened for reading: iterates over its pages. A crawl may go on at the same time."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._opened = open_for_reading(folder)
+
+    def _collection(self) -> Collection:
+        return self._opened
+
+    def __iter__(self) -> Iterator[PageRow]:
+        return self.pages()
+
+    def __len__(self) -> int:
+        return self._opened.catalog.count()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._opened.abandon()
+
+
+class Run(_Readable):
+    """A crawl that happens while one iterates over its visits, by `for`, or by `async for` where a loop runs already.
+
+    Leaving the iteration early, by break or by an exception, stops the crawl cleanly; iterating once more goes on.
+    While your own code is at work on a visit, the fetches under way stand still.
+    """
+
+    def __init__(self, folder: Path, recipe: Recipe, settings: Settings, *, tell: Callable[[str], None]):
+        self.folder = folder
+        self.stopped = ""  # why the crawl ended; empty before and while it runs
+        self._recipe = recipe
+        self._settings = settings
+        self._tell = tell
+        self._session: Session | None = None
+        self._opened: Collection | None = None
+
+    def _collection(self) -> Collection:
+        if self._session is not None:
+            return self._session.collection
+        if self._opened is None:
+            self._opened = open_for_reading(self.folder)
+        return self._opened
+
+    def __iter__(self) -> Iterator[Visit]:
+        _insist_on_no_loop()
+        with self._running() as session, asyncio.Runner() as runner:
+            visits = crawl_live(session, self._settings)
+            try:
+                while (visit := runner.run(_next(visits))) is not None:
+                    yield visit
+            finally:
+                runner.run(visits.aclose())
+
+    async def __aiter__(self) -> AsyncGenerator[Visit, None]:
+        with self._running() as session:
+            async with aclosing(crawl_live(session, self._settings)) as visits:
+                async for visit in visits:
+                    yield visit
+
+    @contextmanager
+    def _running(self) -> Iterator[Session]:
+        if self._session is not None:
+            raise UsageError(f"this crawl of {self.folder} is under way; leave its loop before you begin another")
+        self.close()
+        self.stopped = ""
+        with Session(self.folder, self._recipe, clock=WallClock(), tell=self._tell) as session:
+            self._session = session
+            try:
+                yield session
+            finally:
+                self._session = None
+                self.stopped = session.crawl.stopped or "interrupted"
+
+    def close(self) -> None:
+        """Closes what the reading methods opened; they open it again when asked."""
+        if self._opened is not None:
+            self._opened.abandon()
+            self._opened = None
+
+
+async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:
+    return await anext(visits, None)
+
+
+def _insist_on_no_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise UsageError("an event loop is running here, as in a notebook: write `async for visit in lycosa.crawl(...)`")
+
+
+def new(
+    folder: str | Path,
+    *,
+    topic: str = "",
+    examples: Path | Sequence[str] = (),
+    negatives: Path | Sequence[str] = (),
+    seeds: Path | Sequence[str] = (),
+    contact: str = "",
+) -> Path:
+    """Makes a collection, a folder with a recipe (lycosa.toml) to look at and change, and returns the folder.
+
+    topic: the topic in words.
+    examples, negatives: pages that are on the topic, and pages that are not: URLs, names of files or texts of several
+        words, in a list, or one a line in a file named by a Path. Nothing is fetched before the crawl.
+    seeds: URLs to start from; without them, the examples that are URLs.
+    contact: your e-mail address or web page, told to the hosts that are asked.
+    """
+    folder = Path(folder)
+    make_collection(
+        folder,
+        topic=topic,
+        examples=_given(examples),
+        negatives=_given(negatives),
+        seeds=_given(seeds),
+        contact=contact,
+    )
+    return folder
+
+
+def _given(lines: Path | Sequence[str]) -> Path | Sequence[str]:
+    if isinstance(lines, str):
+        raise UsageError(f"give a list of lines, or a file as Path({lines!r})")
+    return lines
+
+
+def crawl(
+    folder: str | Path,
+    *,
+    pages: int | None = None,
+    minutes: float | None = None,
+    max_bytes: int | None = None,
+    dry_after: int | None = None,
+    strategy: str | None = None,
+    delay: float | None = None,
+    concurrency: int | None = None,
+    hosts: Sequence[str] = (),
+    exclude_hosts: Sequence[str] = (),
+    urls: Sequence[str] = (),
+    exclude_urls: Sequence[str] = (),
+    stay: bool = False,
+    languages: Sequence[str] = (),
+    sitemaps: bool = False,
+    allow_private: bool = False,
+    resolve: Sequence[str] = (),
+    tell: Callable[[str], None] = lambda line: None,
+) -> Run:
+    """A crawl of a collection, or its continuation; nothing happens before one iterates over its visits.
+
+    What is not given is as the recipe says, and the keywords mean what the flags of `lycosa crawl` mean. `tell` is
+    called with what the command line would print beside the progress.
+    """
+    folder = Path(folder)
+    settings = settings_of(strategy=strategy, sitemaps=sitemaps, allow_private=allow_private, resolve=resolve)
+    recipe = changed_recipe(
+        load_recipe(folder),
+        pages=pages,
+        minutes=minutes,
+        max_bytes=max_bytes,
+        dry_after=dry_after,
+        delay=delay,
+        concurrency=concurrency,
+        hosts=hosts,
+        exclude_hosts=exclude_hosts,
+        urls=urls,
+        exclude_urls=exclude_urls,
+        stay=stay,
+        languages=languages,
+    )
+    return Run(folder, recipe, settings, tell=tell)
+
+
+def open(folder: str | Path) -> OpenCollection:
+    """The collection in a folder, for reading."""
+    return OpenCollection(Path(folder))

@@ -1,0 +1,72 @@
+"""What a user says of one run, beside the recipe: by flags of the command line, or by keywords of `lycosa.crawl`."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lycosa.recipe import Recipe, check_strategy
+from lycosa.web.live import connect_to
+
+
+class Settings(NamedTuple):
+    """How one run differs from what the recipe says of every run."""
+
+    strategy: str | None = None
+    sitemaps: bool = False
+    allow_private: bool = False
+    resolve: tuple[str, ...] = ()
+
+
+def settings_of(
+    *, strategy: str | None = None, sitemaps: bool = False, allow_private: bool = False, resolve: Iterable[str] = ()
+) -> Settings:
+    """The settings, once they are known to be possible."""
+    if strategy is not None:
+        check_strategy(strategy)
+    resolve = tuple(resolve)
+    for entry in resolve:
+        connect_to(entry)
+    return Settings(strategy, sitemaps, allow_private, resolve)
+
+
+def changed_recipe(
+    recipe: Recipe,
+    *,
+    pages: int | None = None,
+    minutes: float | None = None,
+    max_bytes: int | None = None,
+    dry_after: int | None = None,
+    delay: float | None = None,
+    concurrency: int | None = None,
+    hosts: Sequence[str] = (),
+    exclude_hosts: Sequence[str] = (),
+    urls: Sequence[str] = (),
+    exclude_urls: Sequence[str] = (),
+    stay: bool = False,
+    languages: Sequence[str] = (),
+) -> Recipe:
+    """The recipe with what was said: numbers replace those of the recipe, hosts and patterns are added to them."""
+    scope = recipe.scope
+    return replace(
+        recipe,
+        scope=replace(
+            scope,
+            hosts=(*scope.hosts, *hosts),
+            exclude_hosts=(*scope.exclude_hosts, *exclude_hosts),
+            urls=(*scope.urls, *urls),
+            exclude_urls=(*scope.exclude_urls, *exclude_urls),
+            stay_on_sites=scope.stay_on_sites or stay,
+            languages=(*scope.languages, *languages),
+        ),
+        requests=_changed(recipe.requests, delay=delay, concurrency=concurrency),
+        stop=_changed(recipe.stop, pages=pages, minutes=minutes, bytes=max_bytes, dry_after=dry_after),
+    )
+
+
+S = TypeVar("S", bound=Struct)
+
+
+def _changed(settings: S, **said: object) -> S:
+    return replace(settings, **{key: value for key, value in said.items() if value is not None})

@@ -1,0 +1,217 @@
+"""What is typed or written wrong: one line that names the way out, exit code 2, nothing asked of anybody."""
+
+import pytest
+
+from crawling import collection, done, listing, lycosa
+from lycosa.worlds import FixedWorld
+from lycosa.worlds.serve import Served
+from worlds import CHAIN
+
+SEED = "http://chain.example/a"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return collection(tmp_path / "c", [SEED])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--strategy", "nonsense"], ["best-first", "breadth-first", "random"]),
+        (["--resolve", "nonsense"], ["HOST=ADDR:PORT"]),
+        (["--resolve", "*=localhost:80"], ["IP address"]),
+        (["--resolve", "*=127.0.0.1:99999"], ["HOST=ADDR:PORT"]),
+    ],
+)
+def test_a_flag_that_makes_no_sense_is_told_with_what_would(folder, words, told):
+    assert lycosa("crawl", folder, *words).is_one_clear_line(2, *told)
+    assert not (folder / "archive").exists()
+
+
+@pytest.mark.parametrize(
+    ("recipe", "told"),
+    [
+        ("this is = = not toml", ["lycosa.toml", "line 1"]),
+        ('strategy = "nonsense"', ["best-first"]),
+        ('stratgy = "random"', ["stratgy"]),
+        ("[requests]\ndelay = 'slow'", ["requests.delay"]),
+        ("[requests]\ndelay = -1", ["requests.delay"]),
+        ("[requests]\nconcurrency = 0", ["requests.concurrency"]),
+        ("[topic]\ntxt = 'bees'", ["topic", "txt"]),
+        ("[topic]\nkeywords = 7", ["topic.keywords"]),
+        ("[stop]\npages = 'many'", ["stop.pages"]),
+        ("topic = 'bees'", ["topic"]),
+        ('seeds = "nowhere.txt"\n[topic]\ntext = "bees"', ["nowhere.txt"]),
+        ('[topic]\ntext = "bees"', ["no seeds", "seeds.txt"]),
+        ('seeds = "seeds.txt"', ["no topic", "lycosa.toml"]),
+        ('seeds = "seeds.txt"\n[topic]\nexamples = "nowhere.txt"', ["nowhere.txt"]),
+        ('seeds = "seeds.txt"\n[topic]\nkeywords = ["/(/"]', ["/(/"]),
+        ('seeds = "seeds.txt"\n[topic]\nfunction = "nowhere_at_all:judge"', ["nowhere_at_all"]),
+        ('seeds = "seeds.txt"\n[topic]\nfunction = "judge"', ["package.module:function"]),
+        ('seeds = "seeds.txt"\n[topic]\ntext = "bees"\n[requests]\nheaders = { "Bad Name" = "x" }', ["Bad Name"]),
+        ('seeds = "seeds.txt"\n[topic]\ntext = "bees"\n[requests]\nproxy = "nonsense://"', ["proxy"]),
+    ],
+)
+def test_a_recipe_that_is_wrong_is_told_with_where(folder, recipe, told):
+    (folder / "lycosa.toml").write_text(recipe, encoding="utf-8")
+    assert lycosa("crawl", folder, "--resolve", "*=127.0.0.1:9").is_one_clear_line(2, *told)
+
+
+def test_a_recipe_that_is_not_text_is_told(folder):
+    (folder / "lycosa.toml").write_bytes(b"\xff\xfe\x00")
+    assert lycosa("crawl", folder).is_one_clear_line(2, "lycosa.toml")
+
+
+def test_a_bad_url_in_a_seed_file_is_told_with_its_line(tmp_path, folder):
+    lines = ["# where to begin", "", SEED, "not a url", "http://later.example/"]
+    seeds = listing(tmp_path / "bad.txt", lines)
+    assert lycosa("new", tmp_path / "n", "--topic", "bees", "--seeds", seeds).is_one_clear_line(
+        2, "bad.txt:4:", "http://"
+    )
+    assert not (tmp_path / "n").exists()
+    listing(folder / "seeds.txt", lines)
+    assert lycosa("crawl", folder).is_one_clear_line(2, "seeds.txt:4:", "http://")
+
+
+@pytest.mark.parametrize("option", ["--seeds", "--examples", "--negatives"])
+@pytest.mark.parametrize("content", [None, b"", b"# nothing\n\n", b"\xff\xfe\x00\x01", b"http://\n", b"oneword\n"])
+def test_files_that_say_nothing_are_told_by_name(tmp_path, option, content):
+    path = tmp_path / "given.txt"
+    if content is not None:
+        path.write_bytes(content)
+    said = lycosa("new", tmp_path / "n", "--topic", "bees", option, path)
+    assert said.is_one_clear_line(2, "given.txt")
+    assert not (tmp_path / "n").exists()
+
+
+def test_a_folder_given_as_a_file_is_told(tmp_path):
+    for option in ("--seeds", "--examples"):
+        assert lycosa("new", tmp_path / "n", option, tmp_path).is_one_clear_line(2, tmp_path.name)
+
+
+def test_a_collection_that_is_there_is_not_made_again(folder):
+    before = (folder / "lycosa.toml").read_text(encoding="utf-8")
+    assert lycosa("new", folder, "--topic", "ships").is_one_clear_line(2, "lycosa crawl")
+    assert (folder / "lycosa.toml").read_text(encoding="utf-8") == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["crawl"],
+        ["show"],
+        ["search", "bees"],
+        ["explain", SEED],
+        ["label", SEED, "--good"],
+        ["report"],
+        ["export"],
+        ["import", "x.warc.gz"],
+        ["rebuild"],
+        ["forget", SEED],
+    ],
+)
+def test_every_command_says_where_there_is_no_collection(tmp_path, words):
+    command, *rest = words
+    assert lycosa(command, tmp_path / "nowhere", *rest).is_one_clear_line(2, "nowhere", "lycosa new")
+    (tmp_path / "empty").mkdir()
+    assert lycosa(command, tmp_path / "empty", *rest).is_one_clear_line(2, "empty", "lycosa.toml")
+    assert not any((tmp_path / "empty").iterdir())
+
+
+@pytest.mark.parametrize(
+    "words", [["show"], ["search", "bees"], ["explain", SEED], ["report"], ["export"]], ids=lambda words: words[0]
+)
+def test_a_collection_that_was_never_crawled_says_how_to_fill_it(folder, words):
+    command, *rest = words
+    assert lycosa(command, folder, *rest).is_one_clear_line(1, "lycosa crawl")
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory):
+    folder = collection(tmp_path_factory.mktemp("bad") / "c", [SEED])
+    with Served(FixedWorld(CHAIN)) as served:
+        done("crawl", folder, "--pages", 4, "--resolve", served.resolve)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["export", "--format", "nonsense"], ["jsonl", "csv", "parquet", "urls"]),
+        (["label", SEED], ["--good", "--bad"]),
+        (["label", SEED, "--good", "--bad"], ["--good", "--bad"]),
+        (["label", "not a url", "--good"], ["http://"]),
+        (["explain", "not a url"], ["http://"]),
+        (["explain", "ftp://a.example/"], ["http://"]),
+        (["forget", "http://"], ["example.org"]),
+        (["forget", "not/a/host"], ["example.org"]),
+        (["forget", ""], ["example.org"]),
+        (["import", "nowhere.warc.gz"], ["nowhere.warc.gz"]),
+        (["import", "lycosa.toml"], ["not a WARC file"]),
+    ],
+)
+def test_arguments_that_make_no_sense_are_told_with_what_would(crawled, words, told, monkeypatch):
+    monkeypatch.chdir(crawled)
+    command, *rest = words
+    assert lycosa(command, crawled, *rest).is_one_clear_line(2, *told)
+
+
+def test_control_characters_in_an_argument_are_shown_inert(crawled):
+    said = lycosa("explain", crawled, "\x1b[31mred\x07")
+    assert said.code == 2
+    assert "\x1b" not in said.err
+    assert "\x07" not in said.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["crawl", "--pages", "0"],
+        ["crawl", "--pages", "many"],
+        ["crawl", "--delay", "-1"],
+        ["crawl", "--concurrency", "0"],
+        ["crawl", "--nonsense"],
+        ["search", "bees", "--limit", "0"],
+        ["search"],
+        ["nonsense"],
+    ],
+)
+def test_options_out_of_their_range_are_usage_errors(crawled, words):
+    command, *rest = words
+    said = lycosa(command, crawled, *rest)
+    assert said.code == 2
+    assert "Traceback" not in said.err
+    assert "Error" in said.err
+
+
+def test_a_log_that_cannot_be_written_is_told(crawled):
+    said = lycosa("crawl", crawled, "--log", crawled / "nowhere" / "log", "--resolve", "*=127.0.0.1:9")
+    assert said.is_one_clear_line(1, "log")
+
+
+def test_a_place_to_export_to_that_cannot_be_written_is_told(crawled):
+    for format_ in ("csv", "parquet"):
+        said = lycosa("export", crawled, "--format", format_, "--out", crawled / "nowhere" / "x")
+        assert said.is_one_clear_line(1, "nowhere")
+
+
+def test_every_command_explains_itself():
+    commands = [
+        "new",
+        "crawl",
+        "show",
+        "search",
+        "explain",
+        "label",
+        "report",
+        "export",
+        "import",
+        "rebuild",
+        "forget",
+        "demo",
+    ]
+    told = done("--help").out
+    for command in commands:
+        assert command in told
+        assert len(done(command, "--help").out.splitlines()) > 5

@@ -1,0 +1,200 @@
+"""Lycosa from Python, on a made-up web over loopback HTTP."""
+
+import asyncio
+import doctest
+import gc
+from contextlib import aclosing
+
+import pytest
+
+import lycosa
+import lycosa.api
+from lycosa.vocabulary.errors import CollectionError, RecipeError, UsageError
+from lycosa.worlds.made_up import MadeUpWeb
+from lycosa.worlds.serve import Served
+
+WORLD = MadeUpWeb(seed=2, hosts=8, pages=120)
+ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"]
+
+
+@pytest.fixture(scope="module")
+def served():
+    with Served(WORLD) as served:
+        yield served
+
+
+@pytest.fixture
+def bees(tmp_path):
+    return lycosa.new(tmp_path / "bees", examples=ON_TOPIC[:8], seeds=[WORLD.front_page])
+
+
+def crawl(folder, served, **options):
+    return lycosa.crawl(folder, delay=0, resolve=[served.resolve], **options)
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory, served):
+    folder = lycosa.new(
+        tmp_path_factory.mktemp("api") / "bees", topic="keeping bees", examples=ON_TOPIC[:8], seeds=[WORLD.front_page]
+    )
+    assert sum(visit.is_kept for visit in crawl(folder, served, pages=30)) == 30
+    return folder
+
+
+def test_the_example_in_the_docstring_is_true():
+    assert doctest.testmod(lycosa.api).failed == 0
+
+
+def test_a_new_collection_keeps_what_it_was_told(tmp_path):
+    folder = lycosa.new(
+        tmp_path / "bees",
+        topic="keeping bees",
+        examples=["http://bees.example/hive", "A text about queens,\nhives and honey"],
+        negatives=["http://ships.example/"],
+        seeds=["http://bees.example"],
+        contact="me@example.org",
+    )
+    assert folder == tmp_path / "bees"
+    assert (folder / "seeds.txt").read_text() == "http://bees.example/\n"
+    good = (folder / "examples" / "good.txt").read_text()
+    assert good == "http://bees.example/hive\nA text about queens, hives and honey\n"
+    assert 'contact = "me@example.org"' in (folder / "lycosa.toml").read_text()
+
+
+def test_examples_may_stand_in_a_file(tmp_path):
+    (tmp_path / "pages.txt").write_text("http://bees.example/hive\n")
+    folder = lycosa.new(tmp_path / "bees", examples=tmp_path / "pages.txt")
+    assert (folder / "examples" / "good.txt").read_text() == "http://bees.example/hive\n"
+
+
+def test_a_crawl_gives_its_visits_and_says_why_it_ended(bees, served):
+    run = crawl(bees, served, pages=12)
+    assert run.stopped == ""
+    visits = list(run)
+    assert sum(visit.is_kept for visit in visits) == 12
+    assert visits[0].fetch.url == WORLD.front_page
+    assert run.stopped == "the collection has 12 pages, as asked"
+    assert run.summary().pages == 12
+    assert run.waiting() > 0
+    assert len(list(run.pages())) == 12
+    assert run.page(WORLD.front_page).number == 1
+    run.close()
+
+
+def test_a_crawl_left_by_break_is_closed_and_goes_on_where_it_was(bees, served):
+    run = crawl(bees, served, pages=12)
+    for visit in run:
+        if visit.is_kept:
+            break
+    assert run.stopped == "interrupted"
+    with lycosa.open(bees) as collection:  # nobody holds the lock, and what was visited is there
+        known = [page.url for page in collection]
+        assert known == [visit.fetch.url]
+        assert [each.stop_reason for each in collection.summary().runs] == ["interrupted"]
+    later = [visit.fetch.url for visit in run]
+    assert run.summary().pages == 12
+    assert set(later).isdisjoint(known)
+    run.close()
+
+
+def test_a_crawl_left_by_an_exception_is_closed(bees, served):
+    run = crawl(bees, served, pages=12)
+    with pytest.raises(ZeroDivisionError):
+        for visit in run:
+            1 / (not visit.is_kept)
+    gc.collect()
+    assert run.stopped == "interrupted"
+    assert sum(visit.is_kept for visit in crawl(bees, served, pages=12)) == 11
+
+
+def test_a_crawl_can_be_asked_while_it_runs(bees, served):
+    run = crawl(bees, served, pages=5)
+    counts = [run.summary().pages for visit in run if visit.is_kept]
+    assert counts == [1, 2, 3, 4, 5]
+    run.close()
+
+
+def test_a_second_loop_within_the_first_is_refused(bees, served):
+    run = crawl(bees, served, pages=5)
+    with pytest.raises(UsageError, match="under way"):
+        for _ in run:
+            next(iter(run))
+
+
+def test_two_crawls_of_one_collection_are_refused(bees, served):
+    with pytest.raises(CollectionError, match="another crawl is running"):
+        for _ in crawl(bees, served, pages=5):
+            next(iter(crawl(bees, served, pages=5)))
+
+
+def test_within_an_event_loop_one_writes_async_for(bees, served):
+    async def visits():
+        run = crawl(bees, served, pages=5)
+        with pytest.raises(UsageError, match="async for"):
+            next(iter(run))
+        async with aclosing(aiter(run)) as stream:
+            return [visit async for visit in stream], run.stopped
+
+    found, stopped = asyncio.run(visits())
+    assert sum(visit.is_kept for visit in found) == 5
+    assert stopped == "the collection has 5 pages, as asked"
+
+
+def test_what_the_command_line_would_print_is_told(bees, served):
+    told = []
+    list(crawl(bees, served, pages=3, tell=told.append))
+    assert "fetching 8 example pages" in told
+
+
+def test_scope_and_strategy_are_those_of_the_call(bees, served):
+    host = WORLD.hosts[0]
+    run = crawl(bees, served, pages=10, hosts=[host], strategy="breadth-first")
+    assert {visit.fetch.url.split("/")[2] for visit in run} == {host}
+    assert run.summary().runs[0].strategy == "breadth-first"
+    run.close()
+
+
+def test_an_open_collection_lists_finds_and_reads_pages(crawled):
+    with lycosa.open(crawled) as collection:
+        pages = list(collection)
+        assert len(collection) == len(pages) == 30
+        assert [page.number for page in pages] == list(range(1, 31))
+        best = next(collection.pages("relevance", limit=1))
+        assert best.relevance == max(page.relevance for page in pages)
+        hits = collection.search("honey", limit=5, min_relevance=0.5)
+        assert hits
+        assert all(hit.relevance >= 0.5 for hit in hits)
+        assert "honey" in collection.text(hits[0].url).lower()
+        assert collection.html(hits[0].url) == WORLD.page(hits[0].url)
+        assert collection.fetch(hits[0].url).status == 200
+        assert collection.summary().pages == 30
+        assert collection.waiting() > 0
+
+
+def test_a_url_is_known_however_it_is_spelt(crawled):
+    with lycosa.open(crawled) as collection:
+        assert collection.page("HTTP://portal.example").url == WORLD.front_page
+        assert collection.page("no URL at all") is None
+        with pytest.raises(UsageError, match="has no page"):
+            collection.text("http://nowhere.example/")
+
+
+def test_mistakes_are_named_before_anything_is_asked(tmp_path, bees):
+    with pytest.raises(UsageError, match="there is no collection"):
+        lycosa.crawl(tmp_path / "nothing")
+    with pytest.raises(UsageError, match="there is no collection"):
+        lycosa.open(tmp_path / "nothing")
+    with pytest.raises(CollectionError, match="holds nothing yet"):
+        lycosa.open(bees)
+    with pytest.raises(RecipeError, match="no strategy 'depth-last'; there are"):
+        lycosa.crawl(bees, strategy="depth-last")
+    with pytest.raises(UsageError, match="resolve"):
+        lycosa.crawl(bees, resolve=["nonsense"])
+    with pytest.raises(UsageError, match="is there already"):
+        lycosa.new(bees)
+    with pytest.raises(UsageError, match="give a list"):
+        lycosa.new(tmp_path / "other", examples="http://bees.example/")
+    with pytest.raises(RecipeError, match="seeds:2: not a URL"):
+        lycosa.new(tmp_path / "other", seeds=["http://bees.example/", "gopher://old.example/"])
+    with pytest.raises(RecipeError, match="examples:1: 'hive'"):
+        lycosa.new(tmp_path / "other", examples=["hive"])

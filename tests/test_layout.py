@@ -1,0 +1,94 @@
+"""The shape of the source: which way imports point, where each library lives, how long a module may be."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from importlinter.cli import lint_imports
+
+import lycosa
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "lycosa"
+MODULES = sorted(SOURCE.rglob("*.py"))
+LONGEST = 450  # lines
+UNTELLING = {"utils", "util", "core", "common", "helpers", "helper", "manager", "managers", "misc", "base"}
+HOMES = {  # each heavy library can be replaced by changing the files named here
+    "ada_url": ["vocabulary/urls.py"],
+    "brotli": ["web/encodings.py"],
+    "certifi": ["web/transfers.py"],
+    "fastwarc": ["collection/foreign.py", "web/archived.py"],
+    "numpy": ["reading/", "relevance/"],
+    "protego": ["web/robots.py"],
+    "publicsuffixlist": ["vocabulary/urls.py"],
+    "pyarrow": ["collection/export.py"],
+    "pycld2": ["reading/language.py"],
+    "pycurl": ["web/transfers.py"],
+    "resiliparse": ["reading/"],
+    "rich": ["cli/"],
+    "scipy": ["relevance/"],
+    "selectolax": ["reading/"],
+    "sklearn": ["relevance/"],
+    "sqlite3": ["collection/", "frontier/"],
+    "Stemmer": ["reading/words.py"],
+    "tantivy": ["collection/search_index.py"],
+    "typer": ["cli/"],
+    "zstandard": ["web/encodings.py"],
+}
+
+
+def imported(path: Path) -> set[str]:
+    """The packages a module imports by name, at its top or within its functions."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+IMPORTED = {path.relative_to(SOURCE).as_posix(): imported(path) for path in MODULES}
+
+
+def test_imports_point_down(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert lint_imports(config_filename="pyproject.toml", no_cache=True) == 0
+
+
+@pytest.mark.parametrize("library", HOMES)
+def test_a_heavy_library_has_one_home(library):
+    homes = tuple(HOMES[library])
+    at = [name for name, imports in IMPORTED.items() if library in imports]
+    assert at, f"nobody uses {library}"
+    assert [name for name in at if not name.startswith(homes)] == []
+
+
+def test_nothing_is_unpickled():
+    careless = {"pickle", "shelve", "marshal", "joblib", "dill", "cloudpickle"}
+    assert {name: imports & careless for name, imports in IMPORTED.items() if imports & careless} == {}
+
+
+def test_every_module_is_called_after_what_it_holds():
+    names = {path.stem.strip("_") for path in [*MODULES, *(path.parent for path in MODULES)]}
+    assert names & UNTELLING == set()
+
+
+def test_a_module_can_be_read_at_one_sitting():
+    lengths = {path.relative_to(SOURCE).as_posix(): len(path.read_text().splitlines()) for path in MODULES}
+    assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
+
+
+def test_importing_lycosa_loads_nothing_heavy():
+    code = f"import lycosa, sys; lycosa.__version__; sys.exit(bool({set(HOMES)!r} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_all_is_the_public_surface():
+    assert {name for name in dir(lycosa) if not name.startswith("_")} >= {"crawl", "new", "open", "LycosaError"}
+    for name in lycosa.__all__:
+        assert getattr(lycosa, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'spin'"):
+        lycosa.spin  # noqa: B018

@@ -3,6 +3,9 @@
 import asyncio
 import doctest
 import gc
+import signal
+import subprocess
+import sys
 from contextlib import aclosing
 
 import pytest
@@ -125,6 +128,26 @@ def test_two_crawls_of_one_collection_are_refused(bees, served):
     with pytest.raises(CollectionError, match="another crawl is running"):
         for _ in crawl(bees, served, pages=5):
             next(iter(crawl(bees, served, pages=5)))
+
+
+def test_ctrl_c_stops_a_crawl_cleanly(bees, served):
+    code = f"""
+import lycosa
+for visit in lycosa.crawl({str(bees)!r}, delay=0.2, concurrency=2, resolve=[{served.resolve!r}]):
+    print(visit.fetch.url, flush=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    seen = [process.stdout.readline().strip(), process.stdout.readline().strip()]
+    process.send_signal(signal.SIGINT)
+    _, trouble = process.communicate(timeout=30)
+    assert trouble.rstrip().endswith("KeyboardInterrupt")
+    with lycosa.open(bees) as collection:
+        assert collection.summary().runs[-1].stop_reason == "interrupted"
+        known = [page.url for page in collection]
+    assert set(seen) <= set(known)
+    later = [visit.fetch.url for visit in crawl(bees, served, pages=len(known) + 5) if visit.is_kept]
+    assert len(later) == 5
+    assert set(later).isdisjoint(known)
 
 
 def test_within_an_event_loop_one_writes_async_for(bees, served):

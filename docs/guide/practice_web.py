@@ -3,6 +3,7 @@
 python docs/guide/practice_web.py [PORT]
 """
 
+# ruff: noqa: T201
 import contextlib
 import random
 import sys

@@ -101,15 +101,18 @@ class OpenCollection(_Readable):
     def __init__(self, folder: Path):
         self.folder = folder
         self._opened = open_for_reading(folder)
+        self._closed = False
 
     def _collection(self) -> Collection:
+        if self._closed:
+            raise UsageError(f"{self.folder} was closed; open it again with lycosa.open")
         return self._opened
 
     def __iter__(self) -> Iterator[PageRow]:
         return self.pages()
 
     def __len__(self) -> int:
-        return self._opened.catalog.count()
+        return self._collection().catalog.count()
 
     def __enter__(self) -> Self:
         return self
@@ -118,6 +121,7 @@ class OpenCollection(_Readable):
         self.close()
 
     def close(self) -> None:
+        self._closed = True
         self._opened.abandon()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from lycosa.collection import Archive, Attempt, Collection, Event, Example, Run, Scores, Stop
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Url, Visit
+from pages import GivenWords
 
 HOME = Url("http://spiders.example/")
 WOLF = Url("http://spiders.example/wolf?kind=lycosa&b=1")
@@ -48,8 +49,9 @@ def fetched(url: Url, *, at: float = 1.7e9, body: bytes = HTML, **more: object) 
 
 
 def page_of(url: Url, *, title: str = "Wolf spiders", links: tuple[Link, ...] = (), **more: object) -> Page:
-    facts: dict[str, object] = {"text": f"{title} hunt on the ground", "digest": (1 << 64) - 5, "fingerprint": 1 << 63}
-    return Page(url=url, title=title, tokens=(), terms={}, links=links, language="en", **{**facts, **more})
+    text = f"{title} hunt on the ground"
+    facts: dict[str, object] = {"text": text, "main": text, "digest": (1 << 64) - 5, "fingerprint": 1 << 63}
+    return Page(url=url, title=title, words=GivenWords({}), links=links, language="en", **{**facts, **more})
 
 
 def visit(

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from lycosa.relevance import Cosine, Function, Keywords, LinearModel, train
 from lycosa.vocabulary.contracts import Relevance
-from lycosa.vocabulary.records import Page, Url
+from lycosa.vocabulary.records import Page
+from pages import page_of_terms
 
 GOOD = [{"spider": 3, "hunt": 1, "leg": 8}, {"spider": 1, "web": 2, "silk": 2}]
 BAD = [{"ship": 4, "sail": 2, "hunt": 1}, {"harbour": 1, "ship": 2}, {"cake": 3, "sugar": 2}]
@@ -28,11 +29,11 @@ MAKERS: dict[str, Callable[[], Relevance]] = {
 RELEVANCES = {name: make() for name, make in MAKERS.items()}
 AGAIN = {name: make() for name, make in MAKERS.items()}
 
-WORDS = st.sampled_from(["spider", "web", "silk", "ship", "cake", "unheard"]) | st.text(min_size=1, max_size=5)
+WORDS = st.sampled_from(["spider", "web", "silk", "ship", "cake", "unheard"]) | st.text(min_size=1, max_size=5).filter(
+    lambda word: [word] == word.split() and word.isprintable()
+)
 PAGES = st.builds(
-    lambda terms: Page(
-        Url("http://site.example/"), "Spiders", " ".join(terms), tokens=tuple(terms), terms=terms, links=()
-    ),
+    lambda terms: page_of_terms(terms, title="Spiders", text=" ".join(terms)),
     st.dictionaries(WORDS, st.integers(1, 10**7), max_size=12),
 )
 

@@ -6,8 +6,6 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulation import Budget, crawl_of, urls_of, visits_of
-from worlds import CHAIN, LOOP, STAR, TOPICAL, TWO_SITES, html
 
 from lycosa.crawler import without_event_loop
 from lycosa.frontier.memory import MemoryFrontier
@@ -16,6 +14,8 @@ from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, Url, Visit
+from simulation import Budget, crawl_of, urls_of, visits_of
+from worlds import CHAIN, LOOP, STAR, TOPICAL, TWO_SITES, html
 
 WORLDS = {"chain": CHAIN, "star": STAR, "loop": LOOP, "two sites": TWO_SITES, "topical": TOPICAL}
 every_strategy = pytest.mark.parametrize("name", STRATEGIES)

@@ -4,7 +4,8 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.reading.fingerprint import FEWEST_TOKENS, NEAR, NearDuplicates, digest_of, fingerprint_of
+from lycosa.reading.fingerprint import FEWEST_WORDS, NEAR, NearDuplicates, digest_of, fingerprint_of
+from lycosa.vocabulary.codes import codes_of
 from lycosa.vocabulary.records import Url
 
 SIXTY_FOUR_BITS = st.integers(0, (1 << 64) - 1)
@@ -36,7 +37,7 @@ def test_independent_pages_on_one_topic_are_not_taken_for_copies() -> None:
     topic, seen = Topic(1), NearDuplicates()
     flagged = 0
     for number in range(2000):
-        fingerprint = fingerprint_of(topic.page())
+        fingerprint = fingerprint_of(codes_of(topic.page()))
         flagged += seen.find(fingerprint) is not None
         seen.add(fingerprint, Url(f"http://site.example/{number}"))
     assert flagged <= 1
@@ -54,7 +55,7 @@ def test_pages_with_another_word_date_or_footer_are_copies() -> None:
             "footer": [*page[:-5], "updated", "by", "the", "night", "editor"],
         }
         for change, tokens in changed.items():
-            found[change] += _distance(fingerprint_of(page), fingerprint_of(tokens)) <= NEAR
+            found[change] += _distance(fingerprint_of(codes_of(page)), fingerprint_of(codes_of(tokens))) <= NEAR
     assert found["word"] >= 190 and found["date"] >= 170 and found["footer"] >= 170
 
 
@@ -63,14 +64,14 @@ def test_pages_that_share_half_their_text_are_not_copies() -> None:
     template = topic.page(150)
     seen = NearDuplicates()
     for number in range(500):
-        fingerprint = fingerprint_of(template + topic.page(150))
+        fingerprint = fingerprint_of(codes_of(template + topic.page(150)))
         assert seen.find(fingerprint) is None
         seen.add(fingerprint, Url(f"http://site.example/{number}"))
 
 
 def test_short_pages_have_no_fingerprint() -> None:
-    assert fingerprint_of(["word"] * (FEWEST_TOKENS - 1)) == 0
-    assert fingerprint_of(["word"] * FEWEST_TOKENS) != 0
+    assert fingerprint_of(codes_of(["word"] * (FEWEST_WORDS - 1))) == 0
+    assert fingerprint_of(codes_of(["word"] * FEWEST_WORDS)) != 0
     seen = NearDuplicates()
     seen.add(0, Url("http://site.example/short"))
     assert seen.find(0) is None
@@ -93,7 +94,7 @@ def test_a_block_remembers_a_bounded_number_of_pages() -> None:
     assert seen.find(fingerprints[-1]) == "http://site.example/999"
 
 
-@given(st.lists(st.text(min_size=1), max_size=60), st.text())
-def test_both_fit_in_64_bits(tokens: list[str], text: str) -> None:
-    for number in (fingerprint_of(tokens), digest_of(text)):
+@given(st.lists(st.text(min_size=1), max_size=60))
+def test_both_fit_in_64_bits(tokens: list[str]) -> None:
+    for number in (fingerprint_of(codes_of(tokens)), digest_of(codes_of(tokens))):
         assert 0 <= number < 1 << 64

@@ -67,7 +67,7 @@ def test_cost_grows_with_length_not_with_its_square(name: str) -> None:
 
 def test_a_hundred_thousand_nested_tags_keep_their_text_and_links() -> None:
     page = _read("<div>" * 100_000 + "deep <a href=/below>down</a>" + "</div>" * 100_000 + "<p>after")
-    assert page.text == "deep down after"
+    assert page.text.split() == ["deep", "down", "after"]
     assert page.links[0].target == "http://site.example/below"
 
 

@@ -21,8 +21,13 @@ GERMAN = "Die Spinne wartet nicht im Netz, sondern läuft ihrer Beute nach und t
         ("", "", ""),
     ],
 )
-def test_the_text_tells_its_language_or_the_page_does(text: str, declared: str, language: str) -> None:
-    assert language_of(text, declared) == language
+def test_checked_the_text_tells_its_language_or_the_page_does(text: str, declared: str, language: str) -> None:
+    assert language_of(text, declared, check=True) == language
+
+
+def test_unchecked_the_page_tells_its_language_or_the_text_does() -> None:
+    assert language_of(GERMAN, "en") == "en"
+    assert language_of(GERMAN, "") == "de"
 
 
 @given(st.text(max_size=200), st.text(max_size=20))

@@ -1,11 +1,12 @@
 import pytest
 
 from lycosa.relevance import Cosine
-from lycosa.vocabulary.records import Page, Url
+from lycosa.vocabulary.records import Page
+from pages import page_of_terms
 
 
 def page(**terms: int) -> Page:
-    return Page(Url("http://site.example/"), "", "", (), terms, ())
+    return page_of_terms(terms)
 
 
 def test_a_cosine_of_even_is_one_half() -> None:

@@ -6,8 +6,9 @@ import pytest
 from lycosa.relevance import load_function
 from lycosa.vocabulary.errors import LycosaError, RecipeError
 from lycosa.vocabulary.records import Page, Url
+from pages import GivenWords
 
-PAGE = Page(Url("http://site.example/x"), "Title", "text", (), {}, ())
+PAGE = Page(Url("http://site.example/x"), "Title", "text", "text", GivenWords({}), ())
 MODULE = """
 class Judge:
     @staticmethod

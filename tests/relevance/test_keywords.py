@@ -1,12 +1,13 @@
 import pytest
 
+from lycosa.reading import page_of_text
 from lycosa.relevance import Keywords
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.records import Page, Url
 
 
 def page(text: str) -> Page:
-    return Page(Url("http://site.example/"), "A title", text, tuple(text.lower().split()), {}, ())
+    return page_of_text(Url("http://site.example/"), "A title", text)
 
 
 @pytest.mark.parametrize(

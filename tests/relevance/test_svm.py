@@ -10,6 +10,7 @@ from lycosa.relevance import LinearModel, train
 from lycosa.relevance.svm import MAX_TERMS
 from lycosa.vocabulary.errors import CollectionError, RecipeError
 from lycosa.vocabulary.records import RELEVANT, Page, Plain, Url
+from pages import page_of_terms
 from relevance.topical_web import MadeUpWeb
 
 WEBKB = Path(__file__).parents[3] / "shared/data/pages/webkb-4universities-html.tar.xz"
@@ -18,7 +19,7 @@ TERMS = st.dictionaries(WORDS, st.integers(1, 2000), min_size=1)
 
 
 def page(**terms: int) -> Page:
-    return Page(Url("http://site.example/"), "", "", (), terms, ())
+    return page_of_terms(terms)
 
 
 def share_relevant(model: LinearModel, pages: list[Page]) -> float:

@@ -4,7 +4,8 @@ import random
 from collections import Counter
 from itertools import accumulate
 
-from lycosa.vocabulary.records import Page, Url
+from lycosa.vocabulary.records import Page
+from pages import page_of_terms
 
 TOPICS = 10
 
@@ -25,8 +26,8 @@ class MadeUpWeb:
         common = self._random.choices(range(3000), cum_weights=self._common_weights, k=words * 3 // 4)
         own = self._random.choices(range(400), cum_weights=self._topic_weights, k=words // 4)
         terms = Counter([f"c{number}" for number in common] + [f"t{topic}w{number}" for number in own])
-        return Page(Url("http://site.example/"), "", "", (), terms, ())
+        return page_of_terms(terms)
 
 
 def page_of(text: str) -> Page:
-    return Page(Url("http://site.example/"), "", text, (), Counter(text.lower().split()), ())
+    return page_of_terms(Counter(text.lower().split()), text=text)

@@ -1,5 +1,6 @@
 """Arguments and ways of speaking that several commands share."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from lycosa.vocabulary.urls import normalise
 
 Name = Annotated[Path, typer.Argument(metavar="NAME", help="The folder of the collection.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+_STEERING = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")  # and C0, which JSON escapes anyway
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 
 
@@ -24,7 +26,8 @@ def url_argument(text: str) -> Url:
 
 
 def print_json(plain: Any) -> None:
-    typer.echo(msgspec.json.encode(plain).decode())
+    """Prints one line; what would steer a terminal is escaped, which JSON allows and reads back the same."""
+    typer.echo(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", msgspec.json.encode(plain).decode()))
 
 
 def tell(line: str) -> None:

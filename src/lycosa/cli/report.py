@@ -12,6 +12,7 @@ from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import load_recipe
 from lycosa.report import PAGES_SHOWN, HostFigures, ReportData, RunFigures, TopPage, report_page
 from lycosa.sessions.opening import open_for_reading
+from lycosa.sessions.upkeep import REPORT_FILE
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import RELEVANT, Plain
 
@@ -27,7 +28,7 @@ def report(
 
 
 def write_report(folder: Path, out: Path | None = None) -> Path:
-    out = out or folder / "report.html"
+    out = out or folder / REPORT_FILE
     topic = load_recipe(folder).topic
     with open_for_reading(folder) as collection:
         page = report_page(report_data(collection, topic.text or f"learned from {topic.examples or 'its rule'}"))

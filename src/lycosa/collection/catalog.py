@@ -128,6 +128,7 @@ class Catalog(Queries):
             gone = ask("DELETE FROM pages WHERE forgotten(url)").rowcount
             for table in ("fetches", "skips", "examples"):
                 ask(f"DELETE FROM {table} WHERE forgotten(url)")
+            ask("UPDATE pages SET anchor = '' WHERE forgotten(found_on)")  # it is a word of the page where it was found
             for table, column in (("pages", "found_on"), ("pages", "duplicate_of"), ("skips", "found_on")):
                 ask(f"UPDATE {table} SET {column} = NULL WHERE forgotten({column})")
             for rowid, seeds in ask("SELECT rowid, seeds FROM runs").fetchall():

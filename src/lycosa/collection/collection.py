@@ -9,15 +9,16 @@ from typing import IO
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Fetch, Page, Url, Visit
+from lycosa.vocabulary.urls import host_of
 
 from .archive import Archive
 from .catalog import Catalog
 from .events import Event, Place, Position, Scores
 from .groups import Decode
-from .search_index import MAX_TEXT, SearchIndex
+from .search_index import SearchIndex
 from .trouble import told
 
-MAX_WAITING = 20_000_000  # characters of text that wait to be indexed
+_RESCORED = "rescored"  # state: the index does not know the latest relevances
 Searchable = Callable[[Fetch, Page | None], tuple[str, str]]  # title and text of a page, read already or not
 
 
@@ -46,8 +47,9 @@ class Collection:
         self._searchable = searchable
         self._batch = batch
         self._lock = lock
-        self._texts: dict[int, tuple[str, str]] = {}  # title and text of pages that wait to be indexed, by number
-        self._characters = 0  # in them
+        self._added: set[int] = set()  # numbers of pages that the index was given since its last commit
+        self._indexed_up_to = catalog.indexed_up_to()
+        self._may_lack_pages = True  # a kill may have come between a commit of the catalog and one of the index
         self._applied: Position | None = None  # up to where in the archive the catalog was told
         self._reading: Position | None = None  # behind the event that `unapplied` gave last
 
@@ -125,25 +127,27 @@ class Collection:
     def _take_in(self, event: Event, place: Place) -> None:
         number = self.catalog.add(event, place)
         if number is not None and isinstance(event, Visit) and event.page:
+            if number in self._added or number <= self._indexed_up_to:
+                self.search.delete([event.candidate.url])
             title, text = self._searchable(event.fetch, event.page)
-            self._texts[number] = (title, text[:MAX_TEXT])
-            self._characters += min(len(text), MAX_TEXT)
+            self.search.add(number, event.candidate.url, host_of(event.candidate.url), title, text, event.relevance)
+            self._added.add(number)
         if isinstance(event, Scores):
-            self.search.rescore(event.relevance)
+            self.catalog.put_state(_RESCORED, True)
 
     def checkpoint(self) -> None:
         """Makes everything so far durable; what was recorded later is replayed after a kill."""
         self.archive.sync()
         self.catalog.commit(self._applied)
-        if len(self._texts) >= self._batch or self._characters >= MAX_WAITING:
-            self._index()
+        if len(self._added) >= self._batch or self.catalog.get_state(_RESCORED):
+            self._commit_index()
 
     def close(self) -> None:
         """Checkpoints, indexes what waits, and lets others write."""
         try:
             if self._lock:
                 self.checkpoint()
-                self._index()
+                self._commit_index()
                 self.archive.close()
             self.search.close()
         finally:
@@ -160,7 +164,7 @@ class Collection:
         """Removes these URLs from archive, catalog and index; returns how many pages went."""
         self._insist_on_no_unapplied()
         self.checkpoint()
-        self._index()
+        self._commit_index()
         urls = [page.url for page in self.catalog.pages() if is_forgotten(page.url)]
         # The index goes first: after a kill, the same command finishes what the catalog still lists.
         self.search.forget(set(urls))
@@ -180,6 +184,7 @@ class Collection:
             self.archive.recover(self.catalog.position())
         if not self.search.exists():
             self.catalog.put_state("indexed_up_to", 0)
+            self._indexed_up_to = 0
 
     def _relocate(self) -> None:
         self.catalog.relocate(self.archive.places())
@@ -192,27 +197,26 @@ class Collection:
             name = self.folder.name
             raise CollectionError(f"the catalog of {name} is behind its archive; run: lycosa rebuild {name}")
 
-    def _index(self) -> None:
-        """Indexes the committed pages that are not in the index; reads from the archive what is not at hand."""
-        known = self.catalog.indexed_up_to()
-        texts, self._texts, self._characters = self._texts, {}, 0
-        last = known
-        first = min([known + 1, *texts])  # a page fetched again has an old number
-        for page in self.catalog.pages(after=first - 1):
-            if page.number <= known and page.number not in texts:
-                continue
-            found = texts.get(page.number)
-            if found is None or page.number <= known:
-                self.search.delete([page.url])
-            if found is None and page.place:
-                found = self._searchable(self.archive.fetch_at(page.place), None)
-            title, text = found or (page.title, "")
-            self.search.add(page.number, page.url, page.host, title, text, page.relevance)
-            last = max(last, page.number)
+    def _commit_index(self) -> None:
+        """Makes the committed pages findable, those that an earlier writer did not come to among them.
+
+        The catalog is always committed first, so that the index never holds a page of which the catalog does not know.
+        """
+        if self._may_lack_pages:
+            for page in self.catalog.pages(after=self._indexed_up_to):
+                if page.number not in self._added and page.place:
+                    title, text = self._searchable(self.archive.fetch_at(page.place), None)
+                    self.search.delete([page.url])
+                    self.search.add(page.number, page.url, page.host, title, text, page.relevance)
+            self._may_lack_pages = False
         self.search.commit()
-        if last > known:
-            self.catalog.put_state("indexed_up_to", last)
-            self.catalog.commit(self.catalog.position())
+        self._added.clear()
+        if self.catalog.get_state(_RESCORED):
+            self.search.rescore({page.url: page.relevance or 0.0 for page in self.catalog.pages()})
+        self.catalog.put_state(_RESCORED, False)
+        self._indexed_up_to = self.catalog.last_number()
+        self.catalog.put_state("indexed_up_to", self._indexed_up_to)
+        self.catalog.commit(self.catalog.position())
 
 
 def _locked(folder: Path) -> IO[str]:

@@ -110,6 +110,10 @@ class Queries:
         """Every URL that was visited; one visited twice comes twice."""
         return (url for (url,) in self._rows("SELECT url FROM fetches WHERE settled"))
 
+    def last_number(self) -> int:
+        """The number of the page that came last; 0 before the first."""
+        return int(next(self._rows("SELECT coalesce(max(number), 0) FROM pages"))[0])
+
     def count(self) -> int:
         """How many pages there are."""
         return int(next(self._rows("SELECT count(*) FROM pages"))[0])

@@ -1,10 +1,12 @@
 """The search index of a collection: full text with snippets, made by tantivy and remade from the archive."""
 
+import os
 import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import tantivy
@@ -40,6 +42,7 @@ class SearchIndex:
         self._folder = folder
         self._schema = _schema()
         self._opened: Any = None
+        self._likeness: TemporaryDirectory[str] | None = None
         self._writer: Any = None
 
     def exists(self) -> bool:
@@ -179,8 +182,18 @@ class SearchIndex:
 
     def _index(self) -> Any:
         if self._opened is None:
-            self._opened = tantivy.Index(self._schema, path=str(self._folder), reuse=True)
+            self._opened = tantivy.Index(self._schema, path=str(self._place()), reuse=True)
         return self._opened
+
+    def _place(self) -> Path:
+        """The folder, or where it must not be written, one that looks like it: tantivy locks even what it reads."""
+        if os.access(self._folder, os.W_OK):
+            return self._folder
+        self._likeness = TemporaryDirectory(prefix="lycosa-")
+        for path in self._folder.iterdir():
+            if not path.name.endswith(".lock"):
+                (Path(self._likeness.name) / path.name).symlink_to(path.absolute())
+        return Path(self._likeness.name)
 
     def _searcher(self) -> Any:
         self._index().reload()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import xxhash
 
-from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.records import Codes, Url
 
 NEAR = 3  # bits in which the fingerprints of near-duplicates may differ
 FEWEST_WORDS = 20  # fewer are too short to tell
@@ -18,20 +18,17 @@ _RUN = 4  # words; single words would flag half of a topic's pages as copies of 
 _PARTS = 64
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5], dtype=np.uint64)
 _HALF, _TO_PART, _BIT = np.uint64(32), np.uint64(58), np.uint64(20)
-_ONE = np.uint64(1)
-_ONES, _TOPS, _BLANKS = (np.uint64(byte * 0x0101010101010101) for byte in (0x01, 0x80, 0x20))
 _NONE = np.uint64((1 << 64) - 1)
 
 
-def digest_of(text: str) -> int:
-    """64 bits of a text."""
-    digest: int = xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
+def digest_of(words: Codes) -> int:
+    """64 bits that differ wherever the words do."""
+    digest: int = xxhash.xxh3_64_intdigest(words.tobytes())
     return digest
 
 
-def fingerprint_of(data: bytes) -> int:
-    """64 bits of a folded text, of which near-duplicates share all but a few; 0 for pages too short to tell."""
-    words = _words(data)
+def fingerprint_of(words: Codes) -> int:
+    """64 bits of a page's words, of which near-duplicates share all but a few; 0 for pages too short to tell."""
     count = len(words) - _RUN + 1
     if len(words) < FEWEST_WORDS:
         return 0
@@ -48,18 +45,6 @@ def fingerprint_of(data: bytes) -> int:
         least = least[filled[np.searchsorted(filled, np.arange(_PARTS)) % len(filled)]]
     bits = np.packbits((least >> _BIT).astype(np.uint8) & 1)
     return int.from_bytes(bits.tobytes()) or 1
-
-
-def _words(data: bytes) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
-    """The first eight bytes of each word, as numbers."""
-    data = b" " + data + b" " * 8
-    is_letter = np.frombuffer(data, dtype=np.uint8) > ord(" ")
-    starts = np.flatnonzero(is_letter[1:] > is_letter[:-1]) + 1
-    at_every_byte = np.ndarray((len(data) - 7,), dtype="<u8", buffer=data, strides=(1,))
-    words = at_every_byte[starts]
-    differ = words ^ _BLANKS
-    blanks = (differ - _ONES) & ~differ & _TOPS  # the top bit of each byte that is a blank; only the lowest is exact
-    return words & ((blanks & -blanks) - _ONE)  # what lies behind the first blank is another word
 
 
 class NearDuplicates:

@@ -19,6 +19,7 @@ MAX_ANCHOR = 300  # characters
 MAX_TITLE = 500  # characters
 _MAX_HREF = 4000  # characters
 _MAX_REL = 100  # characters
+_SURROUNDINGS = ["nav", "footer", "aside", '[role="navigation"]', '[role="contentinfo"]', '[role="complementary"]']
 _ROBOTS_NAMES = ("robots", "lycosa")
 _UNSEEN = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
 
@@ -35,6 +36,7 @@ class Parsed(Struct, frozen=True, gc=False):
 
     title: str
     text: str
+    main: str  # the text less what surrounds it
     links: tuple[Link, ...]
     canonical: Url | None
     language: str
@@ -56,18 +58,32 @@ def parse_html(html: str, url: Url) -> Parsed:
         for node in tree.tags(tag):
             links.add_plain(node, attribute)
     tree.strip_tags(_UNSEEN)
-    text = ""
+    text = main = ""
     if body is not None:
         links.mark(tree.tags("a"))
         text = links.placed(body.text(separator=" "))
+        main = _without_surroundings(tree, text)
     return Parsed(
         title=_title(tree),
         text=text,
+        main=main,
         links=tuple(links.found),
         canonical=_canonical(tree, base),
         language=(root.attributes.get("lang") or "")[:20] if root is not None else "",
         robots=frozenset(_robots_words(metas)),
     )
+
+
+def _without_surroundings(tree: LexborHTMLParser, text: str) -> str:
+    """The text less navigation, asides and footers, as far as the markup names them; takes them out of the tree."""
+    tree.strip_tags(_SURROUNDINGS)
+    body = tree.body
+    main = _cleared(body.text(separator=" ")) if body is not None else ""
+    return main if main.strip() else text
+
+
+def _cleared(marked_text: str) -> str:
+    return marked_text.replace(_BEGIN, "").replace(_END, "")
 
 
 def _unmarked(html: str) -> str:
@@ -156,7 +172,7 @@ class _Links:
             start = place + len(shown) - len(shown.lstrip())
             self.found.append(Link(target, anchor or _unwritten_anchor(node), rel, start))
             place += len(piece) - piece.count(_END)
-        return marked_text.replace(_BEGIN, "").replace(_END, "")
+        return _cleared(marked_text)
 
     def _new_target(self, href: str | None) -> Url | None:
         """The target of a link not met before on this page, else None."""

@@ -9,7 +9,7 @@ from .decode import decode
 from .fingerprint import digest_of, fingerprint_of
 from .html import Parsed, parse_html
 from .language import language_of
-from .words import folded, terms_of, words_in
+from .words import FoldedWords, folded
 
 _DIRECTIVES_WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
 _OUR_NAMES = frozenset(("", "*", "lycosa", "robots"))
@@ -49,7 +49,7 @@ def page_of_html(url: Url, html: str, *, stem: bool = False) -> Page:
 def page_of_text(url: Url, title: str, text: str, *, stem: bool = False) -> Page:
     """A page from plain text, without links."""
     title, text = (" ".join(_encodable(part).split()) for part in (title, text))
-    parsed = Parsed(title=title, text=text, links=(), canonical=None, language="", robots=frozenset())
+    parsed = Parsed(title=title, text=text, main=text, links=(), canonical=None, language="", robots=frozenset())
     return _page(url, parsed, robots=parsed.robots, stem=stem)
 
 
@@ -58,19 +58,18 @@ def _encodable(text: str) -> str:
 
 
 def _page(url: Url, parsed: Parsed, *, robots: frozenset[str], stem: bool, check_language: bool = False) -> Page:
-    data = folded(f"{parsed.title} {parsed.text}")
-    tokens = words_in(data)
+    words = FoldedWords(folded(f"{parsed.title} {parsed.text}"), stem=stem)
     return Page(
         url=url,
         title=parsed.title,
         text=parsed.text,
-        tokens=tuple(tokens),
-        terms=terms_of(tokens, stem=stem),
+        main=parsed.main,
+        words=words,
         links=parsed.links,
         canonical=parsed.canonical,
         language=language_of(parsed.text, parsed.language, check=check_language),
-        digest=digest_of(parsed.text),
-        fingerprint=fingerprint_of(data),
+        digest=digest_of(words.codes),
+        fingerprint=fingerprint_of(words.codes),
         noindex=not robots.isdisjoint(("noindex", "none")),
         nofollow=not robots.isdisjoint(("nofollow", "none")),
     )

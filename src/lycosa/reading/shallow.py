@@ -9,6 +9,7 @@ text. Of the open blocks only the innermost counts as closed by an end tag, so t
 import re
 
 FEW_TAGS = 1000
+SHORT_PAGE = 32_000  # characters; even with all of them in one tag, parsed in a tenth of a second
 LONG_TAG = 1000  # characters
 MAX_DEPTH = 200  # blocks within blocks
 _MAX_UNSEEN = 100  # noscript elements, each of which may stay open for the parser
@@ -47,8 +48,11 @@ def shallow(html: str) -> str:
 
 
 def _is_harmless(html: str) -> bool:
+    few_tags = html.count("<") <= FEW_TAGS
+    if few_tags and len(html) <= SHORT_PAGE:
+        return True
     return (
-        html.count("<") <= FEW_TAGS
+        few_tags
         and not _LONG.search(html)
         and not _QUOTED_END.search(html)
         and len(_ROOT.findall(html)) <= 4

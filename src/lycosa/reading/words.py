@@ -9,9 +9,14 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from itertools import pairwise
 
+import numpy as np
 import Stemmer
+
+from lycosa.vocabulary.codes import LONGEST_WORD, codes_in, codes_of
+from lycosa.vocabulary.records import Codes
 
 from .stop_words import STOP_WORDS
 
@@ -29,8 +34,7 @@ _LOWER_WORDS = bytes(
     for code in range(256)
 )
 _FEW = 20  # replacing that many characters one by one is quicker than a regular expression
-_SINGLE = frozenset(map(chr, range(0x250)))  # Latin characters that are no words by themselves
-_LONGEST_WORD = 64  # characters; what is longer is no word
+_SINGLE = frozenset(filter(str.isalnum, map(chr, range(0x250)))) | {"_"}  # Latin letters, no words by themselves
 
 
 def folded(text: str) -> bytes:
@@ -63,6 +67,55 @@ def tokens_of(text: str) -> list[str]:
     return words_in(folded(text))
 
 
+class FoldedWords:
+    """The words of a folded text."""
+
+    def __init__(self, data: bytes, *, stem: bool = False):
+        self._data = data
+        self._stem = stem
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FoldedWords) and (self._data, self._stem) == (other._data, other._stem)
+
+    def __hash__(self) -> int:
+        return hash((self._data, self._stem))
+
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        return tuple(words_in(self._data))
+
+    @cached_property
+    def terms(self) -> dict[str, int]:
+        return terms_of(self.tokens, stem=self._stem)
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The codes of all tokens, in their order."""
+        return self._codes[0]
+
+    @cached_property
+    def counted(self) -> tuple[Codes, Codes]:
+        if self._stem:
+            codes = np.sort(codes_of(self.terms))
+            return codes, np.array(list(self.terms.values()), dtype=np.uint64)[np.argsort(codes_of(self.terms))]
+        codes, say_something = self._codes
+        codes = np.sort(codes[say_something])
+        if not len(codes):
+            return codes, codes
+        firsts = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
+        counts = np.diff(firsts, append=len(codes)).astype(np.uint64)
+        codes = codes[firsts]
+        places = np.minimum(np.searchsorted(_UNCOUNTED, codes), len(_UNCOUNTED) - 1)
+        are_counted = _UNCOUNTED[places] != codes
+        return codes[are_counted], counts[are_counted]
+
+    @cached_property
+    def _codes(self) -> tuple[Codes, "np.ndarray[tuple[int], np.dtype[np.bool_]]"]:
+        if self._data.isascii() or not _has_unspaced(self._data.decode()):
+            return codes_in(self._data)
+        return codes_in(" ".join(self.tokens).encode())
+
+
 def _with_pairs(words_and_runs: Iterable[str]) -> list[str]:
     tokens: list[str] = []
     for word in words_and_runs:
@@ -77,10 +130,8 @@ def terms_of(tokens: Iterable[str], *, stem: bool = False) -> dict[str, int]:
     """How often each word occurs, less stop words, numbers and single characters; stemmed (Porter) if so asked."""
     counts = Counter(tokens)
     if not stem:
-        unwanted = STOP_WORDS.intersection(counts).union(_SINGLE.intersection(counts), filter(str.isdigit, counts))
-        if max(map(len, counts), default=0) > _LONGEST_WORD:
-            unwanted = unwanted.union(word for word in counts if len(word) > _LONGEST_WORD)
-        for word in unwanted:
+        unwanted = STOP_WORDS.intersection(counts).union(_SINGLE.intersection(counts), filter(_is_number, counts))
+        for word in unwanted.union(filter(_is_too_long, counts)):
             del counts[word]
         return counts
     terms: dict[str, int] = {}
@@ -88,6 +139,14 @@ def terms_of(tokens: Iterable[str], *, stem: bool = False) -> dict[str, int]:
         if term := _STEMS[word]:
             terms[term] = terms.get(term, 0) + count
     return terms
+
+
+def _is_number(word: str) -> bool:
+    return word.isdigit() and word.isascii()
+
+
+def _is_too_long(word: str) -> bool:
+    return len(word) > LONGEST_WORD // 4 and len(word.encode()) > LONGEST_WORD
 
 
 class _Terms(dict[str, str]):
@@ -98,7 +157,7 @@ class _Terms(dict[str, str]):
         self._term_of = term_of
 
     def __missing__(self, word: str) -> str:
-        if len(word) > _LONGEST_WORD or word in _SINGLE or word in STOP_WORDS or word.isdigit():
+        if _is_too_long(word) or word in _SINGLE or word in STOP_WORDS or _is_number(word):
             return ""
         if len(self) >= 50_000:
             self.clear()
@@ -106,4 +165,5 @@ class _Terms(dict[str, str]):
         return term
 
 
+_UNCOUNTED = np.sort(codes_of(word for word in STOP_WORDS | _SINGLE if word.strip()))
 _STEMS = _Terms(Stemmer.Stemmer("porter", 0).stemWord)

@@ -54,7 +54,7 @@ def _pattern(pattern: str) -> _Test:
     return lambda page: bool(search(page.title) or search(page.text))
 
 
-def _has_phrase(tokens: tuple[str, ...], words: tuple[str, ...]) -> bool:
+def _has_phrase(tokens: Sequence[str], words: tuple[str, ...]) -> bool:
     first, length = words[0], len(words)
     start = -1
     for _ in range(tokens.count(first)):

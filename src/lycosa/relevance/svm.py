@@ -1,13 +1,13 @@
 """Relevance learnt from examples: a linear support vector machine over the words of pages."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import repeat
 from math import exp, isfinite, log, sqrt
 
 import numpy as np
 
+from lycosa.vocabulary.codes import codes_of
 from lycosa.vocabulary.errors import CollectionError, RecipeError
-from lycosa.vocabulary.records import Page, Plain
+from lycosa.vocabulary.records import Codes, Page, Plain
 
 from .separating import Row, separate
 
@@ -16,6 +16,7 @@ _MAX_TERM_LENGTH = 200  # characters
 _SLOPE = 2.0  # of the sigmoid: at a distance of 1 and -1 the relevance is 0.88 and 0.12
 _FOLDS = 3
 _CLOSEST = 0.05  # distance between good and bad below which there is nothing to scale
+_NO_CODE = np.uint64((1 << 64) - 1)
 _KIND = "linear, sublinear tf-idf, 1"
 
 Terms = Mapping[str, int]
@@ -33,21 +34,25 @@ class LinearModel:
         self._terms = dict(terms)  # word -> idf, weight
         self._bias = bias
         self._idf_of_new = idf_of_new
-        self._places = {term: place for place, term in enumerate(terms)}
-        self._idfs = np.array([*(idf for idf, _ in terms.values()), idf_of_new])  # the last is for new words
-        self._weights = np.array([*(weight for _, weight in terms.values()), 0.0])
+        codes = codes_of(terms)
+        order = np.argsort(codes)
+        self._codes = np.append(codes[order], _NO_CODE)  # the last is for new words
+        self._idfs = np.append(np.array([idf for idf, _ in terms.values()])[order], idf_of_new)
+        self._weights = np.append(np.array([weight for _, weight in terms.values()])[order], 0.0)
 
     def relevance(self, page: Page) -> float:
-        return 1.0 / (1.0 + exp(-_SLOPE * self.distance(page.terms)))
+        return 1.0 / (1.0 + exp(-_SLOPE * self._distance(*page.words.counted)))
 
     def distance(self, terms: Terms) -> float:
         """How far on the good side of the hyperplane, within ±30; a good page is near 1, a bad one near -1."""
-        if not terms:
+        return self._distance(codes_of(terms), np.fromiter(terms.values(), np.uint64, len(terms)))
+
+    def _distance(self, codes: Codes, counts: Codes) -> float:
+        if not len(codes):
             return self._bias
-        count = len(terms)
-        places = np.fromiter(map(self._places.get, terms, repeat(-1)), np.intp, count)
-        counts = np.fromiter(terms.values(), np.float64, count)
-        values = self._idfs[places] * (1.0 + np.log(np.maximum(counts, 1.0)))
+        places = np.searchsorted(self._codes, codes)
+        places[self._codes[places] != codes] = len(self._codes) - 1
+        values = self._idfs[places] * (1.0 + np.log(counts))
         distance = self._bias + float(self._weights[places] @ values) / sqrt(float(values @ values))
         return max(-30.0, min(30.0, distance))
 
@@ -77,6 +82,8 @@ class LinearModel:
                 raise ValueError(f"terms are not a table of up to {MAX_TERMS} words")
             if any(len(term) > _MAX_TERM_LENGTH for term in saved):
                 raise ValueError(f"a word has more than {_MAX_TERM_LENGTH} characters")
+            if any(term.split() != [term] for term in saved):
+                raise ValueError("a word has a blank in it")
             terms = {term: (_number(idf), _number(weight)) for term, (idf, weight) in saved.items()}
         except (KeyError, TypeError, ValueError) as error:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from lycosa.collection.trouble import told
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.urls import key_of
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.urls import host_of, hostname_of, key_of
 
 FORGOTTEN_FILE = "forgotten.txt"
 
@@ -17,6 +18,11 @@ def read_forgotten(folder: Path) -> frozenset[int]:
         return frozenset(int(line) for line in path.read_text(encoding="ascii").split())
     except ValueError:
         raise CollectionError(f"{path} is damaged: it holds a whole number a line; mend or delete it") from None
+
+
+def is_forgotten(url: Url, forgotten: frozenset[int]) -> bool:
+    """Whether the URL, or its host, is among what was forgotten."""
+    return not forgotten.isdisjoint(map(key_of, (url, host_of(url), hostname_of(url))))
 
 
 def add_forgotten(folder: Path, url_or_host: str) -> None:

@@ -19,7 +19,7 @@ def open_collection(
 
     def searchable(fetch: Fetch, page: Page | None) -> tuple[str, str]:
         page = page or reader(fetch)
-        return (page.title, page.text) if page else ("", "")
+        return (page.title, page.main) if page else ("", "")
 
     return Collection.open(
         folder,

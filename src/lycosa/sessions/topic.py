@@ -27,6 +27,8 @@ from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.records import Page, Plain, Url
 
+from .forgotten import is_forgotten, read_forgotten
+
 MODEL_FILE = "model.json"
 LABELS_FILE = "labels.txt"
 
@@ -44,8 +46,8 @@ class Examples(Struct, frozen=True):
     @property
     def urls(self) -> dict[Url, bool]:
         """The examples that have to be fetched, and whether they are good."""
-        told = [(example, False) for example in self.bad] + [(example, True) for example in self.good]
-        return {Url(example.value): good for example, good in told if example.kind == "url"}
+        given = [(example, False) for example in self.bad] + [(example, True) for example in self.good]
+        return {Url(example.value): good for example, good in given if example.kind == "url"}
 
     @property
     def digest(self) -> str:
@@ -62,13 +64,18 @@ class TrainedModel(Struct, frozen=True):
 
 
 def examples_of(topic: Topic, folder: Path) -> Examples:
-    """The examples of the recipe and the labels given since."""
+    """The examples of the recipe and the labels given since, less what was forgotten."""
     good = read_examples(folder / topic.examples) if topic.examples else []
     bad = read_examples(folder / topic.negatives) if topic.negatives else []
     for url, is_good in read_labels(folder).items():
         good = [example for example in good if example.value != url]
         bad = [example for example in bad if example.value != url]
         (good if is_good else bad).append(Example("url", url, 0))
+    forgotten = read_forgotten(folder)
+    good, bad = (
+        [example for example in kind if example.kind != "url" or not is_forgotten(Url(example.value), forgotten)]
+        for kind in (good, bad)
+    )
     return Examples(tuple(good), tuple(bad), negatives_given=bool(topic.negatives))
 
 
@@ -84,6 +91,18 @@ def read_labels(folder: Path) -> dict[Url, bool]:
             raise RecipeError(f"{path}:{number}: write `good URL` or `bad URL`")
         labels[Url(url)] = word == "good"
     return labels
+
+
+def forget_labels(folder: Path, is_forgotten: Callable[[Url], bool]) -> None:
+    """Leaves no forgotten URL in the file of labels."""
+    labels = read_labels(folder)
+    if any(map(is_forgotten, labels)):
+        lines = [f"{'good' if good else 'bad'} {url}\n" for url, good in labels.items() if not is_forgotten(url)]
+        path = folder / LABELS_FILE
+        fresh = path.with_suffix(".new")
+        with told(path):
+            fresh.write_text("".join(lines), encoding="utf-8")
+            fresh.replace(path)
 
 
 def add_label(folder: Path, url: Url, *, good: bool) -> None:

@@ -12,17 +12,19 @@ from lycosa.vocabulary.records import Candidate, Url
 from lycosa.vocabulary.urls import host_of, hostname_of, normalise
 from lycosa.web.encodings import decoded
 
-from .forgotten import add_forgotten
+from .forgotten import add_forgotten, is_forgotten, read_forgotten
 from .session import Session, Tell
-from .topic import add_label
+from .topic import MODEL_FILE, add_label, forget_labels
 from .training import Training
+
+REPORT_FILE = "report.html"
 
 
 class Imported(Struct, frozen=True):
     """What came of other people's archive."""
 
     pages: int
-    known: int  # URLs the collection has already
+    known: int  # URLs the collection has already, or was told to forget
     passed_over: int  # records that are no HTML page, or damaged
     damage: str  # for people; empty where the file is whole
 
@@ -41,9 +43,10 @@ def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imp
     with Session(folder, load_recipe(folder), clock=clock, tell=tell) as session:
         session.crawl.judge = Training(session).judge_at_hand()
         fetches = ForeignFetches(path, decode=decoded, max_bytes=session.recipe.requests.max_body)
+        forgotten = read_forgotten(folder)
         pages = known = 0
         for fetch in fetches:
-            if session.frontier.is_settled(fetch.url):
+            if session.frontier.is_settled(fetch.url) or is_forgotten(fetch.url, forgotten):
                 known += 1
                 continue
             session.crawl.absorb(Candidate(fetch.url, 0.0, because={"imported from": path.name}), fetch)
@@ -74,8 +77,17 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> int:
     recipe = load_recipe(folder)
     _insist_on_writing(folder, recipe, clock)
     add_forgotten(folder, name)
+
+    def is_named(url: Url) -> bool:
+        return name in (url, host_of(url), hostname_of(url))
+
+    forget_labels(folder, is_named)
     with Session(folder, recipe, clock=clock, tell=tell) as session:
-        return session.forget(lambda url: name in (url, host_of(url), hostname_of(url)))
+        pages = session.forget(is_named)
+        if session.topic.learns and session.topic.load() is None:
+            (folder / MODEL_FILE).unlink(missing_ok=True)  # it holds words of an example; the next crawl makes another
+    (folder / REPORT_FILE).unlink(missing_ok=True)
+    return pages
 
 
 def _insist_on_writing(folder: Path, recipe: Recipe, clock: Clock) -> None:

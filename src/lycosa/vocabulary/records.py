@@ -6,12 +6,14 @@ from 0.5 on. *Harvest rate* is the share of stored pages that are relevant.
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NewType
+from typing import Any, NewType, Protocol
 
+import numpy as np
 from msgspec import Struct
 
 Url = NewType("Url", str)  # normalised by vocabulary.urls
 Host = NewType("Host", str)  # host name, with the port where it is not the scheme's own
+Codes = np.ndarray[tuple[int], np.dtype[np.uint64]]  # one 64-bit number for each of some words
 Plain = Any  # what JSON can say: dictionaries with text keys, lists, text, numbers, booleans, None
 
 RELEVANT = 0.5  # relevance from which on a page counts as on topic
@@ -78,14 +80,33 @@ class Fetch(Struct, frozen=True, gc=False):
         return next((value for key, value in reversed(self.headers) if key.lower() == name), None)
 
 
+class Words(Protocol):
+    """The words of a page, each way of looking at them made when somebody first looks, and then kept."""
+
+    @property
+    def tokens(self) -> Sequence[str]:
+        """Lower-case words of title and text in their order."""
+        ...
+
+    @property
+    def terms(self) -> Mapping[str, int]:
+        """How often each word occurs, less stop words and numbers, stemmed if so asked."""
+        ...
+
+    @property
+    def counted(self) -> tuple[Codes, Codes]:
+        """The terms as sorted 64-bit codes, and how often each occurs: what `terms` says, for arithmetic."""
+        ...
+
+
 class Page(Struct, frozen=True, gc=False):
     """A fetch that was read."""
 
     url: Url
     title: str
     text: str  # all visible text
-    tokens: tuple[str, ...]  # lower-case words of title and text in their order
-    terms: Mapping[str, int]  # how often each word occurs, less stop words, stemmed if so asked
+    main: str  # the same less navigation, asides and footers, as far as the markup names them
+    words: Words
     links: tuple[Link, ...]
     canonical: Url | None = None
     language: str = ""  # ISO 639-1, empty where unknown
@@ -93,6 +114,14 @@ class Page(Struct, frozen=True, gc=False):
     fingerprint: int = 0  # 64 bits that differ little between near-duplicates; 0 for pages too short to tell
     noindex: bool = False  # the page asks not to be kept
     nofollow: bool = False  # the page asks that its links be not followed
+
+    @property
+    def tokens(self) -> Sequence[str]:
+        return self.words.tokens
+
+    @property
+    def terms(self) -> Mapping[str, int]:
+        return self.words.terms
 
     def around(self, link: Link, width: int = 100) -> str:
         """The link's anchor and the text around it, `width` characters to each side."""

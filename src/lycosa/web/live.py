@@ -18,6 +18,7 @@ _READ_ANYWAY = 65_536  # bytes of an error's or redirect's body read to keep the
 _ACCEPT_PAGE = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
 _UNSENDABLE = re.compile(r"[\x00-\x20\x7f]")  # in a URL
 _UNSENDABLE_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]|[^\x00-\xff]")  # in a header
+_PROXY = re.compile(r"(?:(?:https?|socks[45][ah]?)://)?[^/\s]+/?", re.IGNORECASE)
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
@@ -104,6 +105,8 @@ class LiveWeb:
         for name, value in own:
             if not _HEADER_NAME.fullmatch(name) or not value.strip() or _UNSENDABLE_VALUE.search(value):
                 raise UsageError(f'cannot send the header {name!r}: {value!r}; write it as NAME = "value" on one line')
+        if proxy and not _PROXY.fullmatch(proxy):
+            raise UsageError(f"cannot use the proxy {proxy!r}; write it as http://HOST:PORT")
         self._own_headers = tuple(own)
         self._named = {name.lower() for name, _ in own}
         self._transfers = Transfers(timeout=timeout, refuses=_refuses(allow_private, allow_public), proxy=proxy or "")

@@ -19,6 +19,7 @@ _BYTES_READ = 512_000  # of a robots.txt: 500 KiB, as RFC 9309 asks for
 _MOST_HOPS = 5  # redirects
 _LIFETIME = 86_400.0  # seconds
 _FIRST_WAIT = 60.0  # seconds until a robots.txt out of reach is asked for again; doubles
+_FIRST_WAIT_UNANSWERED = 5.0  # where nobody answers at all: no such name, no TLS, no connection; doubles too
 _LONGEST_WAIT = 3_600.0
 _MOST_HOSTS = 10_000
 _MOST_TEXT = 8_000_000  # characters of robots.txt remembered over all hosts; rules take many times their text
@@ -127,7 +128,8 @@ class RobotsWeb:
         if fetch.outcome is Outcome.REFUSED and not hops:
             return _Policy(now, barred=Outcome.REFUSED, detail=fetch.detail)
         if fetch.outcome in (Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED):
-            wait = min(earlier.wait * 2 or _FIRST_WAIT, _LONGEST_WAIT) if earlier else _FIRST_WAIT
+            first_wait = _FIRST_WAIT if fetch.status else _FIRST_WAIT_UNANSWERED
+            wait = min(earlier.wait * 2 or first_wait, _LONGEST_WAIT) if earlier else first_wait
             until = max(now + wait, fetch.host_not_before or 0.0)
             detail = f"robots.txt is out of reach: {fetch.detail}"
             return _Policy(until, barred=Outcome.BUSY, detail=detail, wait=wait)

@@ -1,0 +1,26 @@
+"""Pages made of nothing but their words."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from lycosa.vocabulary.codes import codes_of
+from lycosa.vocabulary.records import Codes, Page, Url
+
+
+class GivenWords:
+    """Words of which only the counts are known."""
+
+    def __init__(self, terms: Mapping[str, int]):
+        self.tokens = tuple(terms)
+        self.terms = terms
+
+    @property
+    def counted(self) -> tuple[Codes, Codes]:
+        codes = codes_of(self.terms)
+        order = np.argsort(codes)
+        return codes[order], np.array(list(self.terms.values()), dtype=np.uint64)[order]
+
+
+def page_of_terms(terms: Mapping[str, int], *, title: str = "", text: str = "") -> Page:
+    return Page(Url("http://site.example/"), title, text, text, GivenWords(terms), ())

@@ -1,0 +1,26 @@
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from lycosa.reading.words import FoldedWords, folded
+from lycosa.vocabulary.codes import codes_of
+
+
+@given(st.text(max_size=300), st.booleans())
+@example("The spider's 12 webs \u2014 \u00a9 2024, \u4f60\u597d\u4e16\u754c a1 1st", False)
+def test_codes_say_what_tokens_and_terms_say(text: str, stem: bool) -> None:
+    words = FoldedWords(folded(text), stem=stem)
+    assert np.array_equal(words.codes, codes_of(words.tokens))
+    codes, counts = words.counted
+    expected = sorted(zip(codes_of(words.terms).tolist(), words.terms.values(), strict=True))
+    assert list(zip(codes.tolist(), counts.tolist(), strict=True)) == expected
+
+
+@given(st.lists(st.text(alphabet="abc\u00e9", min_size=1, max_size=9), min_size=1, max_size=30))
+def test_a_word_has_the_same_code_wherever_it_stands(words: list[str]) -> None:
+    assert codes_of(words).tolist() == [int(codes_of([word])[0]) for word in words]
+
+
+def test_different_words_have_different_codes() -> None:
+    words = [f"{a}{b}" for a in "abcdefgh" for b in range(2_000)]
+    assert len(set(codes_of(words).tolist())) == len(words)

@@ -1,0 +1,59 @@
+"""What was forgotten stays so, whichever way it might come back."""
+
+import shutil
+
+import pytest
+
+import lycosa
+from lycosa.sessions import upkeep
+from lycosa.vocabulary.clock import WallClock
+from lycosa.worlds.made_up import MadeUpWeb
+from lycosa.worlds.serve import Served
+
+WORLD = MadeUpWeb(seed=2, hosts=8, pages=120)
+EXAMPLES = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"][:8]
+WITH_CLOCK = {"clock": WallClock(), "tell": lambda line: None}
+
+
+@pytest.fixture
+def bees(tmp_path):
+    folder = lycosa.new(tmp_path / "bees", examples=EXAMPLES, seeds=[WORLD.front_page])
+    crawl(folder, pages=15)
+    return folder
+
+
+def crawl(folder, *, pages):
+    with Served(WORLD) as served:
+        for _ in lycosa.crawl(folder, pages=pages, delay=0, resolve=[served.resolve]):
+            pass
+        return served.asked
+
+
+def a_page_of(folder):
+    with lycosa.open(folder) as collection:
+        return list(collection)[10].url
+
+
+def test_a_forgotten_page_does_not_come_back_by_import(bees, tmp_path):
+    [archive] = (bees / "archive").glob("*.warc.gz")
+    shutil.copy(archive, tmp_path / "copy.warc.gz")
+    url = a_page_of(bees)
+    assert upkeep.forget(bees, url, **WITH_CLOCK) == 1
+    upkeep.import_archive(bees, tmp_path / "copy.warc.gz", **WITH_CLOCK)
+    with lycosa.open(bees) as collection:
+        assert collection.page(url) is None
+
+
+def test_a_forgotten_label_is_not_named_any_more(bees):
+    url = a_page_of(bees)
+    upkeep.label(bees, WORLD.front_page, good=False, **WITH_CLOCK)
+    upkeep.label(bees, url, good=False, **WITH_CLOCK)
+    upkeep.forget(bees, url, **WITH_CLOCK)
+    assert (bees / "labels.txt").read_text() == f"bad {WORLD.front_page}\n"
+
+
+def test_a_forgotten_example_is_not_fetched_again(bees):
+    upkeep.forget(bees, EXAMPLES[0], **WITH_CLOCK)
+    asked = crawl(bees, pages=20)  # trains anew on the examples that are left
+    assert asked
+    assert EXAMPLES[0] not in asked

@@ -1,0 +1,25 @@
+"""The benchmarks still run; what they measure is for the bench, not for the tests."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.mark.parametrize(
+    ("script", "row"),
+    [
+        (["stages.py", "--pages", "10", "--rounds", "1"], "| a crawl, together |"),
+        (["frontier_memory.py", "--urls", "2000"], "| 2000 |"),
+        (["growth.py", "--small", "10", "--large", "20", "--rounds", "1", "--limit", "60"], "| ratio |"),
+    ],
+    ids=["stages", "frontier_memory", "growth"],
+)
+def test_a_benchmark_prints_its_table(script, row):
+    command = [sys.executable, str(BENCHMARKS / script[0]), *script[1:]]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    assert done.returncode == 0, done.stderr
+    assert row in done.stdout

@@ -1,0 +1,151 @@
+"""What the documents say is true: files exist, keys and dependencies are all there, commands work as written."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import get_type_hints
+
+import msgspec
+import pytest
+
+from lycosa.cli import COMMANDS
+from lycosa.recipe import Recipe
+from lycosa.strategies import STRATEGIES
+
+ROOT = Path(__file__).parents[1]
+DOCS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GUIDE = ROOT / "docs" / "guide"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+IMPORTED_AS = {"pystemmer": "Stemmer", "scikit-learn": "sklearn"}
+
+
+def said(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_journey_is_one_diagram_and_ten_sentences_that_name_files():
+    journey = said(ROOT / "docs" / "journey.md")
+    steps = re.findall(r"^(\d+)\. (.+)$", journey, re.MULTILINE)
+    assert [int(number) for number, _ in steps] == list(range(1, 11))
+    assert journey.count("```") == 2
+    for _, step in steps:
+        assert re.findall(r"`(src/[\w/]+\.py)`", step), step
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+def test_files_and_links_in_the_documents_exist(path):
+    text = said(path)
+    for name in re.findall(r"`?((?:src|tests|benchmarks|docs)/[\w/.-]+\.(?:py|md|svg))`?", text):
+        assert (ROOT / name).exists() or (path.parent / name).exists(), name
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
+        assert (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+def test_the_documents_name_no_machine(path):
+    assert not re.search(r"/(?:home|root|work|tmp|opt)/", said(path))
+
+
+def keys_of(struct: type, section: str = "") -> list[tuple[str, str, object]]:
+    """Section, key and default of everything a recipe may hold."""
+    keys = []
+    hints = get_type_hints(struct)
+    for field in msgspec.structs.fields(struct):
+        if isinstance(hints[field.name], type) and issubclass(hints[field.name], msgspec.Struct):
+            keys += keys_of(hints[field.name], field.name)
+        else:
+            default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+            keys.append((section, field.name, default))
+    return keys
+
+
+@pytest.mark.parametrize(("section", "key", "default"), keys_of(Recipe))
+def test_every_key_of_the_recipe_is_documented_with_its_default(section, key, default):
+    text = said(GUIDE / "recipe.md")
+    part = text.partition(f"## `[{section}]`" if section else "## At the top")[2].partition("\n## ")[0]
+    row = re.search(rf"^\| `{key}` \| (.+?) \|", part, re.MULTILINE)
+    assert row, f"{section}.{key} is not documented"
+    if default is None:
+        written = "none"
+    elif isinstance(default, tuple):
+        written = "`[]`"
+    else:
+        written = f"`{msgspec.json.encode(default).decode()}`"
+    assert row[1] == written
+
+
+def test_every_documented_key_is_one_of_the_recipe():
+    documented = re.findall(r"^\| `(\w+)` \|", said(GUIDE / "recipe.md"), re.MULTILINE)
+    assert sorted(documented) == sorted(key for _, key, _ in keys_of(Recipe))
+
+
+def name_of(requirement: str) -> str:
+    return re.match(r"[\w-]+", requirement)[0]
+
+
+def test_every_dependency_is_explained():
+    extras = [name for names in PROJECT["optional-dependencies"].values() for name in names]
+    text = said(ROOT / "docs" / "dependencies.md").lower()
+    for requirement in [*PROJECT["dependencies"], *extras]:
+        assert f"`{name_of(requirement).lower()}`" in text
+
+
+@pytest.mark.parametrize("name", [name_of(requirement) for requirement in PROJECT["dependencies"]])
+def test_every_dependency_is_used(name):
+    module = IMPORTED_AS.get(name.lower(), name.replace("-", "_"))
+    uses = re.compile(rf"^\s*(?:from|import) {module}\b", re.MULTILINE)
+    assert any(uses.search(said(path)) for path in (ROOT / "src").rglob("*.py")), f"nothing imports {module}"
+
+
+def test_strategies_and_commands_are_documented():
+    assert all(f"| `{name}` |" in said(GUIDE / "strategies.md") for name in STRATEGIES)
+    changelog = said(ROOT / "CHANGELOG.md")
+    assert all(f"`{name}`" in changelog for name in COMMANDS)
+
+
+def blocks(path: Path, kind: str) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```", said(path), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "path", [ROOT / "README.md", GUIDE / "python.md", GUIDE / "relevance.md"], ids=lambda p: p.name
+)
+def test_python_in_the_documents_is_python(path):
+    for block in blocks(path, "python"):
+        compile(block, path.name, "exec")
+
+
+def test_the_quick_start_works_as_written(tmp_path):
+    commands = [
+        line.removeprefix("$ ")
+        for block in blocks(GUIDE / "quick-start.md", "console")
+        for line in block.splitlines()
+        if line.startswith("$ ")
+    ]
+    assert len(commands) >= 12
+    paths = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    server = subprocess.Popen(
+        [sys.executable, str(GUIDE / "practice_web.py"), "0"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        port = server.stdout.readline().strip().rpartition(":")[2]
+        server.stdout.readline()  # the files are written
+        for command in commands:
+            done = subprocess.run(
+                command.replace("127.0.0.1:8090", f"127.0.0.1:{port}"),
+                shell=True,
+                cwd=tmp_path,
+                env=os.environ | paths,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    finally:
+        server.kill()
+        server.wait()
+        server.stdout.close()
+    assert (tmp_path / "bees" / "report.html").exists()

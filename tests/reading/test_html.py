@@ -29,7 +29,9 @@ def test_text_is_what_is_seen() -> None:
 
 
 def test_the_main_text_leaves_out_what_the_markup_calls_surroundings() -> None:
-    page = parsed("<nav>Home</nav><div role=navigation>Menu</div><p>Spiders <a href=/x>hunt</a></p><footer>Imprint</footer>")
+    page = parsed(
+        "<nav>Home</nav><div role=navigation>Menu</div><p>Spiders <a href=/x>hunt</a></p><footer>Imprint</footer>"
+    )
     assert page.main.split() == ["Spiders", "hunt"]
     assert page.text.split() == ["Home", "Menu", "Spiders", "hunt", "Imprint"]
     assert parsed("<nav>Only navigation</nav>").main.split() == ["Only", "navigation"]

@@ -1,6 +1,5 @@
 """WARC 1.1 as bytes: records written as gzip members of their own, and read back with their offsets, damage or not."""
 
-import base64
 import hashlib
 import re
 import zlib
@@ -12,6 +11,8 @@ from isal import isal_zlib
 
 MAX_RECORD = 1 << 28  # bytes; a longer record is passed over, so that a gzip bomb costs no memory
 CHUNK = 1 << 16  # bytes read at once
+_BASE_32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_PAIRS = [first + second for first in _BASE_32 for second in _BASE_32]
 MEMBER_START = re.compile(rb"\x1f\x8b\x08")
 
 LEVEL = 2  # of ISA-L: .045 ms for a page of 15 KB; zlib takes .25 ms to make it as small
@@ -49,7 +50,9 @@ def gzipped(data: bytes) -> bytes:
 
 
 def digest(data: bytes) -> str:
-    return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
+    """The SHA-1 of some bytes in base 32, which `base64` spells three times as slowly."""
+    number = int.from_bytes(hashlib.sha1(data, usedforsecurity=False).digest())
+    return "sha1:" + "".join([_PAIRS[number >> shift & 1023] for shift in range(150, -1, -10)])
 
 
 def date_of(at: float) -> str:

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from lycosa.vocabulary.records import Host, Url
 
-
 _SOON = 0.1  # seconds
 _BLOCKED_LOOKED_AT = 8  # hosts, the best first
 

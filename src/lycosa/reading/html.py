@@ -19,7 +19,8 @@ MAX_ANCHOR = 300  # characters
 MAX_TITLE = 500  # characters
 _MAX_HREF = 4000  # characters
 _MAX_REL = 100  # characters
-_SURROUNDINGS = ["nav", "footer", "aside", '[role="navigation"]', '[role="contentinfo"]', '[role="complementary"]']
+_SURROUNDINGS = ["nav", "footer", "aside"]
+_SURROUNDING_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
 _ROBOTS_NAMES = ("robots", "lycosa")
 _UNSEEN = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
 
@@ -62,7 +63,7 @@ def parse_html(html: str, url: Url) -> Parsed:
     if body is not None:
         links.mark(tree.tags("a"))
         text = links.placed(body.text(separator=" "))
-        main = _without_surroundings(tree, text)
+        main = _without_surroundings(tree, text, has_roles="role=" in html)
     return Parsed(
         title=_title(tree),
         text=text,
@@ -74,9 +75,12 @@ def parse_html(html: str, url: Url) -> Parsed:
     )
 
 
-def _without_surroundings(tree: LexborHTMLParser, text: str) -> str:
+def _without_surroundings(tree: LexborHTMLParser, text: str, *, has_roles: bool) -> str:
     """The text less navigation, asides and footers, as far as the markup names them; takes them out of the tree."""
     tree.strip_tags(_SURROUNDINGS)
+    if has_roles:
+        for node in tree.css(_SURROUNDING_ROLES):
+            node.decompose()
     body = tree.body
     main = _cleared(body.text(separator=" ")) if body is not None else ""
     return main if main.strip() else text

@@ -51,12 +51,7 @@ def _is_harmless(html: str) -> bool:
     few_tags = html.count("<") <= FEW_TAGS
     if few_tags and len(html) <= SHORT_PAGE:
         return True
-    return (
-        few_tags
-        and not _LONG.search(html)
-        and not _QUOTED_END.search(html)
-        and len(_ROOT.findall(html)) <= 4
-    )
+    return few_tags and not _LONG.search(html) and not _QUOTED_END.search(html) and len(_ROOT.findall(html)) <= 4
 
 
 class _Pruning:

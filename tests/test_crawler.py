@@ -1,0 +1,236 @@
+import asyncio
+from random import Random
+
+import pytest
+
+from lycosa.crawler import EverySeedRefusedError, without_event_loop
+from lycosa.frontier.memory import MemoryFrontier
+from lycosa.strategies.best_first import BestFirst
+from lycosa.strategies.breadth_first import BreadthFirst
+from lycosa.vocabulary.clock import SimulatedClock, WallClock
+from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Skip, Url, Visit
+from lycosa.web.flaky import FlakyWeb
+from lycosa.web.robots import RobotsWeb
+from lycosa.web.simulated import Reply, SimulatedWeb
+from simulation import Budget, crawl_of, urls_of, visits_of
+from worlds import CHAIN, STAR, TOPICAL, TOPICAL_SEED, html
+
+HUB = Url("http://star.example/")
+FIRST = next(iter(CHAIN))
+
+
+class Notes:
+    """A journal that lists what it is told."""
+
+    def __init__(self) -> None:
+        self.events: list[object] = []
+        self.skips: list[Skip] = []
+
+    def record(self, event: object) -> None:
+        self.events.append(event)
+
+    def record_skips(self, skips: list[Skip]) -> None:
+        self.skips += skips
+
+
+def test_it_stops_at_exactly_as_many_pages_as_asked() -> None:
+    crawl = crawl_of(STAR, BreadthFirst(), budget=Budget(pages=5))
+    assert len(visits_of(crawl, [HUB])) == 5
+    assert crawl.stopped == "the collection has 5 pages, as asked"
+
+
+@pytest.mark.parametrize("concurrency", [2, 8, 32])
+def test_overlapping_fetches_do_not_overshoot(concurrency: int) -> None:
+    crawl = crawl_of(
+        TOPICAL,
+        BestFirst(),
+        web=SimulatedWeb(TOPICAL, clock=WallClock(), latency=0.001),
+        budget=Budget(pages=20),
+        concurrency=concurrency,
+    )
+    crawl._clock = WallClock()
+    crawl.seed([TOPICAL_SEED])
+
+    async def collect() -> list[Visit]:
+        return [visit async for visit in crawl.visits()]
+
+    visits = asyncio.run(collect())
+    assert crawl.pages == 20 == len(visits)
+    assert len(set(urls_of(visits))) == 20
+
+
+def test_it_stops_when_minutes_have_passed() -> None:
+    clock = SimulatedClock()
+    frontier = MemoryFrontier(clock=clock, delay=30.0)
+    crawl = crawl_of(STAR, BreadthFirst(), clock=clock, frontier=frontier, budget=Budget(minutes=2))
+    assert len(visits_of(crawl, [HUB])) == 4
+    assert crawl.stopped == "2 minutes have passed"
+
+
+def test_it_stops_when_bytes_are_used_up_and_when_nothing_is_left() -> None:
+    crawl = crawl_of(STAR, BreadthFirst(), budget=Budget(bytes=1))
+    assert len(visits_of(crawl, [HUB])) == 1
+    assert crawl.stopped.endswith("bytes were fetched")
+    crawl = crawl_of(STAR, BreadthFirst())
+    assert len(visits_of(crawl, [HUB])) == len(STAR)
+    assert crawl.stopped == "nothing is left to fetch"
+
+
+def test_it_stops_when_the_harvest_has_dried_up() -> None:
+    crawl = crawl_of(STAR, BreadthFirst(), budget=Budget(dry_after=4))
+    assert len(visits_of(crawl, [HUB])) == 4
+    assert "dried up" in crawl.stopped
+
+
+def test_a_redirect_goes_through_the_frontier_with_the_same_priority() -> None:
+    target = Url("http://chain.example/b")
+    moved = Reply(301, {"Location": "/b"})
+    visits = visits_of(
+        crawl_of(CHAIN | {Url("http://chain.example/old"): moved}, BestFirst()), ["http://chain.example/old"]
+    )
+    assert [visit.fetch.outcome for visit in visits[:2]] == [Outcome.MOVED, Outcome.OK]
+    assert visits[1].candidate.url == target
+    assert visits[1].candidate.priority == visits[0].candidate.priority
+    assert visits[1].candidate.hops == 1
+
+
+def test_an_endless_redirect_ends_after_five_hops() -> None:
+    world = {Url(f"http://loop.example/{n}"): Reply(302, {"Location": f"/{n + 1}"}) for n in range(20)}
+    notes = Notes()
+    visits = visits_of(crawl_of(world, BestFirst(), journal=notes), ["http://loop.example/0"])
+    assert len(visits) == 6
+    assert [skip.reason for skip in notes.skips] == ["redirect: more than 5 in a row"]
+
+
+def test_near_copies_are_kept_but_do_not_spread() -> None:
+    text = " ".join(f"word{Random(1).randrange(900)} w{n}" for n in range(200))
+    world = {
+        Url("http://a.example/"): html("Start", "one two", ["http://a.example/1", "http://a.example/2"]),
+        Url("http://a.example/1"): html("Page", text),
+        Url("http://a.example/2"): html("Page", text, ["http://a.example/3"]).replace(b">3<", b"> <"),
+        Url("http://a.example/3"): html("Three", "never reached"),
+    }
+    visits = visits_of(crawl_of(world, BreadthFirst()), ["http://a.example/"])
+    assert urls_of(visits) == ["http://a.example/", "http://a.example/1", "http://a.example/2"]
+    assert visits[2].duplicate_of == "http://a.example/1"
+
+
+def test_what_asks_not_to_be_kept_or_followed_is_not() -> None:
+    robots = b'<meta name="robots" content="%s">'
+    world = {
+        Url("http://a.example/"): html("Start", "x", ["http://a.example/1", "http://a.example/2"]),
+        Url("http://a.example/1"): robots % b"noindex" + html("Not kept", "x", ["http://a.example/3"]),
+        Url("http://a.example/2"): robots % b"nofollow" + html("Not followed", "x", ["http://a.example/4"]),
+        Url("http://a.example/3"): html("Three", "x"),
+        Url("http://a.example/4"): html("Four", "x"),
+    }
+    notes = Notes()
+    crawl = crawl_of(world, BreadthFirst(), journal=notes)
+    visits = visits_of(crawl, ["http://a.example/"])
+    assert [visit.left_out for visit in visits] == ["", "noindex", "", ""]
+    assert urls_of(visits)[-1] == "http://a.example/3"
+    assert crawl.pages == 3
+    assert [(skip.candidate.url, skip.reason) for skip in notes.skips] == [("http://a.example/4", "nofollow")]
+
+
+def test_a_page_in_another_language_is_neither_kept_nor_followed() -> None:
+    english = html("Bees", "x", ["http://a.example/de"])
+    german = html("Bienen", "x", ["http://a.example/more"]).replace(b'lang="en"', b'lang="de"')
+    world = {
+        Url("http://a.example/"): english,
+        Url("http://a.example/de"): german,
+        Url("http://a.example/more"): english,
+    }
+    visits = visits_of(crawl_of(world, BreadthFirst(), languages=frozenset({"en"})), ["http://a.example/"])
+    assert [visit.left_out for visit in visits] == ["", "language de"]
+
+
+def test_failures_are_tried_again_with_growing_pauses_and_then_settled() -> None:
+    clock = SimulatedClock()
+    notes = Notes()
+    web = FlakyWeb(SimulatedWeb(CHAIN, clock=clock), failure_rate=1.0, chance=Random(1), clock=clock)
+    crawl = crawl_of(CHAIN, BestFirst(), clock=clock, web=web, journal=notes, retries=2, backoff=2.0)
+    visits = visits_of(crawl, [FIRST])
+    assert [visit.fetch.outcome for visit in visits] == [Outcome.FAILED]
+    assert visits[0].candidate.attempts == 2
+    assert len(notes.events) == 3  # two attempts and the visit
+    assert clock.now() == 2.0 + 4.0
+
+
+def test_a_flaky_web_is_crawled_whole_all_the_same() -> None:
+    clock = SimulatedClock()
+    web = FlakyWeb(SimulatedWeb(TOPICAL, clock=clock), failure_rate=0.3, chance=Random(2), clock=clock)
+    visits = visits_of(crawl_of(TOPICAL, BreadthFirst(), clock=clock, web=web, retries=20), [TOPICAL_SEED])
+    assert {visit.fetch.url for visit in visits if visit.page} == set(TOPICAL)
+
+
+def test_robots_and_their_delay_hold() -> None:
+    clock = SimulatedClock()
+    rules = Reply(200, {"Content-Type": "text/plain"}, b"User-agent: *\nDisallow: /leaf3\nCrawl-delay: 7\n")
+    web = RobotsWeb(
+        SimulatedWeb(STAR | {Url(HUB + "robots.txt"): rules}, clock=clock), user_agent="lycosa/0", clock=clock
+    )
+    visits = visits_of(crawl_of(STAR, BreadthFirst(), clock=clock, web=web), [HUB])
+    outcomes = {visit.candidate.url: visit.fetch.outcome for visit in visits}
+    assert outcomes[Url(HUB + "leaf3")] is Outcome.FORBIDDEN
+    assert list(outcomes.values()).count(Outcome.OK) == len(STAR) - 1
+    assert clock.now() >= 7 * (len(STAR) - 2)
+
+
+class Refusing:
+    """A web in which some hosts may not be asked."""
+
+    def __init__(self, refused: str):
+        self._refused = refused
+        self._web = SimulatedWeb(STAR, clock=SimulatedClock())
+
+    async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
+        if self._refused in url:
+            return Fetch(url, Outcome.REFUSED, 0.0, detail="127.0.0.1 is loopback")
+        return await self._web.fetch(url)
+
+    async def close(self) -> None:
+        pass
+
+
+def test_when_every_seed_is_refused_nothing_is_written_down() -> None:
+    notes = Notes()
+    crawl = crawl_of({}, BestFirst(), web=Refusing("example"), journal=notes)
+    with pytest.raises(EverySeedRefusedError, match="--allow-private"):
+        visits_of(crawl, [HUB, Url("http://other.example/")])
+    assert notes.events == []
+
+
+def test_one_refused_seed_among_others_is_an_outcome() -> None:
+    notes = Notes()
+    crawl = crawl_of({}, BestFirst(), web=Refusing("other"), journal=notes)
+    visits = visits_of(crawl, [Url("http://other.example/"), HUB])
+    assert [visit.fetch.outcome for visit in visits][:2] == [Outcome.REFUSED, Outcome.OK]
+    assert len(notes.events) == len(visits)
+
+
+def test_an_interrupt_stops_after_the_page_at_hand() -> None:
+    crawl = crawl_of(STAR, BreadthFirst())
+    crawl.seed([HUB])
+    seen = []
+    for visit in without_event_loop(crawl.visits()):
+        seen.append(visit)
+        if len(seen) == 3:
+            crawl.interrupt()
+    assert len(seen) == 3
+    assert crawl.stopped == "interrupted"
+
+
+def test_another_strategy_ranks_what_waits_as_it_would_have_from_the_start() -> None:
+    crawl = crawl_of(TOPICAL, BreadthFirst(), budget=Budget(pages=6))
+    visits = visits_of(crawl, [TOPICAL_SEED])
+    crawl.strategy = BestFirst()
+    crawl.frontier.rank_by(crawl.strategy)
+    crawl.relive([TOPICAL_SEED], visits)
+    waiting = {c.url: c.priority for c in crawl.frontier._candidates.values()}
+    fresh = crawl_of(TOPICAL, BestFirst())
+    fresh.seed([TOPICAL_SEED])
+    for visit in visits:
+        fresh.spread(visit)
+    assert waiting == {c.url: c.priority for c in fresh.frontier._candidates.values()}
+    assert set(waiting.values()) <= {0.1, 0.9}

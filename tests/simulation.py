@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from worlds import topic_of
-
 from lycosa.crawler import Budget, Crawl, without_event_loop
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.reading import Reader
@@ -12,6 +10,7 @@ from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy, Web
 from lycosa.vocabulary.records import Page, Url, Visit
 from lycosa.web.simulated import SimulatedWeb
+from worlds import topic_of
 
 
 class AboutBees:

@@ -10,8 +10,8 @@ Fetches overlap; everything else happens one page at a time: `absorb` turns a fe
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from typing import Any, Protocol, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,6 +24,7 @@ from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.records import RELEVANT, Candidate, Fetch, Outcome, Page, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of
 
+INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
 MOST_HOPS = 5  # redirects in a row
 
 
@@ -77,7 +78,9 @@ class Crawl:
         seen: NearDuplicates | None = None,
         pages: int = 0,
         relevant: int = 0,
-        bytes_fetched: int = 0,
+        pages_since_relevant: int = 0,
+        bytes_kept: int = 0,
+        interrupted: Callable[[], bool] = lambda: False,
     ):
         self.web = web
         self.read = read
@@ -87,7 +90,7 @@ class Crawl:
         self.stopped = ""
         self.pages = pages  # kept, over all runs
         self.relevant = relevant  # of these
-        self.bytes_fetched = bytes_fetched
+        self.bytes_kept = bytes_kept
         self._clock = clock
         self._journal = journal or NoJournal()
         self._budget = budget
@@ -97,8 +100,9 @@ class Crawl:
         self._languages = languages
         self._seen = NearDuplicates() if seen is None else seen
         self._began = clock.now()
-        self._pages_since_relevant = 0
+        self._pages_since_relevant = pages_since_relevant
         self._interrupted = False
+        self._interrupted_elsewhere = interrupted
         self._somebody_answered = pages > 0
         self._refused_seeds: list[Visit] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -113,6 +117,10 @@ class Crawl:
         """Stops after the page at hand; what is in flight will be fetched by the next run."""
         self._interrupted = True
         self._something_landed.set()
+
+    @property
+    def is_interrupted(self) -> bool:
+        return self._interrupted or self._interrupted_elsewhere()
 
     async def visits(self) -> AsyncIterator[Visit]:
         """Fetches until the budget is used up, nothing waits, or somebody interrupts."""
@@ -162,7 +170,9 @@ class Crawl:
             task.add_done_callback(self._tasks.discard)
 
     async def _fetch(self, candidate: Candidate) -> None:
-        self._landed.append((candidate, await self.web.fetch(candidate.url)))
+        fetch = await self.web.fetch(candidate.url)
+        self._landed.append((candidate, fetch))
+        self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # its place is free from now on
         self._something_landed.set()
 
     async def _wait(self) -> None:
@@ -191,14 +201,14 @@ class Crawl:
     def _is_over(self) -> bool:
         budget = self._budget
         minutes = (self._clock.now() - self._began) / 60
-        if self._interrupted:
-            self.stopped = "interrupted"
+        if self.is_interrupted:
+            self.stopped = INTERRUPTED
         elif budget.pages is not None and self.pages >= budget.pages:
             self.stopped = f"the collection has {self.pages} pages, as asked"
         elif budget.minutes is not None and minutes >= budget.minutes:
             self.stopped = f"{budget.minutes:g} minutes have passed"
-        elif budget.bytes is not None and self.bytes_fetched >= budget.bytes:
-            self.stopped = f"{self.bytes_fetched} bytes were fetched"
+        elif budget.bytes is not None and self.bytes_kept >= budget.bytes:
+            self.stopped = f"the pages have {self.bytes_kept} bytes"
         elif budget.dry_after and self._pages_since_relevant >= budget.dry_after:
             self.stopped = f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant"
         return bool(self.stopped)
@@ -251,9 +261,9 @@ class Crawl:
 
     def replay(self, visit: Visit) -> list[Skip]:
         """Counts a visit and follows it, whether it happened just now or was read back from an archive."""
-        self.bytes_fetched += len(visit.fetch.body)
         if visit.is_kept:
             self.pages += 1
+            self.bytes_kept += len(visit.fetch.body)
             is_relevant = visit.relevance is not None and visit.relevance >= RELEVANT
             self.relevant += is_relevant
             self._pages_since_relevant = 0 if is_relevant else self._pages_since_relevant + 1

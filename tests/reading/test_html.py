@@ -25,7 +25,7 @@ def test_text_is_what_is_seen() -> None:
         "<body><noscript>no</noscript><template>no</template><p>They  do not<b>weave</b>.<!-- no --><p>&amp; run"
     )
     assert page.title == "Hunting spiders"
-    assert page.text.split() == "They do not weave . & run".split()
+    assert page.text.split() == ["They", "do", "not", "weave", ".", "&", "run"]
 
 
 def test_the_main_text_leaves_out_what_the_markup_calls_surroundings() -> None:
@@ -43,7 +43,7 @@ def test_a_title_within_a_drawing_is_not_the_title_of_the_page() -> None:
 
 def test_links_know_their_place_in_the_text() -> None:
     page = parsed('<p>See <a href="b.html" rel="NoFollow">the\n <i>second</i> page</a>, or <a href=/c>this</a>.')
-    assert page.text.split() == "See the second page , or this .".split()
+    assert page.text.split() == ["See", "the", "second", "page", ",", "or", "this", "."]
     assert [(link.target, link.anchor, link.rel) for link in page.links] == [
         ("http://site.example/a/b.html", "the second page", "nofollow"),
         ("http://site.example/c", "this", ""),

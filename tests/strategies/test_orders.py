@@ -1,10 +1,9 @@
-from simulation import Budget, crawl_of, urls_of, visits_of
-from worlds import STAR, TOPICAL, TOPICAL_SEED, html, topic_of
-
 from lycosa.strategies.best_first import BestFirst
 from lycosa.strategies.breadth_first import BreadthFirst
 from lycosa.strategies.random_order import RandomOrder
 from lycosa.vocabulary.records import Url
+from simulation import Budget, crawl_of, urls_of, visits_of
+from worlds import STAR, TOPICAL, TOPICAL_SEED, html, topic_of
 
 
 def share_of_bees(urls: list[Url]) -> float:

@@ -317,7 +317,9 @@ def without(note: Note, is_forgotten: Callable[[Url], bool]) -> Note | None:
             return replace(note, relevance=kept)
         case VisitNote() | AttemptNote():
             if note.candidate.found_on and is_forgotten(note.candidate.found_on):
-                note = replace(note, candidate=replace(note.candidate, found_on=None))
+                note = replace(note, candidate=replace(note.candidate, found_on=None, anchor=""))
+            if note.fetch.location and is_forgotten(note.fetch.location):
+                return None
             if isinstance(note, VisitNote) and note.duplicate_of and is_forgotten(note.duplicate_of):
                 note = replace(note, duplicate_of=None)
     return note

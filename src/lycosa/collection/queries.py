@@ -95,7 +95,11 @@ class Queries:
 
     def examples(self) -> list[ExampleRow]:
         rows = self._rows("SELECT url, good, at, outcome, file, place, length FROM examples ORDER BY rowid")
-        return [ExampleRow(row[0], bool(row[1]), row[2], Outcome(row[3]), _place(*row[4:])) for row in rows]
+        return [_example(row) for row in rows]
+
+    def example(self, url: Url) -> ExampleRow | None:
+        sql = "SELECT url, good, at, outcome, file, place, length FROM examples WHERE url = ?"
+        return next(map(_example, self._rows(sql, url)), None)
 
     def runs(self) -> list[RunRow]:
         sql = "SELECT at, strategy, seeds, scope, first_page, stopped_at, stop_reason FROM runs ORDER BY rowid"
@@ -109,6 +113,11 @@ class Queries:
     def visited(self) -> Iterator[Url]:
         """Every URL that was visited; one visited twice comes twice."""
         return (url for (url,) in self._rows("SELECT url FROM fetches WHERE settled"))
+
+    def pages_since_relevant(self) -> int:
+        """How many pages have come since the last relevant one."""
+        last_relevant = "SELECT coalesce(max(number), 0) FROM pages WHERE relevance >= ?"
+        return int(next(self._rows(f"SELECT count(*) FROM pages WHERE number > ({last_relevant})", RELEVANT))[0])
 
     def last_number(self) -> int:
         """The number of the page that came last; 0 before the first."""
@@ -191,6 +200,10 @@ def _fetch(values: list[Any]) -> FetchRow:
 def _run(values: list[Any]) -> RunRow:
     values[2:4] = [tuple(_plain(values[2])), _plain(values[3])]
     return RunRow(*values)
+
+
+def _example(row: tuple[Any, ...]) -> ExampleRow:
+    return ExampleRow(row[0], bool(row[1]), row[2], Outcome(row[3]), _place(*row[4:]))
 
 
 def _place(file: str | None, offset: int, length: int) -> Place | None:

@@ -55,7 +55,7 @@ class Admission:
 
     def refusal(self, candidate: Candidate) -> str | None:
         """A short reason, or None for an admitted URL, which then counts."""
-        reason = self._out_of_scope(candidate.url) or self._trap(candidate)
+        reason = self.out_of_scope(candidate.url) or self._trap(candidate)
         if reason is None:
             self.count(candidate.url)
         return reason
@@ -66,7 +66,15 @@ class Admission:
         if asks:
             self._of_path[path] += 1
 
-    def _out_of_scope(self, url: Url) -> str | None:
+    def discount(self, url: Url) -> None:
+        """Takes back a `count`."""
+        self._of_host[host_of(url)] -= 1
+        path, asks, _ = url.partition("?")
+        if asks:
+            self._of_path[path] -= 1
+
+    def out_of_scope(self, url: Url) -> str | None:
+        """Why a URL is none of this crawl's business, or None."""
         scope = self._scope
         if scope.hosts and not _is_within(url, scope.hosts):
             return "scope: host not included"

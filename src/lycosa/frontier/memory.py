@@ -127,8 +127,21 @@ class MemoryFrontier:
         """Empties the queue; what is settled or in flight stays so."""
         for entry in self._waiting.values():
             self._forget(entry)
+            self._admission.discount(entry.url)
         self._waiting.clear()
         self._drop_stale()
+
+    def drop_out_of_scope(self) -> list[Skip]:
+        """Lets go of what waits and, since the scope was narrowed, should not."""
+        refused = [(entry, self._admission.out_of_scope(entry.url)) for entry in self._waiting.values()]
+        return [self._drop(entry, reason) for entry, reason in refused if reason]
+
+    def _drop(self, entry: Entry, reason: str) -> Skip:
+        skip = Skip(self._recall(entry), reason)
+        del self._waiting[entry.url]
+        self._forget(entry)
+        self._admission.discount(entry.url)
+        return skip
 
     def know_settled(self, urls: Iterable[Url]) -> None:
         """Takes over what an earlier run has visited."""
@@ -140,11 +153,7 @@ class MemoryFrontier:
         excess = len(self._waiting) - self._limit
         if self._limit >= 10_000:
             excess += self._limit // 10  # make room at once for many, since finding the worst looks at all
-        skips = []
-        for entry in nlargest(excess, self._waiting.values()):
-            skips.append(Skip(self._recall(entry), EVICTED))
-            del self._waiting[entry.url]
-            self._forget(entry)
+        skips = [self._drop(entry, EVICTED) for entry in nlargest(excess, self._waiting.values())]
         self._drop_stale()
         return skips
 

@@ -4,8 +4,11 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from ipaddress import ip_address
 
+import msgspec
+
 from lycosa import __version__
 from lycosa.collection.events import Run, Stop
+from lycosa.crawler import INTERRUPTED
 from lycosa.recipe import FILE_NAME, Recipe
 from lycosa.relevance.retraining import RETRAIN_AT
 from lycosa.vocabulary.clock import Clock
@@ -22,6 +25,7 @@ from .session import Session
 from .settings import Settings
 from .training import Training
 
+_REMEMBERED_FOR = 86_400  # seconds in which an example page need not be fetched again
 _MOST_REMEMBERED = 64_000_000  # bytes of example pages that need not be fetched twice
 
 
@@ -98,10 +102,13 @@ class Crawling:
                 "or give examples as URLs"
             )
         await self._learn_topic()
+        if crawl.is_interrupted:
+            crawl.stopped = INTERRUPTED
+            return
         crawl.web = RememberedWeb(self._web, self._examples_at_hand())
         if self._sitemaps:
             seeds += await self._sitemap_urls(seeds)
-        run = Run(session.clock.now(), self._strategy, tuple(seeds))
+        run = Run(session.clock.now(), self._strategy, tuple(seeds), msgspec.to_builtins(session.recipe.scope))
         session.record(run)
         if session.begin_run(run):
             session.tell(f"what waits is ranked anew for {self._strategy}")
@@ -113,7 +120,7 @@ class Crawling:
                 session.checkpoint_if_due()
                 self._training.train_if_due()
         finally:
-            session.record(Stop(session.clock.now(), crawl.stopped or "interrupted"))
+            session.record(Stop(session.clock.now(), crawl.stopped or INTERRUPTED))
             session.checkpoint()
 
     async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:
@@ -136,6 +143,8 @@ class Crawling:
         if session.crawl.judge is not None:
             return
         await self._fetch_examples()
+        if session.crawl.is_interrupted:
+            return
         if topic.wants_negatives:
             session.tell(
                 "no negatives given: a built-in background stands for them, and at "
@@ -148,7 +157,13 @@ class Crawling:
         missing = {url: good for url, good in session.topic.examples.urls.items() if session.page(url) is None}
         if missing:
             session.tell(f"fetching {len(missing)} example pages")
-        examples = fetch_examples(missing, web=self._web, clock=session.clock, requests=session.recipe.requests)
+        examples = fetch_examples(
+            missing,
+            web=self._web,
+            clock=session.clock,
+            requests=session.recipe.requests,
+            interrupted=lambda: session.crawl.is_interrupted,
+        )
         async for example in examples:
             self._let_rest(example.fetch)
             outcome = example.fetch.outcome
@@ -171,7 +186,8 @@ class Crawling:
         fetched: dict[Url, Fetch] = {}
         size = 0
         for example in session.collection.catalog.examples():
-            if example.place is None or session.frontier.is_settled(example.url):
+            is_old = example.at < session.clock.now() - _REMEMBERED_FOR
+            if example.place is None or is_old or session.frontier.is_settled(example.url):
                 continue
             fetch = session.collection.archive.fetch_at(example.place)
             size += len(fetch.body) + len(fetch.content)

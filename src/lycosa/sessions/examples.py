@@ -1,6 +1,6 @@
 """Example pages are fetched under the rules of the crawl, before it begins."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from lycosa.collection.events import Example
@@ -39,7 +39,7 @@ class _JustThese:
 
 
 async def fetch_examples(
-    urls: Mapping[Url, bool], *, web: Web, clock: Clock, requests: Requests
+    urls: Mapping[Url, bool], *, web: Web, clock: Clock, requests: Requests, interrupted: Callable[[], bool]
 ) -> AsyncIterator[Example]:
     """Fetches examples, good (True) and bad, following redirects; gives all, also those that failed."""
     frontier = MemoryFrontier(clock=clock, delay=requests.delay)
@@ -52,6 +52,7 @@ async def fetch_examples(
         clock=clock,
         concurrency=requests.concurrency,
         retries=requests.retries,
+        interrupted=interrupted,
     )
     crawl.seed(urls)
     async for visit in crawl.visits():

@@ -80,6 +80,7 @@ class Session:
             limit=recipe.waiting.limit,
         )
         self.frontier.rank_by(strategy)
+        catalog.add_skips(self.frontier.drop_out_of_scope(), self.clock.now())
         self.frontier.know_settled(catalog.visited())
         seen = NearDuplicates()
         for url, fingerprint in catalog.fingerprints():
@@ -100,7 +101,8 @@ class Session:
             seen=seen,
             pages=facts.pages,
             relevant=facts.relevant,
-            bytes_fetched=facts.bytes,
+            pages_since_relevant=catalog.pages_since_relevant(),
+            bytes_kept=facts.bytes,
         )
 
     # ------------------------------------------------------------ from the archive
@@ -174,9 +176,9 @@ class Session:
         row = self.collection.catalog.page(url)
         if row is not None and row.place is not None:
             return self.reader(self.collection.archive.fetch_at(row.place))
-        for example in self.collection.catalog.examples():
-            if example.url == url and example.place is not None:
-                return self.reader(self.collection.archive.fetch_at(example.place))
+        example = self.collection.catalog.example(url)
+        if example is not None and example.place is not None:
+            return self.reader(self.collection.archive.fetch_at(example.place))
         return None
 
     def sample_of_terms(self, most: int = 2_000) -> list[Terms]:

@@ -25,6 +25,7 @@ from lycosa.vocabulary.records import RELEVANT, Candidate, Fetch, Outcome, Page,
 from lycosa.vocabulary.urls import host_of
 
 INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
+_PAGES_AT_A_STRETCH = 8  # worked on before sockets and signals are looked at again
 MOST_HOPS = 5  # redirects in a row
 
 
@@ -150,14 +151,16 @@ class Crawl:
                 self.stopped = "nothing is left to fetch"
 
     async def _overlapping(self) -> AsyncIterator[tuple[Candidate, Fetch]]:
+        taken = 0
         while not self._is_over():
             self._launch()
             if not self._landed:
                 await self._wait()
-            else:
-                await asyncio.sleep(0)  # lets the sockets move while pages are worked on
+            elif taken % _PAGES_AT_A_STRETCH == 0:
+                await asyncio.sleep(0)
             if self._landed:
                 yield self._landed.popleft()
+                taken += 1
 
     def _launch(self) -> None:
         now = self._clock.now()

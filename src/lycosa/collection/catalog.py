@@ -279,6 +279,7 @@ def _connected(path: Path, writable: bool, migrations: Sequence[str]) -> sqlite3
     if writable:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 8000")  # pages: hot ones are copied back less often
         migrate(connection, migrations)
     return connection
 

@@ -46,7 +46,9 @@ def folded(text: str) -> bytes:
             data = text.lower().encode("utf-8", "replace")
             others = "".join(set(data.translate(None, _ASCII).decode()))
         gaps = _gaps(others)
-        if len(gaps) > _FEW:
+        if len(gaps) == len(others):
+            data = text.encode("ascii", "replace")
+        elif len(gaps) > _FEW:
             data = _gap.sub(" ", data.decode()).encode()
         else:
             for gap in gaps:

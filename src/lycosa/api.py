@@ -21,8 +21,6 @@ from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Literal, Self
 
-import uvloop
-
 from lycosa.collection import Collection
 from lycosa.collection.rows import PageRow, Summary
 from lycosa.collection.search_index import Hit
@@ -152,7 +150,7 @@ class Run(_Readable):
 
     def __iter__(self) -> Iterator[Visit]:
         _insist_on_no_loop()
-        with self._running() as session, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with self._running() as session, asyncio.Runner() as runner:
             visits = crawl_live(session, self._settings)
             try:
                 while (visit := runner.run(_next(visits))) is not None:

@@ -9,7 +9,6 @@ from contextlib import aclosing, contextmanager
 from pathlib import Path
 
 import typer
-import uvloop
 
 from lycosa.collection.export import iso
 from lycosa.recipe import Recipe
@@ -33,7 +32,7 @@ def run(
 ) -> None:
     """Crawls to the end, and says how it ended."""
     with Session(folder, recipe, clock=WallClock(), tell=progress.say) as session:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with asyncio.Runner() as runner:
             runner.run(_watch(session, settings, progress, as_json=as_json))
         crawl = session.crawl
         if not (as_json or quiet):

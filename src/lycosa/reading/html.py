@@ -155,11 +155,12 @@ class _Links:
 
     def mark(self, nodes: Iterable[LexborNode]) -> None:
         """Sets a mark before and behind each link that is wanted."""
+        new_target, marked = self._new_target, self._marked
         for node in nodes:
             attributes = node.attributes
-            target = self._new_target(attributes.get("href"))
+            target = new_target(attributes.get("href"))
             if target:
-                self._marked.append((target, _rel(attributes), node))
+                marked.append((target, _rel(attributes) if "rel" in attributes else "", node))
                 node.insert_before(_BEGIN)
                 node.insert_after(_END)
 
@@ -170,11 +171,12 @@ class _Links:
         """
         before, *pieces = marked_text.split(_BEGIN)
         place = len(before) - before.count(_END)
+        found = self.found
         for piece, (target, rel, node) in zip(pieces, self._marked, strict=False):
             shown, ends, _ = piece.partition(_END)
             anchor = " ".join(shown[: 4 * MAX_ANCHOR].split())[:MAX_ANCHOR] if ends else ""
-            start = place + len(shown) - len(shown.lstrip())
-            self.found.append(Link(target, anchor or _unwritten_anchor(node), rel, start))
+            blanks = len(shown) - len(shown.lstrip())
+            found.append(Link(target, anchor or _unwritten_anchor(node), rel, place + blanks))
             place += len(piece) - piece.count(_END)
         return _cleared(marked_text)
 

@@ -34,7 +34,6 @@ class Collection:
         folder: Path,
         archive: Archive,
         catalog: Catalog,
-        search: SearchIndex,
         *,
         searchable: Searchable,
         batch: int,
@@ -43,7 +42,7 @@ class Collection:
         self.folder = folder
         self.archive = archive
         self.catalog = catalog
-        self.search = search
+        self.search = SearchIndex(folder / "search", text_of=self._text_of)
         self._searchable = searchable
         self._batch = batch
         self._lock = lock
@@ -74,10 +73,8 @@ class Collection:
             raise CollectionError(f"{folder.name} holds nothing yet; fill it with: lycosa crawl {folder.name}")
         lock = _locked(folder) if writable else None
         try:
-            search = SearchIndex(folder / "search")
             if afresh and writable:
                 _drop_catalog(folder)
-                search.clear()
             archive = Archive(
                 folder / "archive",
                 software=software,
@@ -87,7 +84,9 @@ class Collection:
                 max_bytes=max_bytes,
             )
             catalog = Catalog(folder / "catalog.sqlite", writable=writable)
-            collection = cls(folder, archive, catalog, search, searchable=searchable, batch=batch, lock=lock)
+            collection = cls(folder, archive, catalog, searchable=searchable, batch=batch, lock=lock)
+            if afresh and writable:
+                collection.search.clear()
             collection._applied = catalog.position()
             if writable:
                 collection._mend()
@@ -130,7 +129,7 @@ class Collection:
             if number in self._added or number <= self._indexed_up_to:
                 self.search.delete([event.candidate.url])
             title, text = self._searchable(event.fetch, event.page)
-            self.search.add(number, event.candidate.url, host_of(event.candidate.url), title, text, event.relevance)
+            self.search.add(event.candidate.url, host_of(event.candidate.url), title, text, event.relevance)
             self._added.add(number)
         if isinstance(event, Scores):
             self.catalog.put_state(_RESCORED, True)
@@ -197,6 +196,10 @@ class Collection:
             name = self.folder.name
             raise CollectionError(f"the catalog of {name} is behind its archive; run: lycosa rebuild {name}")
 
+    def _text_of(self, url: str) -> str:
+        page = self.catalog.page(Url(url))
+        return self._searchable(self.archive.fetch_at(page.place), None)[1] if page and page.place else ""
+
     def _commit_index(self) -> None:
         """Makes the committed pages findable, those that an earlier writer did not come to among them.
 
@@ -207,7 +210,7 @@ class Collection:
                 if page.number not in self._added and page.place:
                     title, text = self._searchable(self.archive.fetch_at(page.place), None)
                     self.search.delete([page.url])
-                    self.search.add(page.number, page.url, page.host, title, text, page.relevance)
+                    self.search.add(page.url, page.host, title, text, page.relevance)
             self._may_lack_pages = False
         self.search.commit()
         self._added.clear()

@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,10 +36,14 @@ class Hit(Struct, frozen=True):
 
 
 class SearchIndex:
-    """Adds pages and finds them; nothing is found before `commit`."""
+    """Adds pages and finds them; nothing is found before `commit`.
 
-    def __init__(self, folder: Path):
+    The index holds no text of its own: `text_of` gives that of a page wherever one is to be shown or indexed again.
+    """
+
+    def __init__(self, folder: Path, *, text_of: Callable[[str], str]):
         self._folder = folder
+        self._text_of = text_of
         self._schema = _schema()
         self._opened: Any = None
         self._likeness: TemporaryDirectory[str] | None = None
@@ -49,14 +53,13 @@ class SearchIndex:
         with self._told():
             return self._folder.is_dir() and bool(tantivy.Index.exists(str(self._folder)))
 
-    def add(self, number: int, url: str, host: str, title: str, text: str, relevance: float | None) -> None:
+    def add(self, url: str, host: str, title: str, text: str, relevance: float | None) -> None:
         """Adds a page that is not in the index; `delete` it first where it may be."""
         document = tantivy.Document()
         text = text[:MAX_TEXT]
         document.add_text("url", url)
         document.add_text("host", host)
         document.add_float("relevance", relevance or 0.0)
-        document.add_unsigned("number", number)
         try:
             document.add_text("title", title)
             document.add_text("body", text)
@@ -76,24 +79,24 @@ class SearchIndex:
         if not urls or not self.exists():
             return
         self.commit()
-        beside = SearchIndex(self._folder.with_name(self._folder.name + ".new"))
+        beside = SearchIndex(self._folder.with_name(self._folder.name + ".new"), text_of=self._text_of)
         beside.clear()
         with self._told():
             searcher = self._searcher()
             everything = searcher.search(tantivy.Query.all_query(), limit=max(1, searcher.num_docs), count=False)
             for _, address in everything.hits:
-                beside._add_again(searcher.doc(address), urls)
+                document = searcher.doc(address)
+                if document.get_first("url") not in urls:
+                    beside._add_again(document, document.get_first("relevance"))
             beside._writing().commit()
             beside.close()
             self.close()
             self.clear()
             beside._folder.rename(self._folder)
 
-    def _add_again(self, document: Any, unwanted: Collection[str]) -> None:
-        fields = ("number", "url", "host", "title", "body", "relevance")
-        number, url, host, title, text, relevance = (document.get_first(field) for field in fields)
-        if url not in unwanted:
-            self.add(number or 0, url, host or "", title or "", text or "", relevance)
+    def _add_again(self, document: Any, relevance: float | None) -> None:
+        url, host, title = (document.get_first(field) or "" for field in ("url", "host", "title"))
+        self.add(url, host, title, self._text_of(url), relevance)
 
     def rescore(self, relevance: Mapping[str, float]) -> None:
         """Replaces the relevance of pages that are in the index; commits."""
@@ -108,8 +111,7 @@ class SearchIndex:
                     known = searcher.doc(address)
                     if known.get_first("relevance") != value:
                         self.delete([url])
-                        host, title, text = (known.get_first(field) or "" for field in ("host", "title", "body"))
-                        self.add(known.get_first("number") or 0, url, host, title, text, value)
+                        self._add_again(known, value)
             self.commit()
 
     def commit(self) -> None:
@@ -163,8 +165,22 @@ class SearchIndex:
             if found:
                 snippets = tantivy.SnippetGenerator.create(searcher, wanted, self._schema, "body")
                 snippets.set_max_num_chars(SNIPPET)
-                return [_hit(searcher.doc(address), snippets, score) for score, address in found]
+                return [self._hit(searcher.doc(address), snippets, score) for score, address in found]
         return []
+
+    def _hit(self, document: Any, snippets: Any, score: float | None) -> Hit:
+        url = document.get_first("url") or ""
+        body = spellable(self._text_of(url)[:MAX_TEXT])
+        document.add_text("body", body)
+        snippet = snippets.snippet_from_doc(document)
+        return Hit(
+            url=url,
+            title=inert(document.get_first("title") or ""),
+            snippet=_marked(snippet.fragment(), snippet.highlighted()) or inert(body[:SNIPPET]),
+            score=score or 0.0,
+            relevance=document.get_first("relevance") or 0.0,
+            host=document.get_first("host") or "",
+        )
 
     def _readings(self, index: Any, query: str) -> Iterator[Any]:
         """What a query may mean: first with its operators, then as mere words."""
@@ -228,19 +244,6 @@ def inert(text: str) -> str:
     return _UNSHOWN.sub(" ", text).strip()
 
 
-def _hit(document: Any, snippets: Any, score: float | None) -> Hit:
-    snippet = snippets.snippet_from_doc(document)
-    return Hit(
-        url=document.get_first("url") or "",
-        title=inert(document.get_first("title") or ""),
-        snippet=_marked(snippet.fragment(), snippet.highlighted())
-        or inert((document.get_first("body") or "")[:SNIPPET]),
-        score=score or 0.0,
-        relevance=document.get_first("relevance") or 0.0,
-        host=document.get_first("host") or "",
-    )
-
-
 def _marked(fragment: str, ranges: Iterable[Any]) -> str:
     data, parts, end = fragment.encode(), [], 0
     for each in ranges:  # in bytes
@@ -255,7 +258,6 @@ def _schema() -> Any:
     builder.add_text_field("url", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("host", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("title", stored=True)
-    builder.add_text_field("body", stored=True)
+    builder.add_text_field("body", stored=False)
     builder.add_float_field("relevance", stored=True, indexed=True, fast=True)
-    builder.add_unsigned_field("number", stored=True, indexed=True, fast=True)
     return builder.build()

@@ -22,6 +22,7 @@ from .forgotten import read_forgotten
 from .opening import open_collection
 from .topic import Terms, TopicJudge
 
+_RANKS_BEHIND = "ranks_behind"  # state: pages were judged anew, or the strategy changed, and what waits not ranked yet
 Tell = Callable[[str], None]
 
 
@@ -110,7 +111,7 @@ class Session:
     def _catch_up(self) -> None:
         """Applies the events that the archive holds and the catalog does not know."""
         catalog = self.collection.catalog
-        applied, must_relive = 0, False
+        applied = 0
         for event, place in self.collection.unapplied():
             if isinstance(event, Visit):
                 event = replace(event, page=self.reader(event.fetch))
@@ -118,14 +119,15 @@ class Session:
                 catalog.add_skips(self.crawl.replay(event), event.fetch.at)
             else:
                 self.collection.apply(event, place)
-                if isinstance(event, Run):
-                    must_relive |= self.begin_run(event)
-                must_relive |= isinstance(event, Scores)
+                if isinstance(event, Scores) or (isinstance(event, Run) and self.begin_run(event)):
+                    catalog.put_state(_RANKS_BEHIND, True)
             applied += 1
             if applied % 1_000 == 0:
                 self.tell(f"{applied} events of the archive read again")
-        if must_relive:
+                self.checkpoint()
+        if catalog.get_state(_RANKS_BEHIND):
             self.relive()
+            catalog.put_state(_RANKS_BEHIND, False)
         if applied:
             self.checkpoint()
 

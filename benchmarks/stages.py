@@ -62,9 +62,10 @@ def visits_of(world: World, model: LinearModel, count: int) -> list[Visit]:
     visits = []
     for number in chance.sample(range(1, world.pages), count):
         fetch = fetch_of(world, number)
-        page = page_of(fetch)
+        relevance = model.relevance(page_of(fetch))
+        page = page_of(fetch)  # another one, whose words nobody has counted yet
         candidate = Candidate(fetch.url, chance.random(), Url(world.url(0)), "an anchor", {"page": 0.5}, 2)
-        visits.append(Visit(candidate, fetch, page, model.relevance(page)))
+        visits.append(Visit(candidate, fetch, page, relevance))
     return visits
 
 
@@ -149,10 +150,10 @@ def catalog(folder: Path, visits: list[Visit]) -> None:
 
 
 def search_index(folder: Path, visits: list[Visit]) -> None:
-    index = SearchIndex(folder / "search")
-    for number, visit in enumerate(visits, 1):
-        title, text = (visit.page.title, visit.page.text) if visit.page else ("", "")
-        index.add(number, visit.fetch.url, host_of(visit.fetch.url), title, text, visit.relevance)
+    index = SearchIndex(folder / "search", text_of=lambda url: "")
+    for visit in visits:
+        if visit.page:
+            index.add(visit.fetch.url, host_of(visit.fetch.url), visit.page.title, visit.page.main, visit.relevance)
     index.commit()
     index.close()
 

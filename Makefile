@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test slow bench clean
+.PHONY: setup demo test bench clean
 
 setup: $(VENV)/.installed
 
@@ -22,9 +22,6 @@ test: setup
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/pytest
-
-slow: setup
-	$(BIN)/pytest -m slow
 
 bench: setup
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,bench]'

@@ -8,7 +8,8 @@ from lycosa.frontier.memory import MemoryFrontier
 from lycosa.strategies.best_first import BestFirst
 from lycosa.strategies.breadth_first import BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock, WallClock
-from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, PastFetch, Skip, Url, Visit
+from lycosa.vocabulary.urls import host_of
 from lycosa.web.flaky import FlakyWeb
 from lycosa.web.robots import RobotsWeb
 from lycosa.web.simulated import Reply, SimulatedWeb
@@ -234,3 +235,55 @@ def test_another_strategy_ranks_what_waits_as_it_would_have_from_the_start() -> 
         fresh.spread(visit)
     assert waiting == {c.url: c.priority for c in fresh.frontier._candidates.values()}
     assert set(waiting.values()) <= {0.1, 0.9}
+
+
+class Broken:
+    """A web with a bug."""
+
+    async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
+        raise ZeroDivisionError
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_bug_in_a_web_is_not_taken_for_the_end(concurrency: int) -> None:
+    crawl = crawl_of({}, BestFirst(), web=Broken(), concurrency=concurrency)
+    crawl.seed([HUB])
+
+    async def run() -> None:
+        async for _ in crawl.visits():
+            pass
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(run())
+
+
+def test_a_crawl_does_not_wait_for_hosts_that_ask_to_be_left_alone_for_long() -> None:
+    clock = SimulatedClock()
+    frontier = MemoryFrontier(clock=clock, delay=0.0)
+    frontier.hold(host_of(HUB), 3_600.0)
+    crawl = crawl_of(STAR, BestFirst(), clock=clock, frontier=frontier)
+    assert visits_of(crawl, [HUB]) == []
+    assert crawl.stopped == "only hosts that ask to be left alone are left, the first for 60 minutes"
+    assert len(frontier) == 1  # it waits for another run
+
+
+def test_good_hosts_work_side_by_side_with_a_better_one() -> None:
+    clock = SimulatedClock()
+    frontier = MemoryFrontier(clock=clock, delay=1.0)
+    frontier.rank_by(BestFirst())
+    frontier.put([Candidate(Url(f"http://best.example/{n}"), 0.95) for n in range(20)])
+    frontier.put([Candidate(Url(f"http://good{n}.example/"), 0.7) for n in range(20)])
+    frontier.put([Candidate(Url("http://bad.example/"), 0.1)])
+    taken = []
+    while clock.now() < 10:
+        if candidate := frontier.take(clock.now()):
+            taken.append(candidate.priority)
+            frontier.settle(candidate.url)
+        else:
+            clock._now += 0.05
+    assert taken.count(0.7) == 20
+    assert taken.count(0.95) >= 8
+    assert 0.1 not in taken

@@ -10,10 +10,10 @@ Fetches overlap; everything else happens one page at a time: `absorb` turns a fe
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from typing import Any, Protocol, cast
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from typing import Annotated, Any, Protocol, cast
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from lycosa.collection.events import Attempt
@@ -26,6 +26,8 @@ from lycosa.vocabulary.urls import host_of
 
 INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
 _PAGES_AT_A_STRETCH = 8  # worked on before sockets and signals are looked at again
+_LONGEST_NAP = 1.0  # seconds between two looks at budgets and interrupts
+_LONGEST_HOLD = 300.0  # seconds that a crawl waits for a host when there is nothing else to do
 MOST_HOPS = 5  # redirects in a row
 
 
@@ -48,10 +50,10 @@ class NoJournal:
 class Budget(Struct, frozen=True, forbid_unknown_fields=True):
     """When to stop. `pages` and `bytes` count the whole collection, `minutes` this run."""
 
-    pages: int | None = None
-    minutes: float | None = None
-    bytes: int | None = None
-    dry_after: int = 1_000  # stop when this many pages in a row were not relevant; 0: never
+    pages: Annotated[int, Meta(ge=1)] | None = None
+    minutes: Annotated[float, Meta(gt=0)] | None = None
+    bytes: Annotated[int, Meta(ge=1)] | None = None
+    dry_after: Annotated[int, Meta(ge=0)] = 1_000  # stop when this many pages in a row were not relevant; 0: never
 
 
 class EverySeedRefusedError(LycosaError):
@@ -101,7 +103,8 @@ class Crawl:
         self._languages = languages
         self._seen = NearDuplicates() if seen is None else seen
         self._began = clock.now()
-        self._pages_since_relevant = pages_since_relevant
+        self.pages_since_relevant = pages_since_relevant
+        self._bug: BaseException | None = None  # raised by the web, which is to give outcomes instead
         self._interrupted = False
         self._interrupted_elsewhere = interrupted
         self._somebody_answered = pages > 0
@@ -123,7 +126,7 @@ class Crawl:
     def is_interrupted(self) -> bool:
         return self._interrupted or self._interrupted_elsewhere()
 
-    async def visits(self) -> AsyncIterator[Visit]:
+    async def visits(self) -> AsyncGenerator[Visit, None]:
         """Fetches until the budget is used up, nothing waits, or somebody interrupts."""
         turn = self._alone() if self._concurrency == 1 else self._overlapping()
         try:
@@ -145,10 +148,9 @@ class Crawl:
             candidate = self.frontier.take(self._clock.now())
             if candidate is not None:
                 yield candidate, await self.web.fetch(candidate.url)
-            elif (ready_at := self.frontier.next_ready_at()) is not None:
-                await self._clock.sleep_until(ready_at)
-            else:
-                self.stopped = "nothing is left to fetch"
+            elif not self._is_hopeless(ready_at := self.frontier.next_ready_at()):
+                now = self._clock.now()
+                await self._clock.sleep_until(min(now if ready_at is None else ready_at, now + _LONGEST_NAP))
 
     async def _overlapping(self) -> AsyncIterator[tuple[Candidate, Fetch]]:
         taken = 0
@@ -158,39 +160,57 @@ class Crawl:
                 await self._wait()
             elif taken % _PAGES_AT_A_STRETCH == 0:
                 await asyncio.sleep(0)
+            if self._bug is not None:
+                raise self._bug
             if self._landed:
                 yield self._landed.popleft()
                 taken += 1
 
     def _launch(self) -> None:
-        now = self._clock.now()
-        wanted = self._concurrency
-        if self._budget.pages is not None:
-            wanted = min(wanted, self._budget.pages - self.pages - len(self._landed))
+        now, wanted = self._clock.now(), self._wanted()
         while len(self._tasks) < wanted and (candidate := self.frontier.take(now)):
             task = asyncio.create_task(self._fetch(candidate))
+            task.add_done_callback(self._end)
             self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+
+    def _wanted(self) -> int:
+        """How many fetches may be under way."""
+        if self._budget.pages is None:
+            return self._concurrency
+        return min(self._concurrency, self._budget.pages - self.pages - len(self._landed))
 
     async def _fetch(self, candidate: Candidate) -> None:
-        fetch = await self.web.fetch(candidate.url)
-        self._landed.append((candidate, fetch))
+        self._landed.append((candidate, await self.web.fetch(candidate.url)))
         self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # its place is free from now on
         self._something_landed.set()
+
+    def _end(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (bug := task.exception()):
+            self._bug = bug
+            self._something_landed.set()
 
     async def _wait(self) -> None:
         """Until a fetch lands, a host may be asked again, or a second has passed."""
         ready_at = self.frontier.next_ready_at()
-        if not self._tasks and ready_at is None:
-            self.stopped = "nothing is left to fetch"
+        if not self._tasks and self._is_hopeless(ready_at):
             return
         self._something_landed.clear()
-        patience = 1.0
-        if ready_at and len(self._tasks) < self._concurrency:
-            patience = min(patience, max(0.0, ready_at - self._clock.now()))
+        patience = _LONGEST_NAP
+        if ready_at is not None and len(self._tasks) < self._wanted():
+            patience = min(patience, max(0.001, ready_at - self._clock.now()))
         handle = asyncio.get_running_loop().call_later(patience, self._something_landed.set)
         await self._something_landed.wait()
         handle.cancel()
+
+    def _is_hopeless(self, ready_at: float | None) -> bool:
+        """Whether nothing will come for a long time, which stops the crawl."""
+        if ready_at is None:
+            self.stopped = "nothing is left to fetch"
+        elif ready_at - self._clock.now() > _LONGEST_HOLD:
+            minutes = (ready_at - self._clock.now()) / 60
+            self.stopped = f"only hosts that ask to be left alone are left, the first for {minutes:.0f} minutes"
+        return bool(self.stopped)
 
     async def _cancel_fetches(self) -> None:
         for task in self._tasks:
@@ -212,8 +232,11 @@ class Crawl:
             self.stopped = f"{budget.minutes:g} minutes have passed"
         elif budget.bytes is not None and self.bytes_kept >= budget.bytes:
             self.stopped = f"the pages have {self.bytes_kept} bytes"
-        elif budget.dry_after and self._pages_since_relevant >= budget.dry_after:
-            self.stopped = f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant"
+        elif budget.dry_after and self.pages_since_relevant >= budget.dry_after:
+            self.stopped = (
+                f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant "
+                "(--dry-after 0 goes on all the same)"
+            )
         return bool(self.stopped)
 
     def absorb(self, candidate: Candidate, fetch: Fetch) -> Visit | None:
@@ -269,8 +292,8 @@ class Crawl:
             self.bytes_kept += len(visit.fetch.body)
             is_relevant = visit.relevance is not None and visit.relevance >= RELEVANT
             self.relevant += is_relevant
-            self._pages_since_relevant = 0 if is_relevant else self._pages_since_relevant + 1
-        if visit.page is not None and visit.duplicate_of is None:
+            self.pages_since_relevant = 0 if is_relevant else self.pages_since_relevant + 1
+        if visit.page is not None and visit.is_kept and visit.duplicate_of is None:
             self._seen.add(visit.page.fingerprint, visit.page.url)
         return self.spread(visit)
 
@@ -290,7 +313,8 @@ class Crawl:
         if fetch.outcome is Outcome.MOVED and fetch.location is not None:
             skips = self._follow_redirect(candidate, fetch.location)
         elif visit.page is not None:
-            skips = self.frontier.put(self.strategy.propose(visit)) + _not_to_follow(visit)
+            skips = self.frontier.put(self.strategy.propose(visit))
+            skips += [skip for skip in _not_to_follow(visit) if not self.frontier.is_known(skip.candidate.url)]
         for skip in skips:
             self.strategy.learn(skip)
         return skips

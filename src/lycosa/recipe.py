@@ -3,6 +3,7 @@
 This is the only place where a name becomes an object.
 """
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,10 +11,13 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from lycosa.crawler import Budget
 from lycosa.frontier.admission import Scope, Traps
+from lycosa.reading.words import terms_of, tokens_of
 from lycosa.strategies import STRATEGIES
+from lycosa.strategies.best_first import BestFirst
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError
 from lycosa.vocabulary.records import Url
@@ -77,7 +81,7 @@ def load_recipe(folder: Path) -> Recipe:
     try:
         plain = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise RecipeError(f"{path}: not TOML: {error}") from None
+        raise RecipeError(f'{path}: not TOML: {error}; mend that line: key = "value"') from None
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"{path}: cannot be read: {error}") from None
     return recipe_of(plain, str(path))
@@ -88,25 +92,69 @@ def recipe_of(plain: Mapping[str, object], source: str) -> Recipe:
         recipe = msgspec.convert(plain, Recipe)
     except msgspec.ValidationError as error:
         raise RecipeError(f"{source}: {_said_simply(str(error))}") from None
-    check_strategy(recipe.strategy)
-    return recipe
+    check_strategy(recipe.strategy, f"{source}: ")
+    scope = replace(
+        recipe.scope,
+        hosts=hosts_in(recipe.scope.hosts, f"{source}: scope.hosts"),
+        exclude_hosts=hosts_in(recipe.scope.exclude_hosts, f"{source}: scope.exclude_hosts"),
+        languages=languages_in(recipe.scope.languages, f"{source}: scope.languages"),
+    )
+    return replace(recipe, scope=scope)
 
 
 def _said_simply(message: str) -> str:
-    """msgspec's "… - at `$.topic.text`" as "topic.text: …"."""
+    """msgspec's "… - at `$.topic.text`" as "topic.text: …"; an unknown key with those that are known."""
     what, _, where = message.partition(" - at `$")
-    return f"{where.rstrip('`').lstrip('.')}: {what}" if where else what
+    section = where.rstrip("`").lstrip(".")
+    if unknown := re.search("unknown field `(.*)`", what, re.DOTALL):
+        known = _sections()[section]
+        return f"no key {unknown[1]!r} {f'in [{section}]' if section else 'at the top'}; there are {', '.join(known)}"
+    return f"{section}: {what}" if where else what
 
 
-def check_strategy(name: str) -> None:
+def _sections() -> dict[str, tuple[str, ...]]:
+    """The keys that each section of a recipe may have."""
+    empty = Recipe()
+    parts = {key: getattr(empty, key) for key in Recipe.__struct_fields__}
+    sections = {key: part.__struct_fields__ for key, part in parts.items() if isinstance(part, Struct)}
+    return {"": Recipe.__struct_fields__, **sections}
+
+
+def hosts_in(given: Iterable[str], source: str) -> tuple[str, ...]:
+    """Names of hosts as URLs have them."""
+    hosts = tuple(host.strip().lower() for host in given)
+    for host in hosts:
+        if not re.fullmatch(r"[^\s/?#@]+", host):
+            raise RecipeError(f"{source}: not a host: {host[:100]!r}; write example.org, without http:// and path")
+    return hosts
+
+
+def languages_in(given: Iterable[str], source: str) -> tuple[str, ...]:
+    """Codes of languages, in lower case."""
+    codes = tuple(code.strip().lower() for code in given)
+    for code in codes:
+        if not re.fullmatch("[a-z]{2}", code):
+            raise RecipeError(
+                f"{source}: not the code of a language: {code[:100]!r}; write two letters, such as en or de"
+            )
+    return codes
+
+
+def check_strategy(name: str, source: str = "") -> None:
     if name not in STRATEGIES:
-        raise RecipeError(f"no strategy {name!r}; there are {', '.join(STRATEGIES)}")
+        raise RecipeError(f"{source}no strategy {name!r}; there are {', '.join(STRATEGIES)}")
 
 
-def make_strategy(name: str, *, topic_words: Mapping[str, int]) -> Strategy:
+def make_strategy(name: str, *, topic_words: Mapping[str, int], stem: bool = False) -> Strategy:
+    """stem: whether the topic's words are stems."""
     check_strategy(name)
-    options = {"topic_words": topic_words} if name == "best-first" else {}
-    return STRATEGIES[name](**options)
+    if name != BestFirst.name:
+        return STRATEGIES[name]()
+    return BestFirst(topic_words=topic_words, split=_stems_of if stem else tokens_of)
+
+
+def _stems_of(text: str) -> Iterable[str]:
+    return terms_of(tokens_of(text), stem=True)
 
 
 def read_seeds(path: Path) -> list[Url]:

@@ -1,8 +1,6 @@
 import sqlite3
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from collection.samples import CARS, HOME, WOLF, every_kind_of_event, fetched, page_of, visit
 from lycosa.collection import Attempt, Catalog, Example, Place, Position, Run, Scores, Stop
@@ -136,28 +134,6 @@ def test_the_summary_counts(catalog):
     assert list(summary.hosts.items()) == [("a.example", 4), ("spiders.example", 1)]
     assert (summary.first_at, summary.last_at, summary.languages) == (0.0, 9.0, {"en": 5})
     assert [(run.first_page, run.stop_reason) for run in summary.runs] == [(1, "dry"), (6, None)]
-    assert sum(catalog.relevance_histogram(4)) == 5
-    assert catalog.relevance_histogram(4) == [1, 1, 1, 2]
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=300), st.integers(1, 250))
-def test_the_harvest_curve_ends_at_the_harvest_rate(tmp_path_factory, relevances, points):
-    catalog = Catalog(tmp_path_factory.mktemp("t") / "catalog.sqlite", writable=True)
-    for number, relevance in enumerate(relevances):
-        catalog.add(visit(Url(f"http://a.example/{number}"), relevance), PLACE)
-    curve = catalog.harvest_curve(points)
-    catalog.close()
-    assert len(curve) == min(points, len(relevances))
-    latest = [relevance is not None and relevance >= 0.5 for relevance in relevances][-50:]
-    if curve:
-        assert curve[-1] == pytest.approx(
-            (
-                len(relevances),
-                sum(r is not None and r >= 0.5 for r in relevances) / len(relevances),
-                sum(latest) / len(latest),
-            )
-        )
 
 
 def test_hostile_text_is_stored(catalog):

@@ -233,6 +233,8 @@ def test_scope_given_by_flags_is_kept(tmp_path):
             HOME + "login": "scope: URL excluded",
         }
         assert "http://b.example/" not in served.asked
+        done("crawl", folder, "--resolve", served.resolve)  # widened again, nothing was lost
+        assert "http://b.example/" in served.asked
 
 
 def test_a_scope_that_is_narrowed_later_holds_for_what_waits_already(tmp_path):
@@ -248,6 +250,8 @@ def test_a_scope_that_is_narrowed_later_holds_for_what_waits_already(tmp_path):
         done("crawl", folder, "--pages", 1, "--resolve", served.resolve)
         done("crawl", folder, "--exclude-host", "b.example", "--resolve", served.resolve)
         assert "http://b.example/" not in served.asked
+        done("crawl", folder, "--resolve", served.resolve)  # widened again, nothing was lost
+        assert "http://b.example/" in served.asked
 
 
 def test_sitemaps_seed_a_crawl_when_asked(tmp_path):

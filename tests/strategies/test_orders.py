@@ -1,3 +1,6 @@
+import pytest
+
+from lycosa.recipe import make_strategy
 from lycosa.strategies.best_first import BestFirst
 from lycosa.strategies.breadth_first import BreadthFirst
 from lycosa.strategies.random_order import RandomOrder
@@ -40,3 +43,21 @@ def test_the_words_of_the_topic_lead_to_the_first_pages_and_then_no_more() -> No
     assert first[1] == "http://hub.example/7"
     later = urls_of(visits_of(crawl_of(world, BestFirst(topic_words=words, enough=0)), [hub]))
     assert later[1] == "http://hub.example/0"
+
+
+@pytest.mark.parametrize(
+    ("words", "stem", "anchor", "share"),
+    [
+        (["bees", "honey", "keeping"], False, "Bees, honey: keeping!", 1.0),
+        (["bees", "honey", "keeping"], False, "(Honey)", 1 / 3),
+        (["bees"], False, "A bee", 0.0),
+        (["bee", "keep"], True, "Keeping bees", 1.0),
+        (["蜂蜜"], False, "新しい蜂蜜", 1.0),
+    ],
+)
+def test_an_anchor_is_split_into_words_like_a_page(words, stem, anchor, share) -> None:
+    hub, target = Url("http://hub.example/"), Url("http://hub.example/x")
+    world = {hub: html("Hub", "many links", [(target, anchor)]), target: html("x", "x")}
+    strategy = make_strategy("best-first", topic_words=dict.fromkeys(words, 1), stem=stem)
+    visits = visits_of(crawl_of(world, strategy), [hub])
+    assert visits[1].candidate.because.get("anchor", 0.0) == pytest.approx(share, abs=1e-4)

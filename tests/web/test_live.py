@@ -76,12 +76,14 @@ def test_a_page_comes_with_all_an_archive_wants_to_know() -> None:
     assert fetch.truncated == fetch.detail == ""
 
 
-def test_the_request_headers_are_exactly_what_went_out() -> None:
+def test_the_request_headers_are_what_went_out_less_what_is_secret() -> None:
     known = PastFetch(Url(HOST + "/"), 0.0, Outcome.OK, etag='"x"', last_modified="Sun, 06 Nov 1994 08:49:37 GMT")
     with LoopbackServer({"/": response(PAGE)}) as server:
         fetch = fetched(server, known=known, headers={"X-Team": "réd", "From": "me@example.org"}, cookies="a=1; b=2")
     lines = server.requests[0].decode("latin-1").split("\r\n")
     assert lines[0] == "GET / HTTP/1.1"
+    assert "Cookie: a=1; b=2" in lines
+    lines.remove("Cookie: a=1; b=2")
     assert lines[1:-2] == [f"{name}: {value}" for name, value in fetch.request_headers]
     assert dict(fetch.request_headers) == {
         "Host": "www.example.org",
@@ -90,7 +92,6 @@ def test_the_request_headers_are_exactly_what_went_out() -> None:
         "Accept-Encoding": "gzip, deflate, br, zstd",
         "X-Team": "réd",
         "From": "me@example.org",
-        "Cookie": "a=1; b=2",
         "If-None-Match": '"x"',
         "If-Modified-Since": "Sun, 06 Nov 1994 08:49:37 GMT",
     }
@@ -463,3 +464,16 @@ def test_text_of_any_type_can_be_asked_for_within_its_own_limit() -> None:
 
 def test_the_user_agent_says_who_we_are_and_whom_to_write_to() -> None:
     assert user_agent("1.2", "me@example.org") == "lycosa/1.2 (+https://github.com/lycosa/lycosa; me@example.org)"
+
+
+def test_without_a_contact_public_addresses_are_refused_before_a_connection() -> None:
+    with LoopbackServer({"/": response(PAGE)}) as server:
+        fetch = fetched(server, "http://93.184.215.14/", resolve=(), allow_public=False, allow_private=True)
+        assert fetch.outcome is Outcome.REFUSED
+        assert "no contact" in fetch.detail
+        assert (
+            fetched(
+                server, f"http://127.0.0.1:{server.port}/", resolve=(), allow_public=False, allow_private=True
+            ).content
+            == PAGE
+        )

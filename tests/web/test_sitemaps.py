@@ -82,3 +82,25 @@ def test_sitemaps_that_name_each_other_come_to_an_end() -> None:
 def test_no_bytes_make_it_fail(content: bytes) -> None:
     listed({MAP: content})
     listed({MAP: b"<" + content})
+
+
+def test_whoever_asks_is_told_before_each_download_and_may_end_it() -> None:
+    parts = "".join(f"<sitemap><loc>http://a.example/{n}.xml</loc></sitemap>" for n in range(9))
+    xml = {"Content-Type": "application/xml"}
+    web = SimulatedWeb(
+        {MAP: Reply(200, xml, f"<sitemapindex>{parts}</sitemapindex>".encode())}
+        | {
+            Url(f"http://a.example/{n}.xml"): Reply(200, xml, sitemap(f"http://a.example/p{n}").encode())
+            for n in range(9)
+        },
+        clock=SimulatedClock(),
+    )
+    told: list[Url] = []
+
+    async def before(url: Url) -> bool:
+        told.append(url)
+        return len(told) < 4
+
+    found = asyncio.run(urls_in_sitemaps(web, [MAP], before=before))
+    assert told == [MAP, *(f"http://a.example/{n}.xml" for n in range(3))]
+    assert found == ["http://a.example/p0", "http://a.example/p1"]

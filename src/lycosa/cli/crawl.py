@@ -3,39 +3,47 @@ from typing import Annotated
 
 import typer
 
-from lycosa.recipe import load_recipe
+from lycosa.recipe import hosts_in, languages_in, load_recipe
 from lycosa.sessions.settings import changed_recipe, settings_of
 from lycosa.strategies import STRATEGIES
 
 from .options import Json, Name, Quiet
-from .progress import Progress
+from .progress import Form, Progress
 from .watching import log_pages, run
 
 
 def crawl(
     name: Name,
-    pages: Annotated[int | None, typer.Option(min=1, help="Size the collection shall reach, over all runs.")] = None,
-    minutes: Annotated[float | None, typer.Option(min=0, help="Stop after so many minutes.")] = None,
+    pages: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Size the collection shall reach, over all runs.")
+    ] = None,
+    minutes: Annotated[float | None, typer.Option(metavar="N", min=0, help="Stop after so many minutes.")] = None,
     max_bytes: Annotated[
-        int | None, typer.Option("--bytes", min=1, help="Stop after so many bytes, over all runs.")
+        int | None,
+        typer.Option("--bytes", metavar="N", min=1, help="Stop when the pages have so many bytes, over all runs."),
     ] = None,
     dry_after: Annotated[
-        int | None, typer.Option(min=0, help="Stop when so many pages in a row were not relevant. 0: never.")
+        int | None,
+        typer.Option(metavar="N", min=0, help="Stop when so many pages in a row were not relevant. 0: never."),
     ] = None,
-    strategy: Annotated[str | None, typer.Option(help=f"One of: {', '.join(STRATEGIES)}.")] = None,
-    delay: Annotated[float | None, typer.Option(min=0, help="Seconds between two requests to one host.")] = None,
-    concurrency: Annotated[int | None, typer.Option(min=1, help="Fetches under way at once.")] = None,
+    strategy: Annotated[str | None, typer.Option(metavar="NAME", help=f"One of: {', '.join(STRATEGIES)}.")] = None,
+    delay: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0, help="Pause between two requests to one host.")
+    ] = None,
+    concurrency: Annotated[int | None, typer.Option(metavar="N", min=1, help="Fetches under way at once.")] = None,
     include_host: Annotated[
-        list[str] | None, typer.Option(help="Only this host and its subdomains. Repeatable.")
+        list[str] | None, typer.Option(metavar="HOST", help="Only this host and its subdomains. Repeatable.")
     ] = None,
-    exclude_host: Annotated[list[str] | None, typer.Option(help="Not this host. Repeatable.")] = None,
+    exclude_host: Annotated[list[str] | None, typer.Option(metavar="HOST", help="Not this host. Repeatable.")] = None,
     include_url: Annotated[
-        list[str] | None, typer.Option(help="Only URLs like 'https://*/wiki/*'. Repeatable.")
+        list[str] | None, typer.Option(metavar="PATTERN", help="Only URLs like 'https://*/wiki/*'. Repeatable.")
     ] = None,
-    exclude_url: Annotated[list[str] | None, typer.Option(help="No URLs like '*/login*'. Repeatable.")] = None,
+    exclude_url: Annotated[
+        list[str] | None, typer.Option(metavar="PATTERN", help="No URLs like '*/login*'. Repeatable.")
+    ] = None,
     stay: Annotated[bool, typer.Option("--stay", help="Stay on the sites of the seeds.")] = False,
     language: Annotated[
-        list[str] | None, typer.Option(help="Only pages in this language, such as en. Repeatable.")
+        list[str] | None, typer.Option(metavar="CODE", help="Only pages in this language, such as en. Repeatable.")
     ] = None,
     sitemaps: Annotated[
         bool, typer.Option("--sitemaps", help="Also start from the sitemaps of the seeds' hosts.")
@@ -62,12 +70,13 @@ def crawl(
         dry_after=dry_after,
         delay=delay,
         concurrency=concurrency,
-        hosts=include_host or (),
-        exclude_hosts=exclude_host or (),
+        hosts=hosts_in(include_host or (), "--include-host"),
+        exclude_hosts=hosts_in(exclude_host or (), "--exclude-host"),
         urls=include_url or (),
         exclude_urls=exclude_url or (),
         stay=stay,
-        languages=language or (),
+        languages=languages_in(language or (), "--language"),
     )
-    with log_pages(log, verbose=verbose), Progress(form="silent" if quiet or as_json or verbose else None) as progress:
+    form: Form | None = "silent" if quiet else "words" if as_json or verbose else None
+    with log_pages(log, verbose=verbose), Progress(form=form) as progress:
         run(name, recipe, settings, progress=progress, as_json=as_json, quiet=quiet)

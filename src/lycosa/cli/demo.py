@@ -1,5 +1,6 @@
 import random
 import shutil
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,9 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.serve import Served
+from lycosa.worlds.words import TOPICS
 
+from .options import program
 from .progress import Progress
 from .report import write_report
 from .watching import run
@@ -24,11 +27,11 @@ EXAMPLES = 20
 
 def demo(
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the two collections go.")] = Path("demo"),
-    pages: Annotated[int, typer.Option(min=50, max=1500, help="Pages to crawl.")] = 500,
-    topic: Annotated[str, typer.Option(help="One of the made-up web's topics.")] = "beekeeping",
-    seed: Annotated[int, typer.Option(help="Another number makes another web.")] = 1,
+    pages: Annotated[int, typer.Option(metavar="N", min=50, max=1500, help="Pages to crawl.")] = 500,
+    topic: Annotated[str, typer.Option(metavar="NAME", help="One of the made-up web's topics.")] = "beekeeping",
+    seed: Annotated[int, typer.Option(metavar="N", help="Another number makes another web.")] = 1,
 ) -> None:
-    """See a focused crawl at work on a made-up web served from this machine, next to a breadth-first one."""
+    """See a focused crawl at work. It crawls a made-up web on this machine, next to a breadth-first crawl."""
     world = MadeUpWeb(seed=seed)
     if topic not in world.topics:
         raise UsageError(f"no topic {topic!r}; there are {', '.join(world.topics)}")
@@ -57,13 +60,21 @@ def demo(
                 stored = [page.url for page in collection.catalog.pages()]
             found[name] = sum(world.topic(url) == topic for url in stored), len(stored)
     _compare(found, topic)
-    typer.echo(f"\nreport       {write_report(out / 'focused')}\ncollection   {out / 'focused'}")
-    typer.echo(
-        f'next         lycosa search {out / "focused"} "honey"\n'
-        f"             lycosa explain {out / 'focused'} {examples[0]}\n"
-        f"             lycosa show {out / 'focused'}\n"
-        "             lycosa new mine --examples pages-you-like.txt"
-    )
+    _say_what_next(out / "focused", TOPICS[topic][0])
+
+
+def _say_what_next(folder: Path, word: str) -> None:
+    with open_for_reading(folder) as collection:
+        best = next(collection.catalog.pages("relevance", limit=1))
+    commands = [
+        f"search {folder} {word}",
+        f"explain {folder} {best.url}",
+        f"show {folder}",
+        "new mine --examples pages-you-like.txt",
+    ]
+    typer.echo(f"\nreport       {write_report(folder)}\ncollection   {folder}")
+    for head, command in zip_longest(("next",), commands, fillvalue=""):
+        typer.echo(f"{head:12} {program()} {command}")
 
 
 def _fresh(folder: Path) -> Path:

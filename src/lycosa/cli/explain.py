@@ -1,5 +1,4 @@
 from datetime import UTC, datetime
-from typing import Annotated
 
 import typer
 
@@ -10,12 +9,13 @@ from lycosa.sessions.opening import open_for_reading
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Candidate, Plain, Url
 
-from .options import Json, Name, print_json, url_argument
+from .options import Json, Name, UrlArgument, print_json, url_argument
+from .reasons import in_words
 
 _LONGEST_WAY = 50  # pages from a seed that are shown
 
 
-def explain(name: Name, url: Annotated[str, typer.Argument(metavar="URL")], as_json: Json = False) -> None:
+def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
     """Explain why a page was fetched, skipped, or still waits."""
     wanted = url_argument(url)
     with open_for_reading(name) as collection:
@@ -74,7 +74,7 @@ def _lines(facts: Plain) -> list[str]:
     if page is not None:
         relevance = "not judged" if page.relevance is None else f"{page.relevance:.3f}"
         lines.append(f"  {page.title or '(no title)'}; page {page.number}, relevance {relevance}")
-        lines.append(f"  fetched because {_parts(page.because)}: priority {page.priority:.3f}, depth {page.depth}")
+        lines.append(f"  why: {in_words(page.because)}; priority {page.priority:.3f}, depth {page.depth}")
         if page.anchor:
             lines.append(f"  by the link “{page.anchor}”")
         if page.duplicate_of:
@@ -82,9 +82,7 @@ def _lines(facts: Plain) -> list[str]:
         if page.truncated:
             lines.append(f"  cut by {page.truncated}")
     if waiting is not None:
-        lines.append(
-            f"  waits because {_parts(waiting.because)}: priority {waiting.priority:.3f}, depth {waiting.depth}"
-        )
+        lines.append(f"  why: {in_words(waiting.because)}; priority {waiting.priority:.3f}, depth {waiting.depth}")
         if waiting.found_on:
             lines.append(f"  found on {waiting.found_on}")
     if facts["skip"] is not None:
@@ -100,10 +98,3 @@ def _lines(facts: Plain) -> list[str]:
         lines.append("  linked from:")
         lines += [f"    {parent.url} “{parent.anchor}”" for parent in facts["parents"]]
     return lines
-
-
-def _parts(because: Plain) -> str:
-    return (
-        ", ".join(f"{what} {value}" if value is not True else what for what, value in because.items())
-        or "it was asked for"
-    )

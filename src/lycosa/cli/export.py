@@ -14,7 +14,7 @@ from .options import Name
 
 def export(
     name: Name,
-    format: Annotated[str, typer.Option(help=f"One of: {', '.join(FORMATS)}.")] = "jsonl",
+    format: Annotated[str, typer.Option(metavar="FORMAT", help=f"One of: {', '.join(FORMATS)}.")] = "jsonl",
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where to; without it, NAME.parquet or standard output.")
     ] = None,

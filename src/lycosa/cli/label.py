@@ -6,12 +6,12 @@ from lycosa.sessions import upkeep
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
 
-from .options import Name, tell, url_argument
+from .options import Name, UrlArgument, program, tell, url_argument
 
 
 def label(
     name: Name,
-    url: Annotated[str, typer.Argument(metavar="URL")],
+    url: UrlArgument,
     good: Annotated[bool, typer.Option("--good", help="The page is on the topic.")] = False,
     bad: Annotated[bool, typer.Option("--bad", help="The page is not.")] = False,
 ) -> None:
@@ -22,4 +22,4 @@ def label(
     if trained:
         typer.echo("noted; the model was trained anew and every page judged by it")
     else:
-        typer.echo(f"noted; the model will be trained by the next: lycosa crawl {name}")
+        typer.echo(f"noted; the model will be trained by the next: {program()} crawl {name}")

@@ -3,9 +3,11 @@ from typing import Annotated
 
 import typer
 
+from lycosa.recipe import load_recipe
 from lycosa.sessions.making import make_collection
+from lycosa.sessions.topic import examples_of
 
-from .options import Name
+from .options import Name, program
 
 
 def new(
@@ -24,4 +26,10 @@ def new(
 ) -> None:
     """Make a collection: a folder with a recipe (lycosa.toml). Touches no network."""
     recipe = make_collection(name, topic=topic, examples=examples, negatives=negatives, seeds=seeds, contact=contact)
-    typer.echo(f"made {name}; look at {recipe}, then: lycosa crawl {name} --pages 500")
+    typer.echo(f"made {name}; look at {recipe}, then: {program()} crawl {name} --pages 500")
+    good = examples_of(load_recipe(name).topic, name).good
+    if seeds is None and not any(example.kind == "url" for example in good):
+        typer.echo(
+            f"before the crawl it needs seeds: write URLs, one a line, into {name / 'seeds.txt'}, "
+            f'and seeds = "seeds.txt" into {recipe}; or make it with --seeds FILE'
+        )

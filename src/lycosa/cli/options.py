@@ -1,6 +1,8 @@
 """Arguments and ways of speaking that several commands share."""
 
 import re
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,9 +15,18 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import normalise
 
 Name = Annotated[Path, typer.Argument(metavar="NAME", help="The folder of the collection.")]
+UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http://… or https://…")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 _STEERING = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")  # and C0, which JSON escapes anyway
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+
+
+def program() -> str:
+    """How the user can call this command again."""
+    called = Path(sys.argv[0])
+    if called.name != "lycosa" or len(called.parts) == 1 or shutil.which("lycosa"):
+        return "lycosa"
+    return str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
 
 
 def url_argument(text: str) -> Url:

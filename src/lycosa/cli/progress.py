@@ -1,4 +1,4 @@
-"""How a crawl is doing, on standard error: a live display on a terminal, plain lines elsewhere, or nothing."""
+"""How a crawl is doing, on standard error: a live display on a terminal, plain lines elsewhere, or less."""
 
 import time
 from collections import deque
@@ -18,7 +18,7 @@ REFRESHES_PER_SECOND = 8.0
 SECONDS_BETWEEN_LINES = 2.0
 SPARKS = "▁▂▃▄▅▆▇█"
 SPARKLINE = 32  # characters
-Form = Literal["live", "plain", "silent"]
+Form = Literal["live", "plain", "words", "silent"]  # words: what is said, without figures
 
 
 class Figures(NamedTuple):
@@ -89,7 +89,7 @@ class Progress:
         url: str = "",
     ) -> None:
         """Tells where the crawl stands after a visit."""
-        if self._form == "silent":
+        if self._form in ("words", "silent"):
             return
         self._figures = Figures(pages, target, relevant, pages_per_second, waiting, errors, seconds_left, title, url)
         self._told = False

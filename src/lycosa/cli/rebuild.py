@@ -7,6 +7,6 @@ from .options import Name, tell
 
 
 def rebuild(name: Name) -> None:
-    """Make catalog, search index and waiting URLs anew from the archive alone."""
+    """Make the catalog anew from the archive. The search index and the waiting URLs too."""
     pages = upkeep.rebuild(name, clock=WallClock(), tell=tell)
     typer.echo(f"{name}: {pages} pages")

@@ -14,16 +14,17 @@ from lycosa.report import PAGES_SHOWN, HostFigures, ReportData, RunFigures, TopP
 from lycosa.sessions.opening import open_for_reading
 from lycosa.sessions.upkeep import REPORT_FILE
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.records import RELEVANT, Plain
+from lycosa.vocabulary.records import RELEVANT
 
 from .options import Name
+from .reasons import in_words
 
 
 def report(
     name: Name,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to; without it, NAME/report.html.")] = None,
 ) -> None:
-    """Write a report of a collection: one HTML page with charts, readable anywhere."""
+    """Write a report: one HTML page with charts. It needs no network and no script."""
     typer.echo(f"report: {write_report(name, out)}")
 
 
@@ -78,8 +79,4 @@ def _run_figures(run: RunRow, next_first_page: int) -> RunFigures:
 
 
 def _top_page(page: PageRow) -> TopPage:
-    return TopPage(page.title, page.url, page.relevance or 0.0, _why(page.because))
-
-
-def _why(because: Plain) -> str:
-    return ", ".join(what if value is True else f"{what} {value}" for what, value in because.items())
+    return TopPage(page.title, page.url, page.relevance or 0.0, in_words(page.because))

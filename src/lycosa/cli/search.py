@@ -10,10 +10,12 @@ from .options import Json, Name, print_json
 
 def search(
     name: Name,
-    query: Annotated[str, typer.Argument(help='Words; also "a phrase", +must, -not, title:word.')],
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="Hits shown.")] = 10,
-    host: Annotated[str | None, typer.Option(help="Only pages of this host.")] = None,
-    min_relevance: Annotated[float | None, typer.Option(min=0, max=1, help="Only pages at least so relevant.")] = None,
+    query: Annotated[str, typer.Argument(metavar="WORDS", help='Words; also "a phrase", +must, -not, title:word.')],
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="Hits shown.")] = 10,
+    host: Annotated[str | None, typer.Option(metavar="HOST", help="Only pages of this host.")] = None,
+    min_relevance: Annotated[
+        float | None, typer.Option(metavar="N", min=0, max=1, help="Only pages at least so relevant.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Search the pages of a collection."""

@@ -11,7 +11,7 @@ from .options import Json, Name, print_json
 
 
 def show(name: Name, as_json: Json = False) -> None:
-    """Show what a collection holds: pages, harvest rate, hosts, outcomes, skips."""
+    """Show what a collection holds. Pages, harvest rate, hosts, outcomes, skips and runs."""
     with open_for_reading(name) as collection:
         facts = collection.catalog.summary()
         waiting = count_waiting(collection.catalog.connection)

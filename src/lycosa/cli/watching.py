@@ -20,7 +20,7 @@ from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Outcome, Plain, Visit
 
-from .options import print_json
+from .options import print_json, program
 from .progress import Progress
 
 _log = logging.getLogger("lycosa.pages")
@@ -30,17 +30,17 @@ _TROUBLE = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.GONE, Outcome.REFUSE
 def run(
     folder: Path, recipe: Recipe, settings: Settings, *, progress: Progress, as_json: bool = False, quiet: bool = False
 ) -> None:
-    """Crawls to the end, and says how it ended."""
+    """Crawls to the end, and unless `quiet` says how it ended."""
     with Session(folder, recipe, clock=WallClock(), tell=progress.say) as session:
         with asyncio.Runner() as runner:
             runner.run(_watch(session, settings, progress, as_json=as_json))
         crawl = session.crawl
-        if not (as_json or quiet):
+        if not quiet:
             share = crawl.relevant / crawl.pages if crawl.pages else 0.0
             progress.say(f"stopped: {crawl.stopped}")
             progress.say(
                 f"{crawl.pages} pages, {share:.0%} of them relevant, {len(session.frontier)} URLs waiting; "
-                f'next: lycosa search {folder} "words", lycosa report {folder}'
+                f'next: {program()} search {folder} "words", {program()} report {folder}'
             )
 
 

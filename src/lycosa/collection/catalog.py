@@ -26,6 +26,7 @@ _INSERTS = {
     "fetches": "INSERT INTO fetches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     "links": "INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?, ?, ?)",
     "skips": "INSERT OR IGNORE INTO skips VALUES (?, ?, ?, ?, ?)",
+    "visited": "DELETE FROM skips WHERE key = ?",  # evicted once, or not to be followed from elsewhere
     "examples": "INSERT OR REPLACE INTO examples VALUES (?, ?, ?, ?, ?, ?, ?)",
 }
 Row = tuple[Any, ...]
@@ -170,6 +171,7 @@ class Catalog(Queries):
 
     def _add_visit(self, visit: Visit, place: Place | None) -> int | None:
         fetch, page, candidate = visit.fetch, visit.page, visit.candidate
+        self._waiting["visited"].append((key_of(candidate.url),))
         self._add_fetch(candidate.url, fetch, page.digest if page else 0, place, settled=True)
         if page is None or not visit.is_kept:
             return None

@@ -1,7 +1,6 @@
 """What can be asked of a catalog."""
 
 import sqlite3
-from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -153,30 +152,6 @@ class Queries:
     def _counted(self, column: str, table: str) -> dict[str, int]:
         rows = self._rows(f"SELECT {column}, count(*) FROM {table} GROUP BY 1 ORDER BY 2 DESC, 1")
         return {value: count for value, count in rows}  # noqa: C416
-
-    def harvest_curve(self, points: int = 200) -> list[tuple[int, float, float]]:
-        """Pages, harvest rate so far, and harvest rate of the latest twentieth (at least 50 pages)."""
-        total = self.count()
-        window: deque[bool] = deque(maxlen=max(50, total // 20))
-        curve: list[tuple[int, float, float]] = []
-        relevant = recent = 0
-        for pages, (relevance,) in enumerate(self._rows("SELECT relevance FROM pages ORDER BY number"), 1):
-            is_relevant = relevance is not None and relevance >= RELEVANT
-            relevant += is_relevant
-            recent += is_relevant - (window[0] if len(window) == window.maxlen else 0)
-            window.append(is_relevant)
-            if pages * points // total > len(curve):
-                curve += [(pages, relevant / pages, recent / len(window))]
-        return curve
-
-    def relevance_histogram(self, bins: int = 20) -> list[int]:
-        """How many pages fall in each of the equal parts of 0 to 1."""
-        sql = (
-            "SELECT min(max(CAST(relevance * ? AS INTEGER), 0), ?), count(*) FROM pages"
-            " WHERE relevance IS NOT NULL GROUP BY 1"
-        )
-        counts = dict(self._rows(sql, bins, bins - 1))
-        return [counts.get(bin_, 0) for bin_ in range(bins)]
 
     def get_state(self, key: str) -> Plain:
         """What was put under a key; None where nothing was."""

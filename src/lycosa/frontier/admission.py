@@ -3,11 +3,14 @@
 import re
 from collections import Counter
 from fnmatch import translate
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from lycosa.vocabulary.records import Candidate, Url
 from lycosa.vocabulary.urls import host_of, hostname_of, key_of, path_of, site_of
+
+AtLeastOne = Annotated[int, Meta(ge=1)]
 
 
 class Scope(Struct, frozen=True, forbid_unknown_fields=True):
@@ -25,12 +28,12 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True):
 class Traps(Struct, frozen=True, forbid_unknown_fields=True):
     """Bounds that honest sites seldom reach and endless ones soon do."""
 
-    per_host: int = 20_000  # URLs of one host, waiting or settled
-    depth: int = 100  # links from a seed
-    url_length: int = 2_000
-    path_segments: int = 20
-    repeats: int = 3  # times one segment may stand in a path
-    queries: int = 200  # distinct query strings on one path
+    per_host: AtLeastOne = 20_000  # URLs of one host, waiting or settled
+    depth: AtLeastOne = 100  # links from a seed
+    url_length: AtLeastOne = 2_000
+    path_segments: AtLeastOne = 20
+    repeats: AtLeastOne = 3  # times one segment may stand in a path
+    queries: AtLeastOne = 200  # distinct query strings on one path
 
 
 class Admission:
@@ -44,14 +47,18 @@ class Admission:
         sites: frozenset[str] = frozenset(),  # of the seeds
         forgotten: frozenset[int] = frozenset(),  # keys of URLs and hosts that somebody had removed
     ):
-        self._scope = scope or Scope()
+        self.use(scope or Scope(), sites=sites)
         self._traps = traps or Traps()
-        self._sites = sites
         self._forgotten = forgotten
-        self._urls = _any_of(self._scope.urls)
-        self._exclude_urls = _any_of(self._scope.exclude_urls)
         self._of_host: Counter[str] = Counter()
         self._of_path: Counter[str] = Counter()
+
+    def use(self, scope: Scope, *, sites: frozenset[str]) -> None:
+        """Takes another scope; `sites` are those of the seeds."""
+        self._scope = scope
+        self._sites = sites
+        self._urls = _any_of(scope.urls)
+        self._exclude_urls = _any_of(scope.exclude_urls)
 
     def refusal(self, candidate: Candidate) -> str | None:
         """A short reason, or None for an admitted URL, which then counts."""

@@ -36,8 +36,8 @@ class HostQueues:
 
     A host that is busy or resting may have a better URL than those that can be asked now. Spending a download on a
     worse one is a waste, and so is waiting long for a little. A host that is expected within a tenth of a second is
-    waited for if its URL is better at all; the longer the wait, the more its priority must be higher, by up to `slack`
-    for a second; beyond `patience` seconds nothing is waited for.
+    waited for if its URL is better at all; the longer the wait, the more its priority must be higher, by `slack` for
+    each second; beyond `patience` seconds nothing is waited for.
 
     delay: seconds a host rests after a request.
     is_current: tells entries that still count from those re-ranked or settled since.
@@ -100,6 +100,10 @@ class HostQueues:
         queue.not_before = max(queue.not_before, until)
         if not queue.busy:
             self._list(host, queue)
+
+    def holds(self, after: float) -> dict[Host, float]:
+        """The hosts that rest beyond a moment, and until when."""
+        return {host: queue.not_before for host, queue in self._queues.items() if queue.not_before > after}
 
     def next_ready_at(self) -> float | None:
         """The earliest moment at which `pop` may succeed; 0 for at once, None while all hosts are busy or empty."""
@@ -186,7 +190,7 @@ class HostQueues:
                 self._list_blocked(listing[2], queue)
             else:
                 looked_at.append(listing)
-                slack = self.slack * min(1.0, max(0.0, expected - _SOON))
+                slack = self.slack * max(0.0, expected - _SOON)
                 if (best.rank + slack, best.order) < (idle.rank, idle.order):
                     wait_until = now + expected
         for listing in looked_at:

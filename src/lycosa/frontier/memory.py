@@ -12,7 +12,7 @@ from lycosa.vocabulary.urls import host_of, key_of
 from .admission import Admission
 from .hosts import Entry, HostQueues
 
-SLACK = 0.2  # by which a priority on the unit scale must be higher to be worth waiting for
+SLACK = 0.5  # by which a priority on the unit scale must be higher to be worth a second of waiting
 EVICTED = "evicted"  # reason of skips that may come back
 
 
@@ -107,7 +107,7 @@ class MemoryFrontier:
         self._settled.add(key_of(url))
 
     def give_back(self, candidate: Candidate) -> None:
-        if entry := self._land(candidate.url):
+        if entry := self._land(candidate.url) or self._waiting.pop(candidate.url, None):
             self._forget(entry)
         self._enqueue(candidate)
 
@@ -131,10 +131,9 @@ class MemoryFrontier:
         self._waiting.clear()
         self._drop_stale()
 
-    def drop_out_of_scope(self) -> list[Skip]:
-        """Lets go of what waits and, since the scope was narrowed, should not."""
-        refused = [(entry, self._admission.out_of_scope(entry.url)) for entry in self._waiting.values()]
-        return [self._drop(entry, reason) for entry, reason in refused if reason]
+    def holds(self, after: float) -> dict[Host, float]:
+        """The hosts that are to be left alone for longer than until the given moment."""
+        return self._hosts.holds(after)
 
     def _drop(self, entry: Entry, reason: str) -> Skip:
         skip = Skip(self._recall(entry), reason)

@@ -7,13 +7,13 @@ from ipaddress import ip_address
 import msgspec
 
 from lycosa import __version__
-from lycosa.collection.events import Run, Stop
-from lycosa.crawler import INTERRUPTED
+from lycosa.collection.events import Example, Run, Stop
+from lycosa.crawler import INTERRUPTED, EverySeedRefusedError
 from lycosa.recipe import FILE_NAME, Recipe
 from lycosa.relevance.retraining import RETRAIN_AT
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import RecipeError
-from lycosa.vocabulary.records import Fetch, Outcome, Url, Visit
+from lycosa.vocabulary.records import Fetch, Host, Outcome, Url, Visit
 from lycosa.vocabulary.urls import host_of, hostname_of
 from lycosa.web.live import LiveWeb, user_agent
 from lycosa.web.remembered import RememberedWeb
@@ -91,6 +91,7 @@ class Crawling:
         self._strategy = strategy or session.recipe.strategy
         self._sitemaps = sitemaps or session.recipe.sitemaps
         self._training = Training(session)
+        self._not_before: dict[Host, float] = {}  # when a host may be asked for its next sitemap
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
         """Learns the topic, then crawls until the recipe says stop, something stops it, or nothing is left."""
@@ -110,15 +111,16 @@ class Crawling:
             seeds += await self._sitemap_urls(seeds)
         run = Run(session.clock.now(), self._strategy, tuple(seeds), msgspec.to_builtins(session.recipe.scope))
         session.record(run)
-        if session.begin_run(run):
-            session.tell(f"what waits is ranked anew for {self._strategy}")
+        if session.begin_run(run) and crawl.pages:
+            session.tell(f"strategy or scope have changed: what waits is ranked anew for {self._strategy}")
             session.relive()
         self._training.train_if_due()  # a kill may have come before it
         try:
-            async for visit in crawl.visits():
-                yield visit
-                session.checkpoint_if_due()
-                self._training.train_if_due()
+            async with aclosing(crawl.visits()) as visits:
+                async for visit in visits:
+                    yield visit
+                    session.checkpoint_if_due()
+                    self._training.train_if_due()
         finally:
             session.record(Stop(session.clock.now(), crawl.stopped or INTERRUPTED))
             session.checkpoint()
@@ -127,9 +129,18 @@ class Crawling:
         named: dict[Url, None] = {}
         for seed in seeds:
             named.update(dict.fromkeys(await self._web.sitemaps(seed)))
-        urls = await urls_in_sitemaps(self._web, named)
+        urls = await urls_in_sitemaps(self._web, named, before=self._wait_for_turn)
         self._session.tell(f"{len(urls)} URLs in {len(named)} sitemaps")
         return urls
+
+    async def _wait_for_turn(self, url: Url) -> bool:
+        """Waits until a sitemap may be asked for; False if somebody has interrupted the crawl."""
+        session, host = self._session, host_of(url)
+        while (wait := self._not_before.get(host, 0.0) - session.clock.now()) > 0 and not session.crawl.is_interrupted:
+            await session.clock.sleep_until(session.clock.now() + min(wait, 1.0))
+        self._not_before[host] = session.clock.now() + session.recipe.requests.delay
+        session.frontier.hold(host, self._not_before[host])
+        return not session.crawl.is_interrupted
 
     async def _learn_topic(self) -> None:
         """Makes the crawl's judge, from example pages that are fetched for it."""
@@ -164,14 +175,27 @@ class Crawling:
             requests=session.recipe.requests,
             interrupted=lambda: session.crawl.is_interrupted,
         )
-        async for example in examples:
-            self._let_rest(example.fetch)
-            outcome = example.fetch.outcome
-            if outcome is not Outcome.OK:
-                session.tell(f"example {example.url}: {outcome} {example.fetch.detail or example.fetch.status or ''}")
-                continue
-            session.record(example)
+        answered: set[Url] = set()
+        async with aclosing(examples):
+            try:
+                async for example in examples:
+                    answered.add(example.url)
+                    self._take_example(example)
+            except EverySeedRefusedError:
+                if not session.topic.has_good_page(session.page):
+                    raise
+        for url in missing.keys() - answered:
+            session.tell(f"example {url}: not reached")
         session.checkpoint()
+
+    def _take_example(self, example: Example) -> None:
+        self._let_rest(example.fetch)
+        outcome = example.fetch.outcome
+        if outcome is Outcome.OK:
+            self._session.record(example)
+        else:
+            why = example.fetch.detail or example.fetch.status or ""
+            self._session.tell(f"example {example.url}: {outcome} {why}")
 
     def _let_rest(self, fetch: Fetch) -> None:
         """The crawl that begins is not to hurry a host that was asked for an example."""

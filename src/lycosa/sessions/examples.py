@@ -1,6 +1,7 @@
 """Example pages are fetched under the rules of the crawl, before it begins."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from typing import Literal
 
 from lycosa.collection.events import Example
@@ -40,7 +41,7 @@ class _JustThese:
 
 async def fetch_examples(
     urls: Mapping[Url, bool], *, web: Web, clock: Clock, requests: Requests, interrupted: Callable[[], bool]
-) -> AsyncIterator[Example]:
+) -> AsyncGenerator[Example, None]:
     """Fetches examples, good (True) and bad, following redirects; gives all, also those that failed."""
     frontier = MemoryFrontier(clock=clock, delay=requests.delay)
     crawl = Crawl(
@@ -55,7 +56,8 @@ async def fetch_examples(
         interrupted=interrupted,
     )
     crawl.seed(urls)
-    async for visit in crawl.visits():
-        if visit.fetch.outcome is not Outcome.MOVED:
-            asked: Url = visit.candidate.because["example"]
-            yield Example(asked, urls[asked], visit.fetch)
+    async with aclosing(crawl.visits()) as visits:
+        async for visit in visits:
+            if visit.fetch.outcome is not Outcome.MOVED:
+                asked: Url = visit.candidate.because["example"]
+                yield Example(asked, urls[asked], visit.fetch)

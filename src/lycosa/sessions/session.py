@@ -3,11 +3,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Self
 
+import msgspec
 from msgspec.structs import replace
 
-from lycosa.collection.events import Event, Run, Scores
+from lycosa.collection.events import Attempt, Event, Run, Scores
 from lycosa.crawler import Crawl
-from lycosa.frontier.admission import Admission
+from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
@@ -23,6 +24,7 @@ from .opening import open_collection
 from .topic import Terms, TopicJudge
 
 _RANKS_BEHIND = "ranks_behind"  # state: pages were judged anew, or the strategy changed, and what waits not ranked yet
+_SHORT_HOLD = 10.0  # seconds; what is shorter need not outlive a run
 Tell = Callable[[str], None]
 
 
@@ -52,7 +54,10 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc_info: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self.collection.abandon()  # something may be half done; the archive is whole, and the next session reads it
+            return
         try:
             self.checkpoint()
         except BaseException:
@@ -72,16 +77,23 @@ class Session:
         strategy = make_strategy(catalog.get_state("strategy") or recipe.strategy, topic_words=self.topic.words)
         if (state := catalog.get_state("strategy_state")) is not None:
             strategy.restore(state)
-        sites = frozenset(map(site_of, self.recipe_seeds())) if recipe.scope.stay_on_sites else frozenset()
+        self._scope = msgspec.convert(catalog.get_state("scope") or {}, Scope)  # of the last run, flags included
+        self._admission = Admission(
+            self._scope,
+            recipe.traps,
+            sites=frozenset(map(site_of, self._seeds)),
+            forgotten=read_forgotten(self.folder),
+        )
         self.frontier = DurableFrontier(
             catalog.connection,
             clock=self.clock,
-            admission=Admission(recipe.scope, recipe.traps, sites=sites, forgotten=read_forgotten(self.folder)),
+            admission=self._admission,
             delay=recipe.requests.delay,
             limit=recipe.waiting.limit,
         )
         self.frontier.rank_by(strategy)
-        catalog.add_skips(self.frontier.drop_out_of_scope(), self.clock.now())
+        for host, until in (catalog.get_state("holds") or {}).items():
+            self.frontier.hold(host, until)
         self.frontier.know_settled(catalog.visited())
         seen = NearDuplicates()
         for url, fingerprint in catalog.fingerprints():
@@ -119,7 +131,9 @@ class Session:
                 catalog.add_skips(self.crawl.replay(event), event.fetch.at)
             else:
                 self.collection.apply(event, place)
-                if isinstance(event, Scores) or (isinstance(event, Run) and self.begin_run(event)):
+                if isinstance(event, Attempt):
+                    self.frontier.give_back(replace(event.candidate, attempts=event.candidate.attempts + 1))
+                elif isinstance(event, Scores) or (isinstance(event, Run) and self.begin_run(event)):
                     catalog.put_state(_RANKS_BEHIND, True)
             applied += 1
             if applied % 1_000 == 0:
@@ -135,13 +149,24 @@ class Session:
         """Takes over the seeds and the strategy of a run; True if what waits has to be ranked anew."""
         known = set(self._seeds)
         self._seeds += [seed for seed in run.seeds if seed not in known]
-        changes = run.strategy != self.crawl.strategy.name
-        if changes:
-            self._use_strategy(run.strategy)
+        scope = msgspec.convert(run.scope or {}, Scope)
+        changes = run.strategy != self.crawl.strategy.name or scope != self._scope
+        self._use_strategy(run.strategy)
+        self._use_scope(scope)
+        self.collection.catalog.put_state("seeds", self._seeds)
+        self.collection.catalog.put_state("scope", run.scope)
         self.crawl.seed(seed for seed in run.seeds if not self.frontier.is_known(seed))
         return changes
 
+    def _use_scope(self, scope: Scope) -> None:
+        self._scope = scope
+        self._admission.use(scope, sites=frozenset(map(site_of, self._seeds)))
+
     def _use_strategy(self, name: str) -> None:
+        if name != self.crawl.strategy.name:
+            self._start_strategy(name)
+
+    def _start_strategy(self, name: str) -> None:
         self.crawl.strategy = make_strategy(name, topic_words=self.topic.words)
         self.frontier.rank_by(self.crawl.strategy)
 
@@ -150,12 +175,14 @@ class Session:
 
         Returns the new relevances.
         """
-        self._use_strategy(self.crawl.strategy.name)
+        self._start_strategy(self.crawl.strategy.name)
         judged: dict[str, float] = {}
         known = {row.url: row.relevance for row in self.collection.catalog.pages()}
 
         def past_visits() -> Iterator[Visit]:
-            for visit in self._archived_visits():
+            for number, visit in enumerate(self._archived_visits(), 1):
+                if number % 1_000 == 0:
+                    self._write_frontier()
                 relevance = known.get(visit.candidate.url, visit.relevance)
                 if judge and visit.page is not None:
                     relevance = judge.relevance(visit.page)
@@ -165,7 +192,9 @@ class Session:
 
         self.crawl.relive(self._seeds, past_visits())
         if judge:
-            self.crawl.relevant = sum(relevance >= RELEVANT for relevance in judged.values())
+            are_relevant = [relevance >= RELEVANT for relevance in judged.values()]
+            self.crawl.relevant = sum(are_relevant)
+            self.crawl.pages_since_relevant = are_relevant[::-1].index(True) if any(are_relevant) else len(are_relevant)
         return judged
 
     def _archived_visits(self) -> Iterator[Visit]:
@@ -194,6 +223,7 @@ class Session:
         """Removes URLs from archive, catalog, index and frontier; returns how many pages went."""
         pages = self.collection.forget(is_forgotten)
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed)]
+        self.collection.catalog.put_state("seeds", self._seeds)
         self.relive()
         return pages
 
@@ -209,14 +239,17 @@ class Session:
     def checkpoint(self) -> None:
         """Everything up to now survives a kill without being read again from the archive."""
         catalog = self.collection.catalog
-        with catalog.watched():
-            self.frontier.save()
+        self._write_frontier()
         catalog.put_state("strategy", self.crawl.strategy.name)
         catalog.put_state("strategy_state", self.crawl.strategy.state())
-        catalog.put_state("seeds", self._seeds)
+        catalog.put_state("holds", self.frontier.holds(self.clock.now() + _SHORT_HOLD))
         self.collection.checkpoint()
         self._unsaved = 0
         self._checkpointed_at = time.monotonic()
+
+    def _write_frontier(self) -> None:
+        with self.collection.catalog.watched():
+            self.frontier.save()
 
     def checkpoint_if_due(self) -> None:
         if self._unsaved >= 500 or (self._unsaved and time.monotonic() - self._checkpointed_at > 2.0):

@@ -135,6 +135,14 @@ class TopicJudge:
         """Whether pages of the crawl serve as negatives, because the user gave none."""
         return self.learns and not self.examples.negatives_given
 
+    def has_good_page(self, recall: Recall) -> bool:
+        """Whether there is an example to learn from without another fetch."""
+        return any(example.kind != "url" or recall(Url(example.value)) for example in self.examples.good)
+
+    def is_at_hand(self, recall: Recall) -> bool:
+        """Whether there is every example, and a good one among them."""
+        return self.learns and all(recall(url) for url in self.examples.urls)
+
     def untrained(self, *, may_run_code: bool) -> Relevance | None:
         """The judge for topics that need no training; None where the function may not be run."""
         topic = self._topic

@@ -65,7 +65,7 @@ def label(folder: Path, url: Url, *, good: bool, clock: Clock, tell: Tell) -> bo
     _insist_on_writing(folder, recipe, clock)
     add_label(folder, url, good=good)
     with Session(folder, recipe, clock=clock, tell=tell) as session:
-        if session.page(url) is None:
+        if not session.topic.is_at_hand(session.page):
             return False
         Training(session).train_again("an example was labelled")
         return True

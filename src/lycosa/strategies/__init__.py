@@ -1,7 +1,6 @@
 """What to fetch next. One file per strategy; `STRATEGIES` is the one dictionary of names."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from lycosa.vocabulary.contracts import Strategy
 
@@ -14,5 +13,3 @@ STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
     BreadthFirst.name: BreadthFirst,
     RandomOrder.name: RandomOrder,
 }
-
-Options = Mapping[str, Any]  # constructor keywords of a strategy

@@ -1,6 +1,7 @@
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
+from lycosa.reading.words import tokens_of
 from lycosa.vocabulary.records import RELEVANT, Candidate, Plain, Skip, Url, Visit
 
 
@@ -10,6 +11,8 @@ class BestFirst:
     A link is worth the relevance of the best page it was found on. Where the topic was also given in words, a link
     whose anchor says them is worth up to half of what is missing to 1 more, until `enough` relevant pages were seen.
 
+    split: gives the words of an anchor as `topic_words` spells them.
+
     Menczer, Pant, Ruiz, Srinivasan: Evaluating topic-driven web crawlers (SIGIR 2001).
     """
 
@@ -17,8 +20,15 @@ class BestFirst:
     scale: Literal["unit", "order"] = "unit"
     exhaustive = True
 
-    def __init__(self, *, topic_words: Mapping[str, int] | None = None, enough: int = 20):
+    def __init__(
+        self,
+        *,
+        topic_words: Mapping[str, int] | None = None,
+        split: Callable[[str], Iterable[str]] = tokens_of,
+        enough: int = 20,
+    ):
         self._topic_words = frozenset(topic_words or ())
+        self._split = split
         self._enough = enough
         self._relevant_seen = 0
 
@@ -42,7 +52,7 @@ class BestFirst:
             yield Candidate(link.target, priority, found_on, link.anchor, because, depth)
 
     def _share_said(self, anchor: str) -> float:
-        words = self._topic_words.intersection(anchor.lower().split())
+        words = self._topic_words.intersection(self._split(anchor))
         return len(words) / len(self._topic_words)
 
     def merge(self, waiting: float, offered: float) -> float:

@@ -72,6 +72,10 @@ class Frontier(Protocol):
         """Empties the queue; what is settled or in flight stays so."""
         ...
 
+    def is_known(self, url: Url) -> bool:
+        """Whether a URL waits, is in flight, or is settled."""
+        ...
+
     def hold(self, host: Host, until: float) -> None:
         """Asks nothing of this host before the given moment."""
         ...

@@ -16,6 +16,7 @@ from .transfers import TIMED_OUT, Order, Received, Refuses, Transfers
 
 _READ_ANYWAY = 65_536  # bytes of an error's or redirect's body read to keep the connection
 _ACCEPT_PAGE = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
+_SECRET = frozenset(("cookie", "authorization"))  # sent, but not for the archive
 _UNSENDABLE = re.compile(r"[\x00-\x20\x7f]")  # in a URL
 _UNSENDABLE_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]|[^\x00-\xff]")  # in a header
 _PROXY = re.compile(r"(?:(?:https?|socks[45][ah]?)://)?[^/\s]+/?", re.IGNORECASE)
@@ -171,7 +172,7 @@ class LiveWeb:
                 reason=got.reason,
                 http_version=got.http_version,
                 headers=got.headers,
-                request_headers=sent,
+                request_headers=tuple(pair for pair in sent if pair[0].lower() not in _SECRET),
                 address=got.address,
                 elapsed=got.elapsed,
                 **more,  # type: ignore[arg-type]  # keywords of Fetch, as classify and decoded give them

@@ -1,7 +1,7 @@
 """Sitemaps (sitemaps.org): lists of a site's pages, as XML or plain text, gzipped or not."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from xml.parsers import expat
 
@@ -12,7 +12,7 @@ from .encodings import decoded
 from .robots import TextWeb
 
 _MOST_BYTES = 10_000_000  # of one sitemap, unzipped
-_MOST_SITEMAPS = 1_000  # downloads
+_MOST_SITEMAPS = 100  # downloads
 _LONGEST_URL = 2_048  # characters, by the protocol
 
 
@@ -20,8 +20,21 @@ class _EnoughReadError(Exception):
     """The rest of the XML is not wanted: there is too much of it, or it holds what no sitemap needs."""
 
 
-async def urls_in_sitemaps(web: TextWeb, sitemap_urls: Iterable[Url], *, limit: int = 50_000) -> list[Url]:
-    """The first `limit` URLs that these sitemaps, and those they name in turn, list; leaves out what cannot be read."""
+async def _at_once(url: Url) -> bool:
+    return True
+
+
+async def urls_in_sitemaps(
+    web: TextWeb,
+    sitemap_urls: Iterable[Url],
+    *,
+    limit: int = 50_000,
+    before: Callable[[Url], Awaitable[bool]] = _at_once,
+) -> list[Url]:
+    """The first `limit` URLs that these sitemaps, and those they name in turn, list; leaves out what cannot be read.
+
+    before: waits until a sitemap may be asked for; False ends it all.
+    """
     found: dict[Url, None] = {}
     waiting = deque((url, True) for url in sitemap_urls)  # with whether it may be an index: those do not nest
     asked: set[Url] = set()
@@ -30,6 +43,8 @@ async def urls_in_sitemaps(web: TextWeb, sitemap_urls: Iterable[Url], *, limit: 
         if url in asked:
             continue
         asked.add(url)
+        if not await before(url):
+            break
         fetch = await web.fetch_text(url, limit=_MOST_BYTES)
         if fetch.outcome is Outcome.MOVED and fetch.location is not None:
             waiting.appendleft((fetch.location, may_be_index))

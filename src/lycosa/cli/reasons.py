@@ -1,0 +1,28 @@
+"""Why a URL is worth fetching, in words; strategies and sessions say it in keys and values."""
+
+from collections.abc import Mapping
+
+from lycosa.vocabulary.records import Plain
+
+_WORDS = {
+    "seed": "a seed",
+    "example": "an example",
+    "page": "found on a page of relevance {:.2f}",
+    "anchor": "by a link that says {:.0%} of the topic's words",
+    "depth": "{} links from a seed",
+    "chance": "drawn by chance",
+    "redirected": "after a redirect",
+    "imported from": "imported from {}",
+}
+
+
+def in_words(because: Mapping[str, Plain]) -> str:
+    """The reasons one after the other; one that is not known here as it is."""
+    return ", ".join(_said(what, value) for what, value in because.items()) or "it was asked for"
+
+
+def _said(what: str, value: Plain) -> str:
+    try:
+        return _WORDS[what].format(value)
+    except (KeyError, ValueError, TypeError):  # of another version, or of a strategy of the user's
+        return what if value is True else f"{what} {value}"

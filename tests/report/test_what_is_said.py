@@ -1,0 +1,139 @@
+"""What commands say: how a crawl ended in every form, reasons in words, help that is whole, mistakes with the way out."""
+
+import json
+import sys
+
+import pytest
+
+from crawling import collection, done, listing, lycosa, site
+from lycosa.cli import COMMANDS
+from lycosa.cli.options import program
+from lycosa.cli.reasons import in_words
+from lycosa.worlds import FixedWorld
+from lycosa.worlds.serve import Served
+
+HOME = "http://s.example/"
+
+
+@pytest.fixture
+def served():
+    with Served(FixedWorld(site("s.example", leaves=8))) as served:
+        yield served
+
+
+@pytest.mark.parametrize("flag", ["--verbose", "--json"])
+def test_how_a_crawl_ended_is_said_without_figures(tmp_path, served, flag):
+    examples = listing(tmp_path / "examples.txt", [HOME, "http://s.example/nowhere"])
+    folder = collection(tmp_path / "c", [HOME], topic=f'examples = "{examples}"')
+    said = done("crawl", folder, "--pages", 3, flag, "--resolve", served.resolve)
+    for words in ("stopped: the collection has 3 pages", "no negatives given", "example http://s.example/nowhere"):
+        assert words in said.err
+    assert "pages/s" not in said.err
+    lines = said.out.splitlines()
+    assert [json.loads(line)["url"] for line in lines][:1] == ([HOME] if flag == "--json" else [])
+
+
+@pytest.mark.parametrize("flags", [["--quiet"], ["--quiet", "--json"]])
+def test_a_quiet_crawl_says_nothing_beside_its_result(tmp_path, served, flags):
+    folder = collection(tmp_path / "c", [HOME])
+    said = done("crawl", folder, "--pages", 3, *flags, "--resolve", served.resolve)
+    assert said.err == ""
+    assert len(said.out.splitlines()) == (3 if "--json" in flags else 0)
+
+
+@pytest.mark.parametrize(
+    ("because", "words"),
+    [
+        ({"seed": True}, "a seed"),
+        ({"page": 0.5045}, "found on a page of relevance 0.50"),
+        (
+            {"page": 0.1, "anchor": 0.5},
+            "found on a page of relevance 0.10, by a link that says 50% of the topic's words",
+        ),
+        ({"depth": 2, "redirected": True}, "2 links from a seed, after a redirect"),
+        ({"chance": True}, "drawn by chance"),
+        ({"imported from": "x.warc.gz"}, "imported from x.warc.gz"),
+        ({"page": "odd", "mine": 7, "also": True}, "page odd, mine 7, also"),
+        ({}, "it was asked for"),
+    ],
+)
+def test_reasons_are_told_in_words(because, words):
+    assert in_words(because) == words
+
+
+def test_explain_and_the_report_give_the_same_reason(tmp_path, served):
+    folder = collection(tmp_path / "c", [HOME])
+    done("crawl", folder, "--pages", 3, "--quiet", "--resolve", served.resolve)
+    reason = "found on a page of relevance "
+    assert reason in done("explain", folder, "http://s.example/0").out
+    done("report", folder)
+    assert reason in (folder / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_is_whole_and_names_what_it_asks_for(command):
+    said = done(*filter(None, [command]), "--help").out
+    assert "..." not in said.replace("[ARGS]...", "")
+    assert not any(type_ in said for type_ in ("range>", "list[", "--strategy <", "--host <"))
+    arguments = said.partition("Arguments:")[2].partition("Options:")[0]
+    assert "> " not in arguments.replace(">  ", "") and ">  [required]" not in arguments
+
+
+@pytest.mark.parametrize(
+    ("found", "called", "hinted"),
+    [
+        (None, "{here}/.venv/bin/lycosa", ".venv/bin/lycosa"),
+        (None, "/elsewhere/bin/lycosa", "/elsewhere/bin/lycosa"),
+        (None, ".venv/bin/lycosa", ".venv/bin/lycosa"),
+        (None, "lycosa", "lycosa"),
+        ("/usr/bin/lycosa", "{here}/.venv/bin/lycosa", "lycosa"),
+        (None, "/usr/lib/pytest/__main__.py", "lycosa"),
+    ],
+)
+def test_hints_name_the_command_as_it_can_be_called(tmp_path, monkeypatch, found, called, hinted):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("shutil.which", lambda name: found)
+    monkeypatch.setattr(sys, "argv", [called.format(here=tmp_path)])
+    assert program() == hinted
+
+
+@pytest.mark.parametrize(
+    ("recipe", "told"),
+    [
+        ("this is = = not toml", ["lycosa.toml", "line 1", "key = "]),
+        ('strategy = "nonsense"', ["lycosa.toml", "best-first"]),
+        ('stratgy = "random"', ["'stratgy'", "at the top", "strategy", "contact"]),
+        ("[topic]\ntxt = 'bees'", ["'txt'", "[topic]", "text", "keywords"]),
+        ("[scope]\nhosts = ['https://a.example/']", ["scope.hosts", "https://a.example/", "example.org"]),
+        ("[scope]\nexclude_hosts = ['a.example/x']", ["scope.exclude_hosts"]),
+        ("[scope]\nhosts = ['']", ["scope.hosts"]),
+        ("[scope]\nlanguages = ['english']", ["scope.languages", "english", "two letters"]),
+    ],
+)
+def test_a_recipe_that_is_wrong_is_told_with_what_would_be_right(tmp_path, recipe, told):
+    folder = collection(tmp_path / "c", [HOME])
+    (folder / "lycosa.toml").write_text(recipe, encoding="utf-8")
+    assert lycosa("crawl", folder).is_one_clear_line(2, *told)
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"), [("--include-host", "http://a.example"), ("--exclude-host", "a/b"), ("--language", "english")]
+)
+def test_a_flag_that_is_wrong_is_told_by_its_name(tmp_path, flag, value):
+    folder = collection(tmp_path / "c", [HOME])
+    assert lycosa("crawl", folder, flag, value).is_one_clear_line(2, flag, value)
+
+
+def test_hosts_may_be_written_in_capitals(tmp_path, served):
+    folder = collection(tmp_path / "c", [HOME], rest='[scope]\nhosts = ["S.Example"]')
+    done("crawl", folder, "--pages", 3, "--quiet", "--resolve", served.resolve)
+    assert done("show", folder, "--json").json["pages"] == 3
+
+
+def test_a_collection_without_seeds_is_told_when_it_is_made(tmp_path):
+    said = done("new", tmp_path / "a", "--topic", "bees").out
+    assert "needs seeds" in said and "seeds.txt" in said and "--seeds" in said
+    examples = listing(tmp_path / "examples.txt", ["a text of several words about bees"])
+    assert "needs seeds" in done("new", tmp_path / "b", "--examples", examples).out
+    assert "needs seeds" not in done("new", tmp_path / "c", "--examples", listing(examples, [HOME])).out
+    assert "needs seeds" not in done("new", tmp_path / "d", "--topic", "bees", "--seeds", examples).out

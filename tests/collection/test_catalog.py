@@ -214,7 +214,7 @@ def test_a_newer_catalog_is_refused_with_the_way_out(tmp_path):
 def test_a_damaged_catalog_names_the_way_out(tmp_path, writable):
     path = tmp_path / "catalog.sqlite"
     path.write_bytes(b"this is not a database, it is a long line of text\n" * 100)
-    with pytest.raises(CollectionError, match=f"lycosa rebuild {tmp_path.name}"):
+    with pytest.raises(CollectionError, match=f"lycosa rebuild {tmp_path}"):
         Catalog(path, writable=writable)
 
 

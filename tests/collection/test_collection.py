@@ -218,7 +218,7 @@ def test_a_second_writer_is_refused_and_readers_are_not(tmp_path):
         collection.record(visit(HOME))
         collection.checkpoint()
         with pytest.raises(
-            CollectionError, match=rf"another crawl is running on {tmp_path.name} \(pid {os.getpid()}\)"
+            CollectionError, match=rf"another crawl is running on {tmp_path} \(pid {os.getpid()}\)"
         ):
             collection_in(tmp_path)
         with collection_in(tmp_path, writable=False) as reader:
@@ -227,7 +227,7 @@ def test_a_second_writer_is_refused_and_readers_are_not(tmp_path):
 
 
 def test_a_collection_never_crawled_names_the_way_out(tmp_path):
-    with pytest.raises(CollectionError, match=f"lycosa crawl {tmp_path.name}"):
+    with pytest.raises(CollectionError, match=f"lycosa crawl {tmp_path}"):
         collection_in(tmp_path, writable=False)
 
 
@@ -254,7 +254,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path, size):
 
 
 def test_a_missing_folder_names_the_way_out(tmp_path):
-    with pytest.raises(CollectionError, match="lycosa new nowhere"):
+    with pytest.raises(CollectionError, match="lycosa new .*nowhere"):
         collection_in(tmp_path / "nowhere")
 
 

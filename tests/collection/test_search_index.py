@@ -144,7 +144,7 @@ def test_a_damaged_index_names_the_way_out(tmp_path):
     index.commit()
     index.close()
     (tmp_path / "search/meta.json").write_text("{")
-    with pytest.raises(CollectionError, match=f"lycosa rebuild {tmp_path.name}"):
+    with pytest.raises(CollectionError, match=f"lycosa rebuild {tmp_path}"):
         opened(tmp_path / "search").search("wolf")
 
 

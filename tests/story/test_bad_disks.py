@@ -153,7 +153,7 @@ def test_a_second_crawl_of_the_same_collection_is_refused_and_the_first_goes_on(
                 ["forget", folder, "nowhere.example"],
                 ["label", folder, url, "--good"],
             ):
-                assert lycosa(*command).is_one_clear_line(1, "another crawl is running on c", str(first.pid)), command
+                assert lycosa(*command).is_one_clear_line(1, "another crawl is running on ", str(first.pid)), command
             seen = len(served.asked)
             wait_until(lambda: len(served.asked) > seen, first)
             assert first.poll() is None

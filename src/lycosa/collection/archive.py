@@ -182,7 +182,7 @@ class Archive:
             group = next(groups(stream, place.offset), None)
             fetch = fetch_of(unpack(group, self._decode)) if group and group.start == place.offset else None
         if fetch is None:
-            name = self._folder.parent.name
+            name = self._folder.parent
             raise CollectionError(f"the catalog of {name} does not fit its archive; run: lycosa rebuild {name}")
         return fetch
 
@@ -256,7 +256,7 @@ class Archive:
         return gone
 
     def _shorter_than_known(self) -> CollectionError:
-        name = self._folder.parent.name
+        name = self._folder.parent
         return CollectionError(f"the archive of {name} is shorter than its catalog knows; run: lycosa rebuild {name}")
 
     # ------------------------------------------------------------ CDXJ

@@ -263,7 +263,7 @@ class Catalog(Queries):
 
 
 def _connected(path: Path, writable: bool, migrations: Sequence[str]) -> sqlite3.Connection:
-    name = path.absolute().parent.name
+    name = path.parent
     if not writable and not path.exists():
         raise CollectionError(f"{name} has no catalog; run: lycosa rebuild {name}")
     connection = _opened(path, writable)

@@ -68,9 +68,9 @@ class Collection:
     ) -> "Collection":
         """Opens a folder; one writer at a time. `afresh` drops catalog and index, so that everything is unapplied."""
         if not folder.is_dir():
-            raise CollectionError(f"there is no collection {folder}; make one with: lycosa new {folder.name}")
+            raise CollectionError(f"there is no collection {folder}; make one with: lycosa new {folder}")
         if not writable and not (folder / "archive").exists():
-            raise CollectionError(f"{folder.name} holds nothing yet; fill it with: lycosa crawl {folder.name}")
+            raise CollectionError(f"{folder} holds nothing yet; fill it with: lycosa crawl {folder}")
         lock = _locked(folder) if writable else None
         try:
             if afresh and writable:
@@ -193,7 +193,7 @@ class Collection:
 
     def _insist_on_no_unapplied(self) -> None:
         if self._applied != self.archive.position():
-            name = self.folder.name
+            name = self.folder
             raise CollectionError(f"the catalog of {name} is behind its archive; run: lycosa rebuild {name}")
 
     def _text_of(self, url: str) -> str:
@@ -232,9 +232,7 @@ def _locked(folder: Path) -> IO[str]:
         lock.seek(0)
         owner = lock.read(20).strip() or "unknown"
         lock.close()
-        raise CollectionError(
-            f"another crawl is running on {folder.name} (pid {owner}); wait for it or stop it"
-        ) from error
+        raise CollectionError(f"another crawl is running on {folder} (pid {owner}); wait for it or stop it") from error
     with told(path):
         lock.truncate(0)
         lock.write(f"{os.getpid()}\n")

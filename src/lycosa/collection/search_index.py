@@ -223,7 +223,7 @@ class SearchIndex:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        name = self._folder.absolute().parent.name
+        name = self._folder.parent
         try:
             yield
         except OSError as error:

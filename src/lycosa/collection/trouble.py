@@ -23,7 +23,7 @@ def told(path: Path) -> Iterator[None]:
 @contextmanager
 def told_of_catalog(path: Path) -> Iterator[None]:
     """Errors of the database at `path` leave as CollectionError."""
-    name = path.absolute().parent.name
+    name = path.parent
     try:
         yield
     except sqlite3.OperationalError as error:

@@ -15,7 +15,8 @@ def read_forgotten(folder: Path) -> frozenset[int]:
     if not path.exists():
         return frozenset()
     try:
-        return frozenset(int(line) for line in path.read_text(encoding="ascii").split())
+        with told(path):
+            return frozenset(int(line) for line in path.read_text(encoding="ascii").split())
     except ValueError:
         raise CollectionError(f"{path} is damaged: it holds a whole number a line; mend or delete it") from None
 

@@ -51,8 +51,13 @@ class Examples(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        said = repr([[(e.kind, e.value) for e in each] for each in (self.good, self.bad)])
+        said = repr([[(e.kind, _moved_along(e)) for e in each] for each in (self.good, self.bad)])
         return hashlib.sha256(said.encode()).hexdigest()
+
+
+def _moved_along(example: Example) -> str:
+    """What an example says, wherever its collection has been moved to."""
+    return Path(example.value).name if example.kind == "file" else example.value
 
 
 class TrainedModel(Struct, frozen=True):
@@ -85,7 +90,12 @@ def read_labels(folder: Path) -> dict[Url, bool]:
     if not path.exists():
         return {}
     labels: dict[Url, bool] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        with told(path):
+            lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise RecipeError(f"{path}: not UTF-8 text; mend or delete it") from None
+    for number, line in enumerate(lines, 1):
         word, _, url = line.partition(" ")
         if word not in ("good", "bad") or not url:
             raise RecipeError(f"{path}:{number}: write `good URL` or `bad URL`")
@@ -163,7 +173,8 @@ class TopicJudge:
         if not path.exists():
             return None
         try:
-            saved = msgspec.json.decode(path.read_bytes(), type=TrainedModel)
+            with told(path):
+                saved = msgspec.json.decode(path.read_bytes(), type=TrainedModel)
         except msgspec.DecodeError as error:
             raise CollectionError(
                 f"{path}: not a model of ours ({error}); delete it to have it trained again"

@@ -50,7 +50,7 @@ def test_a_quiet_crawl_says_nothing_beside_its_result(tmp_path, served, flags):
             {"page": 0.1, "anchor": 0.5},
             "found on a page of relevance 0.10, by a link that says 50% of the topic's words",
         ),
-        ({"depth": 2, "redirected": True}, "2 links from a seed, after a redirect"),
+        ({"depth": 2, "redirected": True}, "found at depth 2, after a redirect"),
         ({"chance": True}, "drawn by chance"),
         ({"imported from": "x.warc.gz"}, "imported from x.warc.gz"),
         ({"page": "odd", "mine": 7, "also": True}, "page odd, mine 7, also"),

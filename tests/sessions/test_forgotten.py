@@ -3,9 +3,11 @@
 import shutil
 
 import pytest
+from warcio.archiveiterator import ArchiveIterator
 
 import lycosa
 from lycosa.sessions import upkeep
+from lycosa.sessions.forgotten import add_forgotten
 from lycosa.vocabulary.clock import WallClock
 from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.serve import Served
@@ -57,3 +59,16 @@ def test_a_forgotten_example_is_not_fetched_again(bees):
     asked = crawl(bees, pages=20)  # trains anew on the examples that are left
     assert asked
     assert EXAMPLES[0] not in asked
+
+
+def test_a_forgetting_that_was_killed_is_finished_by_whoever_opens_the_collection_next(bees):
+    with lycosa.open(bees) as opened:
+        url = [page.url for page in opened][5]
+    add_forgotten(bees, url)  # noted, and then nothing: as after a kill
+    upkeep.rebuild(bees, **WITH_CLOCK)
+    with lycosa.open(bees) as opened:
+        assert opened.page(url) is None
+        assert len(opened) == 14
+    for path in bees.glob("archive/*.gz"):
+        with path.open("rb") as file:
+            assert url not in [record.rec_headers.get_header("WARC-Target-URI") for record in ArchiveIterator(file)]

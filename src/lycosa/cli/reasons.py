@@ -9,7 +9,7 @@ _WORDS = {
     "example": "an example",
     "page": "found on a page of relevance {:.2f}",
     "anchor": "by a link that says {:.0%} of the topic's words",
-    "depth": "{} links from a seed",
+    "depth": "found at depth {}",
     "chance": "drawn by chance",
     "redirected": "after a redirect",
     "imported from": "imported from {}",

@@ -19,7 +19,7 @@ from lycosa.vocabulary.records import RELEVANT, Page, Skip, Url, Visit
 from lycosa.vocabulary.urls import site_of
 from lycosa.web.simulated import SimulatedWeb
 
-from .forgotten import read_forgotten
+from .forgotten import is_forgotten, read_forgotten
 from .opening import open_collection
 from .topic import Terms, TopicJudge
 
@@ -47,6 +47,7 @@ class Session:
             with self.collection.catalog.watched():
                 self.crawl = self._prepare()
             self._catch_up()
+            self.pages_forgotten = self._finish_forgetting()
         except BaseException:
             self.collection.abandon()  # what was half read again is read again by the next
             raise
@@ -219,12 +220,20 @@ class Session:
         pages = (self.reader(self.collection.archive.fetch_at(place)) for place in places)
         return [page.terms for page in pages if page is not None]
 
-    def forget(self, is_forgotten: Callable[[Url], bool]) -> int:
-        """Removes URLs from archive, catalog, index and frontier; returns how many pages went."""
-        pages = self.collection.forget(is_forgotten)
-        self._seeds = [seed for seed in self._seeds if not is_forgotten(seed)]
-        self.collection.catalog.put_state("seeds", self._seeds)
+    def _finish_forgetting(self) -> int:
+        """Removes what is to be forgotten from archive, catalog, index and frontier; returns how many pages went.
+
+        It is noted as done at the end, so that after a kill the next session does it again.
+        """
+        catalog, forgotten = self.collection.catalog, read_forgotten(self.folder)
+        if sorted(forgotten) == (catalog.get_state("forgotten") or []):
+            return 0
+        pages = self.collection.forget(lambda url: is_forgotten(url, forgotten))
+        self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
         self.relive()
+        catalog.put_state("seeds", self._seeds)
+        catalog.put_state("forgotten", sorted(forgotten))
+        self.checkpoint()
         return pages
 
     # ------------------------------------------------------------ the journal of the crawl

@@ -83,7 +83,7 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> int:
 
     forget_labels(folder, is_named)
     with Session(folder, recipe, clock=clock, tell=tell) as session:
-        pages = session.forget(is_named)
+        pages = session.pages_forgotten
         if session.topic.learns and session.topic.load() is None:
             (folder / MODEL_FILE).unlink(missing_ok=True)  # it holds words of an example; the next crawl makes another
     (folder / REPORT_FILE).unlink(missing_ok=True)

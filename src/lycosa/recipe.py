@@ -124,8 +124,10 @@ def hosts_in(given: Iterable[str], source: str) -> tuple[str, ...]:
     """Names of hosts as URLs have them."""
     hosts = tuple(host.strip().lower() for host in given)
     for host in hosts:
-        if not re.fullmatch(r"[^\s/?#@]+", host):
-            raise RecipeError(f"{source}: not a host: {host[:100]!r}; write example.org, without http:// and path")
+        if not re.fullmatch(r"[^\s/?#@*]+", host):
+            raise RecipeError(
+                f"{source}: not a host: {host[:100]!r}; write example.org, which stands for its subdomains too"
+            )
     return hosts
 
 

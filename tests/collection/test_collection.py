@@ -252,7 +252,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path, size):
 
 
 def test_a_missing_folder_names_the_way_out(tmp_path):
-    with pytest.raises(CollectionError, match="lycosa new .*nowhere"):
+    with pytest.raises(CollectionError, match=r"lycosa new .*nowhere"):
         collection_in(tmp_path / "nowhere")
 
 

@@ -107,6 +107,7 @@ def test_hints_name_the_command_as_it_can_be_called(tmp_path, monkeypatch, found
         ("[scope]\nhosts = ['https://a.example/']", ["scope.hosts", "https://a.example/", "example.org"]),
         ("[scope]\nexclude_hosts = ['a.example/x']", ["scope.exclude_hosts"]),
         ("[scope]\nhosts = ['']", ["scope.hosts"]),
+        ("[scope]\nhosts = ['*.a.example']", ["scope.hosts", "subdomains"]),
         ("[scope]\nlanguages = ['english']", ["scope.languages", "english", "two letters"]),
     ],
 )

@@ -14,7 +14,7 @@ from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.recipe import Recipe, make_strategy, read_seeds
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.contracts import Relevance
+from lycosa.vocabulary.contracts import Relevance, Strategy
 from lycosa.vocabulary.records import RELEVANT, Page, Skip, Url, Visit
 from lycosa.vocabulary.urls import site_of
 from lycosa.web.simulated import SimulatedWeb
@@ -75,7 +75,7 @@ class Session:
     def _prepare(self) -> Crawl:
         catalog, recipe = self.collection.catalog, self.recipe
         self._seeds: list[Url] = catalog.get_state("seeds") or []
-        strategy = make_strategy(catalog.get_state("strategy") or recipe.strategy, topic_words=self.topic.words)
+        strategy = self._made_strategy(catalog.get_state("strategy") or recipe.strategy)
         if (state := catalog.get_state("strategy_state")) is not None:
             strategy.restore(state)
         self._scope = msgspec.convert(catalog.get_state("scope") or {}, Scope)  # of the last run, flags included
@@ -167,8 +167,11 @@ class Session:
         if name != self.crawl.strategy.name:
             self._start_strategy(name)
 
+    def _made_strategy(self, name: str) -> Strategy:
+        return make_strategy(name, topic_words=self.topic.words, stem=self.recipe.topic.stem)
+
     def _start_strategy(self, name: str) -> None:
-        self.crawl.strategy = make_strategy(name, topic_words=self.topic.words)
+        self.crawl.strategy = self._made_strategy(name)
         self.frontier.rank_by(self.crawl.strategy)
 
     def relive(self, judge: Relevance | None = None) -> dict[str, float]:

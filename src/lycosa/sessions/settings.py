@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.recipe import Recipe, check_strategy
+from lycosa.recipe import Recipe, check_strategy, hosts_in, languages_in
 from lycosa.web.live import connect_to
 
 
@@ -53,12 +53,12 @@ def changed_recipe(
         recipe,
         scope=replace(
             scope,
-            hosts=(*scope.hosts, *hosts),
-            exclude_hosts=(*scope.exclude_hosts, *exclude_hosts),
+            hosts=(*scope.hosts, *hosts_in(hosts, "hosts")),
+            exclude_hosts=(*scope.exclude_hosts, *hosts_in(exclude_hosts, "exclude_hosts")),
             urls=(*scope.urls, *urls),
             exclude_urls=(*scope.exclude_urls, *exclude_urls),
             stay_on_sites=scope.stay_on_sites or stay,
-            languages=(*scope.languages, *languages),
+            languages=(*scope.languages, *languages_in(languages, "languages")),
         ),
         requests=_changed(recipe.requests, delay=delay, concurrency=concurrency),
         stop=_changed(recipe.stop, pages=pages, minutes=minutes, bytes=max_bytes, dry_after=dry_after),

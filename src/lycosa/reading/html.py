@@ -24,11 +24,10 @@ _SURROUNDING_ROLES = "[role=navigation], [role=contentinfo], [role=complementary
 _ROBOTS_NAMES = ("robots", "lycosa")
 _UNSEEN = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
 
-# Set around each link, so that one walk over the tree gives the text and every link's place in it. Text has no use for
-# these two control characters, and unlike private-use ones they leave a string of one-byte characters what it is.
-_BEGIN, _END = "\x02", "\x03"
-_without_marks = {ord(_BEGIN): None, ord(_END): None}
-_mark_reference = re.compile("&#[xX]?0*+[23](?![0-9A-Fa-f]);?")
+# Set before each link, so that one walk over the tree gives the text and every link's place in it. Text has no use for
+# this control character, and unlike private-use ones it leaves a string of one-byte characters what it is.
+_MARK = "\x02"
+_mark_reference = re.compile("&#[xX]?0*+2(?![0-9A-Fa-f]);?")
 _refresh_url = re.compile(r"url\s*+=\s*+[\"']?+([^\"'>]++)", re.IGNORECASE)
 
 
@@ -87,12 +86,11 @@ def _without_surroundings(tree: LexborHTMLParser, text: str, *, has_roles: bool)
 
 
 def _cleared(marked_text: str) -> str:
-    return marked_text.replace(_BEGIN, "").replace(_END, "")
+    return marked_text.replace(_MARK, "")
 
 
 def _unmarked(html: str) -> str:
-    if _BEGIN in html or _END in html:
-        html = html.translate(_without_marks)
+    html = _cleared(html)
     return _mark_reference.sub("", html) if "&#" in html else html
 
 
@@ -138,7 +136,7 @@ class _Links:
         self._join = Joiner(base)
         self._hrefs: set[str] = set()
         self._taken: set[Url | None] = {None, url}
-        self._marked: list[tuple[Url, str, LexborNode]] = []
+        self._marked: list[tuple[Url, str, str]] = []
 
     def add_refresh(self, content: str) -> None:
         found = _refresh_url.search(content)
@@ -154,31 +152,25 @@ class _Links:
             self.found.append(Link(target, anchor[:MAX_ANCHOR], _rel(attributes)))
 
     def mark(self, nodes: Iterable[LexborNode]) -> None:
-        """Sets a mark before and behind each link that is wanted."""
+        """Sets a mark before each link that is wanted."""
         new_target, marked = self._new_target, self._marked
         for node in nodes:
             attributes = node.attributes
             target = new_target(attributes.get("href"))
             if target:
-                marked.append((target, _rel(attributes) if "rel" in attributes else "", node))
-                node.insert_before(_BEGIN)
-                node.insert_after(_END)
+                anchor = " ".join(_cleared(node.text(separator=" ")[: 4 * MAX_ANCHOR]).split())[:MAX_ANCHOR]
+                rel = _rel(attributes) if "rel" in attributes else ""
+                marked.append((target, anchor or _unwritten_anchor(node), rel))
+                node.insert_before(_MARK)
 
     def placed(self, marked_text: str) -> str:
-        """The text without marks; the marked links are added with their places in it.
-
-        A link that stands within another, as tables allow, ends the anchor of the outer one.
-        """
-        before, *pieces = marked_text.split(_BEGIN)
-        place = len(before) - before.count(_END)
-        found = self.found
-        for piece, (target, rel, node) in zip(pieces, self._marked, strict=False):
-            shown, ends, _ = piece.partition(_END)
-            anchor = " ".join(shown[: 4 * MAX_ANCHOR].split())[:MAX_ANCHOR] if ends else ""
-            blanks = len(shown) - len(shown.lstrip())
-            found.append(Link(target, anchor or _unwritten_anchor(node), rel, place + blanks))
-            place += len(piece) - piece.count(_END)
-        return _cleared(marked_text)
+        """The text without marks; the marked links are added with their places in it."""
+        before, *pieces = marked_text.split(_MARK)
+        place, found = len(before), self.found
+        for piece, (target, anchor, rel) in zip(pieces, self._marked, strict=False):
+            found.append(Link(target, anchor, rel, place + len(piece) - len(piece.lstrip())))
+            place += len(piece)
+        return before + "".join(pieces)
 
     def _new_target(self, href: str | None) -> Url | None:
         """The target of a link not met before on this page, else None."""

@@ -101,15 +101,17 @@ class FoldedWords:
             codes = np.sort(codes_of(self.terms))
             return codes, np.array(list(self.terms.values()), dtype=np.uint64)[np.argsort(codes_of(self.terms))]
         codes, say_something = self._codes
-        codes = np.sort(codes[say_something])
+        codes = codes[say_something]
         if not len(codes):
             return codes, codes
-        firsts = np.concatenate(([0], np.flatnonzero(codes[1:] != codes[:-1]) + 1))
-        counts = np.diff(firsts, append=len(codes)).astype(np.uint64)
-        codes = codes[firsts]
-        places = np.minimum(np.searchsorted(_UNCOUNTED, codes), len(_UNCOUNTED) - 1)
-        are_counted = _UNCOUNTED[places] != codes
-        return codes[are_counted], counts[are_counted]
+        codes.sort()
+        lasts = (codes[1:] != codes[:-1]).nonzero()[0]
+        edges = np.empty(len(lasts) + 2, np.intp)
+        edges[0], edges[1:-1], edges[-1] = -1, lasts, len(codes) - 1
+        counts = edges[1:] - edges[:-1]
+        codes = codes[edges[1:]]
+        are_counted = _UNCOUNTED[_UNCOUNTED.searchsorted(codes)] != codes
+        return codes[are_counted], counts[are_counted].astype(np.uint64)
 
     @cached_property
     def _codes(self) -> tuple[Codes, "np.ndarray[tuple[int], np.dtype[np.bool_]]"]:
@@ -167,5 +169,7 @@ class _Terms(dict[str, str]):
         return term
 
 
-_UNCOUNTED = np.sort(codes_of(word for word in STOP_WORDS | _SINGLE if word.strip()))
+_UNCOUNTED = np.append(
+    np.sort(codes_of(STOP_WORDS | _SINGLE)), np.uint64((1 << 64) - 1)
+)  # a last one, so that all are before it
 _STEMS = _Terms(Stemmer.Stemmer("porter", 0).stemWord)

@@ -50,7 +50,7 @@ class LinearModel:
     def _distance(self, codes: Codes, counts: Codes) -> float:
         if not len(codes):
             return self._bias
-        places = np.searchsorted(self._codes, codes)
+        places = self._codes.searchsorted(codes)
         places[self._codes[places] != codes] = len(self._codes) - 1
         values = self._idfs[places] * (1.0 + np.log(counts))
         distance = self._bias + float(self._weights[places] @ values) / sqrt(float(values @ values))

@@ -13,6 +13,7 @@ _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2 ** 64
 _INVERSE = pow(_BASE, -1, 1 << 64)
 _MIXER = np.uint64(0xC2B2AE3D27D4EB4F)
 _HALF = np.uint64(32)
+_ZERO = np.uint8(ord("0"))
 
 
 def codes_of(words: Iterable[str]) -> Codes:
@@ -28,15 +29,19 @@ def codes_in(data: bytes) -> tuple[Codes, np.ndarray[tuple[int], np.dtype[np.boo
     """
     data = b" " + data + b" "
     characters = np.frombuffer(data, dtype=np.uint8)
-    edges = np.flatnonzero(np.diff(characters > ord(" "))) + 1
-    starts, ends = edges[::2], edges[1::2]
+    are_letters = characters > ord(" ")
+    before = (are_letters[1:] != are_letters[:-1]).nonzero()[0]  # the place before each edge of a word
+    starts, ends = before[::2] + 1, before[1::2] + 1
     powers, inverses = _powers(1 << len(data).bit_length())
-    sums = np.cumsum(characters * powers[: len(data)])
-    codes = (sums[ends - 1] - sums[starts - 1]) * inverses[starts]
+    sums = (characters * powers[: len(data)]).cumsum()[before]
+    codes = (sums[1::2] - sums[::2]) * inverses[starts]
     codes ^= codes >> _HALF
     codes *= _MIXER
-    no_digits = np.cumsum((characters - np.uint8(ord("0"))) > 9, dtype=np.int32)  # below "0" wraps around to above
-    return codes, (no_digits[ends - 1] != no_digits[starts - 1]) & (ends - starts <= LONGEST_WORD)
+    say_something = ends - starts <= LONGEST_WORD
+    begin_with_digit = ((characters[starts] - _ZERO) < 10).nonzero()[0]  # what lies below "0" wraps around to above
+    for word in begin_with_digit.tolist():
+        say_something[word] &= not data[starts[word] : ends[word]].isdigit()
+    return codes, say_something
 
 
 @lru_cache(maxsize=8)

@@ -56,29 +56,34 @@ class NearDuplicates:
 
     def __init__(self, *, block_size: int = 200):
         self._block_size = block_size
-        self._blocks: dict[int, dict[int, Url]] = {}  # block -> fingerprint -> page
+        self._pages: dict[int, Url] = {}  # by fingerprint
+        self._blocks: dict[int, int | list[int]] = {}  # fingerprints by block; most blocks have but one
 
     def find(self, fingerprint: int) -> Url | None:
         """A page that is nearly the same, or None."""
         if fingerprint == 0:
             return None
         for block in _blocks_of(fingerprint):
-            for other, url in self._blocks.get(block, {}).items():
-                if (fingerprint ^ other).bit_count() <= NEAR:
-                    return url
+            found = self._blocks.get(block, 0)
+            for other in (found,) if isinstance(found, int) else found:
+                if other and (fingerprint ^ other).bit_count() <= NEAR:
+                    return self._pages[other]
         return None
 
     def add(self, fingerprint: int, url: Url) -> None:
         """Remembers a page; of pages with one fingerprint, the first."""
-        if fingerprint == 0:
+        if fingerprint == 0 or fingerprint in self._pages:
             return
+        self._pages[fingerprint] = url
         for block in _blocks_of(fingerprint):
-            pages = self._blocks.setdefault(block, {})
-            if fingerprint in pages:
-                continue
-            if len(pages) >= self._block_size:
-                del pages[next(iter(pages))]
-            pages[fingerprint] = url
+            found = self._blocks.get(block)
+            if found is None:
+                self._blocks[block] = fingerprint
+            elif isinstance(found, int):
+                self._blocks[block] = [found, fingerprint]
+            else:
+                found.append(fingerprint)
+                del found[: -self._block_size]
 
 
 def _blocks_of(fingerprint: int) -> Iterator[int]:

@@ -3,7 +3,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lycosa.reading.words import FoldedWords, folded
-from lycosa.vocabulary.codes import codes_of
+from lycosa.vocabulary.codes import _powers, codes_of
 
 
 @given(st.text(max_size=300), st.booleans())
@@ -24,3 +24,16 @@ def test_a_word_has_the_same_code_wherever_it_stands(words: list[str]) -> None:
 def test_different_words_have_different_codes() -> None:
     words = [f"{a}{b}" for a in "abcdefgh" for b in range(2_000)]
     assert len(set(codes_of(words).tolist())) == len(words)
+
+
+def test_a_long_text_has_the_same_codes_as_its_words() -> None:
+    words = [f"word{number}" for number in range(40_000)]
+    assert codes_of(words).tolist() == [int(code) for word in words for code in codes_of([word])]
+
+
+def test_words_without_end_are_cut_and_cost_little() -> None:
+    endless = "x" * 300_000
+    assert len(codes_of(["a", endless, "b", endless])) == 4
+    assert codes_of(["a", endless])[1] == codes_of([endless])[0]
+    assert len(codes_of(["a", *[""] * 200_000, "b"])) == 2
+    assert sum(table.nbytes for table in _powers(1 << 17)) <= 1 << 21

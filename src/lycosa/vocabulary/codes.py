@@ -8,6 +8,7 @@ import numpy as np
 from .records import Codes
 
 LONGEST_WORD = 64  # bytes; what is longer is no word
+_STRETCH = 1 << 16  # bytes
 
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2 ** 64
 _INVERSE = pow(_BASE, -1, 1 << 64)
@@ -23,6 +24,26 @@ def codes_of(words: Iterable[str]) -> Codes:
 
 def codes_in(data: bytes) -> tuple[Codes, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
     """The codes of the words between blanks, in their order, and which of them say something: no numbers, not too long.
+
+    A long text is taken in stretches, so that the tables stay small; of a word longer than one, the beginning counts.
+    """
+    if len(data) <= _STRETCH:
+        return _codes_in(data)
+    stretches, start = [], 0
+    while start < len(data):
+        end = data.rfind(b" ", start, start + _STRETCH)
+        if end < 0:
+            stretches.append(_codes_in(data[start : start + _STRETCH]))
+            end = data.find(b" ", start + _STRETCH)
+        elif end > start:
+            stretches.append(_codes_in(data[start:end]))
+        start = end + 1 if end >= 0 else len(data)
+    codes, say_something = zip(*stretches, strict=True)
+    return np.concatenate(codes), np.concatenate(say_something)
+
+
+def _codes_in(data: bytes) -> tuple[Codes, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    """The same for one stretch.
 
     A code is a polynomial of the bytes of a word. The one of a whole text is summed up once; that of a word is the
     difference between two sums, divided by the power with which it begins.

@@ -75,11 +75,18 @@ def test_warcio_finds_nothing_wrong_and_reads_the_bodies(tmp_path):
 def test_fastwarc_reads_every_record_with_valid_digests(tmp_path):
     written(tmp_path, every_kind_of_event())
     with the_file(tmp_path).open("rb") as stream:
-        records = [record for record in FastIterator(stream, parse_http=False) if record.verify_block_digest()]
+        blocks = [record.verify_block_digest() for record in FastIterator(stream, parse_http=False)]
     with the_file(tmp_path).open("rb") as stream:
-        assert len(records) == sum(1 for _ in FastIterator(stream))
+        answers = [record.headers["WARC-Type"] == "response" for record in FastIterator(stream, parse_http=False)]
+    with the_file(tmp_path).open("rb") as stream:
+        payloads = [
+            record.verify_payload_digest() for record in FastIterator(stream) if PAYLOAD_DIGEST in record.headers
+        ]
+    assert blocks == [not is_answer for is_answer in answers]  # an answer has the digest of its payload instead
+    assert payloads == [True] * sum(answers)
 
 
+PAYLOAD_DIGEST = "WARC-Payload-Digest"
 texts = st.text(max_size=20)
 header = st.tuples(st.text("abcDEF-", min_size=1, max_size=8), st.text(st.characters(max_codepoint=0x2FF), max_size=12))
 

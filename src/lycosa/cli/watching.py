@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 
-import typer
-
 from lycosa.collection.export import iso
 from lycosa.recipe import Recipe
 from lycosa.sessions.crawling import crawl_live
@@ -115,7 +113,7 @@ def log_pages(path: Path | None, *, verbose: bool) -> Iterator[None]:
             raise CollectionError(f"cannot write the log {path}: {error.strerror}") from None
         handlers[0].setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     if verbose:
-        handlers.append(logging.StreamHandler(typer.get_text_stream("stderr")))
+        handlers.append(logging.StreamHandler())
     for handler in handlers:
         _log.addHandler(handler)
     _log.propagate = False

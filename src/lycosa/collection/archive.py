@@ -29,7 +29,7 @@ class Archive:
     """Appends events and reads them back in their order.
 
     An event's records go to disk in one write, so that a kill leaves at most one unfinished group, at the very end,
-    which `recover` cuts off. CDXJ entries of the file being written are kept in memory, some 400 bytes for each answer.
+    which `recover` cuts off. CDXJ entries of the file being written are kept in memory, some 100 bytes for each answer.
     """
 
     def __init__(
@@ -49,11 +49,11 @@ class Archive:
         self._decode = decode
         self._writable = writable
         self._max_bytes = max_bytes
-        self._entropy = entropy
+        self._ids = _record_ids(entropy)
         self._out: BinaryIO | None = None
         self._path: Path | None = None
         self._size = 0
-        self._index: list[str] = []
+        self._index = cdxj.Entries()
         if writable:
             with told(folder):
                 folder.mkdir(exist_ok=True)
@@ -82,7 +82,7 @@ class Archive:
 
     def append(self, event: Event) -> Place:
         """Writes an event with one write, and tells where it lies."""
-        packed = pack(event, self._new_id)
+        packed = pack(event, self._ids.__next__)
         with told(self._folder):
             out, path, first = self._file()
             offset = self._size + len(first)
@@ -90,7 +90,7 @@ class Archive:
         place = Place(path.name, offset, len(packed.members[0]))
         fetch = fetch_of(event)
         if fetch and fetch.status is not None:
-            self._index.append(cdxj.line(fetch, packed.payload_digest, place))
+            self._index.add(cdxj.line(fetch, packed.payload_digest, place))
         return place
 
     def sync(self) -> None:
@@ -117,7 +117,7 @@ class Archive:
         files = self.files()
         last = files[-1] if files else None
         if last and last.stat().st_size < self._max_bytes:
-            self._index = self._entries(last)
+            self._index = cdxj.Entries(self._entries(last))
             cdxj.path_beside(last).unlink(missing_ok=True)  # it will be out of date
             path, first = last, b""
         else:
@@ -132,7 +132,7 @@ class Archive:
         path = self._folder / f"{collection}-{moment}-{_sequence(last.name) + 1 if last else 1:05d}.warc.gz"
         facts = f"software: {self._software}\r\nformat: WARC File Format 1.1\r\nisPartOf: {collection}\r\n"
         mime, named = "application/warc-fields", f"WARC-Filename: {path.name}"
-        return path, record("warcinfo", self._new_id(), date_of(self._clock.now()), mime, facts.encode(), named)
+        return path, record("warcinfo", next(self._ids), date_of(self._clock.now()), mime, facts.encode(), named)
 
     def _write(self, out: BinaryIO, data: bytes) -> None:
         unwritten = memoryview(data)
@@ -147,15 +147,11 @@ class Archive:
 
     def _finish(self) -> None:
         out, path, index = self._out, self._path, self._index
-        self._out, self._path, self._size, self._index = None, None, 0, []
+        self._out, self._path, self._size, self._index = None, None, 0, cdxj.Entries()
         if out and path:
             with out:
                 os.fsync(out.fileno())
             cdxj.write(path, index)
-
-    def _new_id(self) -> str:
-        digits = self._entropy(16).hex()
-        return f"<urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}>"
 
     # ------------------------------------------------------------ reading
 
@@ -244,7 +240,7 @@ class Archive:
                     changed += 1
                     _copy(source, group.start, group.metadata.offset, out)
                     answer_id = group.metadata.headers.get("warc-concurrent-to")
-                    out.write(metadata_record(note, self._new_id(), answer_id))
+                    out.write(metadata_record(note, next(self._ids), answer_id))
             out.flush()
             os.fsync(out.fileno())
         if gone or changed:
@@ -266,11 +262,13 @@ class Archive:
         if not _is_fresh(beside, path):
             cdxj.write(path, self._scanned(path))
 
-    def _entries(self, path: Path) -> list[str]:
+    def _entries(self, path: Path) -> Iterator[str]:
         beside = cdxj.path_beside(path)
-        if _is_fresh(beside, path):
-            return beside.read_text(encoding="utf-8").splitlines(keepends=True)
-        return list(self._scanned(path))
+        if not _is_fresh(beside, path):
+            yield from self._scanned(path)
+            return
+        with beside.open(encoding="utf-8", newline="\n") as entries:
+            yield from entries
 
     def _scanned(self, path: Path) -> Iterator[str]:
         with path.open("rb") as stream:
@@ -278,6 +276,14 @@ class Archive:
                 if group.answer and (fetch := fetch_of(unpack(group, _as_sent))):
                     payload_digest = group.answer.headers.get("warc-payload-digest", "")
                     yield cdxj.line(fetch, payload_digest, _place(path, group))
+
+
+def _record_ids(entropy: Callable[[int], bytes]) -> Iterator[str]:
+    while True:
+        drawn = entropy(4096).hex()  # one draw for many: each asks the system
+        for start in range(0, len(drawn), 32):
+            digits = drawn[start : start + 32]
+            yield f"<urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}>"
 
 
 def _as_sent(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:

@@ -1,17 +1,19 @@
 """The CDXJ index that lies beside each WARC file, so that replay tools find a page without reading the file."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from isal import isal_zlib
 
 from lycosa.vocabulary.records import Fetch, Outcome
 
 from .events import Place
 
 _WWW = re.compile(r"www\d*\.")
+_PACK = 500  # lines packed together
 _ADDRESS = re.compile(r"[\d.]+")
 
 
@@ -49,6 +51,27 @@ def line(fetch: Fetch, payload_digest: str, place: Place) -> str:
     }
     moment = datetime.fromtimestamp(fetch.at, UTC).strftime("%Y%m%d%H%M%S")
     return f"{surt(fetch.url)} {moment} {msgspec.json.encode(facts).decode()}\n"
+
+
+class Entries:
+    """Entries in the order of their arrival, most of them packed."""
+
+    def __init__(self, lines: Iterable[str] = ()):
+        self._loose: list[str] = []
+        self._packed: list[bytes] = []
+        for each in lines:
+            self.add(each)
+
+    def add(self, line: str) -> None:
+        self._loose.append(line)
+        if len(self._loose) == _PACK:
+            self._packed.append(isal_zlib.compress("".join(self._loose).encode(), 1))
+            self._loose.clear()
+
+    def __iter__(self) -> Iterator[str]:
+        for packed in self._packed:
+            yield from isal_zlib.decompress(packed).decode().splitlines(keepends=True)
+        yield from self._loose
 
 
 def path_beside(warc: Path) -> Path:

@@ -20,6 +20,7 @@ from .trouble import told
 
 _RESCORED = "rescored"  # state: the index does not know the latest relevances
 Searchable = Callable[[Fetch, Page | None], tuple[str, str]]  # title and text of a page, read already or not
+_FINDABLE_AFTER = 300.0  # seconds after which pages of a running crawl are made findable, however few they are
 
 
 class Collection:
@@ -35,6 +36,7 @@ class Collection:
         archive: Archive,
         catalog: Catalog,
         *,
+        clock: Clock,
         searchable: Searchable,
         batch: int,
         lock: IO[str] | None,
@@ -45,6 +47,8 @@ class Collection:
         self.search = SearchIndex(folder / "search", text_of=self._text_of)
         self._searchable = searchable
         self._batch = batch
+        self._clock = clock
+        self._index_committed_at = clock.now()
         self._lock = lock
         self._added: set[int] = set()  # numbers of pages that the index was given since its last commit
         self._indexed_up_to = catalog.indexed_up_to()
@@ -64,7 +68,7 @@ class Collection:
         writable: bool = False,
         afresh: bool = False,
         max_bytes: int = 1 << 30,
-        batch: int = 2000,
+        batch: int = 10_000,
     ) -> "Collection":
         """Opens a folder; one writer at a time. `afresh` drops catalog and index, so that everything is unapplied."""
         if not folder.is_dir():
@@ -84,7 +88,7 @@ class Collection:
                 max_bytes=max_bytes,
             )
             catalog = Catalog(folder / "catalog.sqlite", writable=writable)
-            collection = cls(folder, archive, catalog, searchable=searchable, batch=batch, lock=lock)
+            collection = cls(folder, archive, catalog, clock=clock, searchable=searchable, batch=batch, lock=lock)
             if afresh and writable:
                 collection.search.clear()
             collection._applied = catalog.position()
@@ -138,7 +142,8 @@ class Collection:
         """Makes everything so far durable; what was recorded later is replayed after a kill."""
         self.archive.sync()
         self.catalog.commit(self._applied)
-        if len(self._added) >= self._batch or self.catalog.get_state(_RESCORED):
+        is_old = self._clock.now() - self._index_committed_at > _FINDABLE_AFTER
+        if len(self._added) >= self._batch or (is_old and self._added) or self.catalog.get_state(_RESCORED):
             self._commit_index()
 
     def close(self) -> None:
@@ -213,6 +218,7 @@ class Collection:
                     self.search.add(page.url, page.host, title, text, page.relevance)
             self._may_lack_pages = False
         self.search.commit()
+        self._index_committed_at = self._clock.now()
         self._added.clear()
         if self.catalog.get_state(_RESCORED):
             self.search.rescore({page.url: page.relevance or 0.0 for page in self.catalog.pages()})

@@ -16,7 +16,7 @@ from lycosa.vocabulary.errors import CollectionError
 
 from .plain import spellable
 
-HEAP = 30_000_000  # bytes before the writer makes a segment
+HEAP = 60_000_000  # bytes before the writer makes a segment; smaller ones are merged, and mapped whole, more often
 MAX_QUERY = 1000  # characters
 MAX_TEXT = 100_000  # characters of a page that are indexed
 SNIPPET = 200  # characters

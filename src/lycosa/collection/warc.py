@@ -5,6 +5,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import BinaryIO, NamedTuple
 
 from isal import isal_zlib
@@ -30,14 +31,14 @@ class Record(NamedTuple):
 
 
 def record(kind: str, record_id: str, date: str, content_type: str, block: bytes, *more: str) -> bytes:
-    """One record as a gzip member; `more` are header lines."""
+    """One record as a gzip member; `more` are header lines. Answers bring the digest of their payload among these."""
     lines = (
         "WARC/1.1",
         f"WARC-Type: {kind}",
         f"WARC-Record-ID: {record_id}",
         f"WARC-Date: {date}",
         *more,
-        f"WARC-Block-Digest: {digest(block)}",
+        *(() if kind == "response" else (f"WARC-Block-Digest: {digest(block)}",)),
         f"Content-Type: {content_type}",
         f"Content-Length: {len(block)}",
         "\r\n",
@@ -55,6 +56,7 @@ def digest(data: bytes) -> str:
     return "sha1:" + "".join([_PAIRS[number >> shift & 1023] for shift in range(150, -1, -10)])
 
 
+@lru_cache(maxsize=4)  # the records of one group are of one time
 def date_of(at: float) -> str:
     """Seconds since the epoch as a WARC date."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")[:-6] + "Z"

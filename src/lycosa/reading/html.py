@@ -158,7 +158,8 @@ class _Links:
             attributes = node.attributes
             target = new_target(attributes.get("href"))
             if target:
-                anchor = " ".join(_cleared(node.text(separator=" ")[: 4 * MAX_ANCHOR]).split())[:MAX_ANCHOR]
+                shown = node.text(separator=" ")[: 4 * MAX_ANCHOR].replace(_MARK, "")
+                anchor = " ".join(shown.split())[:MAX_ANCHOR]
                 rel = _rel(attributes) if "rel" in attributes else ""
                 marked.append((target, anchor or _unwritten_anchor(node), rel))
                 node.insert_before(_MARK)

@@ -5,8 +5,9 @@ from .cosine import Cosine
 from .examples import Example, read_examples
 from .function import Function, load_function
 from .keywords import Keywords
+from .learning import train
 from .retraining import RETRAIN_AT, least_like, retrain
-from .svm import LinearModel, train
+from .svm import LinearModel
 
 __all__ = [
     "RETRAIN_AT",

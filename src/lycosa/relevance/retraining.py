@@ -14,7 +14,8 @@ from typing import TypeVar
 
 from lycosa.vocabulary.records import Page
 
-from .svm import LinearModel, Terms, fit, terms_in, train
+from .learning import fit, train
+from .svm import LinearModel, Terms, terms_in
 
 RETRAIN_AT = (100, 300, 1000)  # pages in the collection
 MOST = 0.5  # share of the crawl that may be taken as bad, where the examples say which

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-Row = tuple["np.ndarray[tuple[int], np.dtype[np.intp]]", "np.ndarray[tuple[int], np.dtype[np.float64]]"]
+Columns = np.ndarray[tuple[int], np.dtype[np.intp]]
+Values = np.ndarray[tuple[int], np.dtype[np.float64]]
+Row = tuple[Columns, Values]
 
 
 def separate(

@@ -21,8 +21,9 @@ from lycosa.relevance.cosine import Cosine
 from lycosa.relevance.examples import Example, read_examples
 from lycosa.relevance.function import load_function
 from lycosa.relevance.keywords import Keywords
+from lycosa.relevance.learning import train
 from lycosa.relevance.retraining import retrain
-from lycosa.relevance.svm import LinearModel, train
+from lycosa.relevance.svm import LinearModel
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.records import Page, Plain, Url

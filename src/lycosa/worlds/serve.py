@@ -12,7 +12,7 @@ import xxhash
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import host_of, normalise, path_of
 
-from . import World
+from .world import World
 
 LARGEST_REQUEST = 16_384  # bytes of request line and headers
 REPLIES_KEPT = 4_096

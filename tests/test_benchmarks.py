@@ -15,8 +15,9 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
         (["stages.py", "--pages", "10", "--rounds", "1"], "| a crawl, together |"),
         (["frontier_memory.py", "--urls", "2000"], "| 2000 |"),
         (["growth.py", "--small", "10", "--large", "20", "--rounds", "1", "--limit", "60"], "| ratio |"),
+        (["pagerank_cost.py", "--pages", "50"], "| 200 |"),
     ],
-    ids=["stages", "frontier_memory", "growth"],
+    ids=["stages", "frontier_memory", "growth", "pagerank_cost"],
 )
 def test_a_benchmark_prints_its_table(script, row):
     command = [sys.executable, str(BENCHMARKS / script[0]), *script[1:]]

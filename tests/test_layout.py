@@ -27,6 +27,7 @@ HOMES = {  # each heavy library can be replaced by changing the files named here
     "pycurl": ["web/transfers.py"],
     "resiliparse": ["reading/"],
     "rich": ["cli/"],
+    "scipy": ["lab/statistics.py"],
     "selectolax": ["reading/"],
     "sqlite3": ["collection/", "frontier/"],
     "Stemmer": ["reading/words.py"],

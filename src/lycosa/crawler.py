@@ -29,6 +29,7 @@ _PAGES_AT_A_STRETCH = 8  # worked on before sockets and signals are looked at ag
 _LONGEST_NAP = 1.0  # seconds between two looks at budgets and interrupts
 _LONGEST_HOLD = 300.0  # seconds that a crawl waits for a host when there is nothing else to do
 MOST_HOPS = 5  # redirects in a row
+MOST_ROUNDS = 1_000  # in which a strategy may propose others for what was skipped, at one page
 
 
 class Journal(Protocol):
@@ -115,7 +116,10 @@ class Crawl:
 
     def seed(self, seeds: Iterable[Url]) -> None:
         """Puts the seeds; those known already stay as they are."""
-        self._journal.record_skips(self.frontier.put(self.strategy.start(list(seeds))))
+        self._journal.record_skips(self._begin(seeds))
+
+    def _begin(self, seeds: Iterable[Url]) -> list[Skip]:
+        return self._make_up_for(self.frontier.put(self.strategy.start(list(seeds))))
 
     def interrupt(self) -> None:
         """Stops after the page at hand; what is in flight will be fetched by the next run."""
@@ -300,7 +304,7 @@ class Crawl:
     def relive(self, seeds: Iterable[Url], visits: Iterable[Visit]) -> None:
         """Ranks what waits anew, as the present strategy would have ranked it had it seen these visits."""
         self.frontier.forget_waiting()
-        self.frontier.put(self.strategy.start(list(seeds)))
+        self._begin(seeds)
         for visit in visits:
             self.spread(visit)
 
@@ -312,12 +316,24 @@ class Crawl:
         skips: list[Skip] = []
         if fetch.outcome is Outcome.MOVED and fetch.location is not None:
             skips = self._follow_redirect(candidate, fetch.location)
-        elif visit.page is not None:
-            skips = self.frontier.put(self.strategy.propose(visit))
-            skips += [skip for skip in _not_to_follow(visit) if not self.frontier.is_known(skip.candidate.url)]
-        for skip in skips:
-            self.strategy.learn(skip)
-        return skips
+        skips += self.frontier.put(self.strategy.propose(visit))
+        skips += [skip for skip in _not_to_follow(visit) if not self.frontier.is_known(skip.candidate.url)]
+        return self._make_up_for(skips)
+
+    def _make_up_for(self, skips: list[Skip]) -> list[Skip]:
+        """Tells the strategy what was skipped and puts what it wants instead, until nothing more is skipped."""
+        all_skips: list[Skip] = []
+        rounds = 0
+        while skips:
+            rounds += 1
+            all_skips += skips
+            instead: list[Candidate] = []
+            for skip in skips:
+                self.strategy.learn(skip)
+                if rounds < MOST_ROUNDS:
+                    instead += self.strategy.propose(skip)
+            skips = self.frontier.put(instead) if instead else []
+        return all_skips
 
     def _follow_redirect(self, candidate: Candidate, target: Url) -> list[Skip]:
         onward = replace(

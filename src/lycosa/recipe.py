@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from lycosa.crawler import Budget
 from lycosa.frontier.admission import Scope, Traps
 from lycosa.reading.words import terms_of, tokens_of
-from lycosa.strategies import STRATEGIES
-from lycosa.strategies.best_first import BestFirst
+from lycosa.strategies import STRATEGIES, BestFirst, InfoSpiders
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError
 from lycosa.vocabulary.records import Url
@@ -147,12 +146,16 @@ def check_strategy(name: str, source: str = "") -> None:
         raise RecipeError(f"{source}no strategy {name!r}; there are {', '.join(STRATEGIES)}")
 
 
-def make_strategy(name: str, *, topic_words: Mapping[str, int], stem: bool = False) -> Strategy:
-    """stem: whether the topic's words are stems."""
+def make_strategy(
+    name: str, *, topic_words: Mapping[str, int], stem: bool = False, pages: int | None = None
+) -> Strategy:
+    """stem: whether the topic's words are stems. pages: how many the collection shall have."""
     check_strategy(name)
-    if name != BestFirst.name:
-        return STRATEGIES[name]()
-    return BestFirst(topic_words=topic_words, split=_stems_of if stem else tokens_of)
+    if name == BestFirst.name:
+        return BestFirst(topic_words=topic_words, split=_stems_of if stem else tokens_of)
+    if name == InfoSpiders.name:
+        return InfoSpiders(topic_words=topic_words or None, pages=pages or 1000)
+    return STRATEGIES[name]()
 
 
 def _stems_of(text: str) -> Iterable[str]:

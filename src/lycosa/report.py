@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from lycosa.pictures import Bar, Mark, Series, bar_chart, counts_of, histogram, line_chart
+from lycosa.pictures.html_page import html_page, section
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import RELEVANT
 from lycosa.vocabulary.urls import normalise
@@ -60,16 +61,10 @@ def report_page(data: ReportData) -> str:
     title = _text(data.name, 120) or "Collection"
     topic = f'<p class="topic">{_text(data.topic, 600)}</p>' if data.topic.strip() else ""
     made = f"Made {_text(data.made_at)} by Lycosa." if data.made_at else "Made by Lycosa."
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        '<meta http-equiv="Content-Security-Policy" '
-        "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="referrer" content="no-referrer">\n<title>{title}</title>\n<style>{_STYLE}</style></head>\n'
-        f'<body>\n<header><p class="kicker">Focused crawl</p><h1>{title}</h1>{topic}</header>\n<main>\n'
-        f"{_cards(data)}{_harvest(data)}{_relevance(data)}{_hosts(data)}{_top_pages(data)}"
-        f"{_amounts(data)}{_runs(data)}</main>\n<footer>{made}</footer>\n</body></html>\n"
+    body = (
+        f"{_cards(data)}{_harvest(data)}{_relevance(data)}{_hosts(data)}{_top_pages(data)}{_amounts(data)}{_runs(data)}"
     )
+    return html_page(title, kicker="Focused crawl", lead=topic, body=body, footer=made)
 
 
 def harvest_curves(relevances: Sequence[float]) -> tuple[Series, Series]:
@@ -122,7 +117,7 @@ def _harvest(data: ReportData) -> str:
         percent=True,
         marks=strategy_marks(data.runs),
     )
-    return _section("Harvest rate", "The share of stored pages that are on topic, as the crawl went on.", chart)
+    return section("Harvest rate", "The share of stored pages that are on topic, as the crawl went on.", chart)
 
 
 def _relevance(data: ReportData) -> str:
@@ -134,7 +129,7 @@ def _relevance(data: ReportData) -> str:
         x_title="relevance",
         y_title="pages",
     )
-    return _section("Relevance", f"How well the stored pages fit the topic; {RELEVANT} and more is relevant.", chart)
+    return section("Relevance", f"How well the stored pages fit the topic; {RELEVANT} and more is relevant.", chart)
 
 
 def _hosts(data: ReportData) -> str:
@@ -146,7 +141,7 @@ def _hosts(data: ReportData) -> str:
     number = (
         f"The {len(largest)} largest of {_count(len(data.hosts))}" if len(data.hosts) > HOSTS_SHOWN else "All hosts"
     )
-    return _section("Hosts", f"{number}, by pages stored; the dark part is relevant.", bar_chart(bars, title="Hosts"))
+    return section("Hosts", f"{number}, by pages stored; the dark part is relevant.", bar_chart(bars, title="Hosts"))
 
 
 def _top_pages(data: ReportData) -> str:
@@ -158,9 +153,9 @@ def _top_pages(data: ReportData) -> str:
         for page in data.top_pages[:PAGES_SHOWN]
     )
     if not rows:
-        return _section("Top pages", "The most relevant pages.", '<p class="none">no data yet</p>')
+        return section("Top pages", "The most relevant pages.", '<p class="none">no data yet</p>')
     head = '<thead><tr><th class="number">Relevance</th><th>Page</th><th>Why it was fetched</th></tr></thead>'
-    return _section("Top pages", "The most relevant pages.", f"<table>{head}<tbody>\n{rows}</tbody></table>")
+    return section("Top pages", "The most relevant pages.", f"<table>{head}<tbody>\n{rows}</tbody></table>")
 
 
 def _amounts(data: ReportData) -> str:
@@ -170,7 +165,7 @@ def _amounts(data: ReportData) -> str:
         ("Skipped", "Why URLs were not fetched.", data.skips),
     ):
         bars = [Bar(label, float(amount)) for label, amount in sorted(amounts.items(), key=lambda pair: -pair[1])[:20]]
-        charts.append(_section(heading, lead, bar_chart(bars, title=heading, width=440.0)))
+        charts.append(section(heading, lead, bar_chart(bars, title=heading, width=440.0)))
     return f'<div class="pair">{"".join(charts)}</div>\n'
 
 
@@ -181,17 +176,12 @@ def _runs(data: ReportData) -> str:
         for run in data.runs
     )
     if not rows:
-        return _section("Runs", "", '<p class="none">no data yet</p>')
+        return section("Runs", "", '<p class="none">no data yet</p>')
     head = (
         '<tr><th>Started</th><th>Strategy</th><th class="number">Pages</th><th class="number">Time</th>'
         "<th>Stopped because</th></tr>"
     )
-    return _section("Runs", "", f"<table><thead>{head}</thead><tbody>\n{rows}</tbody></table>")
-
-
-def _section(heading: str, lead: str, content: str) -> str:
-    explained = f"<p>{lead}</p>" if lead else ""
-    return f'<section><h2>{heading}</h2>{explained}<div class="scroll">{content}</div></section>\n'
+    return section("Runs", "", f"<table><thead>{head}</thead><tbody>\n{rows}</tbody></table>")
 
 
 def _text(text: str, limit: int = 200) -> str:
@@ -225,48 +215,3 @@ def _duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}m {whole % 60:02}s"
     return f"{_count(whole // 3600)}h {whole % 3600 // 60:02}m"
-
-
-_STYLE = """
-:root { --ink: #1f2933; --faint: #5b6670; --line: #dfe3e8; --blue: #0b5394; }
-* { box-sizing: border-box; }
-body { margin: 0; background: #f5f6f8; color: var(--ink); line-height: 1.5;
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-header, main, footer { max-width: 1000px; margin: 0 auto; padding: 0 20px; }
-header { padding-top: 36px; }
-.kicker { margin: 0; color: var(--blue); font-size: 13px; font-weight: 600; letter-spacing: .08em;
-  text-transform: uppercase; }
-h1 { margin: 2px 0 6px; font-size: 34px; line-height: 1.2; overflow-wrap: anywhere; }
-.topic { margin: 0; color: var(--faint); font-size: 18px; overflow-wrap: anywhere; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(124px, 1fr)); gap: 10px; margin: 24px 0; }
-.cards div { display: flex; flex-direction: column-reverse; background: #fff; border: 1px solid var(--line);
-  border-radius: 8px; padding: 12px 14px; }
-.cards dt { color: var(--faint); font-size: 13px; }
-.cards dd { margin: 0; font-size: 22px; font-weight: 650; font-variant-numeric: tabular-nums; white-space: nowrap; }
-section { background: #fff; border: 1px solid var(--line); border-radius: 8px; padding: 18px 20px; margin: 0 0 16px; }
-h2 { margin: 0; font-size: 20px; }
-section > p { margin: 2px 0 12px; color: var(--faint); font-size: 14px; }
-svg { display: block; width: 100%; height: auto; }
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 380px), 1fr)); gap: 0 16px;
-  align-items: start; }
-.pair section { min-width: 0; }
-.scroll { overflow-x: auto; }
-table { width: 100%; border-collapse: collapse; font-size: 14px; }
-th { color: var(--faint); font-weight: 600; text-align: left; border-bottom: 2px solid var(--line);
-  padding: 6px 12px 6px 0; }
-td { vertical-align: top; border-bottom: 1px solid var(--line); padding: 8px 12px 8px 0; overflow-wrap: anywhere; }
-td + td, th + th { padding-left: 4px; }
-.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; width: 1%; padding-right: 18px; }
-.title { font-weight: 600; }
-.url { color: var(--faint); font-size: 13px; }
-.url a { color: var(--blue); text-decoration: none; }
-.url a:hover { text-decoration: underline; }
-.why { color: var(--faint); font-size: 13px; min-width: 130px; width: 32%; }
-.none { color: var(--faint); }
-footer { color: var(--faint); font-size: 13px; padding-bottom: 36px; }
-@media (max-width: 640px) { h1 { font-size: 27px; } section { padding: 14px; } section svg { min-width: 560px; }
-  .pair svg { min-width: 440px; } header, main, footer { padding-left: 12px; padding-right: 12px; } }
-@media print { body { background: #fff; font-size: 11pt; }
-  section, .cards div { border-color: #bbb; break-inside: avoid; }
-  .scroll { overflow: visible; } tr { break-inside: avoid; } section:has(table) { break-inside: auto; } }
-"""

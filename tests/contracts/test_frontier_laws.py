@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from lycosa.frontier.admission import Admission, Traps
 from lycosa.frontier.durable import DurableFrontier
 from lycosa.frontier.memory import EVICTED, MemoryFrontier
+from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.strategies.best_first import BestFirst
 from lycosa.strategies.breadth_first import BreadthFirst
+from lycosa.strategies.pagerank import PageRank
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Url
 from lycosa.vocabulary.urls import host_of
@@ -21,8 +23,14 @@ def durable(**options: object) -> DurableFrontier:
     return DurableFrontier(sqlite3.connect(":memory:"), **options)
 
 
-FRONTIERS = {"memory": MemoryFrontier, "durable": durable}
+def sequential(*, limit: int = 1_000_000, **manners: object) -> SequentialFrontier:
+    return SequentialFrontier(limit=limit)
+
+
+POLITE = {"memory": MemoryFrontier, "durable": durable}
+FRONTIERS = {**POLITE, "sequential": sequential}
 every_frontier = pytest.mark.parametrize("make", FRONTIERS.values(), ids=FRONTIERS)
+every_polite_frontier = pytest.mark.parametrize("make", POLITE.values(), ids=POLITE)
 Make = Callable[..., MemoryFrontier]
 
 
@@ -43,6 +51,13 @@ def drain(frontier: MemoryFrontier, clock: SimulatedClock) -> list[Candidate]:
             clock._now = moment
         else:
             return taken
+
+
+def entries_in(frontier: MemoryFrontier | SequentialFrontier) -> int:
+    """How many entries its queues have, those out of date among them."""
+    if isinstance(frontier, SequentialFrontier):
+        return len(frontier._heap)
+    return sum(len(queue.entries) for queue in frontier._hosts._queues.values())
 
 
 offers = st.lists(
@@ -77,7 +92,7 @@ def test_equals_come_out_in_the_order_they_came(make: Make) -> None:
     assert drain(frontier, clock) == candidates
 
 
-@every_frontier
+@every_polite_frontier
 def test_a_host_has_one_url_in_flight_and_rests_afterwards(make: Make) -> None:
     clock = SimulatedClock()
     frontier = make(clock=clock, delay=2.0)
@@ -95,7 +110,7 @@ def test_a_host_has_one_url_in_flight_and_rests_afterwards(make: Make) -> None:
     assert last is not None and last.url == url(1, 2)
 
 
-@every_frontier
+@every_polite_frontier
 def test_a_held_host_waits_and_the_others_do_not(make: Make) -> None:
     clock = SimulatedClock()
     frontier = make(clock=clock, delay=0.0)
@@ -106,7 +121,7 @@ def test_a_held_host_waits_and_the_others_do_not(make: Make) -> None:
     assert clock.now() == 60.0
 
 
-@every_frontier
+@every_polite_frontier
 def test_a_hold_in_flight_counts_when_the_fetch_lands(make: Make) -> None:
     clock = SimulatedClock()
     frontier = make(clock=clock, delay=1.0)
@@ -163,6 +178,16 @@ def test_past_its_limit_the_lowest_are_evicted_and_may_come_back(make: Make, pri
 
 
 @every_frontier
+def test_of_the_lowest_the_newest_are_evicted(make: Make) -> None:
+    clock = SimulatedClock()
+    frontier = make(clock=clock, delay=0.0, limit=3)
+    frontier.put([Candidate(url(page, page), 0.5) for page in range(4)])
+    skips = frontier.put([Candidate(url(9, 9), 0.7)])
+    assert [skip.candidate.url for skip in skips] == [url(2, 2)]
+    assert [c.url for c in drain(frontier, clock)] == [url(9, 9), url(0, 0), url(1, 1)]
+
+
+@every_polite_frontier
 def test_a_refused_url_is_skipped_once_with_its_reason(make: Make) -> None:
     frontier = make(clock=SimulatedClock(), admission=Admission(traps=Traps(url_length=30)))
     candidate = Candidate(Url("http://host1.example/" + "x" * 30), 0.5)
@@ -186,15 +211,15 @@ def test_forgetting_what_waits_keeps_what_is_settled(make: Make) -> None:
 def test_re_ranking_a_url_often_does_not_fill_the_queue(make: Make) -> None:
     clock = SimulatedClock()
     frontier = make(clock=clock, delay=0.0)
-    frontier._merge = lambda waiting, offered: offered
+    frontier.rank_by(PageRank())  # merges to what is offered last
     frontier.put([Candidate(url(1, 1), 0.5)])
     for turn in range(5_000):
         frontier.put([Candidate(url(1, 1), turn / 5_000)])
-    assert sum(len(queue.entries) for queue in frontier._hosts._queues.values()) < 2_000
+    assert entries_in(frontier) < 2_000
     assert [c.priority for c in drain(frontier, clock)] == [4_999 / 5_000]
 
 
-@every_frontier
+@every_polite_frontier
 def test_a_much_better_url_of_a_resting_host_is_waited_for_but_not_for_long(make: Make) -> None:
     clock = SimulatedClock()
     frontier = make(clock=clock, delay=1.0, patience=2.0)
@@ -206,7 +231,7 @@ def test_a_much_better_url_of_a_resting_host_is_waited_for_but_not_for_long(make
     assert [c.priority for c in drain(frontier, clock)] == [0.1, 0.9]
 
 
-@every_frontier
+@every_polite_frontier
 def test_a_little_better_url_is_not_waited_for(make: Make) -> None:
     clock = SimulatedClock()
     frontier = make(clock=clock, delay=1.0)
@@ -215,7 +240,7 @@ def test_a_little_better_url_is_not_waited_for(make: Make) -> None:
     assert [c.priority for c in drain(frontier, clock)] == [0.9, 0.8, 0.9]
 
 
-@every_frontier
+@every_polite_frontier
 def test_a_slow_host_is_waited_for_only_so_long(make: Make) -> None:
     clock = SimulatedClock()
     frontier = make(clock=clock, delay=0.0, patience=2.0)
@@ -229,10 +254,31 @@ def test_a_slow_host_is_waited_for_only_so_long(make: Make) -> None:
     assert other is not None and other.priority == 0.1
 
 
-@every_frontier
+@every_polite_frontier
 def test_where_only_the_order_counts_nothing_is_waited_for(make: Make) -> None:
     clock = SimulatedClock()
     frontier = make(clock=clock, delay=1.0)
     frontier.rank_by(BreadthFirst())
     frontier.put([Candidate(url(1, 1), -1.0), Candidate(url(1, 2), -1.0), Candidate(url(2, 1), -9.0)])
     assert [c.priority for c in drain(frontier, clock)] == [-1.0, -9.0, -1.0]
+
+
+@every_frontier
+def test_a_url_is_known_from_when_it_waits_on(make: Make) -> None:
+    clock = SimulatedClock()
+    frontier = make(clock=clock, delay=0.0)
+    assert not frontier.is_known(url(1, 1)) and frontier.next_ready_at() is None
+    frontier.put([Candidate(url(1, 1), 0.5)])
+    assert frontier.is_known(url(1, 1)) and frontier.next_ready_at() == 0.0
+    frontier.take(0.0)
+    assert frontier.is_known(url(1, 1)) and frontier.next_ready_at() is None
+    frontier.settle(url(1, 1))
+    assert frontier.is_known(url(1, 1))
+
+
+def test_a_url_offered_again_keeps_its_failures_and_redirects() -> None:
+    frontier = SequentialFrontier()
+    frontier.rank_by(PageRank())
+    frontier.give_back(Candidate(url(1, 1), 0.5, attempts=2, hops=1))
+    frontier.put([Candidate(url(1, 1), 0.7)])
+    assert frontier.take(0.0) == Candidate(url(1, 1), 0.7, attempts=2, hops=1)

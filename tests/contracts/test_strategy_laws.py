@@ -8,12 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.crawler import without_event_loop
+from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.memory import MemoryFrontier
+from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.reading import Reader
-from lycosa.strategies import STRATEGIES
+from lycosa.strategies import STRATEGIES, BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, Url, Visit
+from lycosa.web.simulated import Reply
+from pages import GivenWords
 from simulation import Budget, crawl_of, urls_of, visits_of
 from worlds import CHAIN, LOOP, STAR, TOPICAL, TWO_SITES, html
 
@@ -62,10 +66,11 @@ def test_on_any_graph_pages_come_from_seeds_or_links_and_within_the_budget(
 def test_priorities_are_finite_and_on_the_scale_it_declares(name: str) -> None:
     strategy = STRATEGIES[name]()
     seen: list[Candidate] = list(strategy.start([first_of(TOPICAL)]))
-    for visit in visits_of(crawl_of(TOPICAL, STRATEGIES[name]()), [first_of(TOPICAL)]):
+    visits = visits_of(crawl_of(TOPICAL, STRATEGIES[name]()), [first_of(TOPICAL)])
+    for visit in visits:
         strategy.learn(visit)
         seen += strategy.propose(visit)
-    assert len(seen) > len(TOPICAL)
+    assert len(seen) >= len(visits) > 1
     for candidate in seen:
         assert math.isfinite(candidate.priority)
         assert strategy.scale == "order" or 0.0 <= candidate.priority <= 1.0
@@ -89,6 +94,20 @@ def test_stopped_after_any_visit_and_restored_it_goes_on_as_if_it_had_not(name: 
 
 
 @every_strategy
+def test_takes_over_from_another_strategy(name: str) -> None:
+    seed = first_of(TOPICAL)
+    crawl = crawl_of(TOPICAL, BreadthFirst(), budget=Budget(pages=8))
+    begun = visits_of(crawl, [seed])
+    strategy = STRATEGIES[name]()
+    crawl = crawl_of(TOPICAL, strategy, frontier=crawl.frontier)
+    crawl.relive([seed], begun)
+    visited = urls_of(begun) + urls_of(list(without_event_loop(crawl.visits())))
+    assert len(visited) == len(set(visited)) > 8
+    if strategy.exhaustive:
+        assert set(visited) == set(TOPICAL)
+
+
+@every_strategy
 def test_a_link_that_may_not_be_followed_is_not_proposed(name: str) -> None:
     page = html("Page", "text", ["http://a.example/1"]).replace(b"<a ", b'<a rel="nofollow" ')
     fetch = Fetch(Url("http://a.example/"), Outcome.OK, 0.0, status=200, content=page)
@@ -100,7 +119,52 @@ def test_a_link_that_may_not_be_followed_is_not_proposed(name: str) -> None:
 def test_learns_from_skips_and_failed_visits(name: str) -> None:
     strategy: Strategy = STRATEGIES[name]()
     candidate = Candidate(Url("http://a.example/"), 0.5)
-    strategy.learn(Skip(candidate, "trap: host is full"))
+    skip = Skip(candidate, "trap: host is full")
+    strategy.learn(skip)
+    assert list(strategy.propose(skip)) == []
     failed = Visit(candidate, Fetch(candidate.url, Outcome.FAILED, 0.0))
     strategy.learn(failed)
     assert list(strategy.propose(failed)) == []
+
+
+@every_strategy
+def test_goes_on_where_links_are_dead_moved_or_refused(name: str) -> None:
+    home = Url("http://a.example/")
+    moved = {Url(f"http://a.example/moved{n}"): Reply(301, {"Location": f"/{n}"}) for n in range(4)}
+    pages = {Url(f"http://a.example/{n}"): html(f"Page {n}", f"number {n}", [home]) for n in range(4)}
+    links = [*moved, *(f"http://a.example/dead{n}" for n in range(4)), *(f"http://b.example/{n}" for n in range(4))]
+    frontier = MemoryFrontier(
+        clock=SimulatedClock(), admission=Admission(Scope(exclude_hosts=("b.example",))), delay=0.0
+    )
+    world = {home: html("Home", "Many links.", links), **moved, **pages}
+    visited = urls_of(visits_of(crawl_of(world, STRATEGIES[name](), frontier=frontier), [home]))
+    assert set(visited) == {*world, *links[4:8]}
+
+
+@every_strategy
+def test_seeds_that_are_refused_end_the_crawl(name: str) -> None:
+    frontier = MemoryFrontier(clock=SimulatedClock(), admission=Admission(Scope(hosts=("b.example",))), delay=0.0)
+    assert visits_of(crawl_of(CHAIN, STRATEGIES[name](), frontier=frontier), [first_of(CHAIN)]) == []
+
+
+@every_strategy
+def test_crawls_a_graph_whose_urls_are_integers_with_few_waiting(name: str) -> None:
+    links = {node: [(7 * node + step) % 60 for step in (1, 2, 3, 11)] for node in range(60)}
+    strategy, frontier = STRATEGIES[name](), SequentialFrontier(limit=20)
+    frontier.rank_by(strategy)
+    frontier.put(strategy.start([0, 1, 2]))
+    visited = []
+    while (candidate := frontier.take(0.0)) is not None:
+        node = candidate.url
+        visited.append(node)
+        visit = Visit(candidate, Fetch(node, Outcome.OK, 0.0), node_of_a_graph(node, links[node]), relevance=0.5)
+        frontier.settle(node)
+        strategy.learn(visit)
+        for skip in frontier.put(strategy.propose(visit)):
+            strategy.learn(skip)
+            frontier.put(strategy.propose(skip))
+    assert len(visited) == len(set(visited)) > 20
+
+
+def node_of_a_graph(node: int, targets: list[int]) -> Page:
+    return Page(node, "", "", "", GivenWords({}), tuple(Link(target) for target in targets))

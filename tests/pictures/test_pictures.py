@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.pictures import Bar, Mark, Series, bar_chart, counts_of, histogram, line_chart
+from lycosa.pictures import Bar, GroupedBar, Mark, Series, bar_chart, counts_of, grouped_bars, histogram, line_chart
 from lycosa.pictures.axes import nice_ticks, number_label
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -22,6 +22,26 @@ def words(picture: str) -> list[str]:
 
 def count(picture: str, shape: str) -> int:
     return len(list(ElementTree.fromstring(picture).iter(SVG + shape)))
+
+
+def rectangles(picture: str) -> list[dict[str, float]]:
+    """Place, size and shade of every rectangle, the paper first."""
+    numbers = ("x", "y", "width", "height", "fill-opacity")
+    return [
+        {key: float(node.get(key) or 0) for key in numbers}
+        for node in ElementTree.fromstring(picture).iter(f"{SVG}rect")
+    ]
+
+
+def error_lines(picture: str) -> list[tuple[float, float, float, float]]:
+    """The upright part of each error bar, as x, y, x, y."""
+    found = ElementTree.fromstring(picture).iter(f"{SVG}line")
+    lines = [tuple(float(line.get(key) or 0) for key in ("x1", "y1", "x2", "y2")) for line in found if is_thin(line)]
+    return [line for line in lines if line[0] == line[2]]
+
+
+def is_thin(line: ElementTree.Element) -> bool:
+    return line.get("stroke-width") == "1.3"
 
 
 def test_a_line_chart_shows_axes_legend_and_marks():
@@ -61,6 +81,8 @@ def test_a_point_that_is_no_number_interrupts_the_line():
         bar_chart([Bar("unknown", NAN)]),
         histogram([]),
         histogram([0, 0, 0]),
+        grouped_bars({}),
+        grouped_bars({"empty": [], "unknown": [GroupedBar("x", NAN, 1)]}),
     ],
 )
 def test_a_chart_of_nothing_says_so(picture):
@@ -73,6 +95,7 @@ def test_labels_cannot_break_out_of_the_picture():
         bar_chart([Bar(nasty, 3, note=nasty)], title=nasty, x_title=nasty),
         line_chart([Series(nasty, [(0, 1), (1, 2)])], title=nasty, x_title=nasty, marks=[Mark(0.5, nasty)]),
         histogram([1, 2], title=nasty, x_title=nasty, y_title=nasty, split=0.5, split_label=nasty),
+        grouped_bars({nasty: [GroupedBar(nasty, 1)]}, title=nasty, y_title=nasty),
     ):
         assert "<script" not in picture and "\x1b" not in picture and "\u202e" not in picture
         assert count(picture, "script") == 0
@@ -107,6 +130,55 @@ def test_numbers_are_short():
     assert number_label(0.2, percent=True) == "20%"
 
 
+def test_error_bars_stand_at_the_markers_and_within_the_picture():
+    plain = Series("x", [(0, 1), (1, 2), (2, 4)])
+    with_errors = Series("x", plain.points, errors=[0.5, NAN, 2])
+    lines = error_lines(line_chart([with_errors], height=330))
+    assert len(lines) - len(error_lines(line_chart([plain], height=330))) == 2
+    tallest = max(lines, key=lambda line: abs(line[1] - line[3]))
+    assert 0 < min(tallest[1], tallest[3]) < max(tallest[1], tallest[3]) < 300
+
+
+def test_every_point_of_a_curve_has_its_error_or_none_has():
+    with pytest.raises(ValueError, match="1 errors for the 2 points of 'x'"):
+        Series("x", [(0, 1), (1, 2)], errors=[0.1])
+
+
+def test_grouped_bars_show_groups_names_values_and_errors():
+    groups = {
+        "Rocchio": [GroupedBar("best-first", 0.1283, 0.01), GroupedBar("pagerank", 0.0642, 0.02)],
+        "EG": [GroupedBar("pagerank", 0.031), GroupedBar("best-first", NAN)],
+    }
+    picture = grouped_bars(groups, y_title="accepted", percent=True)
+    assert {"Rocchio", "EG", "best-first", "pagerank", "accepted", "12.8%", "6.42%", "3.1%"} <= set(words(picture))
+    samples, bars = rectangles(picture)[1:3], rectangles(picture)[3:]
+    assert len(bars) == 3
+    assert bars[0]["height"] == pytest.approx(2 * bars[1]["height"], rel=0.01)
+    assert len(error_lines(picture)) == 2
+    assert [bar["fill-opacity"] for bar in bars] == [samples[0]["fill-opacity"], *[samples[1]["fill-opacity"]] * 2]
+
+
+def test_grouped_bars_differ_in_shade_so_that_grey_print_is_legible():
+    bars = rectangles(grouped_bars({"all": [GroupedBar(str(order), 1 + order) for order in range(4)]}))[1:]
+    assert len({bar["fill-opacity"] for bar in bars}) == 4
+
+
+def test_negative_bars_hang_from_zero():
+    up, down = rectangles(grouped_bars({"both": [GroupedBar("up", 2, 0.5), GroupedBar("down", -2, 0.5)]}))[3:]
+    assert up["y"] + up["height"] == pytest.approx(down["y"], abs=0.02)
+    assert up["height"] == pytest.approx(down["height"], abs=0.02)
+
+
+def test_a_long_legend_leaves_room_for_the_bars():
+    many = grouped_bars({"all": [GroupedBar(f"a strategy of a long name, number {order}", 1) for order in range(60)]})
+    assert min(bar["height"] for bar in rectangles(many)[61:]) > 80
+
+
+def test_values_are_left_out_where_there_is_no_room_for_them():
+    many = {f"topic {number}": [GroupedBar(name, 123.4) for name in "abcdef"] for number in range(20)}
+    assert "123" not in words(grouped_bars(many)) and "123" in words(grouped_bars({"one": many["topic 1"]}))
+
+
 @given(low=any_float, high=any_float, wanted=st.integers(0, 20))
 def test_ticks_lie_within_and_are_few(low, high, wanted):
     ticks = nice_ticks(low, high, wanted)
@@ -129,3 +201,22 @@ def test_any_line_chart_is_well_formed_and_has_no_nan(curves, marks):
 )
 def test_any_bar_chart_is_well_formed(bars):
     ElementTree.fromstring(bar_chart(bars))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.dictionaries(st.text(max_size=20), st.lists(st.builds(GroupedBar, st.text(max_size=9), any_float, any_float)))
+)
+def test_any_grouped_bars_are_well_formed_and_have_no_nan(groups):
+    picture = grouped_bars(groups)
+    ElementTree.fromstring(picture)
+    assert "nan" not in "".join(line for line in picture.split("<") if not line.startswith("text")).lower()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(any_float, any_float, any_float), max_size=30))
+def test_any_curve_with_errors_is_well_formed_and_has_no_nan(points):
+    curve = Series("x", [(x, y) for x, y, _ in points], errors=[error for _, _, error in points])
+    picture = line_chart([curve])
+    ElementTree.fromstring(picture)
+    assert "nan" not in "".join(line for line in picture.split("<") if not line.startswith("text")).lower()

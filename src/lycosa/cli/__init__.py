@@ -9,7 +9,7 @@ import typer
 from lycosa import __version__
 from lycosa.vocabulary.errors import LycosaError
 
-from . import crawl, demo, explain, export, forget, import_, label, new, rebuild, report, search, show
+from . import crawl, demo, explain, export, forget, import_, lab, label, new, rebuild, report, search, show, world
 
 app = typer.Typer(
     name="lycosa",
@@ -36,6 +36,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)
+for group in (world.app, lab.app):
+    app.add_typer(group)
 
 
 def _print_version(asked: bool) -> None:

@@ -1,16 +1,17 @@
 """The CDXJ index that lies beside each WARC file, so that replay tools find a page without reading the file."""
 
+import gzip
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-from isal import isal_zlib
 
 from lycosa.vocabulary.records import Fetch, Outcome
 
 from .events import Place
+from .warc import gzipped
 
 _WWW = re.compile(r"www\d*\.")
 _PACK = 500  # lines packed together
@@ -65,12 +66,12 @@ class Entries:
     def add(self, line: str) -> None:
         self._loose.append(line)
         if len(self._loose) == _PACK:
-            self._packed.append(isal_zlib.compress("".join(self._loose).encode(), 1))
+            self._packed.append(gzipped("".join(self._loose).encode()))
             self._loose.clear()
 
     def __iter__(self) -> Iterator[str]:
         for packed in self._packed:
-            yield from isal_zlib.decompress(packed).decode().splitlines(keepends=True)
+            yield from gzip.decompress(packed).decode().splitlines(keepends=True)
         yield from self._loose
 
 

@@ -44,6 +44,7 @@ class MemoryFrontier:
         self._last_order = 0
         self._stale = 0  # entries in the queues that were re-ranked since
         self._candidates: dict[int, Candidate] = {}
+        self._burdens: dict[Url, tuple[int, int]] = {}  # failures and redirects of those that have any
 
     def rank_by(self, strategy: Strategy) -> None:
         """Merges priorities as a strategy does; waits for better ones where its priorities tell how much better."""
@@ -81,6 +82,9 @@ class MemoryFrontier:
         merged = self._merge(waiting, offered.priority)
         if merged != waiting:
             self._forget(entry)
+            if entry.url in self._burdens:
+                attempts, hops = self._burdens[entry.url]
+                offered = replace(offered, priority=merged, attempts=attempts, hops=hops)
             self._enqueue(offered if merged == offered.priority else replace(offered, priority=merged))
             self._stale += 1
             if self._stale > len(self._waiting) + 1_000:
@@ -88,6 +92,8 @@ class MemoryFrontier:
 
     def _enqueue(self, candidate: Candidate) -> None:
         self._last_order += 1
+        if candidate.attempts or candidate.hops:
+            self._burdens[candidate.url] = candidate.attempts, candidate.hops
         entry = Entry(-candidate.priority, self._last_order, candidate.url)
         self._waiting[candidate.url] = entry
         self._hosts.push(host_of(candidate.url), entry)
@@ -104,6 +110,7 @@ class MemoryFrontier:
         entry = self._land(url) or self._waiting.pop(url, None)
         if entry is not None:
             self._forget(entry)
+        self._burdens.pop(url, None)
         self._settled.add(key_of(url))
 
     def give_back(self, candidate: Candidate) -> None:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from .svg import FAINT, GRID, element, text
+from .svg import FAINT, GRID, PAPER, element, text
 
 
 def drawable(value: float) -> bool:
@@ -92,3 +92,13 @@ def ticks_below(scale: Scale, y: float, *, title: str) -> list[str]:
     if title:
         parts.append(text((scale.start + scale.end) / 2, y + 38, title, fill=FAINT, text_anchor="middle"))
     return parts
+
+
+def error_bar(x: float, low: float, high: float, colour: str, *, cap: float = 3.5) -> list[str]:
+    """A thin upright line between two places on paper, with a cap at each end, that shows on dark and on light."""
+    strokes = ((x, low, x, high), (x - cap, low, x + cap, low), (x - cap, high, x + cap, high))
+    return [
+        element("line", x1=a, y1=b, x2=c, y2=d, stroke=stroke, stroke_width=width)
+        for stroke, width in ((PAPER, 3.3), (colour, 1.3))
+        for a, b, c, d in strokes
+    ]

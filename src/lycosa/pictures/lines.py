@@ -3,19 +3,29 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .axes import Scale, covering, drawable, grid_across, ticks_below
+from .axes import Scale, covering, drawable, error_bar, grid_across, ticks_below
+from .legend import NAME_LIMIT, legend_places
 from .svg import COLOURS, DASHES, FAINT, INK, PAPER, drawing, element, empty_drawing, text
 
 MARKERS_PER_LINE = 8
-LEGEND_ROW = 20.0
+SAMPLE = 28.0  # length of the piece of line in the legend
 
 
 @dataclass(frozen=True)
 class Series:
-    """A named curve; points that cannot be drawn (NaN) interrupt it."""
+    """A named curve; points that cannot be drawn (NaN) interrupt it.
+
+    `errors`, where given, has one number for each point: how far up and down the truth may lie (NaN: not known). Drawn
+    at the markers alone, and these stand at other places on each curve, so that the bars can be told apart.
+    """
 
     name: str
     points: Sequence[tuple[float, float]]
+    errors: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        if self.errors and len(self.errors) != len(self.points):
+            raise ValueError(f"{len(self.errors)} errors for the {len(self.points)} points of {self.name!r}")
 
 
 @dataclass(frozen=True)
@@ -40,16 +50,17 @@ def line_chart(
     height: float = 330.0,
 ) -> str:
     """Curves told apart by colour, dash and marker, with a legend, and labelled marks across them."""
-    points = [point for curve in series for point in curve.points if all(map(drawable, point))]
+    points = [point for curve in series for point in _places(curve)]
     if not points:
         return empty_drawing(width, height, title=title)
-    legend_rows = _legend(series, left=60.0, right=width - 16, top=12.0)
-    top = 12.0 + LEGEND_ROW * legend_rows[1] + (22 if y_title else 6)
+    legend, legend_height = _legend(series, left=60.0, right=width - 16, top=12.0)
+    top = 12.0 + legend_height + (22 if y_title else 6)
     bottom = height - (48 if x_title else 30)
-    across = Scale(*(x_range or covering([x for x, _ in points])), 60.0, width - 16)
-    upward = Scale(*(y_range or covering([y for _, y in points], zero=True)), bottom, top)
+    across = Scale(*(x_range or covering([x for x, _, _ in points])), 60.0, width - 16)
+    spans = [end for _, y, error in points for end in ((y - error, y + error) if error else (y,))]
+    upward = Scale(*(y_range or covering(spans, zero=True)), bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
-    parts += legend_rows[0]
+    parts += legend
     parts += grid_across(upward, across.start, across.end, percent=percent, title=y_title)
     parts += ticks_below(across, bottom, title=x_title)
     for order, curve in enumerate(series):
@@ -58,6 +69,16 @@ def line_chart(
     for order, mark in enumerate(visible_marks):
         parts += _mark(mark, order, across, top, bottom)
     return drawing(width, height, parts, title=title or y_title)
+
+
+def _places(curve: Series) -> list[tuple[float, float, float]]:
+    """The points of a curve that can be drawn, each with its error, which is 0 where it is not known."""
+    errors = curve.errors or [0.0] * len(curve.points)
+    return [
+        (x, y, error if drawable(error) and error > 0 else 0.0)
+        for (x, y), error in zip(curve.points, errors, strict=True)
+        if drawable(x) and drawable(y)
+    ]
 
 
 def _curve(curve: Series, order: int, across: Scale, upward: Scale) -> list[str]:
@@ -73,10 +94,14 @@ def _curve(curve: Series, order: int, across: Scale, upward: Scale) -> list[str]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in run)
         style = {"stroke_dasharray": dash} if dash else {}
         parts.append(element("polyline", points=path, fill="none", stroke=colour, stroke_width=2.2, **style))
-    placed = [point for run in runs for point in run]
+    placed = _places(curve)
     step = max(1, len(placed) // MARKERS_PER_LINE)
     offset = min(len(placed) - 1, order * step // max(1, len(COLOURS))) if placed else 0
-    return parts + [_marker(x, y, order, colour) for x, y in placed[offset::step]]
+    for x, y, error in placed[offset::step]:
+        if error:
+            parts += error_bar(across(x), upward(y - error), upward(y + error), colour)
+        parts.append(_marker(across(x), upward(y), order, colour))
+    return parts
 
 
 def _marker(x: float, y: float, order: int, colour: str) -> str:
@@ -104,18 +129,15 @@ def _mark(mark: Mark, order: int, across: Scale, top: float, bottom: float) -> l
     ]
 
 
-def _legend(series: Sequence[Series], *, left: float, right: float, top: float) -> tuple[list[str], int]:
-    """The legend, in as many rows as it takes, and how many those are."""
-    parts, x, row = [], left, 0
-    for order, curve in enumerate(series):
-        needed = 46 + 7.5 * min(len(curve.name), 40)
-        if x > left and x + needed > right:
-            x, row = left, row + 1
-        y = top + LEGEND_ROW * row
+def _legend(series: Sequence[Series], *, left: float, right: float, top: float) -> tuple[list[str], float]:
+    """The legend and its height."""
+    parts = []
+    places, height = legend_places([curve.name for curve in series], left=left, right=right, sample=SAMPLE)
+    for order, (curve, (x, y)) in enumerate(zip(series, places, strict=True)):
+        y += top
         colour, dash = COLOURS[order % len(COLOURS)], DASHES[order % len(DASHES)]
         style = {"stroke_dasharray": dash} if dash else {}
-        parts.append(element("line", x1=x, y1=y, x2=x + 28, y2=y, stroke=colour, stroke_width=2.2, **style))
-        parts.append(_marker(x + 14, y, order, colour))
-        parts.append(text(x + 34, y + 4.5, curve.name, limit=40, fill=FAINT))
-        x += needed
-    return parts, row + 1
+        parts.append(element("line", x1=x, y1=y, x2=x + SAMPLE, y2=y, stroke=colour, stroke_width=2.2, **style))
+        parts.append(_marker(x + SAMPLE / 2, y, order, colour))
+        parts.append(text(x + SAMPLE + 6, y + 4.5, curve.name, limit=NAME_LIMIT, fill=FAINT))
+    return parts, height

@@ -26,7 +26,7 @@ class _JustThese:
     def learn(self, event: Visit | Skip) -> None:
         pass
 
-    def propose(self, visit: Visit) -> Iterable[Candidate]:
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         return ()
 
     def merge(self, waiting: float, offered: float) -> float:

@@ -168,7 +168,8 @@ class Session:
             self._start_strategy(name)
 
     def _made_strategy(self, name: str) -> Strategy:
-        return make_strategy(name, topic_words=self.topic.words, stem=self.recipe.topic.stem)
+        stem, pages = self.recipe.topic.stem, self.recipe.stop.pages
+        return make_strategy(name, topic_words=self.topic.words, stem=stem, pages=pages)
 
     def _start_strategy(self, name: str) -> None:
         self.crawl.strategy = self._made_strategy(name)

@@ -39,12 +39,14 @@ class BestFirst:
         if isinstance(event, Visit) and event.relevance is not None and event.relevance >= RELEVANT:
             self._relevant_seen += 1
 
-    def propose(self, visit: Visit) -> Iterable[Candidate]:
-        found_on, depth = visit.candidate.url, visit.candidate.depth + 1
-        page_relevance = visit.relevance or 0.0
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        if isinstance(event, Skip):
+            return
+        found_on, depth = event.candidate.url, event.candidate.depth + 1
+        page_relevance = event.relevance or 0.0
         page_says: dict[str, Plain] = {"page": round(page_relevance, 4)}
         searching = self._topic_words and self._relevant_seen < self._enough
-        for link in visit.open_links():
+        for link in event.open_links():
             priority, because = page_relevance, page_says
             if searching and (said := self._share_said(link.anchor)):
                 priority += 0.5 * said * (1 - page_relevance)

@@ -17,10 +17,12 @@ class BreadthFirst:
     def learn(self, event: Visit | Skip) -> None:
         pass
 
-    def propose(self, visit: Visit) -> Iterable[Candidate]:
-        found_on, depth = visit.candidate.url, visit.candidate.depth + 1
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        if isinstance(event, Skip):
+            return
+        found_on, depth = event.candidate.url, event.candidate.depth + 1
         because = {"depth": depth}
-        for link in visit.open_links():
+        for link in event.open_links():
             yield Candidate(link.target, float(-depth), found_on, link.anchor, because, depth)
 
     def merge(self, waiting: float, offered: float) -> float:

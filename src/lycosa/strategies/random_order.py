@@ -21,9 +21,11 @@ class RandomOrder:
     def learn(self, event: Visit | Skip) -> None:
         pass
 
-    def propose(self, visit: Visit) -> Iterable[Candidate]:
-        found_on, depth = visit.candidate.url, visit.candidate.depth + 1
-        for link in visit.open_links():
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        if isinstance(event, Skip):
+            return
+        found_on, depth = event.candidate.url, event.candidate.depth + 1
+        for link in event.open_links():
             yield Candidate(link.target, self._chance.random(), found_on, link.anchor, {"chance": True}, depth)
 
     def merge(self, waiting: float, offered: float) -> float:

@@ -26,7 +26,8 @@ class Relevance(Protocol):
 
 
 class Strategy(Protocol):
-    """Decides what is wanted next. Every candidate it proposes ends in exactly one Visit or one Skip."""
+    """Decides what is wanted next. Every candidate it proposes ends in exactly one Visit or one Skip, but for those
+    whose URL is settled already, which end in nothing."""
 
     name: str
     scale: Literal["unit", "order"]  # priorities in 0..1, or only their order means something
@@ -36,8 +37,9 @@ class Strategy(Protocol):
 
     def learn(self, event: Visit | Skip) -> None: ...
 
-    def propose(self, visit: Visit) -> Iterable[Candidate]:
-        """Candidates for the links of a page just visited; waiting URLs may be proposed again."""
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        """What is wanted after an event that was just learnt: links of the page visited, others in place of one that
+        led nowhere or was skipped; waiting URLs may be proposed again."""
         ...
 
     def merge(self, waiting: float, offered: float) -> float:

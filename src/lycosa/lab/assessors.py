@@ -1,0 +1,176 @@
+"""Assessors: linear classifiers, one set for each topic, that say which of the crawled pages are good.
+
+Menczer, Pant, Ruiz and Srinivasan, Evaluating Topic-Driven Web Crawlers, 2001, section 4.1, with the classifiers of
+Lewis, Schapire, Callan and Papka, Training Algorithms for Linear Text Classifiers, 1996. A page is a vector of unit
+length over all its terms, count · ln(training pages / training pages with the term), of which the features of the topic
+are looked at; a term that no training page has is as rare as one that a single page has. Targets are 1 for positive and
+0 for negative pages.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from lycosa.vocabulary.records import Codes
+
+from .term_counts import Documents, Floats, Indices, Table
+
+FEATURES = 50
+ROCCHIO_POSITIVE, ROCCHIO_NEGATIVE = 16.0, 4.0
+
+Truths = np.ndarray[tuple[int], np.dtype[np.bool_]]
+Learner = Callable[[Table, Floats], Floats]  # vectors and their targets, in the order of training -> weights
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The terms that count for a topic, and how rare each term is that the training pages may have."""
+
+    vocabulary: Codes  # sorted
+    rarity: Floats  # of each term of the vocabulary, and at the end of those not in it
+    places: Indices  # of the features in the vocabulary, rising
+
+    @property
+    def codes(self) -> Codes:
+        return self.vocabulary[self.places]
+
+    def vectors(self, documents: Documents) -> Table:
+        """What the features are in each document, as parts of a vector over all its terms that has unit length."""
+        known = documents.places_in(self.vocabulary)  # -1, and so the last of `rarity`, where it is not
+        weights = documents.counts * self.rarity[known][documents.columns]
+        lengths = np.sqrt(documents.summed(weights**2))[documents.rows]
+        feature_at = np.full(len(self.rarity), -1)
+        feature_at[self.places] = np.arange(len(self.places))
+        features = feature_at[known][documents.columns]
+        are_features = (features >= 0) & (lengths > 0)
+        vectors = np.zeros((len(documents), len(self.places)))
+        vectors[documents.rows[are_features], features[are_features]] = weights[are_features] / lengths[are_features]
+        return vectors
+
+
+@dataclass(frozen=True, eq=False)
+class Assessor:
+    """Accepts the documents whose weighted features reach a threshold."""
+
+    features: Features
+    weights: Floats
+    threshold: float  # above 0, so that a document without features is never accepted
+
+    def accepts(self, documents: Documents) -> Truths:
+        return scores(self.features.vectors(documents), self.weights) >= self.threshold
+
+
+def train_assessors(
+    positives: Documents, negatives: Documents, *, features: int = FEATURES, seed: int = 0
+) -> dict[str, Assessor]:
+    """An assessor of each kind by its name; those that learn page by page see the pages shuffled by the seed, once."""
+    documents = positives + negatives
+    are_positive = np.arange(len(documents)) < len(positives)
+    chosen = choose_features(documents, are_positive, features)
+    order = np.random.default_rng(seed).permutation(len(documents))
+    vectors, targets = chosen.vectors(documents)[order], are_positive[order].astype(np.float64)
+    assessors = {}
+    for name, learner in LEARNERS.items():
+        weights = learner(vectors, targets)
+        assessors[name] = Assessor(chosen, weights, best_threshold(scores(vectors, weights), targets > 0))
+    return assessors
+
+
+def scores(vectors: Table, weights: Floats) -> Floats:
+    """Vectors times weights, each row summed by itself: equal vectors have equal scores in any company."""
+    products: Floats = (vectors * weights).sum(axis=1)
+    return products
+
+
+def choose_features(documents: Documents, are_positive: Truths, number: int = FEATURES) -> Features:
+    """The terms that most tell positive from negative documents; none that speaks for the negative ones.
+
+    Of equally telling terms, those with the smaller code are chosen.
+    """
+    of_positives = documents.columns[are_positive[documents.rows]]
+    positives_with: Indices = np.bincount(of_positives, minlength=len(documents.codes)).astype(np.intp)
+    telling = correlation(
+        documents.holders, positives_with, documents=len(documents), positives=int(are_positive.sum())
+    )
+    best = np.sort(np.argsort(-telling, kind="stable")[:number])
+    rarity = np.log(max(1, len(documents)) / np.maximum(1, np.append(documents.holders, 0)))
+    return Features(documents.codes, rarity, best[telling[best] > 0])
+
+
+def correlation(with_term: Indices, positives_with_term: Indices, *, documents: int, positives: int) -> Floats:
+    """How much each term says for the positive documents: the correlation coefficient of Ng, Goh and Low, 1997.
+
+    It is the one-sided root of χ²; a term that all or none of the documents have says nothing, 0.
+    """
+    negatives_with_term = with_term - positives_with_term
+    positives_without, negatives = positives - positives_with_term, documents - positives
+    negatives_without = negatives - negatives_with_term
+    gain = positives_with_term * negatives_without - positives_without * negatives_with_term
+    spread = np.sqrt(float(positives * negatives) * with_term * (documents - with_term))
+    telling: Floats = gain * np.sqrt(documents) / np.where(spread > 0, spread, np.inf)
+    return telling
+
+
+def rocchio(vectors: Table, targets: Floats) -> Floats:
+    """16 times the mean of the positive less 4 times the mean of the negative vectors, nothing below 0."""
+    weights = np.zeros(vectors.shape[1])
+    if (targets > 0).any():
+        weights += ROCCHIO_POSITIVE * vectors[targets > 0].mean(axis=0)
+    if (targets <= 0).any():
+        weights -= ROCCHIO_NEGATIVE * vectors[targets <= 0].mean(axis=0)
+    return np.maximum(weights, 0.0)
+
+
+def widrow_hoff(vectors: Table, targets: Floats) -> Floats:
+    """w ← w − 2η(w·x − y)x from 0, η = 1/(4X²) with X the longest vector; the mean of all w, the first among them."""
+    weights = np.zeros(vectors.shape[1])
+    longest = float((vectors**2).sum(axis=1).max(initial=0.0))
+    if not longest:
+        return weights
+    rate, total = 1 / (4 * longest), weights.copy()
+    for vector, target in zip(vectors, targets.tolist(), strict=True):
+        weights -= 2 * rate * (float(weights @ vector) - target) * vector
+        total += weights
+    return total / (len(vectors) + 1)
+
+
+def exponentiated_gradient(vectors: Table, targets: Floats) -> Floats:
+    """wᵢ ← wᵢ·exp(−2η(w·x − y)xᵢ), summing to 1, from equal ones; the mean of all w, the first among them.
+
+    η = 2/(3R²) with R the largest span, from smallest to largest component, of any vector.
+    """
+    size = vectors.shape[1]
+    weights = np.full(size, 1 / max(1, size))
+    span = float((vectors.max(axis=1) - vectors.min(axis=1)).max(initial=0.0)) if size else 0.0
+    if not span:
+        return weights
+    rate, total = 2 / (3 * span**2), weights.copy()
+    for vector, target in zip(vectors, targets.tolist(), strict=True):
+        weights *= np.exp(-2 * rate * (float(weights @ vector) - target) * vector)
+        weights /= weights.sum()
+        total += weights
+    return total / (len(vectors) + 1)
+
+
+LEARNERS: dict[str, Learner] = {"rocchio": rocchio, "widrow-hoff": widrow_hoff, "eg": exponentiated_gradient}
+
+
+def best_threshold(scored: Floats, are_positive: Truths) -> float:
+    """Where to begin accepting so that F1 on these documents is highest; of equally good places, the strictest.
+
+    It lies midway between the last score accepted and the first one rejected, and always above 0: a score of 0 means
+    that the document has nothing to do with the topic. Where no score above 0 is right, nothing is accepted.
+    """
+    order = np.argsort(-scored, kind="stable")
+    falling, hits = scored[order], np.cumsum(are_positive[order])
+    accepted = np.arange(1, len(order) + 1)
+    f1 = 2 * hits / (accepted + int(are_positive.sum()))
+    are_last = np.append(falling[1:] < falling[:-1], True)[: len(order)]  # of their equals
+    f1[~(are_last & (falling > 0))] = 0.0
+    if not f1.any():
+        return float("inf")
+    best = int(np.argmax(f1))
+    below = max(0.0, float(falling[best + 1])) if best + 1 < len(falling) else 0.0
+    midway = (float(falling[best]) + below) / 2
+    return midway if midway > below else float(falling[best])

@@ -1,0 +1,18 @@
+"""Strategies as the lab sets them up for a topic."""
+
+import inspect
+
+from lycosa.strategies import STRATEGIES, BestFirst
+from lycosa.vocabulary.contracts import Strategy
+
+from .topics import Topic
+
+
+def strategy_for(name: str, topic: Topic, *, pages: int, buffer: int | None, seed: int) -> Strategy:
+    """A strategy with what it can use of the topic and of the limits that hold for all."""
+    make = STRATEGIES[name]
+    offered = {"topic_words": topic.as_page().terms, "pages": pages, "buffer": buffer, "seed": seed}
+    if make is BestFirst:
+        del offered["topic_words"]  # in the lab it goes by pages alone, as published
+    taken = inspect.signature(make).parameters
+    return make(**{option: value for option, value in offered.items() if option in taken and value is not None})

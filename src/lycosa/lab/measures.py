@@ -1,0 +1,188 @@
+"""Measures: values that print as they are written and fold the steps of a crawl.
+
+>>> Harvest @ 500
+Harvest@500
+>>> parse_measure("Harvest@500") == Harvest @ 500
+True
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Set
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.urls import site_of
+
+from .steps import Step
+
+Known = float | None  # None, like NaN, for a page of which it is not known
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is known about the pages of a world apart from what the crawler thought; what is not known is None."""
+
+    is_relevant: Callable[[Url], bool] | None = None
+    targets: frozenset[Url] | None = None
+    similarity: Callable[[Url], Known] | None = None  # to the topic
+    rank: Callable[[Url], Known] | None = None  # among the pages of all crawls pooled, 1 is best
+    standing: Callable[[Url], Known] | None = None  # ln(1 + in-links)
+    directory_sites: frozenset[str] | None = None
+    earlier: frozenset[Url] | None = None  # the pages of the crawl to compare with
+
+
+_WHERE_KNOWN = {
+    "is_relevant": "which pages are on topic, known to worlds with topics: synthetic ones, documents with categories",
+    "targets": "the pages to be found, to be chosen in worlds with topics or among the best pages of a graph",
+    "similarity": "the likeness of pages to the topic, known in worlds with texts: synthetic ones and documents",
+    "rank": "the ranks of the pooled pages, known in worlds with texts: synthetic ones and documents",
+    "standing": "the esteem of pages, known to synthetic worlds and graphs",
+    "directory_sites": "the sites of a curated directory, known to worlds with one: synthetic ones",
+    "earlier": "the pages of an earlier crawl, known where another crawl of the same world was made before",
+}
+
+
+class MissingTruthError(LycosaError):
+    """A measure asks what the world does not know."""
+
+
+@dataclass(frozen=True, repr=False)
+class Measure:
+    """A number that a crawl has after every step.
+
+    Of the steps of a crawl that ended before the cutoff, all count; the value of no steps at all is NaN.
+    """
+
+    name: str
+    says: str = field(compare=False)
+    fold: Callable[[Iterable[Step], Any], Iterator[float]] = field(compare=False)
+    needs: str | None = field(default=None, compare=False)  # the part of `Truth` that `fold` is given
+    fewer_is_better: bool = field(default=False, compare=False)
+    cutoff: int | None = None  # pages
+
+    def __matmul__(self, cutoff: int) -> "Measure":
+        if cutoff < 1:
+            raise UsageError(f"{self.name}@{cutoff}: a cutoff is a number of pages from 1 on")
+        return replace(self, cutoff=cutoff)
+
+    def __repr__(self) -> str:
+        return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
+
+    def __reduce__(self) -> tuple[Callable[[str], "Measure"], tuple[str]]:
+        return parse_measure, (repr(self),)
+
+    def over(self, steps: Iterable[Step], truth: Truth) -> Iterator[float]:
+        """The value after each step up to the cutoff."""
+        known = getattr(truth, self.needs) if self.needs else None
+        if self.needs and known is None:
+            raise MissingTruthError(f"{self} needs {self.needs}, {_WHERE_KNOWN[self.needs]}")
+        return self.fold(islice(steps, self.cutoff), known)
+
+    def is_known_to(self, truth: Truth) -> bool:
+        """Whether there is what the measure needs."""
+        return self.needs is None or getattr(truth, self.needs) is not None
+
+    def value(self, steps: Iterable[Step], truth: Truth) -> float:
+        """The last value, at the cutoff where there is one."""
+        return next(iter(deque(self.over(steps, truth), maxlen=1)), math.nan)
+
+
+def _means(values: Iterable[Known]) -> Iterator[float]:
+    """The mean so far; what is not known counts neither way."""
+    total, known = 0.0, 0
+    for value in values:
+        if value is not None and not math.isnan(value):
+            total += value
+            known += 1
+        yield total / known if known else math.nan
+
+
+def _mean_of_pages(steps: Iterable[Step], known: Callable[[Url], Known]) -> Iterator[float]:
+    return _means(known(step.url) for step in steps)
+
+
+def _share_found(steps: Iterable[Step], wanted: Set[Url]) -> Iterator[float]:
+    return (found / len(wanted) if wanted else math.nan for found in _number_found(steps, wanted))
+
+
+def _number_found(steps: Iterable[Step], wanted: Set[Url]) -> Iterator[float]:
+    found = set[Url]()
+    for step in steps:
+        if step.url in wanted:
+            found.add(step.url)
+        yield float(len(found))
+
+
+def _share_outside(steps: Iterable[Step], known: Set[Url]) -> Iterator[float]:
+    return _means(step.url not in known for step in steps)
+
+
+def _number_of_sites(steps: Iterable[Step], _: None) -> Iterator[float]:
+    sites = set[Hashable]()
+    for step in steps:
+        sites.add(_site(step.url))
+        yield float(len(sites))
+
+
+def _share_of_sites(steps: Iterable[Step], listed: Set[str]) -> Iterator[float]:
+    sites, number_listed = set[Hashable](), 0
+    for step in steps:
+        site = _site(step.url)
+        if site not in sites:
+            sites.add(site)
+            number_listed += site in listed
+        yield number_listed / len(sites)
+
+
+def _site(url: Url) -> Hashable:
+    return site_of(url) if isinstance(url, str) else url  # where pages are numbers, each is a site of its own
+
+
+def _milliseconds(steps: Iterable[Step], _: None) -> Iterator[float]:
+    return _means(1000 * step.seconds for step in steps)
+
+
+Harvest = Measure("Harvest", "share of pages that are relevant", _mean_of_pages, "is_relevant")
+TargetRecall = Measure("TargetRecall", "share of the targets that were found", _share_found, "targets")
+MeanSimilarity = Measure("MeanSimilarity", "mean similarity to the topic", _mean_of_pages, "similarity")
+MeanRank = Measure("MeanRank", "mean rank among the pooled pages", _mean_of_pages, "rank", fewer_is_better=True)
+MeanStatus = Measure("MeanStatus", "mean of ln(1 + in-links)", _mean_of_pages, "standing")
+Diversity = Measure("Diversity", "sites met", _number_of_sites)
+Reliability = Measure(
+    "Reliability", "share of the sites met that the directory lists", _share_of_sites, "directory_sites"
+)
+Novelty = Measure("Novelty", "share of pages that the earlier crawl did not meet", _share_outside, "earlier")
+Overlap = Measure("Overlap", "pages that the earlier crawl met too", _number_found, "earlier", fewer_is_better=True)
+StrategyCpu = Measure("StrategyCpu", "processor ms per page, strategy alone", _milliseconds, fewer_is_better=True)
+
+MEASURES = {
+    measure.name: measure
+    for measure in (
+        Harvest,
+        TargetRecall,
+        MeanSimilarity,
+        MeanRank,
+        MeanStatus,
+        Diversity,
+        Reliability,
+        Novelty,
+        Overlap,
+        StrategyCpu,
+    )
+}
+
+
+def parse_measure(text: str) -> Measure:
+    """The measure that prints like this."""
+    name, at, cutoff = text.strip().partition("@")
+    if name not in MEASURES:
+        raise UsageError(f"no measure {name!r}; there are {', '.join(MEASURES)}, each also cut off, as in Harvest@500")
+    if not at:
+        return MEASURES[name]
+    if not (cutoff.isascii() and cutoff.isdigit()):
+        raise UsageError(f"no cutoff {cutoff!r} in {text!r}; write a number of pages, as in {name}@500")
+    return MEASURES[name] @ int(cutoff)

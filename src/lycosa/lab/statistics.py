@@ -1,0 +1,138 @@
+"""How sure one can be of a difference. An observation that is NaN is missing: it is left out, and `n` says so."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from lycosa.vocabulary.errors import UsageError
+
+ROUNDING = 1e-12  # differences that differ by less than this share of the values are equal
+
+Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A mean, and how far it may lie from the truth; what too few values cannot tell is NaN."""
+
+    mean: float
+    standard_error: float
+    n: int
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """The mean of first less second, and how likely so large a one is by chance (two-tailed)."""
+
+    difference: float
+    t: float
+    p: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two of several, compared; `holm_p` is p corrected for there being several."""
+
+    first: str
+    second: str
+    test: PairedTest
+    holm_p: float
+
+
+def summary(values: Iterable[float]) -> Summary:
+    """Mean and standard error of the mean."""
+    known = _known(values)
+    n = len(known)
+    mean = float(known.mean()) if n else math.nan
+    return Summary(mean, float(known.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan, n)
+
+
+def bootstrap_interval(
+    values: Iterable[float], *, confidence: float = 0.95, rounds: int = 2000, seed: int = 0
+) -> tuple[float, float]:
+    """Where the mean lies with this confidence: percentiles of the means of `rounds` samples drawn with replacement.
+
+    Fewer than two values tell nothing: both ends are NaN.
+    """
+    known = _known(values)
+    if len(known) < 2:
+        return math.nan, math.nan
+    draws = np.random.default_rng(seed).integers(len(known), size=(rounds, len(known)))
+    low, high = np.quantile(known[draws].mean(axis=1), [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+def paired_t(first: Sequence[float], second: Sequence[float]) -> PairedTest:
+    """The two-tailed t-test of pairs; a pair with a missing half is left out, and fewer than two pairs have p NaN.
+
+    The t-test cannot judge differences without variance. Where all are nought, p is 1. Where all are the same but not
+    nought, t is infinite, and p is what the sign test says, 2 / 2ⁿ: n pairs that agree prove no more than that.
+    """
+    a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if a.shape != b.shape:
+        raise ValueError(f"{len(a)} and {len(b)} values are no pairs")
+    are_known = ~(np.isnan(a) | np.isnan(b))
+    a, b = a[are_known], b[are_known]
+    differences, n = a - b, len(a)
+    if n < 2:
+        return PairedTest(float(differences.mean()) if n else math.nan, math.nan, math.nan, n)
+    difference = float(differences.mean())
+    rounding = ROUNDING * float(max(np.abs(a).max(), np.abs(b).max()))
+    if np.abs(differences).max() <= rounding:
+        return PairedTest(difference, 0.0, 1.0, n)
+    if np.ptp(differences) <= rounding:
+        return PairedTest(difference, math.copysign(math.inf, difference), 2.0 ** (1 - n), n)
+    result = _scipy().ttest_rel(a, b)
+    return PairedTest(difference, float(result.statistic), float(result.pvalue), n)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The p-values corrected for being several, in their order: Holm's step-down method, 1979.
+
+    A p-value that is NaN was no test: it stays NaN and does not count among the others.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    adjusted = [math.nan] * len(p_values)
+    order = sorted((place for place, p in enumerate(p_values) if not math.isnan(p)), key=p_values.__getitem__)
+    largest = 0.0
+    for done, place in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - done) * p_values[place]))
+        adjusted[place] = largest
+    return adjusted
+
+
+def pairwise(table: Mapping[str, Sequence[float]]) -> list[Comparison]:
+    """Every two of the columns compared, row by row, with p corrected for all of them together."""
+    pairs = list(combinations(table, 2))
+    tests = [paired_t(table[first], table[second]) for first, second in pairs]
+    return [
+        Comparison(first, second, test, corrected)
+        for (first, second), test, corrected in zip(pairs, tests, holm([test.p for test in tests]), strict=True)
+    ]
+
+
+def _known(values: Iterable[float]) -> Floats:
+    every = np.array(list(values), dtype=np.float64)
+    return every[~np.isnan(every)]
+
+
+def mean_ranks(values: Floats) -> Floats:
+    """The place of each value in their order, the smallest first, from 1 on; equal ones share the mean of theirs."""
+    ranks: Floats = _scipy().rankdata(values)
+    return ranks
+
+
+def _scipy() -> Any:
+    """scipy.stats, loaded only here and now: it takes most of a second."""
+    try:
+        from scipy import stats
+    except ImportError:
+        raise UsageError("studies need scipy; install it with: pip install 'lycosa[lab]'") from None
+    return stats

@@ -1,0 +1,64 @@
+"""Three crawlers judged in three ways.
+
+Menczer, Pant, Ruiz, Srinivasan: Evaluating topic-driven web crawlers (SIGIR 2001).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lycosa.lab.comparing import mean_rows, pair_rows
+from lycosa.lab.findings import Findings, Row
+from lycosa.lab.library import Library
+from lycosa.lab.study import Size
+from lycosa.lab.topics import topics_of
+from lycosa.vocabulary.records import Plain
+from lycosa.worlds import StudyWorld
+
+from .claims import bestfirst_first, cost, methods_agree, pagerank_last
+from .crawls import Prepared, crawl_topic
+from .drawings import pictures
+from .figures import Figures
+
+
+class TopicDriven:
+    name = "topic-driven"
+    says = "Which of best-first, InfoSpiders and PageRank keeps closest to a topic, judged in three ways."
+    scales: Mapping[str, Size] = {
+        "small": {"topics": 20, "pages": 300, "buffer": 200, "world_pages": 20_000},
+        "paper": {"topics": 100, "pages": 1_000, "buffer": 200, "world_pages": 250_000},
+    }
+
+    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"pages": size["world_pages"], "topics": size["topics"]}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        return list(range(len(topics_of(world, size["topics"]))))
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> Prepared:
+        return Prepared(topics_of(world, size["topics"]), Library(world), size, seed)
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        return crawl_topic(world, prepared, job)
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        figures = Figures(size, outcomes)
+        means: list[Row] = []
+        tests: list[Row] = []
+        for measure, scores in figures.measures().items():
+            means += mean_rows(measure, scores, seed=seed)
+            tests += pair_rows(measure, scores)
+        return Findings(
+            claims=[
+                bestfirst_first(figures, tests),
+                pagerank_last(figures, tests),
+                methods_agree(figures),
+                cost(figures),
+            ],
+            tables={
+                "means": means,
+                "tests": tests,
+                "curves": figures.curve_rows(),
+                "topics": figures.topic_rows(),
+            },
+            pictures=pictures(figures),
+        )

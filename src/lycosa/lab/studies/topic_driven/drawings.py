@@ -1,0 +1,54 @@
+"""The paper's figures 5 to 7, and the cost."""
+
+from lycosa.lab.assessors import LEARNERS
+from lycosa.lab.findings import Picture
+from lycosa.lab.statistics import summary
+from lycosa.pictures import Bar, GroupedBar, bar_chart, grouped_bars, line_chart
+
+from .crawls import CRAWLERS
+from .figures import Figures
+
+
+def pictures(figures: Figures) -> dict[str, Picture]:
+    groups = {
+        assessor: [
+            GroupedBar(name, each.mean, each.standard_error)
+            for name, values in figures.accepted(assessor).items()
+            for each in [summary(values)]
+        ]
+        for assessor in LEARNERS
+    }
+    topics = f"Means over {len(figures.outcomes)} topics; thin bars are standard errors."
+    costs = [Bar(name, summary(values).mean) for name, values in figures.milliseconds().items()]
+    return {
+        "classifiers": Picture(
+            "Share of pages accepted by the classifiers",
+            f"As figure 5 of the paper. {topics}",
+            grouped_bars(groups, title="Share of pages accepted by the classifiers", y_title="share of pages"),
+        ),
+        "ranks": Picture(
+            "Mean rank among the pooled pages",
+            f"As figure 6 of the paper: lower is better. {topics}",
+            line_chart(
+                [figures.curve(name, "rank") for name in CRAWLERS],
+                title="Mean rank of the pages fetched so far",
+                x_title="pages fetched",
+                y_title="mean rank",
+            ),
+        ),
+        "similarity": Picture(
+            "Mean similarity to the topic",
+            f"As figure 7 of the paper: higher is better. {topics}",
+            line_chart(
+                [figures.curve(name, "similarity") for name in CRAWLERS],
+                title="Mean similarity of the pages fetched so far",
+                x_title="pages fetched",
+                y_title="mean tf·idf cosine",
+            ),
+        ),
+        "cost": Picture(
+            "Cost of the strategies",
+            "Processor milliseconds for each page, fetching, reading and similarity not counted.",
+            bar_chart(costs, title="Processor ms per page"),
+        ),
+    }

@@ -1,0 +1,163 @@
+"""What a study is, and how one is run: its jobs on every core, each kept on disk as it ends, then its conclusion."""
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.records import Plain
+from lycosa.worlds import StudyWorld
+
+from .findings import Findings, Results
+from .writing import write_results
+
+Told = Callable[[int, int], None]  # how many jobs are done, of how many
+Size = Mapping[str, Any]  # how much a study does at one scale
+RUN_FILE = "run.json"
+
+
+class Study(Protocol):
+    """Code that states a paper's claim and tests it."""
+
+    name: str
+    says: str  # one sentence, for `lycosa lab list`
+    scales: Mapping[str, Size]  # "small" and "paper"
+
+    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+        """The options of the synthetic world on which it runs unless another is asked for."""
+        ...
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        """Parts that can be done apart from each other, as plain data."""
+        ...
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> Any:
+        """What all jobs need and none changes; made once."""
+        ...
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        """One job; the same job gives the same answer, costs aside."""
+        ...
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        """What all jobs together show."""
+        ...
+
+
+def run(
+    study: Study, world: StudyWorld, *, scale: str, seed: int, out: Path, workers: int | None = None, told: Told
+) -> Results:
+    """Runs a study into a folder; what an earlier run of the same study left there is not done again."""
+    size = study.scales[scale]
+    began = time.monotonic()
+    run_facts = {"study": study.name, "scale": scale, "size": size, "seed": seed, "world": world.facts}
+    parts = _parts_of(out, run_facts)
+    jobs = study.jobs(world, size, seed)
+    done = {number: outcome for number in range(len(jobs)) if (outcome := _read(parts, number)) is not None}
+    earlier = sum(seconds for _, seconds in done.values())
+    told(len(done), len(jobs))
+    waiting = [number for number in range(len(jobs)) if number not in done]
+    if waiting:
+        prepared = study.prepare(world, size, seed)
+        for number, outcome, seconds in _work(study, world, prepared, jobs, waiting, workers or os.cpu_count() or 1):
+            done[number] = outcome, seconds
+            _write(parts, number, outcome, seconds)
+            told(len(done), len(jobs))
+    outcomes = [done[number][0] for number in range(len(jobs))]
+    findings = study.conclude(world, size, outcomes, seed)
+    results = Results(
+        study=study.name,
+        scale=scale,
+        seed=seed,
+        world=world.facts,
+        claims=findings.claims,
+        tables=findings.tables,
+        seconds=round(time.monotonic() - began + earlier / (workers or os.cpu_count() or 1), 1),
+    )
+    write_results(out, results, findings.pictures, says=study.says)
+    return results
+
+
+# ---------------------------------------------------------------- parts on disk
+
+
+def _parts_of(out: Path, run_facts: Plain) -> Path:
+    """The folder of parts; refuses a folder that holds another run."""
+    described = msgspec.json.encode(run_facts, order="sorted")
+    try:
+        parts = out / "parts"
+        parts.mkdir(parents=True, exist_ok=True)
+        known = out / RUN_FILE
+        if known.exists() and known.read_bytes() != described:
+            raise UsageError(f"{out} holds another run ({RUN_FILE} tells which); give another --out, or remove it")
+        known.write_bytes(described)
+    except OSError as error:
+        raise UsageError(f"cannot write into {out}: {error.strerror}; give another --out") from None
+    return parts
+
+
+def _read(parts: Path, number: int) -> tuple[Plain, float] | None:
+    path = parts / f"{number:05d}.json"
+    if not path.exists():
+        return None
+    try:
+        outcome, seconds = msgspec.json.decode(path.read_bytes())
+    except (msgspec.DecodeError, ValueError):
+        return None  # torn by a kill of an older writer: done again
+    return outcome, seconds
+
+
+def _write(parts: Path, number: int, outcome: Plain, seconds: float) -> None:
+    path = parts / f"{number:05d}.json"
+    beside = path.with_suffix(".new")
+    beside.write_bytes(msgspec.json.encode([outcome, seconds]))
+    beside.replace(path)
+
+
+# ---------------------------------------------------------------- work on every core
+
+_shared: tuple[Study, StudyWorld, Any] | None = None  # what workers inherit when they are forked
+
+
+def _work(
+    study: Study, world: StudyWorld, prepared: Any, jobs: Sequence[Plain], numbers: Sequence[int], workers: int
+) -> Iterator[tuple[int, Plain, float]]:
+    """The outcomes as they come, with their numbers and seconds."""
+    global _shared
+    _shared = study, world, prepared
+    try:
+        if workers == 1 or len(numbers) == 1:
+            for number in numbers:
+                yield _timed(number, jobs[number])
+            return
+        # A world of a million pages is inherited, not copied: hence fork.
+        context = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(min(workers, len(numbers)), mp_context=context, initializer=_die_quietly) as pool:
+            futures = [pool.submit(_timed, number, jobs[number]) for number in numbers]
+            try:
+                for future in as_completed(futures):
+                    yield future.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    finally:
+        _shared = None
+
+
+def _die_quietly() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _timed(number: int, job: Plain) -> tuple[int, Plain, float]:
+    if _shared is None:
+        raise LycosaError("a worker was started without its study")
+    study, world, prepared = _shared
+    began = time.monotonic()
+    return number, study.work(world, prepared, job), time.monotonic() - began

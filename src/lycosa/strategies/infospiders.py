@@ -1,0 +1,290 @@
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from random import Random
+from typing import Literal
+
+import numpy as np
+
+from lycosa.vocabulary.records import Candidate, Outcome, Page, Plain, Skip, Url, Visit
+
+from .agents import Agent, boltzmann, cosine, norm_of
+from .settled import SettledUrls
+from .surroundings import Memory, Surroundings, keywords_near
+
+_LOST_AFTER = 100  # pages visited before in a row, after which an agent is looked after
+_OWN_KEYWORDS = 20  # that an agent takes from its first page where the topic is not given in words
+
+_Choice = tuple[list[int], list[float]]  # links that may be chosen, and their probabilities summed up
+
+
+class InfoSpiders:
+    """A population of agents, one for each seed, that live on relevant pages; the crawl ends when the last one dies.
+
+    An agent estimates the links of its page from the words around them and chooses one at random, the better the
+    likelier; this one link waits. All wait equally long on average: each for an exponential time, so that the next to
+    move is any of them with equal chance. A page gives an agent its relevance in energy and costs it a constant. A
+    page visited before is not fetched: the agent moves on from what is remembered of it, which gives nothing, teaches
+    nothing and costs a part. Where a link leads nowhere or was refused, the agent chooses another in the same turn;
+    where a page has no way out, it stays where it was; where there is none at all, it dies. Reproduction is as in
+    `Agent.offspring`, and learning, by the similarity of a page with the agent's own keywords, as in `Agent.learn`.
+
+    topic_words: how often the topic says which words; without them, an agent takes the 20 most frequent terms of the
+    first page it reads, which is its seed.
+    theta: energy at which an agent reproduces; it starts with half.
+    pages: for which the energy of the first agents would suffice if nothing were relevant.
+    buffer: agents up to which they reproduce, and pages remembered. Of a page those keywords are remembered that some
+    agent had when it was visited.
+    temperature: of the choice; the chance of a link goes with exp(estimate / temperature).
+    epochs, rate, momentum: of the learning, at each page anew.
+    revisit_cost: part of the cost of a fetch.
+    near: words to each side of a link that count.
+
+    Menczer, Pant, Ruiz, Srinivasan: Evaluating topic-driven web crawlers (SIGIR 2001).
+    """
+
+    name = "infospiders"
+    scale: Literal["unit", "order"] = "order"
+    exhaustive = False
+
+    def __init__(
+        self,
+        *,
+        topic_words: Mapping[str, int] | None = None,
+        seed: int = 0,
+        theta: float = 2.0,
+        pages: int = 1_000,
+        buffer: int = 200,
+        temperature: float = 0.125,
+        epochs: int = 5,
+        rate: float = 0.5,
+        momentum: float = 0.9,
+        revisit_cost: float = 0.1,
+        near: int = 20,
+    ):
+        self._topic_words = {word: float(count) for word, count in (topic_words or {}).items()}
+        self._theta = theta
+        self._budget = pages
+        self._buffer = buffer
+        self._temperature = temperature
+        self._epochs = epochs
+        self._rate = rate
+        self._momentum = momentum
+        self._revisit_cost = revisit_cost
+        self._near = near
+        self._chance = Random(seed)
+        self._clock = 0.0
+        self._seeds = 0
+        self._born = 0
+        self._agents: dict[int, Agent] = {}
+        self._memory = Memory(buffer)
+        self._settled = SettledUrls()
+        self._wanted: list[Candidate] = []  # chosen, and not proposed yet
+
+    @property
+    def cost(self) -> float:
+        """Energy that a fetch costs."""
+        return self._seeds * self._theta / (2 * self._budget)
+
+    @property
+    def agents(self) -> Sequence[Agent]:
+        """The living."""
+        return list(self._agents.values())
+
+    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
+        self._seeds += len(seeds)
+        candidates = []
+        for seed in seeds:
+            if seed not in self._settled:
+                agent = Agent(self._next_number(), self._theta / 2, {}, {}, target=seed)
+                if self._topic_words:
+                    agent.take_up(self._topic_words)
+                agent.turn = self._clock + self._chance.expovariate(1.0)
+                self._agents[agent.number] = agent
+                candidates.append(Candidate(seed, -agent.turn, because={"seed": True, "agent": agent.number}))
+        return candidates
+
+    def _next_number(self) -> int:
+        self._born += 1
+        return self._born
+
+    # ------------------------------------------------------------ what happens to the agents
+
+    def learn(self, event: Visit | Skip) -> None:
+        url = event.candidate.url
+        agents = sorted((a for a in self._agents.values() if a.target == url), key=lambda agent: agent.turn)
+        for agent in agents[:1]:
+            self._clock = max(self._clock, agent.turn)
+        for agent in agents:
+            agent.turn = max(self._clock, agent.turn)  # one that a slow host has kept is not to catch up
+        if isinstance(event, Visit):
+            self._settled.add(url)
+            if event.page is not None:
+                self._read(event, event.page, agents)
+                return
+            if event.fetch.outcome is Outcome.MOVED and event.fetch.location is not None:
+                self._redirect(agents, event.fetch.location)
+                return
+        elif agents:
+            self._settled.add(url)
+        for agent in agents:
+            self._choose(agent, at_once=True)
+
+    def _redirect(self, agents: Iterable[Agent], target: Url) -> None:
+        """The crawl goes where the redirect leads, and these agents with it."""
+        for agent in agents:
+            if target in self._memory:
+                self._revisit(agent, target)
+            elif target in self._settled:
+                self._choose(agent, at_once=True)
+            else:
+                agent.target = target
+
+    def _read(self, visit: Visit, page: Page, agents: Sequence[Agent]) -> None:
+        """The first agent that waited for a page reads it; for the others it is one visited before."""
+        url = visit.candidate.url
+        movers = list(agents[:1])
+        for reader in agents[:1]:
+            self._feed(reader, visit, page)
+            if reader.energy >= self._theta and len(self._agents) < self._buffer:
+                child = reader.offspring(self._next_number(), page.terms, self._chance)
+                self._agents[child.number] = child
+                movers.append(child)
+        self._remember(visit, page)
+        for agent in movers:
+            if agent.energy <= 0:
+                self._die(agent)
+            else:
+                self._move(agent, url)
+                self._choose(agent)
+        for agent in agents[1:]:
+            self._revisit(agent, url)
+
+    def _feed(self, agent: Agent, visit: Visit, page: Page) -> None:
+        """Gives an agent what the page is worth, and teaches it."""
+        terms, norm = page.terms, norm_of(page.terms)
+        if not agent.weights and terms:
+            by_frequency = sorted(terms.items(), key=lambda item: (-item[1], item[0]))
+            agent.take_up({term: float(count) for term, count in by_frequency[:_OWN_KEYWORDS]})
+        similarity = agent.similarity(terms, norm)
+        gain = visit.relevance
+        if gain is None:
+            gain = cosine(self._topic_words, terms, norm) if self._topic_words else similarity
+        agent.energy += gain - self.cost
+        if agent.page is not None:
+            inputs = self._memory.recall(agent.page).near(agent.link)
+            agent.learn(inputs, similarity, epochs=self._epochs, rate=self._rate, momentum=self._momentum)
+
+    def _remember(self, visit: Visit, page: Page) -> None:
+        links = visit.open_links()
+        keywords = frozenset().union(*(agent.weights for agent in self._agents.values()))
+        columns = keywords_near(page.text, links, keywords, near=self._near) if links else {}
+        surroundings = Surroundings([link.target for link in links], visit.candidate.depth, columns)
+        occupied = {agent.page for agent in self._agents.values() if agent.page is not None}
+        self._memory.keep(visit.candidate.url, surroundings, occupied=occupied)
+
+    def _revisit(self, agent: Agent, url: Url) -> None:
+        agent.energy -= self._revisit_cost * self.cost
+        if agent.energy <= 0:
+            self._die(agent)
+        else:
+            self._move(agent, url)
+            self._choose(agent)
+
+    def _move(self, agent: Agent, url: Url) -> None:
+        if any(map(self._can_be_chosen, self._memory.recall(url).targets)):
+            agent.page = url
+
+    def _die(self, agent: Agent) -> None:
+        del self._agents[agent.number]
+
+    # ------------------------------------------------------------ how they choose
+
+    def _choose(self, agent: Agent, *, at_once: bool = False) -> None:
+        """An agent chooses links until one leads to a page that nobody has visited: this one waits.
+
+        at_once: whether it has lost the link that it had waited for, and so need not wait again.
+        """
+        choices: dict[Url, _Choice] = {}
+        revisits = 0
+        while agent.page is not None:
+            if agent.page not in choices:
+                choices[agent.page] = self._choice(agent, agent.page)
+            links, summed = choices[agent.page]
+            if not links:
+                break
+            if not at_once:
+                agent.turn += self._chance.expovariate(1.0)
+            at_once = False
+            agent.link = links[bisect_right(summed, self._chance.random(), hi=len(summed) - 1)]
+            target = self._memory.recall(agent.page).targets[agent.link]
+            if target not in self._settled:
+                agent.target = target
+                self._wanted.append(self._candidate(agent, agent.page, target))
+                return
+            agent.energy -= self._revisit_cost * self.cost
+            if agent.energy <= 0:
+                break
+            if target not in choices:
+                choices[target] = self._choice(agent, target)
+            if choices[target][0]:
+                agent.page = target
+            revisits += 1
+            if revisits == _LOST_AFTER and not self._leads_out(agent.page):
+                break  # it would starve on the way
+        self._die(agent)
+
+    def _leads_out(self, page: Url) -> bool:
+        """Whether links over remembered pages lead to one that nobody has visited."""
+        seen, reached = {page}, [page]
+        while reached:
+            for target in self._memory.recall(reached.pop()).targets:
+                if target not in self._settled:
+                    return True
+                if target in self._memory and target not in seen:
+                    seen.add(target)
+                    reached.append(target)
+        return False
+
+    def _choice(self, agent: Agent, url: Url) -> _Choice:
+        """The links of a remembered page from which an agent may choose, and their probabilities summed up."""
+        page = self._memory.recall(url)
+        links = [number for number, target in enumerate(page.targets) if self._can_be_chosen(target)]
+        if not links:
+            return [], []
+        return links, np.cumsum(boltzmann(agent.estimates(page)[links], self._temperature)).tolist()
+
+    def _can_be_chosen(self, target: Url) -> bool:
+        return target in self._memory or target not in self._settled
+
+    def _candidate(self, agent: Agent, page: Url, target: Url) -> Candidate:
+        surroundings = self._memory.recall(page)
+        estimate = float(agent.estimates(surroundings)[agent.link])
+        because = {"agent": agent.number, "estimate": round(estimate, 4), "energy": round(agent.energy, 4)}
+        return Candidate(target, -agent.turn, page, because=because, depth=surroundings.depth + 1)
+
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        wanted, self._wanted = self._wanted, []
+        return wanted
+
+    def merge(self, waiting: float, offered: float) -> float:
+        return max(waiting, offered)
+
+    def state(self) -> Plain:
+        version, numbers, gauss = self._chance.getstate()
+        return {
+            "chance": [version, list(numbers), gauss],
+            "clock": self._clock,
+            "seeds": self._seeds,
+            "born": self._born,
+            "agents": [agent.state() for agent in self._agents.values()],
+            "memory": self._memory.state(),
+            "settled": self._settled.state(),
+        }
+
+    def restore(self, state: Plain) -> None:
+        version, numbers, gauss = state["chance"]
+        self._chance.setstate((version, tuple(numbers), gauss))
+        self._clock, self._seeds, self._born = state["clock"], state["seeds"], state["born"]
+        self._agents = {plain["number"]: Agent(**plain) for plain in state["agents"]}
+        self._memory.restore(state["memory"])
+        self._settled = SettledUrls(state["settled"])

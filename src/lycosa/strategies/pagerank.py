@@ -1,0 +1,127 @@
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+from typing import Literal
+
+from lycosa.vocabulary.records import Candidate, Outcome, Plain, Skip, Url, Visit
+from lycosa.vocabulary.urls import host_of, site_of
+
+from .rank_graph import ranks_in
+from .settled import SettledUrls
+
+
+class PageRank:
+    """Fetches the URL of the highest PageRank, computed over the pages at hand.
+
+    The graph that is ranked has the buffered pages and the waiting URLs; a link within one domain is not recorded in
+    it. The frontier takes all links nonetheless, or a crawl would end where a web has one domain. Pages without
+    recorded links, waiting URLs among them, count as linking to all. Between two computations a URL just found is
+    worth what the link from its page alone would make it.
+
+    damping: γ of PR(p) = (1 - γ) + γ · Σ PR(d) / |out(d)|.
+    tolerance: the ranks are computed until none changes by more than this in a round; their mean is 1.
+    every: pages after which they are computed anew, and every waiting URL is proposed again.
+    buffer: pages whose links are kept; a new page takes the place of the one least relevant.
+
+    Menczer, Pant, Ruiz, Srinivasan: Evaluating topic-driven web crawlers (SIGIR 2001).
+    """
+
+    name = "pagerank"
+    scale: Literal["unit", "order"] = "order"
+    exhaustive = True
+
+    def __init__(self, *, damping: float = 0.8, tolerance: float = 0.01, every: int = 25, buffer: int = 200):
+        self._damping = damping
+        self._tolerance = tolerance
+        self._every = every
+        self._buffer = buffer
+        self._pages = 0
+        self._floor = 1.0  # the lowest rank: that of a URL to which no recorded link leads
+        self._links: dict[Url, list[Url]] = {}  # of the buffered pages, to other domains
+        self._least_relevant: list[tuple[float, int, Url]] = []  # heap of the buffered pages; the older first
+        self._waiting: dict[Url, Candidate] = {}
+        self._settled = SettledUrls()
+        self._found: list[Candidate] = []  # by the page just learnt
+
+    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
+        found = [Candidate(seed, 1.0, because={"seed": True}) for seed in seeds if seed not in self._settled]
+        self._waiting |= {candidate.url: candidate for candidate in found}
+        return found
+
+    def learn(self, event: Visit | Skip) -> None:
+        self._found = []
+        candidate = event.candidate
+        self._waiting.pop(candidate.url, None)
+        if isinstance(event, Skip):
+            return
+        self._settled.add(candidate.url)
+        if event.page is not None:
+            self._pages += 1
+            self._learn_links(event)
+        elif event.fetch.outcome is Outcome.MOVED and event.fetch.location is not None:
+            self._wait_for(Candidate(event.fetch.location, candidate.priority, candidate.url, depth=candidate.depth))
+
+    def _learn_links(self, visit: Visit) -> None:
+        url, links = visit.candidate.url, visit.open_links()
+        here = _site_of(url)
+        to_other_sites = dict.fromkeys(link.target for link in links if _site_of(link.target) != here)
+        share = self._damping * visit.candidate.priority / max(1, len(to_other_sites))
+        depth = visit.candidate.depth + 1
+        for link in links:
+            rank = self._floor + share if link.target in to_other_sites else self._floor
+            found = Candidate(link.target, rank, url, link.anchor, {"rank": round(rank, 4)}, depth)
+            if self._wait_for(found):
+                self._found.append(found)
+        if len(self._links) >= self._buffer:
+            del self._links[heappop(self._least_relevant)[2]]
+        self._links[url] = list(to_other_sites)
+        heappush(self._least_relevant, (visit.relevance or 0.0, self._pages, url))
+
+    def _wait_for(self, candidate: Candidate) -> bool:
+        if candidate.url in self._waiting or candidate.url in self._settled:
+            return False
+        self._waiting[candidate.url] = candidate
+        return True
+
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        if isinstance(event, Skip) or event.page is None:
+            return []
+        if self._pages and self._pages % self._every == 0:
+            self._rank_anew()
+            return list(self._waiting.values())
+        return self._found
+
+    def _rank_anew(self) -> None:
+        numbers, computed = ranks_in(self._links, self._waiting, damping=self._damping, tolerance=self._tolerance)
+        ranks = computed.tolist()
+        self._floor = min(ranks, default=1.0)
+        for url, old in self._waiting.items():
+            rank = ranks[numbers[url]]
+            because = {"rank": round(rank, 4)}
+            self._waiting[url] = Candidate(url, rank, old.found_on, old.anchor, because, old.depth)
+
+    def merge(self, waiting: float, offered: float) -> float:
+        return offered
+
+    def state(self) -> Plain:
+        return {
+            "pages": self._pages,
+            "floor": self._floor,
+            "buffered": [[*key, self._links[key[2]]] for key in self._least_relevant],
+            "waiting": [[c.url, c.priority, c.found_on, c.anchor, c.depth] for c in self._waiting.values()],
+            "settled": self._settled.state(),
+        }
+
+    def restore(self, state: Plain) -> None:
+        self._pages, self._floor = state["pages"], state["floor"]
+        self._least_relevant = [(relevance, order, url) for relevance, order, url, _ in state["buffered"]]
+        self._links = {url: links for _, _, url, links in sorted(state["buffered"], key=lambda row: row[1])}
+        self._waiting = {
+            url: Candidate(url, rank, found_on, anchor, {"rank": round(rank, 4)}, depth)
+            for url, rank, found_on, anchor, depth in state["waiting"]
+        }
+        self._settled = SettledUrls(state["settled"])
+
+
+def _site_of(url: str | int) -> str | int:
+    """The registered domain; the nodes of a graph without URLs are each on their own."""
+    return site_of(host_of(url)) if isinstance(url, str) else url

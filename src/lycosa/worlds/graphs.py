@@ -1,0 +1,215 @@
+"""Webs of which only the links are known."""
+
+import html
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import cast
+
+import msgspec
+import numpy as np
+
+from lycosa.reading.words import FoldedWords
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Host, Link, Page, Plain, Url
+from lycosa.vocabulary.urls import host_of, normalise
+
+from .edge_lists import Graph, Numbers, graph_in
+from .world import Category
+
+_ABOUT, _OFFSETS, _TARGETS, _NUMBERS = "graph.json", "offsets.npy", "targets.npy", "numbers.npy"
+_NO_WORDS = FoldedWords(b"", stem=True)
+_MADE_URL = re.compile(r"http://n(0|[1-9][0-9]{0,17})\.graph\.example/")
+_MADE_DOMAIN = ".graph.example/"
+_STARTS_TRIED = 8
+
+
+class LinkGraph:
+    """A web of given links without texts.
+
+    In memory, the number of a node is its URL: 0, 1, 2, ... Over HTTP it has the URL that the graph gives it, or
+    http://n5.graph.example/ where that is none (5 being its number in the file), and a page of nothing but links.
+    """
+
+    name = "graph"
+
+    def __init__(self, graph: Graph, *, options: Mapping[str, Plain] | None = None):
+        self.graph = graph
+        self._options = dict(options or {})
+        self._rows = graph.offsets.data
+        self._targets = graph.targets.data
+
+    def __len__(self) -> int:
+        return len(self.graph)
+
+    @property
+    def facts(self) -> Mapping[str, Plain]:
+        return {"name": self.name, **self._options, "pages": len(self), "links": len(self.graph.targets)}
+
+    def urls(self) -> Iterable[Url]:
+        return cast("Iterable[Url]", range(len(self)))
+
+    def read(self, url: Url) -> Page | None:
+        """The links of a node given by number, as a page without words; each link as often as the graph has it."""
+        number = self._node(url)
+        if number is None:
+            return None
+        rows = self._rows
+        numbers = cast("list[Url]", self._targets[rows[number] : rows[number + 1]].tolist())
+        links = tuple(map(Link, numbers))
+        return Page(url, "", "", "", _NO_WORDS, links)
+
+    def links(self, number: int) -> Numbers:
+        """What a node links to."""
+        return self.graph.targets[self._rows[number] : self._rows[number + 1]]
+
+    def in_degrees(self) -> Numbers:
+        """How many links lead to each node."""
+        return self._in_degrees
+
+    def out_degrees(self) -> Numbers:
+        """How many links each node has."""
+        return np.diff(self.graph.offsets)
+
+    @cached_property
+    def _in_degrees(self) -> Numbers:
+        return np.bincount(self.graph.targets, minlength=len(self)).astype(np.int32)
+
+    def start(self) -> int:
+        """A node from which much can be reached: the best of those with the most links."""
+        most: list[int] = np.argsort(-self.out_degrees(), kind="stable")[:_STARTS_TRIED].tolist()
+        return max(most, key=lambda number: (self.reach(number), -number))
+
+    def reach(self, number: int) -> int:
+        """How many nodes can be reached from one, itself among them."""
+        offsets, targets = self.graph.offsets, self.graph.targets
+        is_met = np.zeros(len(self), np.bool_)
+        is_met[number] = True
+        edge = np.array([number])
+        while len(edge):
+            starts, lengths = offsets[edge], offsets[edge + 1] - offsets[edge]
+            places = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+            ahead = targets[places]
+            edge = np.unique(ahead[~is_met[ahead]])
+            is_met[edge] = True
+        return int(is_met.sum())
+
+    # As a web of hosts
+
+    @cached_property
+    def hosts(self) -> Collection[Host]:
+        return sorted({host_of(self.url(number)) for number in range(len(self))})
+
+    def url(self, number: int) -> Url:
+        """The address of a node over HTTP."""
+        if self._addresses is not None:
+            return self._addresses[number]
+        names = self.graph.names
+        return _made(number if names is None else int(cast("Numbers", names)[number]))
+
+    def number(self, url: Url | str) -> int | None:
+        """The node at an address, None where there is none."""
+        if self._addresses is not None:
+            return self._by_address.get(Url(url))
+        made = _MADE_URL.fullmatch(url)
+        if made is None:
+            return None
+        number, names = int(made[1]), self.graph.names
+        if names is not None:
+            place = int(np.searchsorted(cast("Numbers", names), number))
+            return place if place < len(self) and names[place] == number else None
+        return number if number < len(self) else None
+
+    @cached_property
+    def _addresses(self) -> list[Url] | None:
+        """The URLs that the graph itself gives; where it gives none, or one twice, a made one."""
+        if not isinstance(self.graph.names, tuple):
+            return None
+        taken: dict[Url, None] = {}
+        for number, name in enumerate(self.graph.names):
+            url = normalise(name if "://" in name else f"http://{name}" if "." in name else "")
+            is_own = url is not None and url not in taken and not url.endswith(_MADE_DOMAIN)
+            taken[url if url is not None and is_own else _made(number)] = None
+        return list(taken)
+
+    @cached_property
+    def _by_address(self) -> dict[Url, int]:
+        return {url: number for number, url in enumerate(self._addresses or ())}
+
+    def _node(self, url: Url) -> int | None:
+        number = cast("int | str", url)
+        if isinstance(number, str):
+            return self.number(number)
+        return number if 0 <= number < len(self._rows) - 1 else None
+
+    def page(self, url: Url) -> bytes | None:
+        """A page with the node's links; nodes may be given by number or by address."""
+        number = self._node(url)
+        if number is None:
+            return None
+        items = "".join(
+            f'<li><a href="{html.escape(address)}">{html.escape(address)}</a></li>'
+            for address in map(self.url, self.links(number).tolist())
+        )
+        title = html.escape(self.url(number))
+        return f'<!doctype html><meta charset="utf-8"><title>{title}</title><ul>{items}</ul>'.encode()
+
+    def redirect(self, url: Url) -> Url | None:
+        return None
+
+    def robots(self, host: Host) -> str | None:
+        return None
+
+    def directory(self) -> Sequence[Category]:
+        return ()
+
+    def topic(self, url: Url) -> str | None:
+        return None
+
+    def standing(self, url: Url) -> float | None:
+        """ln(1 + in-links within the graph): links from outside of it were never counted."""
+        number = self._node(url)
+        return None if number is None else math.log1p(int(self._in_degrees[number]))
+
+    def save(self, folder: Path) -> None:
+        names = self.graph.names
+        texts = list(names) if isinstance(names, tuple) else None
+        (folder / _ABOUT).write_bytes(msgspec.json.encode(_About(self._options, texts)))
+        np.save(folder / _OFFSETS, self.graph.offsets)
+        np.save(folder / _TARGETS, self.graph.targets)
+        if isinstance(names, np.ndarray):
+            np.save(folder / _NUMBERS, names)
+
+    @classmethod
+    def load(cls, folder: Path) -> "LinkGraph":
+        """The world that `save` wrote there; its links are read when asked for."""
+        try:
+            about = msgspec.json.decode((folder / _ABOUT).read_bytes(), type=_About)
+            offsets, targets = (np.load(folder / name, mmap_mode="r") for name in (_OFFSETS, _TARGETS))
+            names = np.load(folder / _NUMBERS) if (folder / _NUMBERS).exists() else None
+        except (OSError, ValueError, msgspec.MsgspecError) as error:
+            raise UsageError(f"{folder} holds no graph that can be read ({error}); make it again") from None
+        texts = None if about.names is None else tuple(about.names)
+        return LinkGraph(Graph(offsets, targets, names if texts is None else texts), options=about.options)
+
+
+class GraphWorld(LinkGraph):
+    """The links that a file tells: pairs of node numbers, 'n NUMBER URL' and 'e FROM TO', or GML; plain or gzipped."""
+
+    def __init__(self, *, path: str = ""):
+        if not path:
+            raise UsageError("this world needs its data: say graph:path=FILE, such as cnr-2000.edges.gz")
+        if not Path(path).is_file():
+            raise UsageError(f"there is no file {path}; say graph:path=FILE")
+        super().__init__(graph_in(Path(path)), options={"path": Path(path).name})
+
+
+class _About(msgspec.Struct):
+    options: dict[str, Plain]
+    names: list[str] | None = None
+
+
+def _made(number: int) -> Url:
+    return Url(f"http://n{number}{_MADE_DOMAIN}")

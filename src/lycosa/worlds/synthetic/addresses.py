@@ -1,0 +1,83 @@
+"""URLs of the synthetic world: computed from the number of a page, and the number from the URL."""
+
+import re
+from collections.abc import Iterable
+from copy import copy
+
+import numpy as np
+
+from lycosa.vocabulary.records import Host, Url
+
+from .chance import Ints
+from .plan import Kind, Plan
+from .standing import MOST_FOLDERS
+from .words import FOLDERS, SECTION_NAMES, Vocabulary
+
+_SECTION = re.compile(r"http://([a-z-]+\.example)/(?:[a-z]+-([0-9]{1,4})/)?").fullmatch
+_ARTICLE = re.compile(r"http://[a-z-]+\.example/[a-z0-9/-]*/([0-9]{1,9})\.html").fullmatch
+_PATHS = [  # below a section, by a page's number and its depth
+    [
+        "".join(f"{FOLDERS[(first + 5 * level) % len(FOLDERS)]}/" for level in range(depth - 1))
+        for depth in range(MOST_FOLDERS + 1)
+    ]
+    for first in range(len(FOLDERS))
+]
+
+
+class Addresses:
+    """Where each page is to be found."""
+
+    def __init__(self, plan: Plan, hosts: Iterable[str], words: Vocabulary):
+        self._hosts = [Host(host) for host in hosts]
+        self._site_of_host = {host: site for site, host in enumerate(self._hosts)}
+        self.hosts = self._site_of_host.keys()
+        self._plan = plan
+        names = words.words(np.maximum(plan.section_word, 0).astype(np.int64))
+        self.section_names = [
+            name if place >= 0 else SECTION_NAMES[-1 - place]
+            for name, place in zip(names, plan.section_word.tolist(), strict=True)
+        ]
+        site = np.searchsorted(plan.first_section, np.arange(len(names)), side="right") - 1
+        orders = (np.arange(len(names)) - plan.first_section[site] + 1).tolist()
+        self._sections = [
+            f"http://{self._hosts[site]}/{name}-{order}/"
+            for site, name, order in zip(site.tolist(), self.section_names, orders, strict=True)
+        ]
+
+    def urls(self, pages: Ints) -> list[Url]:
+        plan = self._plan
+        columns = (plan.section_of_page[pages], plan.site_of_page[pages], plan.depth[pages])
+        rows = zip(pages.tolist(), *(column.tolist() for column in columns), plan.kind[pages].tolist(), strict=True)
+        return [Url(self._url(*row)) for row in rows]
+
+    def url(self, page: int) -> Url:
+        plan = self._plan
+        columns = (plan.section_of_page, plan.site_of_page, plan.depth, plan.kind)
+        return Url(self._url(page, *(int(column[page]) for column in columns)))
+
+    def over(self, plan: Plan) -> "Addresses":
+        """The same sites with more pages."""
+        more = copy(self)
+        more._plan = plan
+        return more
+
+    def number(self, url: str) -> int | None:
+        """The page at a URL, None where there is none."""
+        found = _ARTICLE(url)
+        if found:
+            page = int(found[1])
+        else:
+            found = _SECTION(url)
+            site = self._site_of_host.get(Host(found[1])) if found else None
+            if found is None or site is None:
+                return None
+            order = int(found[2] or 0)
+            page = int(self._plan.site_start[site]) + order
+        return page if page < len(self._plan) and self.url(page) == url else None
+
+    def _url(self, page: int, section: int, site: int, depth: int, kind: int) -> str:
+        if kind == Kind.HOME:
+            return f"http://{self._hosts[site]}/"
+        if kind == Kind.SECTION:
+            return self._sections[section]
+        return f"{self._sections[section]}{_PATHS[page % len(FOLDERS)][depth]}{page}.html"

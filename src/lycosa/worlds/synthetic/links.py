@@ -1,0 +1,190 @@
+"""Who links to whom: navigation within a site, and links across sites drawn by topic, fitness and standing.
+
+Links to other sites go to fit pages (Bianconi and Barabási, 2001), and, as far as there is homophily, to pages of
+about the same standing; their topic is mostly that of the page they stand on (Davison, Topical locality, 2000).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .chance import Floats, Ints, key, key_at, normals, uniforms
+from .options import Options
+from .plan import Kind, Plan
+from .words import Vocabulary
+
+SECTIONS_SHOWN = 4
+ARTICLES_LISTED = 20
+SAME_LEAF, SAME_TOP = 0.68, 0.14  # of links across sites; the rest goes anywhere
+KERNEL_SHARE = 0.34  # of links across sites that look for their like
+KERNEL_WIDTH = 0.08  # of ranks
+FITNESS_POWER = 1.22  # a topic's fittest pages share its links, which bends the law; this bends it back
+SIBLINGS_LOOKED_AT = 6  # of which a link takes the one that stands most like its page
+
+
+@dataclass(frozen=True)
+class Links:
+    """The links of all pages, row after row: those of navigation first, then those in the text."""
+
+    start: NDArray[np.int64]  # of each page's row, and the end
+    target: NDArray[np.int32]
+    navigation: NDArray[np.int16]  # how many of each row are navigation
+
+    def of(self, page: int) -> NDArray[np.int32]:
+        return self.target[self.start[page] : self.start[page + 1]]
+
+
+class Attraction:
+    """For each topic, its pages by standing, and how fit each is: what links across sites are drawn from."""
+
+    def __init__(self, options: Options, plan: Plan):
+        order = np.lexsort((plan.latent, plan.topic))
+        fitness = (1.0 + plan.in_links) ** FITNESS_POWER * np.exp(
+            0.5 * normals(key(options.seed, "fitness"), len(plan))
+        )
+        self._pages = order.astype(np.int32)
+        self._bounds = np.searchsorted(plan.topic[order], np.arange(options.topics + 1))
+        self._total = np.concatenate(([0.0], np.cumsum(fitness[order])))
+
+    def topic_shares(self) -> Floats:
+        """Up to which share of all pages each topic reaches."""
+        shares: Floats = self._bounds[1:-1] / self._bounds[-1]
+        return shares
+
+    def fit(self, topics: Ints, u: Floats) -> Ints:
+        """A page of each topic, in proportion to fitness."""
+        low, high = self._total[self._bounds[topics]], self._total[self._bounds[topics + 1]]
+        places = np.searchsorted(self._total, low + u * (high - low), side="right") - 1
+        pages: Ints = self._pages[np.clip(places, self._bounds[topics], self._bounds[topics + 1] - 1)]
+        return pages
+
+    def alike(self, topics: Ints, ranks: Floats) -> Ints:
+        """The page of each topic that has the given rank (0 to 1) by standing."""
+        low, high = self._bounds[topics], self._bounds[topics + 1]
+        pages: Ints = self._pages[np.minimum(low + (ranks * (high - low)).astype(np.int64), high - 1)]
+        return pages
+
+
+def make_links(options: Options, plan: Plan, words: Vocabulary) -> Links:
+    """Draws the links of every page, each target once and none to itself."""
+    navigation = [*_up_links(plan), *_section_links(plan)]
+    in_text = [*_listings(options, plan), *_sibling_links(options, plan), _cross_links(options, plan, words)]
+    source = np.concatenate([pair[0] for pair in (*navigation, *in_text)])
+    target = np.concatenate([pair[1] for pair in (*navigation, *in_text)])
+    count = sum(len(pair[0]) for pair in navigation)
+    place = np.arange(len(source), dtype=np.uint32)  # navigation keeps its order, the text mixes its links
+    place[count:] = (uniforms(key(options.seed, "places"), len(source) - count) * 2.0**31).astype(np.uint32)
+    place[count:] |= np.uint32(1 << 31)
+    order = np.argsort(source.astype(np.uint64) << np.uint64(32) | place, kind="stable")
+    source, target, is_navigation = source[order], target[order], order < count
+    del order, place
+    first = np.unique(source.astype(np.int64) * len(plan) + target, return_index=True)[1]
+    keep = np.zeros(len(source), dtype=bool)
+    keep[first] = True
+    keep &= source != target
+    source, target, is_navigation = source[keep], target[keep], is_navigation[keep]
+    counts = np.bincount(source, minlength=len(plan))
+    return Links(
+        start=np.concatenate(([0], np.cumsum(counts))),
+        target=target.astype(np.int32),
+        navigation=np.bincount(source[is_navigation], minlength=len(plan)).astype(np.int16),
+    )
+
+
+Pair = tuple[Ints, Ints]
+
+
+def _up_links(plan: Plan) -> list[Pair]:
+    pages = np.arange(len(plan), dtype=np.int32)
+    inner = pages[plan.kind != Kind.HOME]
+    return [(inner, plan.site_start[plan.site_of_page[inner]])]
+
+
+def _section_page(plan: Plan, sections: Ints, sites: Ints) -> Ints:
+    return plan.site_start[sites] + 1 + sections - plan.first_section[sites]
+
+
+def _section_links(plan: Plan) -> list[Pair]:
+    """Articles to their section; every page to the first sections of its site, home pages to all."""
+    pages = np.arange(len(plan), dtype=np.int32)
+    articles = pages[plan.kind == Kind.ARTICLE]
+    pairs = [(articles, _section_page(plan, plan.section_of_page[articles], plan.site_of_page[articles]))]
+    sections_of = np.diff(plan.first_section)
+    for number in range(int(sections_of.max())):
+        shown = pages if number < SECTIONS_SHOWN else plan.site_start[:-1]
+        shown = shown[sections_of[plan.site_of_page[shown]] > number]
+        pairs.append((shown, plan.site_start[plan.site_of_page[shown]] + 1 + number))
+    return pairs
+
+
+def _listings(options: Options, plan: Plan) -> list[Pair]:
+    """Sections to their first articles, home pages to some of the site."""
+    sections = np.arange(len(plan.section_topic))
+    sites = np.searchsorted(plan.first_section, sections, side="right") - 1
+    listed = np.minimum(plan.section_size, ARTICLES_LISTED)
+    source = np.repeat(_section_page(plan, sections, sites), listed)
+    place = np.arange(len(source)) - np.repeat(np.cumsum(listed) - listed, listed)
+    pairs = [(source, np.repeat(plan.section_start, listed) + place)]
+    homes, sizes = plan.site_start[:-1], np.diff(plan.site_start)
+    for number in range(6):
+        u = uniforms(key(options.seed, "featured", number), len(homes))
+        pairs.append((homes, homes + (u * sizes).astype(np.int64)))
+    return pairs
+
+
+def _sibling_links(options: Options, plan: Plan) -> list[Pair]:
+    """Articles to the ones before and after, to some of the section and of the site."""
+    articles = np.flatnonzero(plan.kind == Kind.ARTICLE)
+    section = plan.section_of_page[articles]
+    start, size = plan.section_start[section].astype(np.int64), plan.section_size[section]
+    place = articles - start
+    pairs: list[Pair] = [(articles, start + (place + step) % size) for step in (1, -1)]
+    for number, share in enumerate((0.9, 0.6, 0.3)):
+        some = uniforms(key(options.seed, "siblings", number), len(articles)) < share
+        pairs.append((articles[some], _sibling(options, plan, number, articles[some], start[some], size[some])))
+    some = uniforms(key(options.seed, "site links"), len(articles)) < 0.4
+    u = uniforms(key(options.seed, "site link"), len(articles))
+    site = plan.site_of_page[articles]
+    anywhere = plan.site_start[site] + (u * np.diff(plan.site_start)[site]).astype(np.int64)
+    return [*pairs, (articles[some], anywhere[some])]
+
+
+def _sibling(options: Options, plan: Plan, number: int, articles: Ints, start: Ints, size: Ints) -> Ints:
+    """An article of the same section for each, as far as there is homophily one of like standing."""
+    nearest = start + (uniforms(key(options.seed, "sibling", number), len(articles)) * size).astype(np.int64)
+    looks = uniforms(key(options.seed, "sibling looks", number), len(articles)) < options.status_homophily
+    for look in range(1, SIBLINGS_LOOKED_AT):
+        u = uniforms(key(options.seed, "sibling", number, look), len(articles))
+        other = start + (u * size).astype(np.int64)
+        gaps = [np.abs(plan.latent[page] - plan.latent[articles]) for page in (other, nearest)]
+        is_better = looks & (other != articles) & ((gaps[0] < gaps[1]) | (nearest == articles))
+        nearest = np.where(is_better, other, nearest)
+    return nearest
+
+
+def _cross_links(options: Options, plan: Plan, words: Vocabulary) -> Pair:
+    source = np.repeat(np.arange(len(plan), dtype=np.int32), plan.cross_links)
+    ranks = np.empty(len(plan), dtype=np.float32)
+    ranks[np.argsort(plan.latent, kind="stable")] = (np.arange(len(plan)) + 0.5) / len(plan)
+    attraction = Attraction(options, plan)
+    topics = linked_topics(options, plan.topic[source], attraction.topic_shares(), words, key(options.seed, "cross"))
+    start = key(options.seed, "cross targets")
+    target = attraction.fit(topics, uniforms(start, len(source)))
+    seeks_its_like = uniforms(key_at(start, 1), len(source)) < KERNEL_SHARE * options.status_homophily
+    width = KERNEL_WIDTH * normals(key_at(start, 2), int(seeks_its_like.sum()))
+    rank = np.abs(ranks[source[seeks_its_like]] + width)
+    rank = np.where(rank > 1.0, 2.0 - rank, rank)
+    target[seeks_its_like] = attraction.alike(topics[seeks_its_like], rank)
+    return source, target
+
+
+def linked_topics(options: Options, topics: Ints, shares: Floats, words: Vocabulary, start: int) -> Ints:
+    """The topic of the page that a link across sites leads to, for each topic of the page it stands on."""
+    u = uniforms(start, len(topics)) / max(options.topical_homophily, 1e-9)
+    any_topic = np.searchsorted(shares, uniforms(key_at(start, 1), len(topics)), side="right")
+    firsts = np.searchsorted(words.top_of_leaf, np.arange(len(words.tops) + 1))
+    top = words.top_of_leaf[topics]
+    width = firsts[top + 1] - firsts[top]
+    sibling = firsts[top] + (uniforms(key_at(start, 2), len(topics)) * width).astype(np.int64)
+    return np.where(u < SAME_LEAF, topics, np.where(u < SAME_LEAF + SAME_TOP, sibling, any_topic))

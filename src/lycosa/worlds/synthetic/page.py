@@ -1,0 +1,105 @@
+"""One page of the synthetic world, made once and shown two ways: as HTML, and as what a reader makes of that."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lycosa.reading.fingerprint import digest_of, fingerprint_of
+from lycosa.reading.words import FoldedWords, folded
+from lycosa.vocabulary.records import Link, Page, Url
+
+LANGUAGE = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A link as a page shows it."""
+
+    target: Url
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a page shows, in its order; texts beside links have the blanks that part them."""
+
+    url: Url
+    title: str
+    navigation: Sequence[Anchor]
+    paragraphs: Sequence[Sequence[str | Anchor]]
+    footer: str
+
+
+def paragraphs(
+    words: Sequence[str], ends: Sequence[int], anchors: Sequence[Anchor], offsets: Sequence[int]
+) -> list[list[str | Anchor]]:
+    """Words parted into paragraphs, with each anchor after as many words as its offset says."""
+    made: list[list[str | Anchor]] = []
+    start, number = 0, 0
+    for end in ends:
+        parts: list[str | Anchor] = []
+        while number < len(anchors) and offsets[number] < end:
+            before = " ".join(words[start : offsets[number]])
+            if parts:
+                parts.append(f" {before} " if before else " ")
+            elif before:
+                parts.append(before + " ")
+            parts.append(anchors[number])
+            start = offsets[number]
+            number += 1
+        rest = " ".join(words[start:end])
+        parts.append(f" {rest}" if parts else rest)
+        made.append(parts)
+        start = end
+    return made
+
+
+def html_of(layout: Layout) -> bytes:
+    """The page as a server sends it."""
+    body = "".join(f"<p>{''.join(map(_shown, parts))}</p>" for parts in layout.paragraphs)
+    return (
+        f'<!doctype html><html lang="{LANGUAGE}"><head><meta charset="utf-8"><title>{layout.title}</title></head>'
+        f"<body><nav>{''.join(map(_shown, layout.navigation))}</nav><main><h1>{layout.title}</h1>{body}</main>"
+        f"<footer><p>{layout.footer}</p></footer></body></html>"
+    ).encode()
+
+
+def read(layout: Layout) -> Page:
+    """The page as `Reader(stem=True)` reads its HTML: one blank between texts, and one more before each link."""
+    texts: list[str] = []
+    links: list[Link] = []
+    place = 0
+    for anchor in layout.navigation:
+        texts += ("", anchor.text)
+        links.append(Link(anchor.target, anchor.text, "", place + 1))
+        place += len(anchor.text) + 2
+    main_from = place
+    texts.append(layout.title)
+    place += len(layout.title) + 1
+    for parts in layout.paragraphs:
+        for part in parts:
+            if isinstance(part, str):
+                texts.append(part)
+                place += len(part) + 1
+            else:
+                texts += ("", part.text)
+                links.append(Link(part.target, part.text, "", place + 1))
+                place += len(part.text) + 2
+    texts.append(layout.footer)
+    text = " ".join(texts)
+    words = FoldedWords(folded(f"{layout.title} {text}"), stem=True)
+    codes = words.codes
+    return Page(
+        url=layout.url,
+        title=layout.title,
+        text=text,
+        main=text[main_from : place - 1],
+        words=words,
+        links=tuple(links),
+        language=LANGUAGE,
+        digest=digest_of(codes),
+        fingerprint=fingerprint_of(codes),
+    )
+
+
+def _shown(part: str | Anchor) -> str:
+    return part if isinstance(part, str) else f'<a href="{part.target}">{part.text}</a>'

@@ -1,0 +1,176 @@
+"""Which words stand on a page: drawn from what it is about, where it stands and how well, over a common background."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .chance import Floats, Ints, draws, key, key_at, uniforms
+from .options import Options
+from .plan import Plan
+from .words import BACKGROUND, GENERIC_ANCHORS, GLUE, NUMBERS, PER_LEAF, PER_TOP, RARE, Vocabulary
+
+GLUE_SHARE = 0.42  # of function words
+SITE_SHARE, SITE_WORDS = 0.15, 12  # of words that belong to the site, and how many it has
+LEAF_SHARE, TOP_SHARE = 0.15, 0.05  # of words of the topic, and of its field, on a page that shows them with strength 1
+STRONGEST, SKEW = 2.4, 2.8  # of the strength with which pages show their topic; many barely do
+STRAYING_PAGES = 0.3  # that speak of another topic too
+OWN_WORDS = 24  # of each kind that a page uses, and so uses again
+TITLE_BETRAYS, ANCHOR_BETRAYS, SURROUNDINGS_BETRAY = 0.35, 0.35, 0.12  # chances of a word to be of the topic
+SURROUNDINGS = np.array([-4, -3, -2, -1, 0, 1, 2])  # words near a link that may speak of its target
+CHUNK = 40  # words that change together
+
+# Shifts of the laws of Zipf and Mandelbrot: the smaller, the commoner are the first words of a kind.
+TOPICAL_SHIFT, BACKGROUND_SHIFT, GLUE_SHIFT, ALIKE = 1.5, 2.0, 3.0, 1e9
+_JUST_BELOW = 1.0 - 1e-12  # keeps the last rank within its kind
+
+_SENTENCES = (9, 14, 11, 17, 8, 13, 10)  # words
+_PARAGRAPH = 5  # sentences
+_MOST_WORDS = 1000
+_NEAR = len(SURROUNDINGS)
+_EDITION = 4096  # draws kept apart for each edition of a text
+_OF_LINK = 32  # draws kept apart for each link of a page
+_OF_PAGE = 16  # draws of a page before those of its own words
+
+_GLUE, _NUMBER, _SITE, _RARE, _LEAF, _TOP, _STRAY, _BACKGROUND = range(8)
+_SHIFTS = np.array([GLUE_SHIFT, ALIKE, ALIKE, ALIKE, TOPICAL_SHIFT, TOPICAL_SHIFT, TOPICAL_SHIFT, BACKGROUND_SHIFT])
+
+
+def zipf(u: Floats, size: float, shift: float) -> NDArray[np.int64]:
+    """Ranks from 0 to `size` - 1; the chance of rank r falls like 1 / (r + shift)."""
+    ranks: NDArray[np.int64] = (shift * _JUST_BELOW * np.expm1(u * np.log1p(size / shift))).astype(np.int64)
+    return ranks
+
+
+def _sentence_pattern() -> tuple[Ints, Ints]:
+    ends = np.cumsum(np.resize(_SENTENCES, _MOST_WORDS // min(_SENTENCES)))
+    ends = ends[ends < _MOST_WORDS]
+    return ends - 1, ends[_PARAGRAPH - 1 :: _PARAGRAPH]
+
+
+_ENDS, _PARAGRAPH_ENDS = _sentence_pattern()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The words of a page, and where its links and paragraphs go."""
+
+    title: str
+    words: list[str]
+    anchors: list[str]
+    offsets: list[int]  # how many words stand before each link
+    paragraphs: list[int]  # how many words stand before the end of each paragraph
+
+
+class Prose:
+    """Finds words for pages; the same page in the same edition always says the same."""
+
+    def __init__(self, options: Options, plan: Plan, words: Vocabulary):
+        self._plan, self._words = plan, words
+        self._topics = options.topics
+        self._pages, self._tokens, self._sites, self._links, self._entries = (
+            key(options.seed, purpose) for purpose in ("pages", "tokens", "sites", "links", "entries")
+        )
+        self.footer = lru_cache(maxsize=10_000)(self._footer)
+        self._words_of_site = lru_cache(maxsize=10_000)(self._draw_words_of_site)
+        sizes = [len(GLUE), NUMBERS, RARE, words.size - words.rare, PER_LEAF, PER_TOP, PER_LEAF, BACKGROUND]
+        self._spans = np.log1p(np.array(sizes) / _SHIFTS)
+
+    def passage(self, page: int, targets: Ints, editions: Ints | None = None) -> Passage:
+        """What a page with links to `targets` says; `editions` tells how often each chunk of its text was rewritten."""
+        count, size = int(self._plan.words[page]), self._words.size
+        own = uniforms(key_at(self._pages, page), _OF_PAGE + 4 * OWN_WORDS)
+        counters = np.arange(2 * count)
+        if editions is not None:
+            counters += np.tile(np.repeat(editions, CHUNK)[:count], 2) * _EDITION
+        u = draws(key_at(self._tokens, page), counters)
+        ids = self._ids(page, own, u[:count], u[count:])
+        anchors, offsets = self._set_links(page, ids, targets)
+        ends = _ENDS[: _ENDS.searchsorted(count - 1)]
+        ids[ends] += size
+        ids[ends + 1] += 2 * size
+        ids[0] += 2 * size
+        ids[-1] = ids[-1] % size + size
+        paragraphs = _PARAGRAPH_ENDS[: _PARAGRAPH_ENDS.searchsorted(count - 20)].tolist()
+        return Passage(self._title(page, own), self._words.words(ids), anchors, offsets, [*paragraphs, count])
+
+    def description(self, page: int) -> str:
+        """What a directory says of a page: 10 to 25 words, most of them of its topic."""
+        u = uniforms(key_at(self._entries, page), 51)
+        count = 10 + int(u[0] * 16)
+        source, pick = u[1 : 1 + count], u[26 : 26 + count]
+        topic = self._plan.topic[page]
+        ids = np.select(
+            [source < 0.4, source < 0.55, source < 0.85],
+            [
+                self._words.leaves[topic] + zipf(pick, PER_LEAF, TOPICAL_SHIFT),
+                self._words.tops[self._words.top_of_leaf[topic]] + zipf(pick, PER_TOP, TOPICAL_SHIFT),
+                zipf(pick, len(GLUE), GLUE_SHIFT),
+            ],
+            self._words.background + zipf(pick, BACKGROUND, BACKGROUND_SHIFT),
+        )
+        return " ".join(self._words.words(ids)).capitalize() + "."
+
+    def _title(self, page: int, own: Floats) -> str:
+        """Two to four words that often, not always, betray the topic."""
+        count = 2 + int(own[4] * 3)
+        u = own[5 : 5 + count]
+        ids = np.where(
+            own[9 : 9 + count] < TITLE_BETRAYS,
+            self._words.leaves[self._plan.topic[page]] + zipf(u, PER_LEAF, TOPICAL_SHIFT),
+            self._words.background + zipf(u, BACKGROUND, BACKGROUND_SHIFT),
+        )
+        return " ".join(self._words.words(ids)).capitalize()
+
+    def _footer(self, site: int) -> str:
+        """What every page of a site ends with."""
+        u = uniforms(key_at(self._sites, site), SITE_WORDS + 12)[SITE_WORDS:]
+        ids = self._words.background + zipf(u, BACKGROUND, BACKGROUND_SHIFT)
+        return f"All rights reserved. Please write to us about {' '.join(self._words.words(ids))}."
+
+    def _draw_words_of_site(self, site: int) -> Floats:
+        return uniforms(key_at(self._sites, site), SITE_WORDS)
+
+    def _ids(self, page: int, own: Floats, source: Floats, pick: Floats) -> NDArray[np.int64]:
+        """Words for the whole text."""
+        plan, words = self._plan, self._words
+        topic = int(plan.topic[page])
+        strength = STRONGEST * own[1] ** SKEW
+        stray = LEAF_SHARE * own[0] if own[2] < STRAYING_PAGES else 0.0
+        shares = (GLUE_SHARE, plan.figures[page], SITE_SHARE, plan.rarity[page], LEAF_SHARE * strength)
+        kinds = np.cumsum((*shares, TOP_SHARE * strength, stray)).searchsorted(source, side="right")
+        topical = (words.leaves[topic], words.tops[words.top_of_leaf[topic]], words.leaves[int(own[3] * self._topics)])
+        bases = np.array((0, words.numbers, words.rare, words.rare, *topical, words.background))
+        # Of site, rare and topical words a page has a few of its own and comes back to them.
+        few = own[_OF_PAGE:].reshape(4, OWN_WORDS)
+        of_site = self._words_of_site(int(plan.site_of_page[page]))
+        in_site = (kinds == _SITE).nonzero()[0]
+        pick[in_site] = of_site[(pick[in_site] * SITE_WORDS).astype(np.int64)]
+        has_few = ((kinds >= _RARE) & (kinds <= _STRAY)).nonzero()[0]
+        pick[has_few] = few[kinds[has_few] - _RARE, (pick[has_few] * OWN_WORDS).astype(np.int64)]
+        pick *= self._spans.take(kinds)
+        ranks = np.expm1(pick) * (_SHIFTS * _JUST_BELOW).take(kinds)
+        return bases.take(kinds) + ranks.astype(np.int64)
+
+    def _set_links(self, page: int, ids: NDArray[np.int64], targets: Ints) -> tuple[list[str], list[int]]:
+        """What the links say and where they stand; lets some words near them speak of what they lead to."""
+        count = len(targets)
+        if not count:
+            return [], []
+        u = draws(key_at(self._links, page), targets[:, None].astype(np.int64) * _OF_LINK + np.arange(2 * _NEAR + 7))
+        offsets = ((np.arange(count) + 0.2 + 0.6 * u[:, -1]) * (len(ids) / count)).astype(np.int64)
+        topical = self._words.leaves[self._plan.topic[targets]][:, None]
+        topical = topical + zipf(u[:, _NEAR : 2 * _NEAR + 3], PER_LEAF, TOPICAL_SHIFT)
+        speaks = u[:, :_NEAR] < SURROUNDINGS_BETRAY
+        places = (offsets[:, None] + SURROUNDINGS).clip(0, len(ids) - 1)
+        ids[places[speaks]] = topical[:, :_NEAR][speaks]
+        words = self._words.table[topical[:, _NEAR:]].tolist()
+        betrays = (u[:, 2 * _NEAR + 3] < ANCHOR_BETRAYS).tolist()
+        lengths = (1 + u[:, 2 * _NEAR + 4] * 3).astype(np.int64).tolist()
+        phrases = (u[:, 2 * _NEAR + 5] * len(GENERIC_ANCHORS)).astype(np.int64).tolist()
+        anchors = [
+            " ".join(words[:length]) if betrayed else GENERIC_ANCHORS[phrase]
+            for words, betrayed, length, phrase in zip(words, betrays, lengths, phrases, strict=True)
+        ]
+        return anchors, offsets.tolist()

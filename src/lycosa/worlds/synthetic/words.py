@@ -1,0 +1,96 @@
+"""The words of the synthetic world: real function words, and made-up ones for everything that is talked about.
+
+One table holds every word three times: as it is, at the end of a sentence, and at the beginning of one.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lycosa.reading.stop_words import STOP_WORDS
+
+from .chance import key, uniforms
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+GLUE = _words(
+    """the of and to in a is that for it as was with be by on not he his but at are this have from or had an they which
+    one you were all her she there would their we him been has when who will no more if out so up said what its about"""
+)
+SECTION_NAMES = _words("news guides stories people places tools history letters gallery lessons archive notes reviews")
+FOLDERS = _words("old new winter summer spring autumn north south first second third misc")
+GENERIC_ANCHORS = ("read more", "here", "this page", "see also", "details", "a note", "continue", "full story")
+_ONSETS = _words("b d f g h k l m n p r s t v w z")
+_VOWELS = _words("a e i o u")
+_ENDS = ("", *_words("n r l s m t k nd rk"))
+
+BACKGROUND, RARE, PER_TOP, PER_LEAF, LEAF_STRIDE = 6000, 20_000, 300, 320, 220  # words; leaves side by side share some
+NUMBERS = 1200
+
+
+def made_up_words(seed: int) -> Iterator[str]:
+    """Words that nobody wrote, none twice, none a stop word."""
+    syllables = ["".join(parts) for parts in product(_ONSETS, _VOWELS)]
+    short = len(syllables) ** 2 * len(_ENDS)
+    shift = key(seed, "words") % short
+    for number in range(short * len(syllables)):
+        longer, place = divmod(number, short)
+        place = (place * 19_777 + shift) % short  # neighbours in the table shall not look alike
+        rest, end = divmod(place, len(_ENDS))
+        first, second = divmod(rest, len(syllables))
+        middle = syllables[longer - 1] if longer else ""
+        word = syllables[first] + middle + syllables[second] + _ENDS[end]
+        if word not in STOP_WORDS:
+            yield word
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Where the words of each kind begin in the table."""
+
+    table: NDArray[np.object_]  # each word as it is, then each with a full stop, then each with a capital letter
+    size: int
+    numbers: int
+    background: int
+    rare: int
+    tops: NDArray[np.int64]
+    leaves: NDArray[np.int64]
+    names: tuple[str, ...]  # of the leaves, "top/leaf"
+    top_of_leaf: NDArray[np.int64]
+
+    def words(self, ids: NDArray[np.int64]) -> list[str]:
+        found: list[str] = self.table[ids].tolist()
+        return found
+
+
+def vocabulary(seed: int, topics: int) -> tuple[Vocabulary, Iterator[str]]:
+    """The words of a world, and more that occur in no text, for the names of its sites."""
+    words_left = made_up_words(seed)
+    count_of_tops = max(1, round(topics**0.5))
+    top_of_leaf = np.sort((uniforms(key(seed, "tops"), topics) * count_of_tops).astype(np.int64))
+    top_of_leaf[:count_of_tops] = np.arange(count_of_tops)[:topics]  # none is empty
+    top_of_leaf.sort()
+    count = BACKGROUND + RARE + count_of_tops * PER_TOP + topics * LEAF_STRIDE + PER_LEAF
+    made_up = list(islice(words_left, count))
+    background = len(GLUE) + NUMBERS
+    rare = background + BACKGROUND
+    tops = rare + RARE + PER_TOP * np.arange(count_of_tops)
+    leaves = rare + RARE + PER_TOP * count_of_tops + LEAF_STRIDE * np.arange(topics)
+    plain = [*GLUE, *_number_words(seed), *made_up]
+    names = tuple(
+        f"{plain[tops[top]]}/{plain[leaf]}" for top, leaf in zip(top_of_leaf.tolist(), leaves.tolist(), strict=True)
+    )
+    table = np.array([*plain, *(word + "." for word in plain), *(word.capitalize() for word in plain)], dtype=object)
+    found = Vocabulary(table, len(plain), len(GLUE), background, rare, tops, leaves, names, top_of_leaf)
+    return found, words_left
+
+
+def _number_words(seed: int) -> list[str]:
+    sizes = 10.0 ** (1.0 + 3.0 * uniforms(key(seed, "numbers"), NUMBERS))
+    return [str(int(size)) for size in sizes]

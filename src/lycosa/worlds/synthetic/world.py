@@ -1,0 +1,246 @@
+"""The synthetic world: a web that nobody wrote, calibrated to figures that were measured on the real one."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Host, Page, Plain, Url
+from lycosa.worlds.world import Category
+
+from . import storage
+from .addresses import Addresses
+from .directory import make_directory
+from .evolving import Life
+from .links import Attraction, Links, make_links
+from .options import Options
+from .page import Anchor, Layout, html_of, paragraphs, read
+from .plan import Kind, Plan, make_plan
+from .readers import Access, Library, accesses
+from .sites import host_names
+from .text import Prose
+from .words import vocabulary
+
+_URLS_AT_ONCE = 10_000
+
+
+class SyntheticWorld:
+    """A web of sites, sections and articles on the topics of a two-level taxonomy; texts are made when asked for.
+
+    Pages gather in-links by a power law, link to pages of like topic and like standing, and show by how they are
+    written how well they stand; each of these can be turned off (0).
+
+    >>> world = SyntheticWorld(pages=400, topics=4, seed=3)
+    >>> len(world), world.number(world.url(7)), world.page(Url("http://nowhere.example/")) is None
+    (400, 7, True)
+    """
+
+    name = "synthetic"
+    _life: Life | None
+
+    def __init__(
+        self,
+        *,
+        pages: int = 40_000,
+        sites: int | None = None,
+        topics: int = 37,
+        seed: int = 1,
+        status_homophily: float = 1.0,
+        topical_homophily: float = 1.0,
+        feature_noise: float = 1.0,
+    ):
+        options = Options(
+            pages=pages,
+            sites=sites,
+            topics=topics,
+            seed=seed,
+            status_homophily=status_homophily,
+            topical_homophily=topical_homophily,
+            feature_noise=feature_noise,
+        )
+        self._open(options)
+
+    def _open(self, options: Options, plan: Plan | None = None, links: Links | None = None) -> None:
+        self.options = options
+        self.words, unused = vocabulary(options.seed, options.topics)
+        self.plan = plan if plan is not None else make_plan(options, self.words)
+        self.links = links if links is not None else make_links(options, self.plan, self.words)
+        self.addresses = Addresses(
+            self.plan, host_names(options.seed, self.plan.site_topic, self.words, unused), self.words
+        )
+        self.prose = Prose(options, self.plan, self.words)
+        self._start, self._life = self, None
+
+    @classmethod
+    def load(cls, folder: Path) -> "SyntheticWorld":
+        """A world that was saved."""
+        world = cls.__new__(cls)
+        world._open(*storage.load(folder))
+        return world
+
+    def save(self, folder: Path) -> None:
+        if self._life is not None:
+            raise UsageError("a later state of a world cannot be saved; save its start and ask that for the day")
+        storage.save(folder, self.options, self.plan, self.links)
+
+    # What there is
+
+    @property
+    def facts(self) -> Mapping[str, Plain]:
+        options = {**asdict(self.options), "sites": self.options.site_count}
+        return {"name": self.name, **options, "links": len(self.links.target)}
+
+    @property
+    def hosts(self) -> Collection[Host]:
+        return self.addresses.hosts
+
+    @property
+    def topics(self) -> Sequence[str]:
+        """The names of the leaves of the taxonomy, by their numbers."""
+        return self.words.names
+
+    @property
+    def topic_of_page(self) -> NDArray[np.int16]:
+        return self.plan.topic
+
+    @property
+    def site_of_page(self) -> NDArray[np.int32]:
+        return self.plan.site_of_page
+
+    @cached_property
+    def status(self) -> NDArray[np.float64]:
+        """ln(1 + in-links from everywhere) of each page."""
+        return self.plan.status
+
+    def numbers(self) -> NDArray[np.int64]:
+        """The numbers of the pages that there are."""
+        return np.arange(len(self.plan)) if self._life is None else np.flatnonzero(self._life.exists)
+
+    def __len__(self) -> int:
+        return len(self.plan) if self._life is None else int(self._life.exists.sum())
+
+    def urls(self) -> Iterator[Url]:
+        numbers = self.numbers()
+        for start in range(0, len(numbers), _URLS_AT_ONCE):
+            yield from self.addresses.urls(numbers[start : start + _URLS_AT_ONCE])
+
+    def url(self, number: int) -> Url:
+        return self.addresses.url(number)
+
+    def number(self, url: Url) -> int | None:
+        """The number of the page at a URL, None where there is none."""
+        number = self.addresses.number(url)
+        if number is None or self._life is None or self._life.exists[number]:
+            return number
+        return None
+
+    def topic(self, url: Url) -> str | None:
+        number = self.number(url)
+        return None if number is None else self.topics[int(self.plan.topic[number])]
+
+    def standing(self, url: Url) -> float | None:
+        number = self.number(url)
+        return None if number is None else float(np.log1p(self.plan.in_links[number]))
+
+    def out_links(self, url: Url) -> Sequence[Url]:
+        """Where a page links to, without its text."""
+        number = self.number(url)
+        return () if number is None else self.addresses.urls(self.links_of(number)[0])
+
+    def in_degrees(self) -> NDArray[np.int64]:
+        """How many links led to each page from within the world at its start."""
+        return np.bincount(self.links.target, minlength=len(self.plan))
+
+    def site_traffic(self) -> Mapping[str, float]:
+        """How many of a million people each site reaches."""
+        return dict(zip(self.hosts, self.plan.site_traffic.tolist(), strict=True))
+
+    @cached_property
+    def _directory(self) -> tuple[Category, ...]:
+        return make_directory(self.options, self.plan, self.prose, self.addresses, self.topics)
+
+    def directory(self) -> Sequence[Category]:
+        return self._directory
+
+    # What it shows
+
+    def page(self, url: Url) -> bytes | None:
+        number = self.number(url)
+        return None if number is None else html_of(self._layout(number, url))
+
+    def read(self, url: Url) -> Page | None:
+        number = self.number(url)
+        return None if number is None else read(self._layout(number, url))
+
+    def redirect(self, url: Url) -> Url | None:
+        return None
+
+    def robots(self, host: Host) -> str | None:
+        return "User-agent: *\nDisallow:\n" if host in self.hosts else None
+
+    # How it goes on
+
+    def at(self, days: float) -> "SyntheticWorld":
+        """The world as it is that many days after its start; `at(0)` is the start."""
+        later = copy(self._start)
+        if days == 0.0:
+            return self._start
+        life = Life(self.options, later.plan, later.links, self._attraction, days)
+        later._life, later.plan = life, life.plan
+        later.addresses, later.prose = self.addresses.over(life.plan), Prose(self.options, life.plan, self.words)
+        later.__dict__.pop("status", None)
+        return later
+
+    @property
+    def _attraction(self) -> Attraction:
+        return self._start._attraction_at_start
+
+    @cached_property
+    def _attraction_at_start(self) -> Attraction:
+        return Attraction(self.options, self.plan)
+
+    # Who reads it
+
+    def accesses(self, *, users: int, days: float, seed: int = 1) -> Iterator[Access]:
+        """What some readers read in the world as it is, in the order of time."""
+        library = Library(
+            topic_of_page=self.plan.topic,
+            links_of=lambda number: self.links_of(number)[0],
+            url=self.url,
+            exists=lambda number: self._life is None or bool(self._life.exists[number]),
+            attraction=self._attraction,
+            topics=self.options.topics,
+        )
+        return accesses(library, users=users, days=days, seed=seed)
+
+    # How a page is put together
+
+    def links_of(self, number: int) -> tuple[NDArray[np.int32], int]:
+        """Where a page links to, in the order of the page, and how many of its links are navigation."""
+        if self._life is not None:
+            return self._life.links_of(number)
+        return self.links.of(number), int(self.links.navigation[number])
+
+    def _layout(self, number: int, url: Url) -> Layout:
+        targets, navigation = self.links_of(number)
+        urls = self.addresses.urls(targets)
+        editions = self._life.editions(number) if self._life is not None else None
+        passage = self.prose.passage(number, targets[navigation:], editions)
+        anchors = list(map(Anchor, urls[navigation:], passage.anchors))
+        return Layout(
+            url=url,
+            title=passage.title,
+            navigation=list(map(Anchor, urls[:navigation], self._navigation_names(targets[:navigation]))),
+            paragraphs=paragraphs(passage.words, passage.paragraphs, anchors, passage.offsets),
+            footer=self.prose.footer(int(self.plan.site_of_page[number])),
+        )
+
+    def _navigation_names(self, targets: NDArray[np.int32]) -> list[str]:
+        kinds, sections = self.plan.kind[targets].tolist(), self.plan.section_of_page[targets].tolist()
+        names = self.addresses.section_names
+        return ["Home" if kind == Kind.HOME else names[section] for kind, section in zip(kinds, sections, strict=True)]

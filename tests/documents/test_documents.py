@@ -1,0 +1,163 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from documents.small_webs import BEES, GARDEN, SCHOOLS, UNIVERSITIES, page, tar_of, write
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Url
+from lycosa.worlds.descriptions import LONGEST, beginning_of, description_of
+from lycosa.worlds.documents import Documents, DocumentWorld
+from lycosa.worlds.page_store import PageStore
+from lycosa.worlds.webkb import WebKB, without_headers
+from lycosa.worlds.wikipedia_schools import WikipediaSchools
+
+
+def targets(world: DocumentWorld, url: str) -> list[str]:
+    read = world.read(Url(url))
+    assert read is not None
+    return [link.target for link in read.links]
+
+
+@pytest.mark.parametrize("kind", ["folder", "tar"])
+def test_a_folder_or_tar_of_ones_own_is_one_host(tmp_path: Path, kind: str) -> None:
+    source = write(tmp_path / "garden", GARDEN) if kind == "folder" else tar_of(tmp_path / "garden.tar.gz", GARDEN)
+    world = Documents(path=str(source), host="garden.example")
+    assert world.hosts == ["garden.example"]
+    assert len(world) == 4
+    assert targets(world, "http://garden.example/index.html") == [
+        "http://garden.example/bees/index.html",
+        "http://garden.example/ships/tall.html",
+    ]
+    assert targets(world, "http://garden.example/bees/index.html")[1] == "http://garden.example/bees/drones.html"
+    assert targets(world, "http://garden.example/ships/tall.html")[1] == "http://elsewhere.example/"
+    assert world.redirect(Url("http://garden.example/Bees/")) == "http://garden.example/bees/index.html"
+    assert world.redirect(Url("http://garden.example/bees/index.html")) is None
+    assert world.directory() == ()
+
+
+def test_folders_can_be_hosts_and_categories(tmp_path: Path) -> None:
+    files = {
+        f"www.{name.replace('bees', 'bees.example').replace('ships', 'ships.example')}": html
+        for name, html in GARDEN.items()
+        if "/" in name
+    }
+    files |= {
+        "www.bees.example/hive/queen.html": page("Queen", BEES),
+        "start.html": page("Start", "", "www.bees.example/"),
+    }
+    world = Documents(path=str(write(tmp_path / "hosts", files)), hosts="folders", topics="folders", host="top.example")
+    assert world.hosts == ["top.example", "www.bees.example", "www.ships.example"]
+    assert [category.name for category in world.directory()] == ["hive/hive"]
+    assert targets(world, "http://top.example/start.html") == ["http://www.bees.example/index.html"]
+    assert world.topic(Url("http://www.bees.example/hive/queen.html")) == "hive/hive"
+    assert world.topic(Url("http://top.example/start.html")) is None
+    named = Documents(path=str(write(tmp_path / "garden", GARDEN)), topics="folders")
+    assert [category.name for category in named.directory()] == ["bees/bees", "ships/ships"]
+    assert named.directory()[1].entries[0].description.startswith("Tall ships. Ships are large vessels")
+
+
+def test_file_links_and_links_on_the_disk_lead_to_pages(tmp_path: Path) -> None:
+    folder = write(tmp_path / "garden", GARDEN)
+    write(folder, {"far.html": page("Far", "", f"file://{folder.resolve()}/bees/index.html", "home.html")})
+    (folder / "home.html").symlink_to("index.html")
+    world = Documents(path=str(folder), host="garden.example")
+    assert targets(world, "http://garden.example/far.html") == [
+        "http://garden.example/bees/index.html",
+        "http://garden.example/index.html",
+    ]
+    assert world.page(Url("http://garden.example/home.html")) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "say documents:path="),
+        ({"path": "/no/such/place"}, "there is no /no/such/place"),
+        ({"host": "not a host"}, "is no name of a host"),
+        ({"host": "a.example/b"}, "is no name of a host"),
+        ({"hosts": "all"}, "hosts can be 'folders'"),
+        ({"topics": "yes"}, "topics can be 'folders'"),
+        ({"path": "EMPTY"}, "has no page"),
+    ],
+)
+def test_options_that_make_no_world_are_told(tmp_path: Path, options: dict[str, str], told: str) -> None:
+    source = write(tmp_path / "garden", GARDEN)
+    empty = write(tmp_path / "empty", {"notes.txt": "nothing"})
+    given = {"path": str(source)} | options if options else options
+    given = {key: str(empty) if value == "EMPTY" else value for key, value in given.items()}
+    with pytest.raises(UsageError, match=told):
+        Documents(**given)
+
+
+def test_the_subject_index_of_the_encyclopaedia_is_its_directory(tmp_path: Path) -> None:
+    world = WikipediaSchools(path=str(tar_of(tmp_path / "schools.tar.xz", SCHOOLS)))
+    base = "http://schools-wikipedia.example/wp/"
+    bee = f"{base}b/Bee_%2528insect%2529.htm"
+    assert [category.name for category in world.directory()] == ["Maths/Maths", "Life/Bees", "Life/Ships"]
+    assert [entry.url for entry in world.directory()[1].entries] == [bee, f"{base}a/Algebra.htm"]
+    assert [entry.url for entry in world.directory()[2].entries] == [f"{base}s/Ship.htm"]
+    assert "Ships are large vessels" in world.directory()[2].entries[0].description
+    assert world.topic(Url(f"{base}a/Algebra.htm")) == "Maths/Maths"
+    assert world.topic(Url(f"{base}index/subject.Maths.htm")) is None
+    assert bee in targets(world, f"{base}s/Ship.htm")
+    assert len(world) == len(SCHOOLS)
+    with pytest.raises(UsageError, match="is it the archive of Wikipedia for Schools"):
+        WikipediaSchools(path=str(write(tmp_path / "garden", GARDEN)))
+    with pytest.raises(UsageError, match="say wikipedia-schools:path="):
+        WikipediaSchools()
+
+
+def test_university_pages_lose_their_headers_and_keep_their_classes(tmp_path: Path) -> None:
+    world = WebKB(path=str(tar_of(tmp_path / "webkb.tar.xz", UNIVERSITIES)))
+    bob, ann = Url("http://www.cs.cornell.edu/bob.html"), Url("http://www.cs.cornell.edu/~ann/")
+    assert sorted(world.urls()) == ["http://ftp.cs.wisc.edu/pub/home.html", bob, ann]
+    assert (world.page(bob) or b"").startswith(b"<html>")
+    assert b"<title>Bob</title>" in (world.page(bob) or b"")
+    assert targets(world, bob) == [ann]
+    assert world.topic(ann) == "universities/student"
+    assert [category.name for category in world.directory()] == [
+        "universities/faculty",
+        "universities/project",
+        "universities/student",
+    ]
+    with pytest.raises(UsageError, match="is it the WebKB archive"):
+        WebKB(path=str(write(tmp_path / "garden", GARDEN)))
+
+
+def test_headers_without_end_are_no_headers() -> None:
+    endless = b"Name: value\r\n" * 500 + b"no header"
+    assert without_headers(endless) == endless
+
+
+@pytest.mark.parametrize("head", ["", "Server: x\n\n", "HTTP/1.0 200 OK\r\nDate: today\r\nX-Long: a\r\n  b\r\n\r\n"])
+@pytest.mark.parametrize("body", ["<html>Note: this\n\nis text</html>", "", "plain words\n\nand more"])
+def test_headers_are_taken_off_and_nothing_else(head: str, body: str) -> None:
+    assert without_headers((head + body).encode()) == body.encode()
+
+
+def test_a_description_is_the_title_and_the_first_paragraph_that_says_something() -> None:
+    rights = "© 1986 by somebody who keeps all the rights he has"
+    html = f"<title>Bees &amp;\nmore</title><p>Menu</p><p>{rights}</p><p>{BEES} Third.</p>"
+    assert description_of(html) == f"Bees & more. {BEES.rstrip('.')}"
+    assert beginning_of("<div>Few words only</div>") == "Few words only"
+    long = beginning_of("<p>" + "word " * 500)
+    assert LONGEST - 10 < len(long) <= LONGEST
+    assert description_of("") == ""
+
+
+def test_a_saved_store_that_does_not_fit_its_index_is_told(tmp_path: Path) -> None:
+    PageStore.of([(Url("http://a.example/"), b"one"), (Url("http://a.example/"), b"other")]).save(tmp_path)
+    assert dict(PageStore.load(tmp_path)) == {"http://a.example/": b"one"}
+    with (tmp_path / "pages.bin").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(UsageError, match="does not fit"):
+        PageStore.load(tmp_path)
+
+
+def test_a_folder_without_a_world_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no world of documents"):
+        DocumentWorld.load(tmp_path)
+    write(tmp_path, {"documents.json": json.dumps({"name": 3})})
+    with pytest.raises(UsageError, match="holds no world of documents"):
+        DocumentWorld.load(tmp_path)

@@ -1,0 +1,138 @@
+"""Running a study: every core, nothing twice, everything written."""
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lycosa.lab.findings import Claim, Findings, Picture
+from lycosa.lab.study import run
+from lycosa.lab.writing import read_results
+from lycosa.vocabulary.errors import UsageError
+
+
+class Nowhere:
+    """A world of which a study about numbers needs nothing."""
+
+    name = "nowhere"
+    facts: Mapping[str, Any] = {"name": "nowhere", "pages": 0}
+
+
+class Squares:
+    """Claims that squares grow."""
+
+    name = "squares"
+    says = "Squares grow."
+    scales: Mapping[str, Any] = {"small": {"numbers": 5}, "paper": {"numbers": 50}}
+
+    def __init__(self, folder: Path, *, fail_at: int | None = None):
+        self._folder = folder  # where each job leaves a trace, in whatever process it ran
+        self._fail_at = fail_at
+
+    def made_up_world(self, size: Any) -> Any:
+        return {}
+
+    def jobs(self, world: Any, size: Any, seed: int) -> Sequence[Any]:
+        return list(range(size["numbers"]))
+
+    def prepare(self, world: Any, size: Any, seed: int) -> Any:
+        return seed
+
+    def work(self, world: Any, prepared: Any, job: Any) -> Any:
+        if job == self._fail_at:
+            raise KeyboardInterrupt
+        with (self._folder / "trace").open("a") as out:
+            out.write(f"{job}\n")
+        return {"square": job * job + prepared}
+
+    def conclude(self, world: Any, size: Any, outcomes: Sequence[Any], seed: int) -> Findings:
+        squares = [outcome["square"] for outcome in outcomes]
+        claim = Claim("squares.grow", "beyond", "they grow", None, str(squares), holds=squares == sorted(squares))
+        rows = [{"number": number, "square": square} for number, square in enumerate(squares)]
+        return Findings([claim], {"squares": rows}, {"curve": Picture("A <curve>", "of squares", "<svg></svg>")})
+
+
+def run_it(study: Squares, out: Path, **options: Any):
+    told: list[tuple[int, int]] = []
+    keywords = {"scale": "small", "seed": 3, "workers": 1, **options}
+    results = run(study, Nowhere(), out=out, told=lambda done, total: told.append((done, total)), **keywords)
+    return results, told
+
+
+def trace_of(folder: Path) -> list[int]:
+    return sorted(map(int, (folder / "trace").read_text().split()))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_all_jobs_are_done_once_on_one_core_or_two(tmp_path: Path, workers: int) -> None:
+    results, told = run_it(Squares(tmp_path), tmp_path / "out", workers=workers)
+    assert trace_of(tmp_path) == [0, 1, 2, 3, 4]
+    assert told == [(done, 5) for done in range(6)]
+    assert results.claims[0].measured == "[3, 4, 7, 12, 19]"
+
+
+def test_everything_is_written(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    results, _ = run_it(Squares(tmp_path), out)
+    written = json.loads((out / "results.json").read_text())
+    assert written["claims"] == [
+        {
+            "id": "squares.grow",
+            "kind": "beyond",
+            "says": "they grow",
+            "paper": None,
+            "measured": "[3, 4, 7, 12, 19]",
+            "holds": True,
+            "p": None,
+            "reason": "",
+        }
+    ]
+    assert (written["study"], written["scale"], written["seed"]) == ("squares", "small", 3)
+    assert written["world"] == Nowhere.facts
+    with (out / "squares.csv").open() as stream:
+        assert list(csv.DictReader(stream))[2] == {"number": "2", "square": "7"}
+    assert (out / "curve.svg").read_text() == "<svg></svg>"
+    page = (out / "index.html").read_text()
+    assert "A &lt;curve&gt;" in page and "they grow" in page and "<script" not in page
+    assert list(read_results([tmp_path])) == [(out, results)]
+
+
+def test_stopped_in_the_middle_it_goes_on_where_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        run_it(Squares(tmp_path, fail_at=3), out)
+    assert not (out / "results.json").exists()
+    results, told = run_it(Squares(tmp_path), out)
+    assert trace_of(tmp_path) == [0, 1, 2, 3, 4]
+    assert told[0] == (3, 5)
+    assert results.claims[0].measured == "[3, 4, 7, 12, 19]"
+
+
+def test_a_part_that_was_torn_is_done_again(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_it(Squares(tmp_path), out)
+    (out / "parts/00002.json").write_bytes(b'[{"squ')
+    results, _ = run_it(Squares(tmp_path), out)
+    assert trace_of(tmp_path) == [0, 1, 2, 2, 3, 4]
+    assert results.claims[0].holds
+
+
+def test_a_folder_with_another_run_is_refused(tmp_path: Path) -> None:
+    run_it(Squares(tmp_path), tmp_path / "out")
+    with pytest.raises(UsageError, match="holds another run"):
+        run_it(Squares(tmp_path), tmp_path / "out", seed=4)
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(UsageError, match="give another --out"):
+        run_it(Squares(tmp_path), tmp_path / "out")
+
+
+def test_results_that_are_none_are_told_by_their_path(tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text('{"study": 3}')
+    with pytest.raises(UsageError, match=r"results\.json: not the results of a study"):
+        list(read_results([tmp_path]))

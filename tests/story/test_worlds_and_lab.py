@@ -1,0 +1,108 @@
+"""Worlds and the lab through the command line."""
+
+import json
+import re
+
+import pytest
+
+from crawling import begin, kill, lycosa
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("world") / "w"
+    made = lycosa("world", "make", "synthetic", "--pages", 3000, "--topics=6", "--seed", 5, "--out", folder)
+    assert made.code == 0, made
+    assert "3000 pages" in made.out
+    return folder
+
+
+def test_the_kinds_of_worlds_are_listed_with_their_options() -> None:
+    said = lycosa("world", "list")
+    for name in ("synthetic", "wikipedia-schools", "webkb", "debian-docs", "documents", "graph"):
+        assert re.search(rf"^{name} ", said.out, re.MULTILINE)
+    assert "status_homophily" in said.out
+    assert lycosa("world", "list", "--json").json["synthetic"]["options"][0] == "pages"
+
+
+def test_a_world_is_shown_beside_the_published_figures(world) -> None:
+    said = lycosa("world", "show", world)
+    assert said.out.startswith("synthetic: 3000 pages on")
+    assert "directory: 6 categories" in said.out
+    assert re.search(r"in-degree.* 2\.1", said.out)
+    shown = lycosa("world", "show", world, "--json").json
+    assert shown["pages"] == 3000
+    assert len(shown["categories"]) == 6
+    assert {figure["name"] for figure in shown["figures"]}
+    name, count = next(iter(shown["categories"].items()))
+    listed = lycosa("world", "show", world, "--category", name).out.split()
+    assert len(listed) == count
+    assert all(url.startswith("http://") for url in listed)
+
+
+def test_a_world_that_is_served_can_be_crawled_live(world, tmp_path) -> None:
+    served = begin("world", "serve", world, "--port", 0)
+    try:
+        first = served.stdout.readline()
+        port = re.search(r"127\.0\.0\.1:(\d+)", first)[1]
+        category = next(iter(lycosa("world", "show", world, "--json").json["categories"]))
+        good = tmp_path / "good.txt"
+        good.write_text(lycosa("world", "show", world, "--category", category).out)
+        assert lycosa("new", tmp_path / "mine", "--examples", good).code == 0
+        crawled = lycosa(
+            *("crawl", tmp_path / "mine", "--pages", 60, "--resolve", f"*=127.0.0.1:{port}"),
+            *("--allow-private", "--delay", 0, "--quiet"),
+        )
+        assert crawled.code == 0, crawled
+        assert lycosa("show", tmp_path / "mine", "--json").json["pages"] == 60
+    finally:
+        kill(served)
+
+
+def test_a_study_is_run_listed_and_tabled(world, tmp_path) -> None:
+    assert "topic-driven" in lycosa("lab", "list").out
+    out = tmp_path / "lab" / "one"
+    options = ("--world", world, "--seed", 11, "--out", out, "--workers", 1)
+    said = lycosa("lab", "compare", "--strategies", "best-first,breadth-first", "--topics", 3, "--pages", 60, *options)
+    assert said.code == 0, said
+    assert "Harvest" in said.out and "index.html" in said.out
+    results = json.loads((out / "results.json").read_text())
+    means = {(row["measure"], row["strategy"]): row["mean"] for row in results["tables"]["means"]}
+    assert means["Harvest", "best-first"] > means["Harvest", "breadth-first"]
+    assert (out / "harvest.svg").exists() and (out / "means.csv").exists()
+    assert "makes no claims" in lycosa("lab", "table", tmp_path / "lab").out
+    (again,) = lycosa("lab", "table", tmp_path / "lab", "--json").json
+    assert again["study"] == "compare"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("world", "show", "nowhere"), ("no world 'nowhere'", "synthetic")),
+        (("world", "show", "synthetic:pages=many"), ("pages=many",)),
+        (("world", "show", "synthetic:sights=3"), ("no option 'sights'", "sites")),
+        (("world", "show", "synthetic:pages"), ("key=value",)),
+        (("world", "show", "synthetic:pages=-4"), ("pages",)),
+        (("world", "make", "synthetic", "--pages", "--out", "x"), ("--pages", "value")),
+        (("world", "serve", "synthetic:pages=500", "--address", "0.0.0.0"), ("loopback",)),
+        (("lab", "run", "alchemy"), ("no study 'alchemy'", "topic-driven")),
+        (("lab", "run", "topic-driven", "--scale", "huge"), ("no scale 'huge'", "paper")),
+        (("lab", "compare", "--strategies", "best-first,wurst-first"), ("'wurst-first'", "breadth-first")),
+        (("lab", "compare", "--strategies", "best-first", "--measures", "Harvst"), ("Harvst", "Harvest")),
+        (("lab", "table", "no-such-folder"), ("no folder no-such-folder",)),
+    ],
+)
+def test_bad_input_is_told_in_one_line(words, said, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert lycosa(*words).is_one_clear_line(2, *said)
+
+
+def test_a_folder_that_is_no_world_is_told(tmp_path) -> None:
+    assert lycosa("world", "show", tmp_path).is_one_clear_line(2, "is no world", "world make")
+    (tmp_path / "world.json").write_text("{")
+    assert lycosa("world", "show", tmp_path).is_one_clear_line(2, "world.json")
+
+
+def test_nothing_is_overwritten(world) -> None:
+    said = lycosa("world", "make", "synthetic", "--pages", 500, "--out", world)
+    assert said.is_one_clear_line(2, "not empty")

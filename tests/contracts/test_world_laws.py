@@ -84,6 +84,8 @@ def test_every_url_has_a_page_and_nothing_else_has(world: StudyWorld) -> None:
         assert isinstance(world.page(url), bytes)
         assert world.read(url) is not None
         assert world.redirect(url) is None
+        assert url in world
+    assert NOWHERE not in world
     assert world.page(NOWHERE) is None
     assert world.read(NOWHERE) is None
     assert world.redirect(NOWHERE) is None

@@ -87,6 +87,9 @@ def test_a_library_reads_each_page_once_while_it_is_kept() -> None:
         def __init__(self) -> None:
             self.read_urls: list[Url] = []
 
+        def __contains__(self, url: object) -> bool:
+            return url in TOPICAL
+
         def read(self, url: Url) -> Page | None:
             self.read_urls.append(url)
             return reader_of(TOPICAL)(url)
@@ -97,6 +100,19 @@ def test_a_library_reads_each_page_once_while_it_is_kept() -> None:
     for url in (a, b, a, c, a, b):
         assert library.read(url) == reader_of(TOPICAL)(url)
     assert world.read_urls == [a, b, c, b]  # b was the one used longest ago when c came
+
+
+def test_links_that_lead_out_of_the_world_are_left_out() -> None:
+    class Closed(dict):
+        def read(self, url: Url) -> Page | None:
+            return reader_of(self)(url)
+
+    inside, outside = f"{HUB}a", "http://elsewhere.example/"
+    world = Closed({HUB: html("Hub", "Two ways.", [outside, inside]), Url(inside): html("A", "An end.")})
+    page = Library(world).read(HUB)
+    assert page is not None
+    assert [link.target for link in page.links] == [inside]
+    assert page.text == reader_of(world)(HUB).text
 
 
 def test_the_cosine_of_a_topic_and_a_page_is_that_of_their_counts() -> None:

@@ -8,7 +8,7 @@ import typer
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.plain_text import visible
-from lycosa.worlds.opening import WORLDS, make_world, open_world, save_world
+from lycosa.worlds.opening import WORLDS, insist_on_empty, make_world, open_world, save_world
 from lycosa.worlds.serve import Served
 from lycosa.worlds.synthetic.calibration import Figure, figures
 from lycosa.worlds.world import StudyWorld
@@ -51,6 +51,7 @@ def make(
     name, _, listed = kind.partition(":")
     if listed:
         raise UsageError(f"give the options of {name} as flags, such as --{listed.partition('=')[0]} VALUE")
+    insist_on_empty(out)
     began = time.monotonic()
     with working(f"making a {name} world"):
         world = make_world(name, _flags(context.args))

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from math import sqrt
 
 import numpy as np
+from msgspec.structs import replace
 
 from lycosa.vocabulary.records import Codes, Page, Url
 from lycosa.worlds import StudyWorld
@@ -13,6 +14,9 @@ Vector = tuple[Codes, Codes]  # codes of terms, sorted, and how often each occur
 
 class Library:
     """Reads pages of a world and keeps the last ones.
+
+    Links that lead out of the world are left out: nobody could follow them, and they would fill the buffers of the
+    strategies, some more than others.
 
     capacity: pages kept.
     """
@@ -27,10 +31,16 @@ class Library:
         if url in kept:
             kept.move_to_end(url)
             return kept[url]
-        page = kept[url] = self._world.read(url)
+        page = kept[url] = self._read(url)
         if len(kept) > self._capacity:
             kept.popitem(last=False)
         return page
+
+    def _read(self, url: Url) -> Page | None:
+        page, world = self._world.read(url), self._world
+        if page is None or all(link.target in world for link in page.links):
+            return page
+        return replace(page, links=tuple(link for link in page.links if link.target in world))
 
 
 class TopicCosine:

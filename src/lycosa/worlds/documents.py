@@ -62,6 +62,9 @@ class DocumentWorld:
     def __len__(self) -> int:
         return len(self._pages)
 
+    def __contains__(self, url: object) -> bool:
+        return url in self._pages
+
     def urls(self) -> Iterable[Url]:
         return iter(self._pages)
 

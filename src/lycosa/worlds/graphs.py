@@ -48,6 +48,9 @@ class LinkGraph:
     def facts(self) -> Mapping[str, Plain]:
         return {"name": self.name, **self._options, "pages": len(self), "links": len(self.graph.targets)}
 
+    def __contains__(self, url: object) -> bool:
+        return isinstance(url, str | int) and self._node(cast("Url", url)) is not None
+
     def urls(self) -> Iterable[Url]:
         return cast("Iterable[Url]", range(len(self)))
 

@@ -111,11 +111,16 @@ def _kind(name: str) -> Kind:
     return WORLDS[name]
 
 
+def insist_on_empty(folder: Path) -> None:
+    """Refuses a folder in which there is something."""
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise UsageError(f"{folder} is not empty; give another --out")
+
+
 def save_world(world: StudyWorld, folder: Path) -> None:
     """Writes a world into a new folder, from which it opens quickly."""
+    insist_on_empty(folder)
     try:
-        if folder.exists() and any(folder.iterdir()):
-            raise UsageError(f"{folder} is not empty; give another --out")
         folder.mkdir(parents=True, exist_ok=True)
         world.save(folder)
         described = {"format": 1, "kind": world.name, "facts": world.facts}

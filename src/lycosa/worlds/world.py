@@ -56,6 +56,10 @@ class StudyWorld(World, Protocol):
         """How many pages there are."""
         ...
 
+    def __contains__(self, url: object) -> bool:
+        """Whether there is a page at the URL."""
+        ...
+
     def urls(self) -> Iterable[Url]:
         """Every page, in an order that never changes."""
         ...

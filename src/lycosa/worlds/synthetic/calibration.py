@@ -6,10 +6,9 @@ from random roots, so that a distance is an upper bound.
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from lycosa.relevance import train
@@ -28,7 +27,7 @@ EXAMPLES = 250  # of each side, and as many held out
 FEWEST_EXAMPLES = 20
 
 
-class Figure(Struct, frozen=True):
+class Figure(NamedTuple):
     """One figure of a world beside the one that was published."""
 
     name: str
@@ -213,13 +212,20 @@ def _accuracy(world: StudyWorld, name: str, urls: Sequence[Url], seed: int) -> f
 
 
 def _feature_figures(world: StudyWorld, urls: Sequence[Url], idf: Idf) -> Iterator[Figure]:
+    explained = explained_variance(world, urls, idf)
+    if explained is not None:
+        yield Figure("variance of standing that seven page features explain", explained, "")
+
+
+def explained_variance(world: StudyWorld, urls: Sequence[Url], idf: Idf) -> float | None:
+    """How much of the standing of pages a linear model of their features explains; None where too little is known."""
     traffic: Mapping[str, float] = getattr(world, "site_traffic", dict)()
     told = [(page, world.standing(page.url)) for page in _pages(world, urls)]
     rows = [(features_of(page, idf, traffic), standing) for page, standing in told if standing is not None]
-    if len(rows) > 10 * len(FEATURES):
-        matrix = np.array([[1.0, *features] for features, _ in rows])
-        target = np.array([standing for _, standing in rows])
-        residual = target - matrix @ np.linalg.lstsq(matrix, target, rcond=None)[0]
-        freedom = (len(rows) - 1) / (len(rows) - matrix.shape[1])
-        explained = 1.0 - freedom * float((residual**2).mean() / target.var()) if target.var() else 0.0
-        yield Figure("variance of standing that seven page features explain", explained, "")
+    target = np.array([standing for _, standing in rows])
+    if len(rows) < 10 * len(FEATURES) or target.var() == 0.0:
+        return None
+    matrix = np.array([[1.0, *features] for features, _ in rows])
+    residual = target - matrix @ np.linalg.lstsq(matrix, target, rcond=None)[0]
+    freedom = (len(rows) - 1) / (len(rows) - matrix.shape[1])
+    return 1.0 - freedom * float((residual**2).mean() / target.var())

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from lycosa.worlds.world import Category, Entry
 
 from .addresses import Addresses
-from .chance import key, uniforms
+from .chance import Floats, Ints, key, uniforms
 from .options import Options
 from .plan import Plan
 from .text import Prose
@@ -16,6 +16,7 @@ from .text import Prose
 SHARE = 0.025  # of a topic's pages
 FEWEST = 12  # entries, where a topic has as many pages
 _KNOWN_BONUS = np.array([3.0, 1.5, 0.0])  # home pages and sections are listed sooner than articles
+_AGAIN = 4.0  # each page of a site is listed later than the one before it
 
 
 def known_sites(options: Options, plan: Plan) -> NDArray[np.bool_]:
@@ -28,6 +29,7 @@ def chosen_pages(options: Options, plan: Plan) -> list[NDArray[np.int64]]:
     """The pages listed under each topic, in the order of the list."""
     u = uniforms(key(options.seed, "directory"), len(plan))
     wanted = 0.8 * plan.latent + _KNOWN_BONUS[plan.kind] - np.log(-np.log(u + 1e-300))  # a draw without replacement
+    wanted -= _AGAIN * _rank_within(plan.site_of_page.astype(np.int64) * options.topics + plan.topic, wanted)
     wanted[~known_sites(options, plan)[plan.site_of_page]] -= 1000.0
     order = uniforms(key(options.seed, "directory order"), len(plan))
     by_topic = np.argsort(plan.topic, kind="stable")
@@ -41,6 +43,16 @@ def chosen_pages(options: Options, plan: Plan) -> list[NDArray[np.int64]]:
     return chosen
 
 
+def _rank_within(groups: Ints, wanted: Floats) -> Ints:
+    """How many of its group are wanted more than each."""
+    order = np.lexsort((-wanted, groups))
+    is_first = np.diff(groups[order], prepend=-1) != 0
+    places = np.arange(len(order))
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = places - np.maximum.accumulate(np.where(is_first, places, 0))
+    return ranks
+
+
 def make_directory(
     options: Options, plan: Plan, prose: Prose, addresses: Addresses, names: Sequence[str]
 ) -> tuple[Category, ...]:
@@ -51,9 +63,3 @@ def make_directory(
         entries = (Entry(url, prose.description(page)) for url, page in zip(urls, pages.tolist(), strict=True))
         categories.append(Category(name, tuple(entries)))
     return tuple(categories)
-
-
-def share_of_sites(options: Options, plan: Plan) -> float:
-    """How many of the sites have a page in the directory."""
-    pages = np.concatenate(chosen_pages(options, plan))
-    return len(np.unique(plan.site_of_page[pages])) / len(plan.site_topic)

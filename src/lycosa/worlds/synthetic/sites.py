@@ -12,7 +12,7 @@ from .words import PER_LEAF, SECTION_NAMES, Vocabulary
 
 SIZE_EXPONENT = 2.1  # of the power law of the sizes of sites
 LARGEST_SITE = 0.7  # the largest has as many times the pages of a small one as there are sites, to this power
-BETRAYING_HOSTS, BETRAYING_SECTIONS = 0.4, 0.5  # of the names in addresses
+BETRAYING_HOSTS, BETRAYING_SECTIONS = 0.4, 0.25  # of the names in addresses
 
 
 def site_sizes(options: Options) -> Ints:

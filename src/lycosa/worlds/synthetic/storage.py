@@ -16,7 +16,7 @@ from .options import Options
 from .plan import COLUMNS, Plan
 
 FORMAT = 1
-FACTS = "world.json"
+FACTS = "synthetic.json"
 _LINK_COLUMNS = tuple(field.name for field in fields(Links))
 
 

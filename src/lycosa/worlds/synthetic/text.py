@@ -85,15 +85,16 @@ class Prose:
         if editions is not None:
             counters += np.tile(np.repeat(editions, CHUNK)[:count], 2) * _EDITION
         u = draws(key_at(self._tokens, page), counters)
-        ids = self._ids(page, own, u[:count], u[count:])
-        anchors, offsets = self._set_links(page, ids, targets)
+        strength = float(STRONGEST * own[1] ** SKEW)
+        ids = self._ids(page, own, strength, u[:count], u[count:])
+        anchors, offsets = self._set_links(page, ids, targets, strength)
         ends = _ENDS[: _ENDS.searchsorted(count - 1)]
         ids[ends] += size
         ids[ends + 1] += 2 * size
         ids[0] += 2 * size
         ids[-1] = ids[-1] % size + size
         paragraphs = _PARAGRAPH_ENDS[: _PARAGRAPH_ENDS.searchsorted(count - 20)].tolist()
-        return Passage(self._title(page, own), self._words.words(ids), anchors, offsets, [*paragraphs, count])
+        return Passage(self._title(page, own, strength), self._words.words(ids), anchors, offsets, [*paragraphs, count])
 
     def description(self, page: int) -> str:
         """What a directory says of a page: 10 to 25 words, most of them of its topic."""
@@ -112,12 +113,12 @@ class Prose:
         )
         return " ".join(self._words.words(ids)).capitalize() + "."
 
-    def _title(self, page: int, own: Floats) -> str:
+    def _title(self, page: int, own: Floats, strength: float) -> str:
         """Two to four words that often, not always, betray the topic."""
         count = 2 + int(own[4] * 3)
         u = own[5 : 5 + count]
         ids = np.where(
-            own[9 : 9 + count] < TITLE_BETRAYS,
+            own[9 : 9 + count] < TITLE_BETRAYS * strength,
             self._words.leaves[self._plan.topic[page]] + zipf(u, PER_LEAF, TOPICAL_SHIFT),
             self._words.background + zipf(u, BACKGROUND, BACKGROUND_SHIFT),
         )
@@ -132,11 +133,10 @@ class Prose:
     def _draw_words_of_site(self, site: int) -> Floats:
         return uniforms(key_at(self._sites, site), SITE_WORDS)
 
-    def _ids(self, page: int, own: Floats, source: Floats, pick: Floats) -> NDArray[np.int64]:
+    def _ids(self, page: int, own: Floats, strength: float, source: Floats, pick: Floats) -> NDArray[np.int64]:
         """Words for the whole text."""
         plan, words = self._plan, self._words
         topic = int(plan.topic[page])
-        strength = STRONGEST * own[1] ** SKEW
         stray = LEAF_SHARE * own[0] if own[2] < STRAYING_PAGES else 0.0
         shares = (GLUE_SHARE, plan.figures[page], SITE_SHARE, plan.rarity[page], LEAF_SHARE * strength)
         kinds = np.cumsum((*shares, TOP_SHARE * strength, stray)).searchsorted(source, side="right")
@@ -153,7 +153,9 @@ class Prose:
         ranks = np.expm1(pick) * (_SHIFTS * _JUST_BELOW).take(kinds)
         return bases.take(kinds) + ranks.astype(np.int64)
 
-    def _set_links(self, page: int, ids: NDArray[np.int64], targets: Ints) -> tuple[list[str], list[int]]:
+    def _set_links(
+        self, page: int, ids: NDArray[np.int64], targets: Ints, strength: float
+    ) -> tuple[list[str], list[int]]:
         """What the links say and where they stand; lets some words near them speak of what they lead to."""
         count = len(targets)
         if not count:
@@ -162,11 +164,11 @@ class Prose:
         offsets = ((np.arange(count) + 0.2 + 0.6 * u[:, -1]) * (len(ids) / count)).astype(np.int64)
         topical = self._words.leaves[self._plan.topic[targets]][:, None]
         topical = topical + zipf(u[:, _NEAR : 2 * _NEAR + 3], PER_LEAF, TOPICAL_SHIFT)
-        speaks = u[:, :_NEAR] < SURROUNDINGS_BETRAY
+        speaks = u[:, :_NEAR] < SURROUNDINGS_BETRAY * strength
         places = (offsets[:, None] + SURROUNDINGS).clip(0, len(ids) - 1)
         ids[places[speaks]] = topical[:, :_NEAR][speaks]
         words = self._words.table[topical[:, _NEAR:]].tolist()
-        betrays = (u[:, 2 * _NEAR + 3] < ANCHOR_BETRAYS).tolist()
+        betrays = (u[:, 2 * _NEAR + 3] < ANCHOR_BETRAYS * strength).tolist()
         lengths = (1 + u[:, 2 * _NEAR + 4] * 3).astype(np.int64).tolist()
         phrases = (u[:, 2 * _NEAR + 5] * len(GENERIC_ANCHORS)).astype(np.int64).tolist()
         anchors = [

@@ -1,9 +1,10 @@
 """The words of the synthetic world: real function words, and made-up ones for everything that is talked about.
 
-One table holds every word three times: as it is, at the end of a sentence, and at the beginning of one.
+One table holds every word three times: as it is, at the end of a sentence, and at the beginning of one. A word that
+several topics share stands there for each of them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
@@ -30,7 +31,9 @@ _ONSETS = _words("b d f g h k l m n p r s t v w z")
 _VOWELS = _words("a e i o u")
 _ENDS = ("", *_words("n r l s m t k nd rk"))
 
-BACKGROUND, RARE, PER_TOP, PER_LEAF, LEAF_STRIDE = 6000, 20_000, 300, 320, 220  # words; leaves side by side share some
+BACKGROUND, RARE, PER_TOP, PER_LEAF = 6000, 20_000, 300, 320  # words
+POOL = 1500  # words that topics of any kind share
+OWN_WORDS, WORDS_OF_TOP = 0.4, 0.3  # of a leaf's words; the others are of the pool
 NUMBERS = 1200
 
 
@@ -76,19 +79,35 @@ def vocabulary(seed: int, topics: int) -> tuple[Vocabulary, Iterator[str]]:
     top_of_leaf = np.sort((uniforms(key(seed, "tops"), topics) * count_of_tops).astype(np.int64))
     top_of_leaf[:count_of_tops] = np.arange(count_of_tops)[:topics]  # none is empty
     top_of_leaf.sort()
-    count = BACKGROUND + RARE + count_of_tops * PER_TOP + topics * LEAF_STRIDE + PER_LEAF
-    made_up = list(islice(words_left, count))
     background = len(GLUE) + NUMBERS
     rare = background + BACKGROUND
     tops = rare + RARE + PER_TOP * np.arange(count_of_tops)
-    leaves = rare + RARE + PER_TOP * count_of_tops + LEAF_STRIDE * np.arange(topics)
-    plain = [*GLUE, *_number_words(seed), *made_up]
+    leaves = rare + RARE + PER_TOP * count_of_tops + PER_LEAF * np.arange(topics)
+    plain = [*GLUE, *_number_words(seed), *islice(words_left, BACKGROUND + RARE + count_of_tops * PER_TOP)]
+    pool = list(islice(words_left, POOL))
+    for leaf, top in enumerate(top_of_leaf.tolist()):
+        of_top = plain[tops[top] : tops[top] + PER_TOP]
+        plain += _leaf_words(key(seed, "leaf words", leaf), words_left, of_top, pool)
     names = tuple(
         f"{plain[tops[top]]}/{plain[leaf]}" for top, leaf in zip(top_of_leaf.tolist(), leaves.tolist(), strict=True)
     )
     table = np.array([*plain, *(word + "." for word in plain), *(word.capitalize() for word in plain)], dtype=object)
     found = Vocabulary(table, len(plain), len(GLUE), background, rare, tops, leaves, names, top_of_leaf)
     return found, words_left
+
+
+def _leaf_words(start: int, unused: Iterator[str], of_top: Sequence[str], pool: Sequence[str]) -> list[str]:
+    """The words of a leaf: first its name, then some of its own, some of its top's and some that others use too."""
+    kinds, picks = uniforms(start, 2 * PER_LEAF).reshape(2, PER_LEAF).tolist()
+    kinds[0] = 0.0
+    words = []
+    for kind, pick in zip(kinds, picks, strict=True):
+        if kind < OWN_WORDS:
+            words.append(next(unused))
+        else:
+            shared = of_top if kind < OWN_WORDS + WORDS_OF_TOP else pool
+            words.append(shared[int(pick * len(shared))])
+    return words
 
 
 def _number_words(seed: int) -> list[str]:

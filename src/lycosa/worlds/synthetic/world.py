@@ -124,6 +124,9 @@ class SyntheticWorld:
     def __len__(self) -> int:
         return len(self.plan) if self._life is None else int(self._life.exists.sum())
 
+    def __contains__(self, url: object) -> bool:
+        return isinstance(url, str) and self.number(Url(url)) is not None
+
     def urls(self) -> Iterator[Url]:
         numbers = self.numbers()
         for start in range(0, len(numbers), _URLS_AT_ONCE):

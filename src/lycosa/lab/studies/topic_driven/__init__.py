@@ -50,7 +50,7 @@ class TopicDriven:
         return Findings(
             claims=[
                 bestfirst_first(figures, tests),
-                pagerank_last(figures, tests),
+                pagerank_last(figures, tests, hosts=len(world.hosts)),
                 methods_agree(figures),
                 cost(figures),
             ],

@@ -1,0 +1,126 @@
+import random
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lycosa.worlds.synthetic import SyntheticWorld, figures
+from lycosa.worlds.synthetic.calibration import explained_variance, power_law_exponent, sampled_pairs, spearman
+from lycosa.worlds.synthetic.features import idf_of
+from synthetic.small_worlds import calibrated, small
+
+BOTH_SEEDS = pytest.mark.parametrize("seed", [1, 2])
+
+
+@cache
+def _figures(seed: int) -> dict[str, float]:
+    found = figures(calibrated(seed), sample=12_000, texts=250, seed=seed)
+    return {figure.name.partition(", from")[0]: figure.measured for figure in found}
+
+
+@BOTH_SEEDS
+def test_in_links_follow_a_power_law_with_an_exponent_near_that_of_the_web(seed: int) -> None:
+    assert 1.95 < _figures(seed)["in-degree exponent"] < 2.4
+    assert power_law_exponent(calibrated(seed).plan.in_links)[0] == pytest.approx(2.1, abs=0.1)
+
+
+@BOTH_SEEDS
+def test_standing_is_local(seed: int) -> None:
+    rho = {name: value for name, value in _figures(seed).items() if name.startswith("Spearman")}
+    at = {distance: rho[f"Spearman of standing, distance {distance}"] for distance in (1, 2, 3)}
+    assert at[1] == pytest.approx(0.36, abs=0.05)
+    assert max(at[2], at[3]) < 0.62 * at[1] and min(at[2], at[3]) > 0.05
+    assert abs(rho["Spearman of standing, random pairs"]) < 0.04
+
+
+@BOTH_SEEDS
+def test_standing_is_less_local_across_sites(seed: int) -> None:
+    at = {d: _figures(seed)[f"Spearman of standing, distance {d}, across sites"] for d in (1, 2, 3)}
+    assert at[1] == pytest.approx(0.17, abs=0.05)
+    assert max(at[2], at[3]) < 0.5 * at[1]
+
+
+@BOTH_SEEDS
+def test_texts_are_the_less_alike_the_farther_apart_they_are(seed: int) -> None:
+    found = _figures(seed)
+    near, further, far, random_pairs = (
+        found[f"text similarity, {where}"] for where in ("distance 1", "distance 2", "distance 3", "random pairs")
+    )
+    assert 0.36 > near > further > far > 2 * random_pairs
+    assert near > 0.22 and random_pairs < 0.05
+
+
+@BOTH_SEEDS
+def test_topics_are_not_trivially_separable(seed: int) -> None:
+    assert _figures(seed)["accuracy of evaluation classifiers"] == pytest.approx(0.78, abs=0.07)
+
+
+@BOTH_SEEDS
+def test_features_of_pages_tell_part_of_their_standing(seed: int) -> None:
+    assert 0.25 < _figures(seed)["variance of standing that seven page features explain"] < 0.45
+
+
+@BOTH_SEEDS
+def test_pages_have_as_many_links_as_pages_have(seed: int) -> None:
+    assert 10 < _figures(seed)["links per page"] < 20
+    out = np.diff(calibrated(seed).links.start)
+    assert out.max() > 4 * np.median(out)
+
+
+def test_without_status_homophily_no_distance_shows_any() -> None:
+    world = SyntheticWorld(pages=30_000, status_homophily=0.0)
+    pairs = sampled_pairs(world, list(world.urls()), 12_000, random.Random(1))
+    for level in pairs.values():
+        rho = spearman(
+            [world.standing(root) or 0.0 for root, _ in level], [world.standing(page) or 0.0 for _, page in level]
+        )
+        assert abs(rho) < 0.04
+
+
+def _share_of_links_on_topic(world: SyntheticWorld) -> float:
+    source = np.repeat(np.arange(len(world)), np.diff(world.links.start))
+    return float((world.topic_of_page[source] == world.topic_of_page[world.links.target]).mean())
+
+
+def test_without_topical_homophily_links_ignore_topics() -> None:
+    world = small(topical_homophily=0.0)
+    by_chance = float(((np.bincount(world.topic_of_page) / len(world)) ** 2).sum())
+    assert _share_of_links_on_topic(small()) > 0.5
+    assert _share_of_links_on_topic(world) == pytest.approx(by_chance, abs=0.04)
+
+
+def test_feature_noise_drowns_what_features_tell() -> None:
+    explained = []
+    for noise in (0.2, 1.0, 30.0):
+        world = small(feature_noise=noise)
+        urls = list(world.urls())[::3]
+        explained.append(explained_variance(world, urls, idf_of(page for page in map(world.read, urls) if page)) or 0.0)
+    assert explained[0] > explained[1] > explained[2] and explained[2] < 0.1
+
+
+def test_rank_correlation_agrees_with_scipy() -> None:
+    chance = np.random.default_rng(1)
+    xs, ys = chance.integers(0, 9, 200), chance.integers(0, 9, 200)
+    assert spearman(xs.tolist(), (xs + ys).tolist()) == pytest.approx(stats.spearmanr(xs, xs + ys).statistic)
+    assert spearman([1.0, 1.0], [2.0, 3.0]) == 0.0
+
+
+@pytest.mark.parametrize("exponent", [1.8, 2.1, 2.6])
+def test_the_exponent_of_a_power_law_is_found(exponent: float) -> None:
+    u = np.random.default_rng(1).random(50_000)
+    values = np.floor(4.5 * u ** (-1.0 / (exponent - 1.0)) + 0.5).astype(np.int64)
+    assert power_law_exponent(values)[0] == pytest.approx(exponent, abs=0.08)
+
+
+def test_a_world_without_truth_gives_the_figures_it_can() -> None:
+    class PagesOnly(SyntheticWorld):
+        def standing(self, url: object) -> None:
+            return None
+
+        def directory(self) -> tuple[()]:
+            return ()
+
+    found = {figure.name for figure in figures(PagesOnly(pages=600, topics=5), sample=100, texts=30)}
+    assert any(name.startswith("text similarity") for name in found)
+    assert not any(name.startswith(("Spearman", "accuracy", "variance")) for name in found)

@@ -146,15 +146,13 @@ def check_strategy(name: str, source: str = "") -> None:
         raise RecipeError(f"{source}no strategy {name!r}; there are {', '.join(STRATEGIES)}")
 
 
-def make_strategy(
-    name: str, *, topic_words: Mapping[str, int], stem: bool = False, pages: int | None = None
-) -> Strategy:
-    """stem: whether the topic's words are stems. pages: how many the collection shall have."""
+def make_strategy(name: str, *, topic_words: Mapping[str, int], stem: bool = False) -> Strategy:
+    """stem: whether the topic's words are stems."""
     check_strategy(name)
     if name == BestFirst.name:
         return BestFirst(topic_words=topic_words, split=_stems_of if stem else tokens_of)
     if name == InfoSpiders.name:
-        return InfoSpiders(topic_words=topic_words or None, pages=pages or 1000)
+        return InfoSpiders(topic_words=topic_words or None)
     return STRATEGIES[name]()
 
 

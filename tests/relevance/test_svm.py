@@ -73,6 +73,7 @@ PLAIN: dict[str, Plain] = train([page(spider=1)], [page(ship=1)]).to_plain()
         {**PLAIN, "kind": "pickled"},
         {**PLAIN, "bias": float("nan")},
         {**PLAIN, "bias": "0"},
+        {**PLAIN, "bias": 10**400},
         {**PLAIN, "idf_of_new": 1e300},
         {**PLAIN, "terms": []},
         {**PLAIN, "terms": {"spider": 1.0}},

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lycosa.worlds.synthetic import SyntheticWorld, figures
-from lycosa.worlds.synthetic.calibration import explained_variance, power_law_exponent, sampled_pairs, spearman
+from lycosa.worlds.calibration import explained_variance, figures, power_law_exponent, sampled_pairs, spearman
+from lycosa.worlds.synthetic import SyntheticWorld
 from lycosa.worlds.synthetic.features import idf_of
 from synthetic.small_worlds import calibrated, small
 
@@ -113,14 +113,35 @@ def test_the_exponent_of_a_power_law_is_found(exponent: float) -> None:
     assert power_law_exponent(values)[0] == pytest.approx(exponent, abs=0.08)
 
 
-def test_a_world_without_truth_gives_the_figures_it_can() -> None:
-    class PagesOnly(SyntheticWorld):
+class _Told:
+    """A world that shows its pages and hides one thing or another that it knows."""
+
+    def __init__(self, world: SyntheticWorld, *, hidden: tuple[str, ...]):
+        self._world, self._hidden = world, hidden
+
+    def __getattr__(self, name: str) -> object:
+        if name in self._hidden:
+            raise AttributeError(name)
+        return getattr(self._world, name)
+
+
+def _named(world: object) -> dict[str, float]:
+    return {figure.name: figure.measured for figure in figures(world, sample=100, texts=30)}  # type: ignore[arg-type]
+
+
+def test_a_world_gives_the_figures_it_can() -> None:
+    class WithoutTruth(_Told):
         def standing(self, url: object) -> None:
             return None
 
         def directory(self) -> tuple[()]:
             return ()
 
-    found = {figure.name for figure in figures(PagesOnly(pages=600, topics=5), sample=100, texts=30)}
+    found = _named(WithoutTruth(SyntheticWorld(pages=600, topics=5), hidden=("site_traffic",)))
     assert any(name.startswith("text similarity") for name in found)
-    assert not any(name.startswith(("Spearman", "accuracy", "variance")) for name in found)
+    assert not any(name.startswith(("Spearman", "accuracy", "share", "variance")) for name in found)
+
+
+def test_links_told_and_links_read_give_the_same_figures() -> None:
+    world = SyntheticWorld(pages=600, topics=5)
+    assert _named(_Told(world, hidden=("out_links", "in_degrees"))) == _named(world)

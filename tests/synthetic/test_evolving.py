@@ -42,6 +42,14 @@ def test_who_is_born_stays_born_and_who_vanished_stays_away(one: float, other: f
     assert all(number >= len(early.plan) for number in after - before)
 
 
+def test_the_directory_stays_as_it_was_made() -> None:
+    world = SyntheticWorld(pages=600, topics=5)
+    later = world.at(100.0)
+    assert later.directory() == world.directory()
+    assert any(later.page(entry.url) is None for category in later.directory() for entry in category.entries)
+    assert later.facts == {**world.facts, "days": 100.0}
+
+
 def test_pages_appear_and_vanish() -> None:
     world, later = small(), small().at(200.0)
     start, end = set(world.urls()), set(later.urls())
@@ -77,11 +85,13 @@ def test_a_change_leaves_most_of_a_page_as_it_was() -> None:
 
 
 def test_pages_change_at_rates_of_their_own() -> None:
-    life = small().at(100.0)._life
-    assert life is not None
-    counts = np.array([len(life.changes(page)) for page in range(0, 3000, 10)])
+    early, late = small().at(50.0), small().at(100.0)
+    counts = np.array([len(late.changes(page)) for page in range(0, 3000, 10)])
     assert counts.var() > 5 * counts.mean() and (counts == 0).any()
-    assert all((np.diff(life.changes(page)) > 0).all() for page in range(0, 3000, 300))
+    for page in range(0, 3000, 100):
+        days = late.changes(page)
+        assert (np.diff(days) > 0).all() and early.changes(page).tolist() == days[days <= 50.0].tolist()
+    assert not len(small().changes(7))
 
 
 def test_links_lead_to_pages_that_are_there_or_were_and_new_pages_are_linked() -> None:

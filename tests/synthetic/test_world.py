@@ -1,3 +1,4 @@
+import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +36,15 @@ def test_a_world_that_was_saved_shows_the_same_pages_and_directory(tmp_path: Pat
     sample = list(world.urls())[::97]
     assert [loaded.page(url) for url in sample] == [world.page(url) for url in sample]
     assert isinstance(loaded.plan.topic.base, np.memmap)
+
+
+def test_a_world_can_be_sent_to_another_process() -> None:
+    world = SyntheticWorld(pages=600, topics=5)
+    for sent in (world, world.at(20.0)):
+        received = pickle.loads(pickle.dumps(sent))
+        urls = list(sent.urls())
+        assert received.facts == sent.facts and list(received.urls()) == urls
+        assert received.page(urls[-1]) == sent.page(urls[-1])
 
 
 def test_a_folder_with_something_in_it_is_not_written_to(tmp_path: Path) -> None:

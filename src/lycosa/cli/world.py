@@ -8,9 +8,9 @@ import typer
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.plain_text import visible
+from lycosa.worlds.calibration import Figure, figures
 from lycosa.worlds.opening import WORLDS, insist_on_empty, make_world, open_world, save_world
 from lycosa.worlds.serve import Served
-from lycosa.worlds.synthetic.calibration import Figure, figures
 from lycosa.worlds.world import StudyWorld
 
 from .options import Json, print_json, program, tell

@@ -1,7 +1,7 @@
 """Relevance learnt from examples: a linear support vector machine over the words of pages."""
 
 from collections.abc import Mapping
-from math import exp, isfinite, sqrt
+from math import exp, sqrt
 
 import numpy as np
 
@@ -88,7 +88,7 @@ class LinearModel:
 
 
 def _number(value: Plain) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or abs(value) > 1e6:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e6:
         raise ValueError(f"{str(value)[:40]!r} is no number in range")
     return float(value)
 

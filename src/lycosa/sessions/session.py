@@ -168,8 +168,7 @@ class Session:
             self._start_strategy(name)
 
     def _made_strategy(self, name: str) -> Strategy:
-        stem, pages = self.recipe.topic.stem, self.recipe.stop.pages
-        return make_strategy(name, topic_words=self.topic.words, stem=stem, pages=pages)
+        return make_strategy(name, topic_words=self.topic.words, stem=self.recipe.topic.stem)
 
     def _start_strategy(self, name: str) -> None:
         self.crawl.strategy = self._made_strategy(name)

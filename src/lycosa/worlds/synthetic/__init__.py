@@ -3,11 +3,9 @@
 options -> plan (sites, standing) -> links        columns of numbers, made once and saved
 words -> text -> page                             one page, made when asked for
 directory   evolving   readers                    what editors list, what changes, who reads
-calibration                                       how like the Web it is
 """
 
-from .calibration import Figure, figures
 from .readers import Access
 from .world import SyntheticWorld
 
-__all__ = ["Access", "Figure", "SyntheticWorld", "figures"]
+__all__ = ["Access", "SyntheticWorld"]

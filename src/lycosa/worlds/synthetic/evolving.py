@@ -35,7 +35,7 @@ class Life:
     def __init__(self, options: Options, plan: Plan, links: Links, attraction: Attraction, days: float):
         if not 0.0 <= days <= 36_500.0:
             raise UsageError(f"a world can be seen 0 to 36500 days after its start, not {days}")
-        self._seed, self._days = options.seed, days
+        self.days = days
         self._links, self._attraction, self._first = links, attraction, len(plan)
         self._deaths, self._changes, self._texts, self._relinks = (
             key(options.seed, purpose) for purpose in ("deaths", "changes", "rewritten", "relinked")
@@ -59,10 +59,10 @@ class Life:
         rate = CHANGES[self.plan.kind[page]] * float(np.exp(CHANGE_SPREAD * normals(key_at(start, 0), 1)[0]))
         rate = min(rate, MOST_CHANGES)
         times = np.empty(0)
-        while not len(times) or times[-1] <= self._days:
+        while not len(times) or times[-1] <= self.days:
             waits = -np.log1p(-draws(start, np.arange(len(times), len(times) + _AT_ONCE))) / rate
             times = np.concatenate((times, (times[-1] if len(times) else 0.0) + np.cumsum(waits)))
-        return times[: np.searchsorted(times, self._days, side="right")]
+        return times[: np.searchsorted(times, self.days, side="right")]
 
     def editions(self, page: int) -> Ints:
         """For each chunk of a page's text, the number of the change that wrote it; 0 for what it said at the start."""

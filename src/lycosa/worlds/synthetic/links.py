@@ -14,8 +14,10 @@ from .options import Options
 from .plan import Kind, Plan
 from .words import Vocabulary
 
-SECTIONS_SHOWN = 4
-ARTICLES_LISTED = 20
+SECTIONS_SHOWN = 4  # of its site, by every page
+ARTICLES_LISTED = 20  # by a section
+FEATURED = 6  # pages of its site that a home page names
+SIBLINGS, ELSEWHERE = (0.9, 0.6, 0.3), 0.4  # chances of an article's links within its section and its site
 SAME_LEAF, SAME_TOP = 0.68, 0.14  # of links across sites; the rest goes anywhere
 KERNEL_SHARE = 0.34  # of links across sites that look for their like
 KERNEL_WIDTH = 0.08  # of ranks
@@ -33,6 +35,9 @@ class Links:
 
     def of(self, page: int) -> NDArray[np.int32]:
         return self.target[self.start[page] : self.start[page + 1]]
+
+
+Pair = tuple[Ints, Ints]  # pages, and where each of them links to
 
 
 class Attraction:
@@ -92,9 +97,6 @@ def make_links(options: Options, plan: Plan, words: Vocabulary) -> Links:
     )
 
 
-Pair = tuple[Ints, Ints]
-
-
 def _up_links(plan: Plan) -> list[Pair]:
     pages = np.arange(len(plan), dtype=np.int32)
     inner = pages[plan.kind != Kind.HOME]
@@ -127,7 +129,7 @@ def _listings(options: Options, plan: Plan) -> list[Pair]:
     place = np.arange(len(source)) - np.repeat(np.cumsum(listed) - listed, listed)
     pairs = [(source, np.repeat(plan.section_start, listed) + place)]
     homes, sizes = plan.site_start[:-1], np.diff(plan.site_start)
-    for number in range(6):
+    for number in range(FEATURED):
         u = uniforms(key(options.seed, "featured", number), len(homes))
         pairs.append((homes, homes + (u * sizes).astype(np.int64)))
     return pairs
@@ -140,10 +142,10 @@ def _sibling_links(options: Options, plan: Plan) -> list[Pair]:
     start, size = plan.section_start[section].astype(np.int64), plan.section_size[section]
     place = articles - start
     pairs: list[Pair] = [(articles, start + (place + step) % size) for step in (1, -1)]
-    for number, share in enumerate((0.9, 0.6, 0.3)):
+    for number, share in enumerate(SIBLINGS):
         some = uniforms(key(options.seed, "siblings", number), len(articles)) < share
         pairs.append((articles[some], _sibling(options, plan, number, articles[some], start[some], size[some])))
-    some = uniforms(key(options.seed, "site links"), len(articles)) < 0.4
+    some = uniforms(key(options.seed, "site links"), len(articles)) < ELSEWHERE
     u = uniforms(key(options.seed, "site link"), len(articles))
     site = plan.site_of_page[articles]
     anywhere = plan.site_start[site] + (u * np.diff(plan.site_start)[site]).astype(np.int64)
@@ -168,7 +170,7 @@ def _cross_links(options: Options, plan: Plan, words: Vocabulary) -> Pair:
     ranks = np.empty(len(plan), dtype=np.float32)
     ranks[np.argsort(plan.latent, kind="stable")] = (np.arange(len(plan)) + 0.5) / len(plan)
     attraction = Attraction(options, plan)
-    topics = linked_topics(options, plan.topic[source], attraction.topic_shares(), words, key(options.seed, "cross"))
+    topics = _linked_topics(options, plan.topic[source], attraction.topic_shares(), words, key(options.seed, "cross"))
     start = key(options.seed, "cross targets")
     target = attraction.fit(topics, uniforms(start, len(source)))
     seeks_its_like = uniforms(key_at(start, 1), len(source)) < KERNEL_SHARE * options.status_homophily
@@ -179,12 +181,9 @@ def _cross_links(options: Options, plan: Plan, words: Vocabulary) -> Pair:
     return source, target
 
 
-def linked_topics(options: Options, topics: Ints, shares: Floats, words: Vocabulary, start: int) -> Ints:
+def _linked_topics(options: Options, topics: Ints, shares: Floats, words: Vocabulary, start: int) -> Ints:
     """The topic of the page that a link across sites leads to, for each topic of the page it stands on."""
     u = uniforms(start, len(topics)) / max(options.topical_homophily, 1e-9)
     any_topic = np.searchsorted(shares, uniforms(key_at(start, 1), len(topics)), side="right")
-    firsts = np.searchsorted(words.top_of_leaf, np.arange(len(words.tops) + 1))
-    top = words.top_of_leaf[topics]
-    width = firsts[top + 1] - firsts[top]
-    sibling = firsts[top] + (uniforms(key_at(start, 2), len(topics)) * width).astype(np.int64)
-    return np.where(u < SAME_LEAF, topics, np.where(u < SAME_LEAF + SAME_TOP, sibling, any_topic))
+    related = words.related(topics, uniforms(key_at(start, 2), len(topics)))
+    return np.where(u < SAME_LEAF, topics, np.where(u < SAME_LEAF + SAME_TOP, related, any_topic))

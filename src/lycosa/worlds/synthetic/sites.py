@@ -59,10 +59,7 @@ def near_topics(options: Options, what: str, topics: Ints, same: float, sibling:
     """The same topics for most, one of the same top for some, any for the rest."""
     u = uniforms(key(options.seed, f"{what} stays"), len(topics))
     other = (uniforms(key(options.seed, f"{what} topic"), len(topics)) * options.topics).astype(np.int64)
-    firsts = np.searchsorted(words.top_of_leaf, np.arange(len(words.tops) + 1))
-    top = words.top_of_leaf[topics]
-    width = firsts[top + 1] - firsts[top]
-    near = firsts[top] + (uniforms(key(options.seed, f"{what} sibling"), len(topics)) * width).astype(np.int64)
+    near = words.related(topics, uniforms(key(options.seed, f"{what} sibling"), len(topics)))
     same, sibling = same * options.topical_homophily, sibling * options.topical_homophily
     return np.where(u < same, topics, np.where(u < same + sibling, near, other))
 

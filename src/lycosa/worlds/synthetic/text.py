@@ -12,9 +12,9 @@ from .plan import Plan
 from .words import BACKGROUND, GENERIC_ANCHORS, GLUE, NUMBERS, PER_LEAF, PER_TOP, RARE, Vocabulary
 
 GLUE_SHARE = 0.42  # of function words
-SITE_SHARE, SITE_WORDS = 0.15, 12  # of words that belong to the site, and how many it has
-LEAF_SHARE, TOP_SHARE = 0.15, 0.05  # of words of the topic, and of its field, on a page that shows them with strength 1
-STRONGEST, SKEW = 2.4, 2.8  # of the strength with which pages show their topic; many barely do
+SITE_SHARE, SITE_WORDS = 0.13, 12  # of words that belong to the site, and how many it has
+LEAF_SHARE, TOP_SHARE = 0.15, 0.06  # of words of the topic, and of its field, on a page that shows them with strength 1
+STRONGEST, SKEW = 2.4, 3.9  # of the strength with which pages show their topic; many barely do
 STRAYING_PAGES = 0.3  # that speak of another topic too
 OWN_WORDS = 24  # of each kind that a page uses, and so uses again
 TITLE_BETRAYS, ANCHOR_BETRAYS, SURROUNDINGS_BETRAY = 0.35, 0.35, 0.12  # chances of a word to be of the topic
@@ -22,7 +22,7 @@ SURROUNDINGS = np.array([-4, -3, -2, -1, 0, 1, 2])  # words near a link that may
 CHUNK = 40  # words that change together
 
 # Shifts of the laws of Zipf and Mandelbrot: the smaller, the commoner are the first words of a kind.
-TOPICAL_SHIFT, BACKGROUND_SHIFT, GLUE_SHIFT, ALIKE = 1.5, 2.0, 3.0, 1e9
+TOPICAL_SHIFT, BACKGROUND_SHIFT, GLUE_SHIFT, ALIKE = 0.5, 2.0, 3.0, 1e9
 _JUST_BELOW = 1.0 - 1e-12  # keeps the last rank within its kind
 
 _SENTENCES = (9, 14, 11, 17, 8, 13, 10)  # words

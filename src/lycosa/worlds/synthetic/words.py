@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lycosa.reading.stop_words import STOP_WORDS
 
-from .chance import key, uniforms
+from .chance import Floats, Ints, key, uniforms
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -32,8 +32,8 @@ _VOWELS = _words("a e i o u")
 _ENDS = ("", *_words("n r l s m t k nd rk"))
 
 BACKGROUND, RARE, PER_TOP, PER_LEAF = 6000, 20_000, 300, 320  # words
-POOL = 1500  # words that topics of any kind share
-OWN_WORDS, WORDS_OF_TOP = 0.4, 0.3  # of a leaf's words; the others are of the pool
+POOL = 300  # words that topics of any kind share
+OF_ITS_OWN, OF_ITS_TOP = 0.2, 0.35  # of a leaf's words; the others are of the pool
 NUMBERS = 1200
 
 
@@ -71,6 +71,13 @@ class Vocabulary:
         found: list[str] = self.table[ids].tolist()
         return found
 
+    def related(self, topics: Ints, u: Floats) -> Ints:
+        """For each topic one of the same top, by a number in [0, 1)."""
+        firsts = np.searchsorted(self.top_of_leaf, np.arange(len(self.tops) + 1))
+        top = self.top_of_leaf[topics]
+        related: Ints = firsts[top] + (u * (firsts[top + 1] - firsts[top])).astype(np.int64)
+        return related
+
 
 def vocabulary(seed: int, topics: int) -> tuple[Vocabulary, Iterator[str]]:
     """The words of a world, and more that occur in no text, for the names of its sites."""
@@ -102,10 +109,10 @@ def _leaf_words(start: int, unused: Iterator[str], of_top: Sequence[str], pool: 
     kinds[0] = 0.0
     words = []
     for kind, pick in zip(kinds, picks, strict=True):
-        if kind < OWN_WORDS:
+        if kind < OF_ITS_OWN:
             words.append(next(unused))
         else:
-            shared = of_top if kind < OWN_WORDS + WORDS_OF_TOP else pool
+            shared = of_top if kind < OF_ITS_OWN + OF_ITS_TOP else pool
             words.append(shared[int(pick * len(shared))])
     return words
 

@@ -1,10 +1,10 @@
 """The synthetic world: a web that nobody wrote, calibrated to figures that were measured on the real one."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,8 @@ class SyntheticWorld:
     """
 
     name = "synthetic"
-    _life: Life | None
+    _start: "SyntheticWorld"
+    _life: Life | None  # what has happened since the start, None there
 
     def __init__(
         self,
@@ -83,6 +84,10 @@ class SyntheticWorld:
         world._open(*storage.load(folder))
         return world
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        days = 0.0 if self._life is None else self._life.days
+        return _reopened, (self.options, self._start.plan, self._start.links, days)
+
     def save(self, folder: Path) -> None:
         if self._life is not None:
             raise UsageError("a later state of a world cannot be saved; save its start and ask that for the day")
@@ -93,7 +98,8 @@ class SyntheticWorld:
     @property
     def facts(self) -> Mapping[str, Plain]:
         options = {**asdict(self.options), "sites": self.options.site_count}
-        return {"name": self.name, **options, "links": len(self.links.target)}
+        day = {} if self._life is None else {"days": self._life.days}
+        return {"name": self.name, **options, "links": len(self.links.target), **day}
 
     @property
     def hosts(self) -> Collection[Host]:
@@ -168,7 +174,8 @@ class SyntheticWorld:
         return make_directory(self.options, self.plan, self.prose, self.addresses, self.topics)
 
     def directory(self) -> Sequence[Category]:
-        return self._directory
+        """As the editors made it at the start; some of what they list may have vanished since."""
+        return self._start._directory
 
     # What it shows
 
@@ -190,21 +197,23 @@ class SyntheticWorld:
 
     def at(self, days: float) -> "SyntheticWorld":
         """The world as it is that many days after its start; `at(0)` is the start."""
-        later = copy(self._start)
+        start = self._start
         if days == 0.0:
-            return self._start
-        life = Life(self.options, later.plan, later.links, self._attraction, days)
-        later._life, later.plan = life, life.plan
-        later.addresses, later.prose = self.addresses.over(life.plan), Prose(self.options, life.plan, self.words)
-        later.__dict__.pop("status", None)
+            return start
+        later = SyntheticWorld.__new__(SyntheticWorld)
+        later._start, later._life = start, Life(start.options, start.plan, start.links, start._attraction, days)
+        later.options, later.words, later.links = start.options, start.words, start.links
+        later.plan = later._life.plan
+        later.addresses = start.addresses.over(later.plan)
+        later.prose = Prose(start.options, later.plan, start.words)
         return later
 
-    @property
-    def _attraction(self) -> Attraction:
-        return self._start._attraction_at_start
+    def changes(self, number: int) -> NDArray[np.float64]:
+        """The days on which the text of a page has changed since the start."""
+        return np.empty(0) if self._life is None else self._life.changes(number)
 
     @cached_property
-    def _attraction_at_start(self) -> Attraction:
+    def _attraction(self) -> Attraction:
         return Attraction(self.options, self.plan)
 
     # Who reads it
@@ -216,7 +225,7 @@ class SyntheticWorld:
             links_of=lambda number: self.links_of(number)[0],
             url=self.url,
             exists=lambda number: self._life is None or bool(self._life.exists[number]),
-            attraction=self._attraction,
+            attraction=self._start._attraction,
             topics=self.options.topics,
         )
         return accesses(library, users=users, days=days, seed=seed)
@@ -247,3 +256,9 @@ class SyntheticWorld:
         kinds, sections = self.plan.kind[targets].tolist(), self.plan.section_of_page[targets].tolist()
         names = self.addresses.section_names
         return ["Home" if kind == Kind.HOME else names[section] for kind, section in zip(kinds, sections, strict=True)]
+
+
+def _reopened(options: Options, plan: Plan, links: Links, days: float) -> SyntheticWorld:
+    world = SyntheticWorld.__new__(SyntheticWorld)
+    world._open(options, plan, links)
+    return world.at(days)

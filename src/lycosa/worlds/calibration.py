@@ -5,6 +5,7 @@ from random roots, so that a distance is an upper bound.
 """
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -14,9 +15,9 @@ from numpy.typing import NDArray
 from lycosa.relevance import train
 from lycosa.vocabulary.records import RELEVANT, Page, Url
 from lycosa.vocabulary.urls import key_of, site_of
-from lycosa.worlds.world import StudyWorld
 
-from .features import FEATURES, Idf, features_of, idf_of, similarity
+from .synthetic.features import FEATURES, Idf, features_of, idf_of, similarity
+from .world import StudyWorld
 
 Pair = tuple[Url, Url]
 Floats = NDArray[np.float64]
@@ -25,6 +26,7 @@ DISTANCES = (1, 2, 3)
 MOST_READ_FOR_LINKS = 60_000  # pages; the in-links of larger worlds are counted only where the world counts them
 EXAMPLES = 250  # of each side, and as many held out
 FEWEST_EXAMPLES = 20
+PAGES_OF_SITE = 3  # as examples; directories list few pages of one site
 
 
 class Figure(NamedTuple):
@@ -50,7 +52,10 @@ def figures(world: StudyWorld, *, sample: int = 5000, texts: int = 400, seed: in
     urls = list(world.urls())
     pairs = sampled_pairs(world, urls, sample, chance)
     found = [*_link_figures(world, urls), *_status_figures(world, pairs)]
-    idf = idf_of(_pages(world, chance.sample(urls, min(len(urls), 2 * texts))))
+    sampled = list(_pages(world, chance.sample(urls, min(len(urls), 2 * texts))))
+    if not any(page.text for page in sampled):
+        return found
+    idf = idf_of(sampled)
     found.extend(_similarity_figures(world, pairs, idf, texts))
     found.extend(_classifier_figures(world, urls, chance, seed))
     found.extend(_feature_figures(world, chance.sample(urls, min(len(urls), 4 * texts)), idf))
@@ -151,9 +156,14 @@ def _status_figures(world: StudyWorld, pairs: dict[int | None, list[Pair]]) -> I
         overall, across = published[distance]
         yield Figure(f"Spearman of standing, {_where(distance)}", _spearman_of(told), overall)
         if distance is not None:
-            crossing = [row for row in told if site_of(row[0]) != site_of(row[1])]
+            crossing = [row for row in told if _site(row[0]) != _site(row[1])]
             if crossing:
                 yield Figure(f"Spearman of standing, {_where(distance)}, across sites", _spearman_of(crossing), across)
+
+
+def _site(url: Url) -> str:
+    """The site of a page; nodes of a graph have none, and so are all of one."""
+    return site_of(url) if isinstance(url, str) else ""
 
 
 def _spearman_of(rows: Sequence[tuple[Url, Url, float, float]]) -> float:
@@ -195,16 +205,18 @@ def _classifier_figures(
 
 def _accuracy(world: StudyWorld, name: str, urls: Sequence[Url], seed: int) -> float | None:
     """How often a classifier is right on pages of sites that it has not learnt from, half of them on topic."""
-    told = [(url, topic == name) for url in urls if (topic := world.topic(url)) is not None]
-    sides = [
-        [url for url, is_on_topic in told if is_on_topic is wanted and key_of(site_of(url)) % 2 == half][:EXAMPLES]
-        for wanted in (True, False)
-        for half in (0, 1)
-    ]
+    sides: list[list[Url]] = [[], [], [], []]
+    taken: Counter[tuple[str, bool]] = Counter()
+    for url in urls:
+        topic, site = world.topic(url), site_of(url)
+        is_good, side = topic == name, 2 * (topic != name) + key_of(site) % 2
+        if topic is not None and taken[site, is_good] < PAGES_OF_SITE and len(sides[side]) < EXAMPLES:
+            taken[site, is_good] += 1
+            sides[side].append(url)
     count = min(map(len, sides))
     if count < FEWEST_EXAMPLES:
         return None
-    good, good_held_out, bad, bad_held_out = ([*_pages(world, side[:count])] for side in sides)
+    good, good_held_out, bad, bad_held_out = (list(_pages(world, side[:count])) for side in sides)
     model = train(good, bad, seed=seed)
     right = sum(model.relevance(page) >= RELEVANT for page in good_held_out)
     right += sum(model.relevance(page) < RELEVANT for page in bad_held_out)
@@ -228,4 +240,5 @@ def explained_variance(world: StudyWorld, urls: Sequence[Url], idf: Idf) -> floa
     matrix = np.array([[1.0, *features] for features, _ in rows])
     residual = target - matrix @ np.linalg.lstsq(matrix, target, rcond=None)[0]
     freedom = (len(rows) - 1) / (len(rows) - matrix.shape[1])
-    return 1.0 - freedom * float((residual**2).mean() / target.var())
+    explained: float = 1.0 - freedom * float((residual**2).mean() / target.var())
+    return explained

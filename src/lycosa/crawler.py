@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from lycosa.collection.events import Attempt
 from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.contracts import Frontier, Read, Relevance, Strategy, Web
+from lycosa.vocabulary.contracts import Frontier, Read, Relevance, Standing, Strategy, Web
 from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.records import RELEVANT, Candidate, Fetch, Outcome, Page, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of
@@ -70,6 +70,7 @@ class Crawl:
         web: Web,
         read: Read,
         judge: Relevance | None,
+        esteem: Standing | None = None,
         strategy: Strategy,
         frontier: Frontier,
         clock: Clock,
@@ -89,6 +90,7 @@ class Crawl:
         self.web = web
         self.read = read
         self.judge = judge
+        self.esteem = esteem
         self.strategy = strategy
         self.frontier = frontier
         self.stopped = ""
@@ -280,6 +282,7 @@ class Crawl:
             relevance=self.judge.relevance(page) if self.judge else None,
             duplicate_of=self._seen.find(page.fingerprint),
             left_out=self._why_left_out(page),
+            standing=self.esteem.standing(page) if self.esteem else None,
         )
 
     def _why_left_out(self, page: Page) -> str:

@@ -177,7 +177,7 @@ def test_an_older_catalog_is_brought_up_to_date(tmp_path):
     path = tmp_path / "catalog.sqlite"
     with Catalog(path, writable=True).connection as connection:
         assert version_of(connection) == len(MIGRATIONS)
-    newer = (*MIGRATIONS, "ALTER TABLE pages ADD COLUMN standing REAL; UPDATE pages SET standing = 0.5")
+    newer = (*MIGRATIONS, "ALTER TABLE pages ADD COLUMN weight REAL; UPDATE pages SET weight = 0.5")
     catalog = Catalog(path, writable=True)
     catalog.add(visit(HOME), PLACE)
     catalog.commit(None)
@@ -185,7 +185,7 @@ def test_an_older_catalog_is_brought_up_to_date(tmp_path):
     for writable in (False, True):
         catalog = Catalog(path, writable=writable, migrations=newer)
         assert version_of(catalog.connection) == len(newer)
-        assert catalog.connection.execute("SELECT url, standing FROM pages").fetchall() == [(HOME, 0.5)]
+        assert catalog.connection.execute("SELECT url, weight FROM pages").fetchall() == [(HOME, 0.5)]
         catalog.close()
 
 

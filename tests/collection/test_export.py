@@ -35,7 +35,7 @@ def test_jsonl_tells_every_page(catalog):
     assert [row["title"] for row in rows] == list(TITLES.values())
     assert tuple(rows[0]) == COLUMNS
     assert rows[1] == {
-        "url": WOLF, "host": "spiders.example", "title": TITLES[WOLF], "relevance": 0.75, "number": 2,
+        "url": WOLF, "host": "spiders.example", "title": TITLES[WOLF], "relevance": 0.75, "standing": None, "number": 2,
         "at": "2023-11-14T22:13:20.000+00:00", "depth": 1, "found_on": HOME, "language": "en", "status": 200,
         "bytes": len(HTML), "digest": "fffffffffffffffb",
     }  # fmt: skip

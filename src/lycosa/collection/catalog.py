@@ -21,7 +21,7 @@ from .trouble import told_of_catalog
 _KEPT = {"number", "url"}  # what a page keeps when it is fetched again
 _UPDATES = ", ".join(f"{name} = excluded.{name}" for name in PAGE_COLUMNS.split(", ") if name.strip() not in _KEPT)
 _INSERTS = {
-    "pages": f"INSERT INTO pages ({PAGE_COLUMNS}) VALUES ({', '.join('?' * 23)})"
+    "pages": f"INSERT INTO pages ({PAGE_COLUMNS}) VALUES ({', '.join('?' * 24)})"
     f" ON CONFLICT (url) DO UPDATE SET {_UPDATES}",
     "fetches": "INSERT INTO fetches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     "links": "INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?, ?, ?)",
@@ -199,6 +199,7 @@ class Catalog(Queries):
                 fetch.header("etag") or "",
                 fetch.header("last-modified") or "",
                 fetch.truncated,
+                visit.standing,
             )
         )
         self._waiting["links"].extend(

@@ -20,6 +20,7 @@ COLUMNS = (
     "host",
     "title",
     "relevance",
+    "standing",
     "number",
     "at",
     "depth",
@@ -49,6 +50,7 @@ def facts_of(page: PageRow) -> dict[str, Any]:
         "host": page.host,
         "title": page.title,
         "relevance": page.relevance,
+        "standing": page.standing,
         "number": page.number,
         "at": iso(page.at),
         "depth": page.depth,
@@ -110,7 +112,14 @@ def _parquet(pages: Iterator[dict[str, Any]], out: BinaryIO) -> None:
     except ImportError as error:
         raise UsageError("Parquet needs another library: pip install 'lycosa[parquet]'") from error
     text, whole = pyarrow.string(), pyarrow.int64()
-    kinds = {"relevance": pyarrow.float64(), "number": whole, "depth": whole, "status": whole, "bytes": whole}
+    kinds = {
+        "relevance": pyarrow.float64(),
+        "standing": pyarrow.float64(),
+        "number": whole,
+        "depth": whole,
+        "status": whole,
+        "bytes": whole,
+    }
     schema = pyarrow.schema([(name, kinds.get(name, text)) for name in COLUMNS])
     with pyarrow.parquet.ParquetWriter(out, schema) as writer:
         while rows := list(islice(pages, _BATCH)):

@@ -56,6 +56,7 @@ class VisitNote(Struct, frozen=True, omit_defaults=True, tag_field="lycosa", tag
     relevance: float | None = None
     duplicate_of: Url | None = None
     left_out: str = ""
+    standing: float | None = None
 
 
 class AttemptNote(Struct, frozen=True, tag_field="lycosa", tag="attempt"):
@@ -151,7 +152,7 @@ def _note_of(event: Event) -> Note:
     match event:
         case Visit():
             note = _fetch_note(event.fetch, event.candidate.url)
-            return VisitNote(event.candidate, note, event.relevance, event.duplicate_of, event.left_out)
+            return VisitNote(event.candidate, note, event.relevance, event.duplicate_of, event.left_out, event.standing)
         case Attempt():
             return AttemptNote(event.candidate, _fetch_note(event.fetch, event.candidate.url))
         case Example():
@@ -248,7 +249,7 @@ def unpack(group: Group, decode: Decode) -> Event:
     match note:
         case VisitNote():
             fetch = _fetch_of(group, note.fetch, note.candidate.url, decode)
-            return Visit(note.candidate, fetch, None, note.relevance, note.duplicate_of, note.left_out)
+            return Visit(note.candidate, fetch, None, note.relevance, note.duplicate_of, note.left_out, note.standing)
         case AttemptNote():
             return Attempt(note.candidate, _fetch_of(group, note.fetch, note.candidate.url, decode))
         case ExampleNote():

@@ -17,7 +17,7 @@ from .trouble import told_of_catalog
 
 PAGE_COLUMNS = (
     "number, url, host, title, language, relevance, digest, fingerprint, at, bytes, depth, found_on, priority, because,"
-    " anchor, duplicate_of, status, file, place, length, etag, last_modified, truncated"
+    " anchor, duplicate_of, status, file, place, length, etag, last_modified, truncated, standing"
 )
 _ORDERS = {"number": "number", "relevance": "relevance DESC, number"}
 
@@ -129,16 +129,17 @@ class Queries:
     def summary(self) -> Summary:
         totals = next(
             self._rows(
-                "SELECT count(*), coalesce(sum(relevance >= ?), 0), coalesce(sum(bytes), 0), min(at), max(at)"
-                " FROM pages",
+                "SELECT count(*), coalesce(sum(relevance >= ?), 0), coalesce(sum(bytes), 0), min(at), max(at),"
+                " avg(standing) FROM pages",
                 RELEVANT,
             )
         )
-        pages, relevant, size, first_at, last_at = totals
+        pages, relevant, size, first_at, last_at, standing = totals
         return Summary(
             pages=pages,
             relevant=relevant,
             harvest_rate=relevant / pages if pages else 0.0,
+            mean_standing=standing,
             hosts=self._counted("host", "pages"),
             outcomes=self._counted("outcome", "fetches"),
             skipped=self._counted("reason", "skips"),

@@ -33,6 +33,7 @@ class PageRow(Struct, frozen=True, gc=False):
     etag: str
     last_modified: str
     truncated: str
+    standing: float | None
 
 
 class FetchRow(Struct, frozen=True, gc=False):
@@ -95,6 +96,7 @@ class Summary(Struct, frozen=True):
     pages: int
     relevant: int
     harvest_rate: float  # share of pages that are relevant
+    mean_standing: float | None
     hosts: dict[str, int]  # pages of each, largest first
     outcomes: dict[str, int]
     skipped: dict[str, int]  # by reason

@@ -73,7 +73,9 @@ CREATE TABLE examples (
 CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
-MIGRATIONS: Sequence[str] = (VERSION_1,)  # the n-th leads from version n to n + 1
+VERSION_2 = "ALTER TABLE pages ADD COLUMN standing REAL"
+
+MIGRATIONS: Sequence[str] = (VERSION_1, VERSION_2)  # the n-th leads from version n to n + 1
 
 
 def version_of(connection: sqlite3.Connection) -> int:

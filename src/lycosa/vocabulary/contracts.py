@@ -25,6 +25,12 @@ class Relevance(Protocol):
         ...
 
 
+class Standing(Protocol):
+    def standing(self, page: Page) -> float:
+        """How much the Web esteems the page, 0 to 1."""
+        ...
+
+
 class Strategy(Protocol):
     """Decides what is wanted next. Every candidate it proposes ends in exactly one Visit or one Skip, but for those
     whose URL is settled already, which end in nothing."""

@@ -1,7 +1,8 @@
 """The nouns of a crawl, in the order in which a page meets them. All are frozen: new knowledge is the next record.
 
 Glossary: *relevance* is how well a page fits the topic (the papers' topicality), 0 to 1, a page being *relevant*
-from 0.5 on. *Harvest rate* is the share of stored pages that are relevant.
+from 0.5 on. *Harvest rate* is the share of stored pages that are relevant. *Standing* is how much the Web esteems a
+page (the papers' status, importance, authority), 0 to 1, estimated from the page itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -138,6 +139,7 @@ class Visit(Struct, frozen=True, gc=False):
     relevance: float | None = None
     duplicate_of: Url | None = None  # a page seen earlier whose text is nearly this; such a page does not spread
     left_out: str = ""  # why a page that was read is not kept: it asks so, or is in a language out of scope
+    standing: float | None = None
 
     @property
     def is_kept(self) -> bool:

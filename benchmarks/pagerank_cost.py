@@ -20,6 +20,7 @@ EVERYTHING = 1_000_000
 
 
 class NoWords:
+    length = numbers = 0
     tokens = ()
     terms: dict[str, int] = {}  # noqa: RUF012
 

@@ -16,6 +16,14 @@ class GivenWords:
         self.terms = terms
 
     @property
+    def length(self) -> int:
+        return sum(self.terms.values())
+
+    @property
+    def numbers(self) -> int:
+        return sum(count for term, count in self.terms.items() if term.isdigit())
+
+    @property
     def counted(self) -> tuple[Codes, Codes]:
         codes = codes_of(self.terms)
         order = np.argsort(codes)

@@ -16,8 +16,10 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
         (["frontier_memory.py", "--urls", "2000"], "| 2000 |"),
         (["growth.py", "--small", "10", "--large", "20", "--rounds", "1", "--limit", "60"], "| ratio |"),
         (["pagerank_cost.py", "--pages", "50"], "| 200 |"),
+        (["model_tree.py", "--rows", "200", "--rounds", "1"], "| learn |"),
+        (["standing.py", "--pages", "20", "--rounds", "1"], "| relevance and standing |"),
     ],
-    ids=["stages", "frontier_memory", "growth", "pagerank_cost"],
+    ids=["stages", "frontier_memory", "growth", "pagerank_cost", "model_tree", "standing"],
 )
 def test_a_benchmark_prints_its_table(script, row):
     command = [sys.executable, str(BENCHMARKS / script[0]), *script[1:]]

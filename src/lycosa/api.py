@@ -240,6 +240,7 @@ def crawl(
     max_bytes: int | None = None,
     dry_after: int | None = None,
     strategy: str | None = None,
+    target: float | None = None,
     delay: float | None = None,
     concurrency: int | None = None,
     hosts: Sequence[str] = (),
@@ -259,9 +260,11 @@ def crawl(
     called with what the command line would print beside the progress.
     """
     folder = Path(folder)
-    settings = settings_of(strategy=strategy, sitemaps=sitemaps, allow_private=allow_private, resolve=resolve)
+    settings = settings_of(sitemaps=sitemaps, allow_private=allow_private, resolve=resolve)
     recipe = changed_recipe(
         load_recipe(folder),
+        strategy=strategy,
+        target=target,
         pages=pages,
         minutes=minutes,
         max_bytes=max_bytes,

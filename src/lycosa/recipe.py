@@ -3,11 +3,12 @@
 This is the only place where a name becomes an object.
 """
 
+import inspect
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 from lycosa.crawler import Budget
 from lycosa.frontier.admission import Scope, Traps
 from lycosa.reading.words import terms_of, tokens_of
-from lycosa.strategies import STRATEGIES, BestFirst, InfoSpiders
+from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError
 from lycosa.vocabulary.records import Url
@@ -26,6 +27,7 @@ FILE_NAME = "lycosa.toml"
 
 NotNegative = Annotated[float, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
 AtLeastOne = Annotated[int, Meta(ge=1)]
 
 
@@ -53,16 +55,37 @@ class Requests(Struct, frozen=True, forbid_unknown_fields=True):
     headers: Mapping[str, str] = {}
 
 
+class Utility(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a page is worth to the strategies that weigh relevance against standing."""
+
+    target: Share = 0.7  # mean relevance that `adaptive` and `inlinks` keep to while they seek standing
+    alpha: Share = 0.5  # weight of relevance at the start; `utility` keeps to it
+    form: Literal["cobb-douglas", "linear"] = "cobb-douglas"
+
+
+class StandingSource(Struct, frozen=True, forbid_unknown_fields=True):
+    """From what is learnt how much pages matter. Of several sources given, the first named here decides."""
+
+    in_links: str = ""  # CSV file: URL, in-links
+    collections: tuple[str, ...] = ()  # folders of collections whose links are counted
+    graph: str = ""  # file of links between URLs, as `lycosa world` reads it
+    traffic: str = ""  # CSV file: domain, reach
+    theta: float | None = None  # ln(1 + in-links) that counts as one half; else the median of the example pages
+    characteristic: AtLeastOne = 10  # words of a page that tell how special its vocabulary is
+
+
 class Waiting(Struct, frozen=True, forbid_unknown_fields=True):
     limit: AtLeastOne = 1_000_000  # URLs that wait; past it, the tenth of lowest priority is evicted
 
 
 class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
     contact: str = ""  # an address or page where people who run sites can reach you; goes into the User-Agent
-    strategy: str = "best-first"
+    strategy: str = "adaptive"
     seeds: str = ""  # file of URLs to start from; without one, the examples
     sitemaps: bool = False  # also start from the sitemaps that the seeds' hosts name in robots.txt
     topic: Topic = field(default_factory=Topic)
+    utility: Utility = field(default_factory=Utility)
+    standing: StandingSource = field(default_factory=StandingSource)
     scope: Scope = field(default_factory=Scope)
     requests: Requests = field(default_factory=Requests)
     stop: Budget = field(default_factory=Budget)
@@ -146,14 +169,31 @@ def check_strategy(name: str, source: str = "") -> None:
         raise RecipeError(f"{source}no strategy {name!r}; there are {', '.join(STRATEGIES)}")
 
 
-def make_strategy(name: str, *, topic_words: Mapping[str, int], stem: bool = False) -> Strategy:
-    """stem: whether the topic's words are stems."""
+def options_of(name: str) -> frozenset[str]:
+    """What a strategy can be told."""
     check_strategy(name)
-    if name == BestFirst.name:
-        return BestFirst(topic_words=topic_words, split=_stems_of if stem else tokens_of)
-    if name == InfoSpiders.name:
-        return InfoSpiders(topic_words=topic_words or None)
-    return STRATEGIES[name]()
+    return frozenset(inspect.signature(STRATEGIES[name]).parameters)
+
+
+def uses_standing(name: str) -> bool:
+    """Whether a strategy wants to know the standing of pages."""
+    check_strategy(name)
+    return STRATEGIES[name]().uses_standing
+
+
+def make_strategy(
+    name: str, *, topic_words: Mapping[str, int], stem: bool = False, utility: Utility = Utility()
+) -> Strategy:
+    """A strategy with what it can use of all this. stem: whether the topic's words are stems."""
+    offered = {
+        "topic_words": topic_words or None,
+        "split": _stems_of if stem else tokens_of,
+        "target": utility.target,
+        "alpha": utility.alpha,
+        "form": utility.form,
+    }
+    taken = options_of(name)
+    return STRATEGIES[name](**{option: value for option, value in offered.items() if option in taken})
 
 
 def _stems_of(text: str) -> Iterable[str]:
@@ -194,7 +234,7 @@ def recipe_text(*, name: str, topic_text: str, examples: str, negatives: str, se
     return f"""# The recipe of the collection {name}. Everything has a default; what is said here, or by a flag, counts.
 
 contact = {quoted(contact).decode()}  # your e-mail address or web page; required before a public host is asked
-strategy = "best-first"  # {", ".join(STRATEGIES)}
+strategy = "adaptive"  # {", ".join(STRATEGIES)}
 seeds = {quoted(seeds).decode()}  # file of URLs to start from; empty: the examples
 
 [topic]
@@ -203,6 +243,14 @@ negatives = {quoted(negatives).decode()}  # file of pages that are not
 text = {quoted(topic_text).decode()}
 # keywords = ["orchid", "/cattleya|vanda/"]  # instead: any of these words, phrases or /regular expressions/
 # function = "package.module:function"  # instead: your own judgement of a page, 0 to 1
+
+[utility]
+# target = 0.7  # how relevant pages shall be on average, while those that matter are sought
+
+[standing]
+# in_links = "in-links.csv"  # URL, in-links: from this is learnt how much pages matter; else a built-in model tells
+# collections = ["../other"]  # instead: in-links counted in other collections
+# traffic = "traffic.csv"  # domain, reach
 
 [scope]
 # hosts = ["example.org"]  # only these hosts and their subdomains

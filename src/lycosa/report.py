@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from lycosa.pictures import Bar, Mark, Series, bar_chart, counts_of, histogram, line_chart
+from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.html_page import html_page, section
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import RELEVANT
@@ -15,6 +16,7 @@ from lycosa.vocabulary.urls import normalise
 HOSTS_SHOWN = 25
 PAGES_SHOWN = 50
 POINTS_PER_CURVE = 300
+CELLS = 20  # of each side of the heat map
 
 
 class HostFigures(NamedTuple):
@@ -45,6 +47,8 @@ class ReportData:
     name: str  # of the collection
     topic: str
     relevances: Sequence[float]  # of the stored pages, in the order of the crawl
+    standings: Sequence[float | None] = ()  # of the same pages, None where it is not known
+    alphas: Sequence[float | None] = ()  # weight of relevance against standing when the page was chosen
     hosts: Sequence[HostFigures] = ()  # every host with stored pages
     top_pages: Sequence[TopPage] = ()
     outcomes: Mapping[str, int] = field(default_factory=dict)
@@ -61,9 +65,8 @@ def report_page(data: ReportData) -> str:
     title = _text(data.name, 120) or "Collection"
     topic = f'<p class="topic">{_text(data.topic, 600)}</p>' if data.topic.strip() else ""
     made = f"Made {_text(data.made_at)} by Lycosa." if data.made_at else "Made by Lycosa."
-    body = (
-        f"{_cards(data)}{_harvest(data)}{_relevance(data)}{_hosts(data)}{_top_pages(data)}{_amounts(data)}{_runs(data)}"
-    )
+    parts = (_cards, _harvest, _relevance, _standing, _hosts, _top_pages, _amounts, _runs)
+    body = "".join(part(data) for part in parts)
     return html_page(title, kicker="Focused crawl", lead=topic, body=body, footer=made)
 
 
@@ -98,6 +101,7 @@ def _cards(data: ReportData) -> str:
         (_count(pages), "pages"),
         (_count(relevant), "relevant"),
         (f"{relevant / pages:.1%}" if pages else "–", "harvest rate"),
+        *_standing_card(data),
         (_count(len(data.hosts)), "hosts"),
         (_count(data.waiting), "URLs waiting"),
         (_size(data.size), "received"),
@@ -105,6 +109,11 @@ def _cards(data: ReportData) -> str:
     )
     cards = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for value, label in figures)
     return f'<dl class="cards">{cards}</dl>\n'
+
+
+def _standing_card(data: ReportData) -> list[tuple[str, str]]:
+    known = [standing for standing in data.standings if standing is not None]
+    return [(f"{sum(known) / len(known):.2f}", "mean standing")] if known else []
 
 
 def _harvest(data: ReportData) -> str:
@@ -130,6 +139,54 @@ def _relevance(data: ReportData) -> str:
         y_title="pages",
     )
     return section("Relevance", f"How well the stored pages fit the topic; {RELEVANT} and more is relevant.", chart)
+
+
+def _standing(data: ReportData) -> str:
+    """How much the pages matter, together with their relevance; nothing where it is not known."""
+    known = [(r, s) for r, s in zip(data.relevances, data.standings, strict=False) if s is not None]
+    if not known:
+        return ""
+    spread = histogram(
+        counts_of([standing for _, standing in known]),
+        split=0.5,
+        split_label="above the middle →",
+        title="Standing of the stored pages",
+        x_title="standing",
+        y_title="pages",
+    )
+    both = heat_map(
+        _joint_counts(known), title="Relevance and standing", x_title="relevance", y_title="standing of the page"
+    )
+    parts = [
+        section("Standing", "How much the Web esteems the pages, as estimated from the pages themselves.", spread),
+        section(
+            "Relevance and standing", "How many pages are both on the topic and esteemed; shades by logarithm.", both
+        ),
+    ]
+    weights = [(float(number), alpha) for number, alpha in enumerate(data.alphas, 1) if alpha is not None]
+    if len({alpha for _, alpha in weights}) > 1:
+        step = max(1, len(weights) // POINTS_PER_CURVE)
+        chart = line_chart(
+            [Series("α", weights[::step])],
+            title="α over the crawl",
+            x_title="pages stored",
+            x_range=(0.0, float(max(1, len(data.relevances)))),
+            y_range=(0.0, 1.0),
+        )
+        lead = "The weight of relevance when a page was chosen: it rises where pages stray from the topic."
+        parts.append(section("Weight of relevance", lead, chart))
+    return "".join(parts)
+
+
+def _joint_counts(pairs: Sequence[tuple[float, float]]) -> list[list[int]]:
+    counts = [[0] * CELLS for _ in range(CELLS)]
+    for relevance, standing in pairs:
+        counts[_cell(standing)][_cell(relevance)] += 1
+    return counts
+
+
+def _cell(share: float) -> int:
+    return min(CELLS - 1, max(0, int(share * CELLS)))
 
 
 def _hosts(data: ReportData) -> str:

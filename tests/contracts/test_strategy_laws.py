@@ -2,10 +2,12 @@
 
 import json
 import math
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from lycosa.crawler import without_event_loop
 from lycosa.frontier.admission import Admission, Scope
@@ -25,9 +27,19 @@ WORLDS = {"chain": CHAIN, "star": STAR, "loop": LOOP, "two sites": TWO_SITES, "t
 every_strategy = pytest.mark.parametrize("name", STRATEGIES)
 every_world = pytest.mark.parametrize("pages", WORLDS.values(), ids=WORLDS)
 
+on_the_unit_scale = pytest.mark.parametrize("name", [name for name in STRATEGIES if STRATEGIES[name]().scale == "unit"])
+any_number = st.none() | st.floats()
+
 
 def first_of(pages: dict[Url, bytes]) -> Url:
     return next(iter(pages))
+
+
+@cache
+def visits_with_standing() -> list[Visit]:
+    """All of TOPICAL breadth-first, with a standing for each page."""
+    visits = visits_of(crawl_of(TOPICAL, BreadthFirst()), [first_of(TOPICAL)])
+    return [replace(visit, standing=(number * 7 % 10) / 10) for number, visit in enumerate(visits)]
 
 
 @every_strategy
@@ -91,6 +103,38 @@ def test_stopped_after_any_visit_and_restored_it_goes_on_as_if_it_had_not(name: 
     second.restore(json.loads(json.dumps(first.state())))
     crawl = crawl_of(TOPICAL, second, clock=clock, frontier=frontier)
     assert begun + urls_of(list(without_event_loop(crawl.visits()))) == whole
+
+
+@every_strategy
+@pytest.mark.parametrize("stop_after", [0, 1, 2, 7, 20])
+def test_stopped_and_restored_it_proposes_the_same_for_the_same_reasons(name: str, stop_after: int) -> None:
+    visits = visits_with_standing()
+    first, second = STRATEGIES[name](), STRATEGIES[name]()
+    first.start([first_of(TOPICAL)])
+    for visit in visits[:stop_after]:
+        first.learn(visit)
+        list(first.propose(visit))
+    second.restore(json.loads(json.dumps(first.state())))
+    for visit in visits[stop_after:]:
+        first.learn(visit)
+        second.learn(visit)
+        assert list(first.propose(visit)) == list(second.propose(visit))
+
+
+@on_the_unit_scale
+@given(esteem=st.lists(st.tuples(any_number, any_number), min_size=1, max_size=12))
+@settings(max_examples=25, deadline=None)
+def test_whatever_the_models_say_priorities_and_reasons_are_finite(
+    name: str, esteem: list[tuple[float | None, float | None]]
+) -> None:
+    strategy = STRATEGIES[name]()
+    for visit, (relevance, standing) in zip(visits_with_standing(), esteem, strict=False):
+        visit = replace(visit, relevance=relevance, standing=standing)
+        strategy.learn(visit)
+        for candidate in strategy.propose(visit):
+            assert 0.0 <= candidate.priority <= 1.0
+            assert all(math.isfinite(value) for value in candidate.because.values())
+    json.dumps(strategy.state(), allow_nan=False)
 
 
 @every_strategy

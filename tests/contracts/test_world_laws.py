@@ -15,6 +15,7 @@ from lycosa.worlds import StudyWorld
 from lycosa.worlds.debian_docs import DebianDocs
 from lycosa.worlds.documents import Documents, DocumentWorld
 from lycosa.worlds.graphs import GraphWorld, LinkGraph
+from lycosa.worlds.synthetic import SyntheticWorld
 from lycosa.worlds.webkb import WebKB
 from lycosa.worlds.wikipedia_schools import WikipediaSchools
 
@@ -26,6 +27,7 @@ class Kind(NamedTuple):
 
 
 WORLDS = {
+    "synthetic": Kind(lambda folder: SyntheticWorld(pages=60, topics=3), SyntheticWorld.load),
     "documents": Kind(
         lambda folder: Documents(path=str(write(folder / "garden", GARDEN)), topics="folders"), Documents.load
     ),
@@ -119,6 +121,20 @@ def test_every_world_has_links_between_its_pages(world: StudyWorld) -> None:
     assert any(target in urls for url in world.urls() for target in links_of(world.read(url)))
 
 
+def test_links_told_are_the_links_that_reading_finds(world: StudyWorld) -> None:
+    urls = list(world.urls())
+    told = [target for url in urls for target in world.out_links(url)]
+    assert sorted(told) == sorted(
+        target
+        for url in urls
+        for target in dict.fromkeys(links_of(world.read(url)))
+        if target in world and target != url
+    )
+    assert world.in_degrees().tolist() == [told.count(url) for url in urls]
+    assert len(told) == world.facts["links"]
+    assert list(world.out_links(NOWHERE)) == []
+
+
 def test_every_entry_of_the_directory_is_a_page_about_a_category_that_lists_it(world: StudyWorld) -> None:
     listing: dict[Url, set[str | None]] = {}
     for category in world.directory():
@@ -163,3 +179,5 @@ def test_a_saved_world_is_the_same_again(kind: Kind, world: StudyWorld, tmp_path
         assert again.read(url) == world.read(url)
         assert again.topic(url) == world.topic(url)
         assert again.standing(url) == world.standing(url)
+        assert list(again.out_links(url)) == list(world.out_links(url))
+    assert again.in_degrees().tolist() == world.in_degrees().tolist()

@@ -2,16 +2,21 @@
 
 import csv
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from crawling import wait_until
 from lycosa.lab.findings import Claim, Findings, Picture
 from lycosa.lab.study import run
 from lycosa.lab.writing import read_results
-from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.errors import LycosaError, UsageError
 
 
 class Nowhere:
@@ -97,7 +102,7 @@ def test_everything_is_written(tmp_path: Path) -> None:
     assert (out / "curve.svg").read_text() == "<svg></svg>"
     page = (out / "index.html").read_text()
     assert "A &lt;curve&gt;" in page and "they grow" in page and "<script" not in page
-    assert list(read_results([tmp_path])) == [(out, results)]
+    assert list(read_results([tmp_path], tell=print)) == [(out, results)]
 
 
 def test_stopped_in_the_middle_it_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -111,13 +116,63 @@ def test_stopped_in_the_middle_it_goes_on_where_it_was(tmp_path: Path) -> None:
     assert results.claims[0].measured == "[3, 4, 7, 12, 19]"
 
 
-def test_a_part_that_was_torn_is_done_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", [b'[{"squ', b"[1", b"[]", b'"ab"', b"[3, 0.1]", b'[{"square": 7}, "long"]'])
+def test_a_part_that_is_damaged_is_done_again(tmp_path: Path, damaged: bytes) -> None:
     out = tmp_path / "out"
     run_it(Squares(tmp_path), out)
-    (out / "parts/00002.json").write_bytes(b'[{"squ')
+    (out / "parts/00002.json").write_bytes(damaged)
     results, _ = run_it(Squares(tmp_path), out)
     assert trace_of(tmp_path) == [0, 1, 2, 2, 3, 4]
-    assert results.claims[0].holds
+    assert results.claims[0].measured == "[3, 4, 7, 12, 19]"
+
+
+def test_a_run_that_did_nothing_does_not_block_its_folder(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_it(Squares(tmp_path, fail_at=0), tmp_path / "out")
+    results, _ = run_it(Squares(tmp_path), tmp_path / "out", seed=4)
+    assert results.seed == 4
+
+
+def test_a_worker_that_is_killed_is_told_and_the_rest_is_kept(tmp_path: Path) -> None:
+    class Killed(Squares):
+        def work(self, world: Any, prepared: Any, job: Any) -> Any:
+            if job == 4:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().work(world, prepared, job)
+
+    with pytest.raises(LycosaError, match="a worker was ended"):
+        run_it(Killed(tmp_path), tmp_path / "out", workers=2)
+    results, _ = run_it(Squares(tmp_path), tmp_path / "out", workers=2)
+    assert results.claims[0].measured == "[3, 4, 7, 12, 19]"
+
+
+def test_workers_do_not_outlive_a_parent_that_was_killed(tmp_path: Path) -> None:
+    program = f"""
+import sys, time
+from pathlib import Path
+sys.path[:0] = {sys.path!r}
+from lab.test_study import Squares, run_it
+
+class Slow(Squares):
+    def work(self, world, prepared, job):
+        Path({str(tmp_path)!r}, f"pid{{job}}").write_text(str(__import__("os").getpid()))
+        time.sleep(60)
+
+run_it(Slow(Path({str(tmp_path)!r})), Path({str(tmp_path)!r}, "out"), workers=2)
+"""
+    parent = subprocess.Popen([sys.executable, "-c", program])
+    wait_until(lambda: len(list(tmp_path.glob("pid*"))) >= 2, parent)
+    workers = [int(path.read_text()) for path in tmp_path.glob("pid*")]
+    parent.kill()
+    parent.wait()
+    wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
+
+
+def test_a_part_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "out/parts").mkdir(parents=True)
+    (tmp_path / "out/parts/00000.json").mkdir()  # cannot be replaced by a file
+    with pytest.raises(LycosaError, match="the same command goes on"):
+        run_it(Squares(tmp_path), tmp_path / "out")
 
 
 def test_a_folder_with_another_run_is_refused(tmp_path: Path) -> None:
@@ -132,7 +187,10 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         run_it(Squares(tmp_path), tmp_path / "out")
 
 
-def test_results_that_are_none_are_told_by_their_path(tmp_path: Path) -> None:
+def test_results_that_are_none_are_told_and_hide_no_others(tmp_path: Path) -> None:
+    results, _ = run_it(Squares(tmp_path), tmp_path / "out")
     (tmp_path / "results.json").write_text('{"study": 3}')
-    with pytest.raises(UsageError, match=r"results\.json: not the results of a study"):
-        list(read_results([tmp_path]))
+    told: list[str] = []
+    assert list(read_results([tmp_path], tell=told.append)) == [(tmp_path / "out", results)]
+    assert len(told) == 1
+    assert "not the results of a study" in told[0]

@@ -6,9 +6,9 @@ from typing import ClassVar
 import msgspec
 import pytest
 
+from lycosa.lab.side_by_side import points_of
 from lycosa.lab.statistics import holm
 from lycosa.lab.studies.topic_driven import TopicDriven
-from lycosa.lab.studies.topic_driven.crawls import points_of
 from lycosa.lab.study import run
 from lycosa.worlds.synthetic import SyntheticWorld
 

@@ -93,7 +93,7 @@ def test_another_strategy_ranks_anew_what_waits_and_the_report_marks_where(tmp_p
         assert all(priority == round(priority) <= -1 for priority in waiting(folder).values())
         done("crawl", folder, "--pages", 50, "--strategy", "breadth-first", *command)
         runs = done("show", folder, "--json").json["runs"]
-        assert [run["strategy"] for run in runs] == ["best-first", "breadth-first", "breadth-first"]
+        assert [run["strategy"] for run in runs] == ["adaptive", "breadth-first", "breadth-first"]
         done("report", folder)
         assert "→ breadth-first" in (folder / "report.html").read_text(encoding="utf-8")
         assert "breadth-first" in done("show", folder).out

@@ -71,8 +71,32 @@ def test_a_study_is_run_listed_and_tabled(world, tmp_path) -> None:
     assert means["Harvest", "best-first"] > means["Harvest", "breadth-first"]
     assert (out / "harvest.svg").exists() and (out / "means.csv").exists()
     assert "makes no claims" in lycosa("lab", "table", tmp_path / "lab").out
-    (again,) = lycosa("lab", "table", tmp_path / "lab", "--json").json
+    (again,) = lycosa("lab", "table", tmp_path / "lab", "--json").json["studies"]
     assert again["study"] == "compare"
+
+
+def test_every_measure_that_the_world_knows_can_be_asked_for(world, tmp_path) -> None:
+    asked = (
+        "Harvest@20,TargetRecall,MeanSimilarity,MeanRank,MeanStatus,Diversity,Reliability,Novelty,Overlap,StrategyCpu"
+    )
+    crawls = (
+        "--strategies",
+        "best-first,random",
+        "--topics",
+        2,
+        "--pages",
+        40,
+        "--workers",
+        1,
+        "--out",
+        tmp_path / "m",
+    )
+    said = lycosa("lab", "compare", *crawls, "--measures", asked, "--world", world, "--json")
+    means = {(row["measure"], row["strategy"]): row["mean"] for row in said.json["tables"]["means"]}
+    assert {measure for measure, _ in means} == set(asked.split(","))
+    assert means["Overlap", "best-first"] == 40
+    assert means["Novelty", "best-first"] == 0.0 < means["Novelty", "random"]
+    assert means["MeanRank", "best-first"] < means["MeanRank", "random"]
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from lycosa.standing import Background
 from lycosa.worlds.calibration import explained_variance, figures, power_law_exponent, sampled_pairs, spearman
 from lycosa.worlds.synthetic import SyntheticWorld
-from lycosa.worlds.synthetic.features import idf_of
 from synthetic.small_worlds import calibrated, small
 
 BOTH_SEEDS = pytest.mark.parametrize("seed", [1, 2])
@@ -95,7 +95,8 @@ def test_feature_noise_drowns_what_features_tell() -> None:
     for noise in (0.2, 1.0, 30.0):
         world = small(feature_noise=noise)
         urls = list(world.urls())[::3]
-        explained.append(explained_variance(world, urls, idf_of(page for page in map(world.read, urls) if page)) or 0.0)
+        background = Background.of(page for page in map(world.read, urls) if page)
+        explained.append(explained_variance(world, urls, background) or 0.0)
     assert explained[0] > explained[1] > explained[2] and explained[2] < 0.1
 
 

@@ -27,6 +27,10 @@ def crawl(
         typer.Option(metavar="N", min=0, help="Stop when so many pages in a row were not relevant. 0: never."),
     ] = None,
     strategy: Annotated[str | None, typer.Option(metavar="NAME", help=f"One of: {', '.join(STRATEGIES)}.")] = None,
+    target: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", min=0, max=1, help="How relevant pages shall be, seeking those that matter."),
+    ] = None,
     delay: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0, help="Pause between two requests to one host.")
     ] = None,
@@ -61,9 +65,11 @@ def crawl(
     quiet: Quiet = False,
 ) -> None:
     """Crawl, or go on crawling. Ctrl-C is safe: the same command goes on where it stopped."""
-    settings = settings_of(strategy=strategy, sitemaps=sitemaps, allow_private=allow_private, resolve=resolve or ())
+    settings = settings_of(sitemaps=sitemaps, allow_private=allow_private, resolve=resolve or ())
     recipe = changed_recipe(
         load_recipe(name),
+        strategy=strategy,
+        target=target,
         pages=pages,
         minutes=minutes,
         max_bytes=max_bytes,

@@ -51,11 +51,12 @@ def demo(
             recipe = load_recipe(folder)
             recipe = replace(
                 recipe,
+                strategy=strategy,
                 requests=replace(recipe.requests, delay=0.0, concurrency=16),
                 stop=replace(recipe.stop, pages=pages),
             )
             with Progress() as progress:
-                run(folder, recipe, Settings(strategy, resolve=(served.resolve,)), progress=progress, quiet=True)
+                run(folder, recipe, Settings(resolve=(served.resolve,)), progress=progress, quiet=True)
             with open_for_reading(folder) as collection:
                 stored = [page.url for page in collection.catalog.pages()]
             found[name] = sum(world.topic(url) == topic for url in stored), len(stored)

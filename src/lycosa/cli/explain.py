@@ -73,7 +73,8 @@ def _lines(facts: Plain) -> list[str]:
         return [*lines, "  never seen in this collection: no page of it links there"]
     if page is not None:
         relevance = "not judged" if page.relevance is None else f"{page.relevance:.3f}"
-        lines.append(f"  {page.title or '(no title)'}; page {page.number}, relevance {relevance}")
+        standing = "" if page.standing is None else f", standing {page.standing:.3f}"
+        lines.append(f"  {page.title or '(no title)'}; page {page.number}, relevance {relevance}{standing}")
         lines.append(f"  why: {in_words(page.because)}; priority {page.priority:.3f}, depth {page.depth}")
         if page.anchor:
             lines.append(f"  by the link “{page.anchor}”")

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
+import xxhash
 
-from lycosa.lab.compare import Comparison
+from lycosa.lab.compare import FreeComparison
 from lycosa.lab.findings import Results, Row
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.study import Study, run
@@ -66,9 +68,7 @@ def compare(
     world: World = "synthetic",
     topics: Annotated[int, typer.Option("--topics", min=2, help="How many, from the world's directory.")] = 10,
     pages: Annotated[int, typer.Option("--pages", min=1, help="Of each crawl.")] = 1000,
-    buffer: Annotated[
-        int | None, typer.Option("--buffer", min=1, help="Most URLs that wait; no limit unless given.")
-    ] = None,
+    buffer: Annotated[int, typer.Option("--buffer", min=1, help="Pages and waiting URLs a strategy may keep.")] = 200,
     measures: Annotated[
         str | None, typer.Option("--measures", help="Such as Harvest@500,StrategyCpu; the usual ones unless given.")
     ] = None,
@@ -79,7 +79,7 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Compare strategies freely: the same world, topics, seeds and pages for all."""
-    comparison = Comparison(
+    comparison = FreeComparison(
         [word.strip() for word in strategies.split(",") if word.strip()],
         topics=topics,
         pages=pages,
@@ -123,11 +123,10 @@ def _as_name(world: str) -> str:
 
 def _free_folder(folder: Path, study: Study, scale: str) -> Path:
     """The folder of a study; comparisons of different things get folders of their own."""
-    if not isinstance(study, Comparison):
+    if not isinstance(study, FreeComparison):
         return folder
-    size = study.scales[scale]
-    named = "-".join((*study.strategies, str(size["topics"]), str(size["pages"])))
-    return folder.with_name(f"{folder.name}-{named}")
+    size = msgspec.json.encode(study.scales[scale], order="sorted")
+    return folder.with_name(f"{folder.name}-{'-'.join(study.strategies)}-{xxhash.xxh3_64_hexdigest(size)[:6]}")
 
 
 def _lines(results: Results) -> list[str]:
@@ -168,10 +167,12 @@ def table(
     where = folders or [HOME]
     if not folders and not HOME.is_dir():
         raise UsageError(f"no study was run here; run one with: {program()} lab run {next(iter(STUDIES))}")
-    found = list(read_results(where))
+    found = list(read_results(where, tell=tell))
     if as_json:
-        print_json([{"folder": os.fspath(folder), **_claims_of(results)} for folder, results in found])
+        print_json({"studies": [{"folder": os.fspath(folder), **_claims_of(results)} for folder, results in found]})
         return
+    if not found:
+        tell(f"no finished study in {', '.join(map(str, where))}")
     for folder, results in found:
         typer.echo(f"{results.study} on {results.world.get('name')} ({results.scale}, seed {results.seed}): {folder}")
         for claim in results.claims:

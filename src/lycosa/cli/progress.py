@@ -33,6 +33,8 @@ class Figures(NamedTuple):
     seconds_left: float | None = None
     title: str = ""
     url: str = ""
+    standing: float | None = None  # a mean of this run
+    alpha: float | None = None  # weight of relevance against standing
 
 
 class Progress:
@@ -87,11 +89,15 @@ class Progress:
         seconds_left: float | None = None,
         title: str = "",
         url: str = "",
+        standing: float | None = None,
+        alpha: float | None = None,
     ) -> None:
         """Tells where the crawl stands after a visit."""
         if self._form in ("words", "silent"):
             return
-        self._figures = Figures(pages, target, relevant, pages_per_second, waiting, errors, seconds_left, title, url)
+        self._figures = Figures(
+            pages, target, relevant, pages_per_second, waiting, errors, seconds_left, title, url, standing, alpha
+        )
         self._told = False
         now = self._monotonic()
         if now >= self._due:
@@ -113,11 +119,12 @@ class Progress:
             self._console.print(Text(self._line()), soft_wrap=True)
 
     def _line(self) -> str:
-        pages, target, relevant, speed, waiting, errors, left, _, url = self._figures
+        pages, target, relevant, speed, waiting, errors, left, _, url, *esteem = self._figures
         of = f" of {target}" if target is not None else ""
         parts = [
             f"{pages}{of} pages",
             f"{_share(relevant, pages)} relevant",
+            *_esteem(*esteem),
             f"{speed:.1f} pages/s",
             f"{waiting} waiting",
             f"{errors} errors",
@@ -127,7 +134,7 @@ class Progress:
         return ", ".join(parts) + (f"; {visible(url, 120)}" if url else "")
 
     def _display(self) -> RenderableType:
-        pages, target, relevant, speed, waiting, errors, left, title, url = self._figures
+        pages, target, relevant, speed, waiting, errors, left, title, url, *esteem = self._figures
         self._mark(pages, relevant)
         head = Table.grid(padding=(0, 2))
         bar = ProgressBar(total=target or None, completed=pages, width=SPARKLINE, pulse=not target)
@@ -139,6 +146,7 @@ class Progress:
         figures.add_row(
             Text(_sparkline(self._rates).ljust(SPARKLINE), style="green"),
             Text(f"harvest {_share(relevant, pages)}", style="bold green"),
+            *(Text(said) for said in _esteem(*esteem)),
             Text(f"{speed:.1f} pages/s"),
             Text(f"{waiting} waiting"),
             Text(f"{errors} errors", style="red" if errors else "dim"),
@@ -157,6 +165,12 @@ class Progress:
 
 def _sparkline(rates: deque[float]) -> str:
     return "".join(SPARKS[min(len(SPARKS) - 1, max(0, int(rate * len(SPARKS))))] for rate in rates)
+
+
+def _esteem(standing: float | None, alpha: float | None) -> list[str]:
+    """Standing and its weight, where the strategy knows them."""
+    said = [] if standing is None else [f"standing {standing:.2f}"]
+    return said if alpha is None else [*said, f"α {alpha:.2f}"]
 
 
 def _share(part: int, whole: int) -> str:

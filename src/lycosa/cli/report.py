@@ -44,9 +44,13 @@ def report_data(collection: Collection, topic: str) -> ReportData:
     catalog = collection.catalog
     facts = catalog.summary()
     relevances: list[float] = []
+    standings: list[float | None] = []
+    alphas: list[float | None] = []
     relevant: Counter[str] = Counter()
     for page in catalog.pages():
         relevances.append(page.relevance or 0.0)
+        standings.append(page.standing)
+        alphas.append(page.because.get("alpha"))
         relevant[page.host] += (page.relevance or 0.0) >= RELEVANT
     runs = [
         _run_figures(run, following.first_page if following else facts.pages + 1)
@@ -56,6 +60,8 @@ def report_data(collection: Collection, topic: str) -> ReportData:
         name=collection.folder.name,
         topic=topic,
         relevances=relevances,
+        standings=standings,
+        alphas=alphas,
         hosts=[HostFigures(host, pages, relevant[host]) for host, pages in facts.hosts.items()],
         top_pages=[_top_page(page) for page in catalog.pages("relevance", limit=PAGES_SHOWN)],
         outcomes=facts.outcomes,

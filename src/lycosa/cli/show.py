@@ -21,6 +21,7 @@ def show(name: Name, as_json: Json = False) -> None:
                 "pages": facts.pages,
                 "relevant": facts.relevant,
                 "harvest_rate": facts.harvest_rate,
+                "mean_standing": facts.mean_standing,
                 "waiting": waiting,
                 "hosts": facts.hosts,
                 "outcomes": facts.outcomes,
@@ -37,6 +38,7 @@ def show(name: Name, as_json: Json = False) -> None:
 def _lines(name: str, facts: Summary, waiting: int) -> list[str]:
     rows = [
         ("harvest rate", f"{facts.harvest_rate:.1%} ({facts.relevant} relevant pages)"),
+        *([] if facts.mean_standing is None else [("standing", f"{facts.mean_standing:.2f} on average")]),
         ("waiting", f"{waiting} URLs"),
         ("outcomes", _counts(facts.outcomes)),
         ("skipped", _counts(facts.skipped)),

@@ -48,6 +48,7 @@ async def _watch(session: Session, settings: Settings, progress: Progress, *, as
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, crawl.interrupt)
     began, pages_before, errors, target = time.monotonic(), crawl.pages, 0, session.recipe.stop.pages
+    standings = [0.0, 0]  # their sum in this run, and how many
 
     def show(visit: Visit) -> None:
         speed = (crawl.pages - pages_before) / max(time.monotonic() - began, 1e-6)
@@ -61,12 +62,17 @@ async def _watch(session: Session, settings: Settings, progress: Progress, *, as
             seconds_left=(target - crawl.pages) / speed if target and speed else None,
             title=visit.page.title if visit.page else "",
             url=visit.fetch.url,
+            standing=standings[0] / standings[1] if standings[1] else None,
+            alpha=getattr(crawl.strategy, "alpha", None) if standings[1] else None,
         )
 
     visit = None
     async with aclosing(crawl_live(session, settings)) as visits:
         async for visit in visits:
             errors += visit.fetch.outcome in _TROUBLE
+            if visit.standing is not None and visit.is_kept:
+                standings[0] += visit.standing
+                standings[1] += 1
             _log_page(visit)
             if as_json:
                 print_json(facts_of(visit))
@@ -85,6 +91,7 @@ def facts_of(visit: Visit) -> Plain:
         "at": iso(fetch.at),
         "title": page.title if page else None,
         "relevance": visit.relevance,
+        "standing": visit.standing,
         "priority": visit.candidate.priority,
         "found_on": visit.candidate.found_on,
         "because": visit.candidate.because,

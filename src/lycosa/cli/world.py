@@ -1,6 +1,8 @@
 """`lycosa world`: worlds to crawl without touching the Web."""
 
+import errno
 import time
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -73,7 +75,10 @@ def _flags(words: list[str]) -> dict[str, str]:
             if not waiting:
                 raise UsageError(f"--{key} needs a value")
             value = waiting.pop(0)
-        options[key.replace("-", "_")] = value
+        name = key.replace("-", "_")
+        if name in options:
+            raise UsageError(f"--{key} is given twice; give it once")
+        options[name] = value
     return options
 
 
@@ -97,7 +102,7 @@ def show(
         print_json(
             {
                 **opened.facts,
-                "hosts": len(opened.hosts),
+                "host_count": len(opened.hosts),
                 "categories": {each.name: len(each.entries) for each in opened.directory()},
                 "figures": [
                     {"name": each.name, "measured": each.measured, "published": each.published} for each in measured
@@ -112,7 +117,8 @@ def _show_category(world: StudyWorld, name: str) -> None:
     by_name = {each.name: each for each in world.directory()}
     if name not in by_name:
         some = ", ".join(list(by_name)[:CATEGORIES_SHOWN]) or "none"
-        raise UsageError(f"the world has no category {name!r}; it has {some}{' …' if len(by_name) > 8 else ''}")
+        more = " …" if len(by_name) > CATEGORIES_SHOWN else ""
+        raise UsageError(f"the world has no category {name!r}; it has {some}{more}")
     for entry in by_name[name].entries:
         typer.echo(entry.url)
 
@@ -144,8 +150,8 @@ def serve(
     address: Annotated[str, typer.Option("--address", help="A loopback address.")] = "127.0.0.1",
 ) -> None:
     """Serve a world over HTTP, all its hosts on one port, until interrupted."""
-    if not address.startswith("127.") and address != "::1":
-        raise UsageError(f"a world is served on a loopback address, such as 127.0.0.1, not on {address}")
+    if not _is_loopback(address):
+        raise UsageError(f"a world is served on a loopback address, such as 127.0.0.1, not on {address!r}")
     with working("opening the world"):
         opened = open_world(world)
     try:
@@ -161,6 +167,14 @@ def serve(
             while True:
                 time.sleep(3600)
     except OSError as error:
-        raise LycosaError(f"cannot serve on {address}:{port}: {error.strerror}; give another --port") from None
+        way_out = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--address"
+        raise LycosaError(f"cannot serve on {address}:{port}: {error.strerror}; give another {way_out}") from None
     except KeyboardInterrupt:
         tell("ended")
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return False

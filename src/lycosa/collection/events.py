@@ -29,6 +29,7 @@ class Run(Struct, frozen=True, tag_field="lycosa", tag="run"):
     strategy: str
     seeds: tuple[Url, ...]
     scope: Plain = None
+    utility: Plain = None  # how the strategy weighs relevance against standing
 
 
 class Attempt(Struct, frozen=True):

@@ -88,6 +88,11 @@ class Queries:
         )
         return [Parent(*row) for row in self._rows(sql, url, limit)]
 
+    def link_pairs(self) -> Iterator[tuple[Url, Url]]:
+        """Source and target of every link of the pages."""
+        sql = "SELECT pages.url, links.target FROM links JOIN pages ON pages.number = links.source"
+        return ((source, target) for source, target in self._rows(sql))
+
     def skip(self, url: Url) -> SkipRow | None:
         sql = "SELECT url, reason, found_on, at FROM skips WHERE key = ?"
         return next((SkipRow(*row) for row in self._rows(sql, key_of(url))), None)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from .findings import Row
-from .statistics import Comparison, bootstrap_interval, pairwise, summary
+from .statistics import bootstrap_interval, pairwise, summary
 
 SIGNIFICANT = 0.05
 Scores = Mapping[str, Sequence[float]]  # of each strategy, topic by topic
@@ -45,16 +45,18 @@ def pair_rows(measure: str, scores: Scores) -> list[Row]:
     ]
 
 
-def leads(tests: Sequence[Row], leader: str, others: Sequence[str], *, fewer_is_better: bool = False) -> "Lead":
-    """Whether one strategy is significantly ahead of each of the others, by rows of `pair_rows` of one measure."""
-    worst, ahead = 0.0, True
-    for row in tests:
+def leads(pairs: Sequence[Row], leader: str, others: Sequence[str], *, fewer_is_better: bool = False) -> "Lead":
+    """Whether one strategy is ahead of each of the others, by rows of `pair_rows` of one measure."""
+    worst, ahead = 0.0, 0
+    for row in pairs:
         if leader not in (row["first"], row["second"]) or not {row["first"], row["second"]} & set(others):
             continue
-        difference = row["difference"] if row["first"] == leader else -row["difference"]
-        ahead &= (difference < 0) if fewer_is_better else (difference > 0)
+        difference = row["difference"] or 0.0
+        if row["first"] != leader:
+            difference = -difference
+        ahead += (difference < 0) if fewer_is_better else (difference > 0)
         worst = max(worst, 1.0 if row["holm_p"] is None else row["holm_p"])
-    return Lead(ahead, worst)
+    return Lead(ahead == len(others), worst if len(pairs) else 1.0)
 
 
 class Lead:
@@ -68,6 +70,9 @@ class Lead:
     def is_significant(self) -> bool:
         return self.is_ahead and self.p < SIGNIFICANT
 
+    def __str__(self) -> str:
+        return f"p {self.p:.2g}" if self.is_ahead else f"not ahead, p {self.p:.2g}"
+
 
 def order_of(scores: Scores, *, fewer_is_better: bool = False) -> list[str]:
     """The strategies, the best mean first."""
@@ -77,6 +82,3 @@ def order_of(scores: Scores, *, fewer_is_better: bool = False) -> list[str]:
 def _rounded(value: float) -> float | None:
     """Six digits, which is more than a mean over topics tells; None for what is not known."""
     return float(f"{value:.6g}") if abs(value) < float("inf") else None
-
-
-__all__ = ["SIGNIFICANT", "Comparison", "Lead", "Scores", "leads", "mean_rows", "order_of", "pair_rows"]

@@ -19,10 +19,20 @@ MOST_ROUNDS = 1_000  # in which a strategy may offer something else for what was
 
 
 def crawl(
-    strategy: Strategy, seeds: Sequence[Url], *, read: Read, judge: Judge, pages: int, buffer: int | None = None
+    strategy: Strategy,
+    seeds: Sequence[Url],
+    *,
+    read: Read,
+    judge: Judge,
+    esteem: Judge | None = None,
+    pages: int,
+    buffer: int | None = None,
 ) -> Iterator[Step]:
     """Every page that the strategy brings home, up to `pages`, with at most `buffer` URLs waiting; dead links do not
-    count."""
+    count.
+
+    judge, esteem: tell the relevance and the standing of a page; without the second, no standing is told.
+    """
     frontier = SequentialFrontier(limit=buffer) if buffer is not None else SequentialFrontier()
     frontier.rank_by(strategy)
     began = process_time()
@@ -35,7 +45,8 @@ def crawl(
         if page is None:
             visit = Visit(candidate, Fetch(url, Outcome.GONE, 0.0))
         else:
-            visit = Visit(candidate, Fetch(url, Outcome.OK, 0.0), page, judge(page))
+            standing = esteem(page) if esteem is not None else None
+            visit = Visit(candidate, Fetch(url, Outcome.OK, 0.0), page, judge(page), standing=standing)
         judged = process_time()
         frontier.settle(url)
         strategy.learn(visit)

@@ -118,6 +118,51 @@ def pairwise(table: Mapping[str, Sequence[float]]) -> list[Comparison]:
     ]
 
 
+@dataclass(frozen=True)
+class Correlation:
+    """Spearman's rank correlation, and how likely so strong a one is by chance (two-tailed); NaN where none can be."""
+
+    rho: float
+    p: float
+    n: int
+
+
+def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
+    """How well the order of the one tells that of the other; fewer than three pairs, or equal values, tell nothing."""
+    n = len(first)
+    if n < 3 or len(set(first)) < 2 or len(set(second)) < 2:
+        return Correlation(math.nan, math.nan, n)
+    result = _scipy().spearmanr(first, second)
+    return Correlation(float(result.statistic), float(result.pvalue), n)
+
+
+def correlation_gap(larger: Correlation, smaller: Correlation) -> float:
+    """How likely the first correlation exceeds the second by so much by chance (one-tailed).
+
+    Fisher's z, with the variance that Fieller, Hartley and Pearson (1957) found for ranks; the samples count as
+    independent.
+    """
+    if min(larger.n, smaller.n) < 5 or math.isnan(larger.rho) or math.isnan(smaller.rho):
+        return math.nan
+    spread = math.sqrt(1.06 / (larger.n - 3) + 1.06 / (smaller.n - 3))
+    bounded = (math.atanh(max(-1 + ROUNDING, min(1 - ROUNDING, each.rho))) for each in (larger, smaller))
+    one, other = bounded
+    return float(_scipy().norm.sf((one - other) / spread))
+
+
+def page_trend(columns: Sequence[Sequence[float]]) -> float:
+    """How likely values rise from column to column as they do by chance: the p of Page's trend test, 1963.
+
+    Values stand in the columns row by row; a row with a missing value is left out, and fewer than two rows, or than
+    three columns, tell nothing (NaN).
+    """
+    rows = np.array([list(column) for column in columns], dtype=np.float64).T
+    rows = rows[~np.isnan(rows).any(axis=1)] if rows.ndim == 2 else rows
+    if rows.ndim != 2 or rows.shape[0] < 2 or rows.shape[1] < 3:
+        return math.nan
+    return float(_scipy().page_trend_test(rows, method="asymptotic").pvalue)
+
+
 def _known(values: Iterable[float]) -> Floats:
     every = np.array(list(values), dtype=np.float64)
     return every[~np.isnan(every)]

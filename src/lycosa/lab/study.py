@@ -3,9 +3,11 @@
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -43,7 +45,7 @@ class Study(Protocol):
         ...
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
-        """One job; the same job gives the same answer, costs aside."""
+        """One job, as a dictionary of plain data; the same job gives the same answer, costs aside."""
         ...
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
@@ -95,7 +97,7 @@ def _parts_of(out: Path, run_facts: Plain) -> Path:
         parts = out / "parts"
         parts.mkdir(parents=True, exist_ok=True)
         known = out / RUN_FILE
-        if known.exists() and known.read_bytes() != described:
+        if known.exists() and known.read_bytes() != described and any(parts.iterdir()):
             raise UsageError(f"{out} holds another run ({RUN_FILE} tells which); give another --out, or remove it")
         known.write_bytes(described)
     except OSError as error:
@@ -108,17 +110,20 @@ def _read(parts: Path, number: int) -> tuple[Plain, float] | None:
     if not path.exists():
         return None
     try:
-        outcome, seconds = msgspec.json.decode(path.read_bytes())
-    except (msgspec.DecodeError, ValueError):
-        return None  # torn by a kill of an older writer: done again
+        outcome, seconds = msgspec.json.decode(path.read_bytes(), type=tuple[dict[str, Any], float])
+    except (msgspec.DecodeError, OSError):
+        return None  # damaged: done again
     return outcome, seconds
 
 
 def _write(parts: Path, number: int, outcome: Plain, seconds: float) -> None:
     path = parts / f"{number:05d}.json"
     beside = path.with_suffix(".new")
-    beside.write_bytes(msgspec.json.encode([outcome, seconds]))
-    beside.replace(path)
+    try:
+        beside.write_bytes(msgspec.json.encode([outcome, seconds]))
+        beside.replace(path)
+    except OSError as error:
+        raise LycosaError(f"cannot write {path}: {error.strerror}; make room, and the same command goes on") from None
 
 
 # ---------------------------------------------------------------- work on every core
@@ -139,11 +144,15 @@ def _work(
             return
         # A world of a million pages is inherited, not copied: hence fork.
         context = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(min(workers, len(numbers)), mp_context=context, initializer=_die_quietly) as pool:
+        with ProcessPoolExecutor(min(workers, len(numbers)), mp_context=context, initializer=_prepare_to_end) as pool:
             futures = [pool.submit(_timed, number, jobs[number]) for number in numbers]
             try:
                 for future in as_completed(futures):
                     yield future.result()
+            except BrokenProcessPool:
+                raise LycosaError(
+                    "a worker was ended, perhaps for want of memory; the same command goes on, also with --workers 1"
+                ) from None
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
@@ -151,8 +160,17 @@ def _work(
         _shared = None
 
 
-def _die_quietly() -> None:
+def _prepare_to_end() -> None:
+    """Lets a worker end without a word when the user interrupts, and not outlive a parent that was killed."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="watching the parent", daemon=True).start()
 
 
 def _timed(number: int, job: Plain) -> tuple[int, Plain, float]:

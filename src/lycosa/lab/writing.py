@@ -1,7 +1,7 @@
 """A finished study on disk: results.json, a CSV file for each table, an SVG file for each picture, and one page."""
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -28,13 +28,15 @@ def write_results(out: Path, results: Results, pictures: Mapping[str, Picture], 
             (out / f"{name}.svg").write_text(picture.svg, encoding="utf-8")
         (out / PAGE_FILE).write_text(_page(results, pictures, says), encoding="utf-8")
         encoded = msgspec.json.format(msgspec.json.encode(results), indent=1)
-        (out / RESULTS_FILE).write_bytes(encoded)
+        beside = out / f"{RESULTS_FILE}.new"
+        beside.write_bytes(encoded)
+        beside.replace(out / RESULTS_FILE)
     except OSError as error:
         raise LycosaError(f"cannot write into {out}: {error.strerror}; make room or give another --out") from None
 
 
-def read_results(folders: Sequence[Path]) -> Iterator[tuple[Path, Results]]:
-    """Every finished study below some folders, in the order of their paths."""
+def read_results(folders: Sequence[Path], *, tell: Callable[[str], None]) -> Iterator[tuple[Path, Results]]:
+    """Every finished study below some folders, in the order of their paths; tells of files that are none."""
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"there is no folder {folder}; studies are written by: lycosa lab run")
@@ -42,7 +44,7 @@ def read_results(folders: Sequence[Path]) -> Iterator[tuple[Path, Results]]:
             try:
                 yield path.parent, msgspec.json.decode(path.read_bytes(), type=Results)
             except (msgspec.DecodeError, OSError) as error:
-                raise UsageError(f"{path}: not the results of a study ({error}); remove it") from None
+                tell(f"{path}: not the results of a study ({error}); remove it")
 
 
 def _write_csv(path: Path, rows: Sequence[Row]) -> None:

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 import Stemmer
 
-from lycosa.vocabulary.codes import LONGEST_WORD, codes_in, codes_of
+from lycosa.vocabulary.codes import LONGEST_WORD, Marks, codes_in, codes_of
 from lycosa.vocabulary.records import Codes
 
 from .stop_words import STOP_WORDS
@@ -95,13 +95,22 @@ class FoldedWords:
         """The codes of all tokens, in their order."""
         return self._codes[0]
 
+    @property
+    def length(self) -> int:
+        return len(self._codes[0])
+
+    @cached_property
+    def numbers(self) -> int:
+        return int(np.count_nonzero(self._codes[1]))
+
     @cached_property
     def counted(self) -> tuple[Codes, Codes]:
         if self._stem:
-            codes = np.sort(codes_of(self.terms))
-            return codes, np.array(list(self.terms.values()), dtype=np.uint64)[np.argsort(codes_of(self.terms))]
-        codes, say_something = self._codes
-        codes = codes[say_something]
+            codes = codes_of(self.terms)
+            order = np.argsort(codes)
+            return codes[order], np.fromiter(self.terms.values(), np.uint64, len(codes))[order]
+        codes, are_numbers, are_too_long = self._codes
+        codes = codes[~(are_numbers | are_too_long)]
         if not len(codes):
             return codes, codes
         codes.sort()
@@ -114,7 +123,7 @@ class FoldedWords:
         return codes[are_counted], counts[are_counted].astype(np.uint64)
 
     @cached_property
-    def _codes(self) -> tuple[Codes, "np.ndarray[tuple[int], np.dtype[np.bool_]]"]:
+    def _codes(self) -> tuple[Codes, Marks, Marks]:
         if self._data.isascii() or not _has_unspaced(self._data.decode()):
             return codes_in(self._data)
         return codes_in(" ".join(self.tokens).encode())

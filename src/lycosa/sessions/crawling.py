@@ -9,7 +9,7 @@ import msgspec
 from lycosa import __version__
 from lycosa.collection.events import Example, Run, Stop
 from lycosa.crawler import INTERRUPTED, EverySeedRefusedError
-from lycosa.recipe import FILE_NAME, Recipe
+from lycosa.recipe import FILE_NAME, Recipe, uses_standing
 from lycosa.relevance.retraining import RETRAIN_AT
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import RecipeError
@@ -20,6 +20,7 @@ from lycosa.web.remembered import RememberedWeb
 from lycosa.web.robots import RobotsWeb
 from lycosa.web.sitemaps import urls_in_sitemaps
 
+from .esteem import esteem_of
 from .examples import fetch_examples
 from .session import Session
 from .settings import Settings
@@ -73,7 +74,7 @@ async def crawl_live(session: Session, settings: Settings) -> AsyncGenerator[Vis
     """Crawls over HTTP until something ends it, and leaves no connection open."""
     insist_on_contact(session, settings.resolve)
     web = make_web(session.recipe, clock=session.clock, allow_private=settings.allow_private, resolve=settings.resolve)
-    crawling = Crawling(session, web, strategy=settings.strategy, sitemaps=settings.sitemaps)
+    crawling = Crawling(session, web, sitemaps=settings.sitemaps)
     try:
         async with aclosing(crawling.visits()) as visits:
             async for visit in visits:
@@ -85,10 +86,9 @@ async def crawl_live(session: Session, settings: Settings) -> AsyncGenerator[Vis
 class Crawling:
     """A run of a session's crawl on a web."""
 
-    def __init__(self, session: Session, web: RobotsWeb, *, strategy: str | None = None, sitemaps: bool = False):
+    def __init__(self, session: Session, web: RobotsWeb, *, sitemaps: bool = False):
         self._session = session
         self._web = web
-        self._strategy = strategy or session.recipe.strategy
         self._sitemaps = sitemaps or session.recipe.sitemaps
         self._training = Training(session)
         self._not_before: dict[Host, float] = {}  # when a host may be asked for its next sitemap
@@ -109,10 +109,18 @@ class Crawling:
         crawl.web = RememberedWeb(self._web, self._examples_at_hand())
         if self._sitemaps:
             seeds += await self._sitemap_urls(seeds)
-        run = Run(session.clock.now(), self._strategy, tuple(seeds), msgspec.to_builtins(session.recipe.scope))
+        recipe = session.recipe
+        crawl.esteem = esteem_of(session) if uses_standing(recipe.strategy) else None
+        run = Run(
+            session.clock.now(),
+            recipe.strategy,
+            tuple(seeds),
+            msgspec.to_builtins(recipe.scope),
+            msgspec.to_builtins(recipe.utility),
+        )
         session.record(run)
         if session.begin_run(run) and crawl.pages:
-            session.tell(f"strategy or scope have changed: what waits is ranked anew for {self._strategy}")
+            session.tell(f"strategy or scope have changed: what waits is ranked anew for {recipe.strategy}")
             session.relive()
         self._training.train_if_due()  # a kill may have come before it
         try:

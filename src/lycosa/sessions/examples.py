@@ -19,6 +19,7 @@ class _JustThese:
     name = "examples"
     scale: Literal["unit", "order"] = "unit"
     exhaustive = False
+    uses_standing = False
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         return [Candidate(seed, 1.0, because={"example": seed}) for seed in seeds]

@@ -12,7 +12,7 @@ from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
-from lycosa.recipe import Recipe, make_strategy, read_seeds
+from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Relevance, Strategy
 from lycosa.vocabulary.records import RELEVANT, Page, Skip, Url, Visit
@@ -75,6 +75,7 @@ class Session:
     def _prepare(self) -> Crawl:
         catalog, recipe = self.collection.catalog, self.recipe
         self._seeds: list[Url] = catalog.get_state("seeds") or []
+        self._utility = msgspec.convert(catalog.get_state("utility") or recipe.utility, Utility)
         strategy = self._made_strategy(catalog.get_state("strategy") or recipe.strategy)
         if (state := catalog.get_state("strategy_state")) is not None:
             strategy.restore(state)
@@ -151,11 +152,15 @@ class Session:
         known = set(self._seeds)
         self._seeds += [seed for seed in run.seeds if seed not in known]
         scope = msgspec.convert(run.scope or {}, Scope)
-        changes = run.strategy != self.crawl.strategy.name or scope != self._scope
-        self._use_strategy(run.strategy)
+        utility = msgspec.convert(run.utility or {}, Utility)
+        changes = run.strategy != self.crawl.strategy.name or scope != self._scope or utility != self._utility
+        if run.strategy != self.crawl.strategy.name or utility != self._utility:
+            self._utility = utility
+            self._start_strategy(run.strategy)
         self._use_scope(scope)
         self.collection.catalog.put_state("seeds", self._seeds)
         self.collection.catalog.put_state("scope", run.scope)
+        self.collection.catalog.put_state("utility", run.utility)
         self.crawl.seed(seed for seed in run.seeds if not self.frontier.is_known(seed))
         return changes
 
@@ -163,12 +168,9 @@ class Session:
         self._scope = scope
         self._admission.use(scope, sites=frozenset(map(site_of, self._seeds)))
 
-    def _use_strategy(self, name: str) -> None:
-        if name != self.crawl.strategy.name:
-            self._start_strategy(name)
-
     def _made_strategy(self, name: str) -> Strategy:
-        return make_strategy(name, topic_words=self.topic.words, stem=self.recipe.topic.stem)
+        stem = self.recipe.topic.stem
+        return make_strategy(name, topic_words=self.topic.words, stem=stem, utility=self._utility)
 
     def _start_strategy(self, name: str) -> None:
         self.crawl.strategy = self._made_strategy(name)
@@ -187,12 +189,14 @@ class Session:
             for number, visit in enumerate(self._archived_visits(), 1):
                 if number % 1_000 == 0:
                     self._write_frontier()
-                relevance = known.get(visit.candidate.url, visit.relevance)
+                relevance, standing = known.get(visit.candidate.url, visit.relevance), visit.standing
+                if standing is None and visit.page is not None and self.crawl.esteem is not None:
+                    standing = self.crawl.esteem.standing(visit.page)
                 if judge and visit.page is not None:
                     relevance = judge.relevance(visit.page)
                     if visit.is_kept:
                         judged[visit.page.url] = relevance
-                yield replace(visit, relevance=relevance)
+                yield replace(visit, relevance=relevance, standing=standing)
 
         self.crawl.relive(self._seeds, past_visits())
         if judge:

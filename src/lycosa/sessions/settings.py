@@ -6,34 +6,33 @@ from typing import NamedTuple, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.recipe import Recipe, check_strategy, hosts_in, languages_in
+from lycosa.recipe import Recipe, check_strategy, hosts_in, languages_in, options_of
+from lycosa.strategies import STRATEGIES
+from lycosa.vocabulary.errors import UsageError
 from lycosa.web.live import connect_to
 
 
 class Settings(NamedTuple):
     """How one run differs from what the recipe says of every run."""
 
-    strategy: str | None = None
     sitemaps: bool = False
     allow_private: bool = False
     resolve: tuple[str, ...] = ()
 
 
-def settings_of(
-    *, strategy: str | None = None, sitemaps: bool = False, allow_private: bool = False, resolve: Iterable[str] = ()
-) -> Settings:
+def settings_of(*, sitemaps: bool = False, allow_private: bool = False, resolve: Iterable[str] = ()) -> Settings:
     """The settings, once they are known to be possible."""
-    if strategy is not None:
-        check_strategy(strategy)
     resolve = tuple(resolve)
     for entry in resolve:
         connect_to(entry)
-    return Settings(strategy, sitemaps, allow_private, resolve)
+    return Settings(sitemaps, allow_private, resolve)
 
 
 def changed_recipe(
     recipe: Recipe,
     *,
+    strategy: str | None = None,
+    target: float | None = None,
     pages: int | None = None,
     minutes: float | None = None,
     max_bytes: int | None = None,
@@ -48,9 +47,15 @@ def changed_recipe(
     languages: Sequence[str] = (),
 ) -> Recipe:
     """The recipe with what was said: numbers replace those of the recipe, hosts and patterns are added to them."""
-    scope = recipe.scope
+    scope, strategy = recipe.scope, strategy or recipe.strategy
+    if target is not None and "target" not in options_of(strategy):
+        having = ", ".join(name for name in STRATEGIES if "target" in options_of(name))
+        raise UsageError(f"the strategy {strategy} has no target; those that have one are {having}")
+    check_strategy(strategy)
     return replace(
         recipe,
+        strategy=strategy,
+        utility=_changed(recipe.utility, target=target),
         scope=replace(
             scope,
             hosts=(*scope.hosts, *hosts_in(hosts, "hosts")),

@@ -4,18 +4,34 @@ from collections.abc import Callable, Mapping
 
 from lycosa.vocabulary.contracts import Strategy
 
+from .adaptive import Adaptive
 from .best_first import BestFirst
 from .breadth_first import BreadthFirst
 from .infospiders import InfoSpiders
+from .inlinks import InLinks
 from .pagerank import PageRank
 from .random_order import RandomOrder
+from .utility import Utility
 
 STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
+    Adaptive.name: Adaptive,
     BestFirst.name: BestFirst,
     BreadthFirst.name: BreadthFirst,
     InfoSpiders.name: InfoSpiders,
+    InLinks.name: InLinks,
     PageRank.name: PageRank,
     RandomOrder.name: RandomOrder,
+    Utility.name: Utility,
 }
 
-__all__ = ["STRATEGIES", "BestFirst", "BreadthFirst", "InfoSpiders", "PageRank", "RandomOrder"]
+__all__ = [
+    "STRATEGIES",
+    "Adaptive",
+    "BestFirst",
+    "BreadthFirst",
+    "InLinks",
+    "InfoSpiders",
+    "PageRank",
+    "RandomOrder",
+    "Utility",
+]

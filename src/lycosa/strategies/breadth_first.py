@@ -10,6 +10,7 @@ class BreadthFirst:
     name = "breadth-first"
     scale: Literal["unit", "order"] = "order"
     exhaustive = True
+    uses_standing = False
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         return [Candidate(seed, 0.0, because={"seed": True}) for seed in seeds]

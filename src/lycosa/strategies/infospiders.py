@@ -45,6 +45,7 @@ class InfoSpiders:
     name = "infospiders"
     scale: Literal["unit", "order"] = "order"
     exhaustive = False
+    uses_standing = False
 
     def __init__(
         self,

@@ -28,6 +28,7 @@ class PageRank:
     name = "pagerank"
     scale: Literal["unit", "order"] = "order"
     exhaustive = True
+    uses_standing = False
 
     def __init__(self, *, damping: float = 0.8, tolerance: float = 0.01, every: int = 25, buffer: int = 200):
         self._damping = damping

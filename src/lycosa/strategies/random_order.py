@@ -11,6 +11,7 @@ class RandomOrder:
     name = "random"
     scale: Literal["unit", "order"] = "order"
     exhaustive = True
+    uses_standing = False
 
     def __init__(self, *, seed: int = 0):
         self._chance = random.Random(seed)

@@ -7,6 +7,8 @@ import numpy as np
 
 from .records import Codes
 
+Marks = np.ndarray[tuple[int], np.dtype[np.bool_]]  # one for each of some words
+
 LONGEST_WORD = 64  # bytes; what is longer is no word
 _STRETCH = 1 << 16  # bytes
 
@@ -22,8 +24,8 @@ def codes_of(words: Iterable[str]) -> Codes:
     return codes_in(" ".join(words).encode("utf-8", "replace"))[0]
 
 
-def codes_in(data: bytes) -> tuple[Codes, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """The codes of the words between blanks, in their order, and which of them say something: no numbers, not too long.
+def codes_in(data: bytes) -> tuple[Codes, Marks, Marks]:
+    """The codes of the words between blanks, in their order, which of them are numbers, and which are too long.
 
     A long text is taken in stretches, so that the tables stay small; of a word longer than one, the beginning counts.
     """
@@ -38,11 +40,11 @@ def codes_in(data: bytes) -> tuple[Codes, np.ndarray[tuple[int], np.dtype[np.boo
         elif end > start:
             stretches.append(_codes_in(data[start:end]))
         start = end + 1 if end >= 0 else len(data)
-    codes, say_something = zip(*stretches, strict=True)
-    return np.concatenate(codes), np.concatenate(say_something)
+    codes, are_numbers, are_too_long = map(np.concatenate, zip(*stretches, strict=True))
+    return codes, are_numbers, are_too_long
 
 
-def _codes_in(data: bytes) -> tuple[Codes, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+def _codes_in(data: bytes) -> tuple[Codes, Marks, Marks]:
     """The same for one stretch.
 
     A code is a polynomial of the bytes of a word. The one of a whole text is summed up once; that of a word is the
@@ -58,11 +60,11 @@ def _codes_in(data: bytes) -> tuple[Codes, np.ndarray[tuple[int], np.dtype[np.bo
     codes = (sums[1::2] - sums[::2]) * inverses[starts]
     codes ^= codes >> _HALF
     codes *= _MIXER
-    say_something = ends - starts <= LONGEST_WORD
+    are_numbers = np.zeros(len(codes), np.bool_)
     begin_with_digit = ((characters[starts] - _ZERO) < 10).nonzero()[0]  # what lies below "0" wraps around to above
     for word in begin_with_digit.tolist():
-        say_something[word] &= not data[starts[word] : ends[word]].isdigit()
-    return codes, say_something
+        are_numbers[word] = data[starts[word] : ends[word]].isdigit()
+    return codes, are_numbers, ends - starts > LONGEST_WORD
 
 
 @lru_cache(maxsize=8)

@@ -38,6 +38,7 @@ class Strategy(Protocol):
     name: str
     scale: Literal["unit", "order"]  # priorities in 0..1, or only their order means something
     exhaustive: bool  # reaches everything reachable
+    uses_standing: bool  # whether visits are to tell the standing of their pages
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]: ...
 

@@ -95,6 +95,16 @@ class Words(Protocol):
         ...
 
     @property
+    def length(self) -> int:
+        """How many tokens there are."""
+        ...
+
+    @property
+    def numbers(self) -> int:
+        """How many of the tokens are numbers."""
+        ...
+
+    @property
     def counted(self) -> tuple[Codes, Codes]:
         """The terms as sorted 64-bit codes, and how often each occurs: what `terms` says, for arithmetic."""
         ...

@@ -5,60 +5,58 @@ from random roots, so that a distance is an upper bound.
 """
 
 import random
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.relevance import train
+from lycosa.standing import FEATURES, Background, Features, Traffic
 from lycosa.vocabulary.records import RELEVANT, Page, Url
 from lycosa.vocabulary.urls import key_of, site_of
 
-from .synthetic.features import FEATURES, Idf, features_of, idf_of, similarity
 from .world import StudyWorld
 
 Pair = tuple[Url, Url]
+Halves = tuple[list[Url], list[Url]]  # the pages of some sites, and those of the others
 Floats = NDArray[np.float64]
 
 DISTANCES = (1, 2, 3)
-MOST_READ_FOR_LINKS = 60_000  # pages; the in-links of larger worlds are counted only where the world counts them
-EXAMPLES = 250  # of each side, and as many held out
+EXAMPLES = 150  # of each side, and as many held out; one of a site, as directories list few pages of one
 FEWEST_EXAMPLES = 20
-PAGES_OF_SITE = 3  # as examples; directories list few pages of one site
 
 
 class Figure(NamedTuple):
-    """One figure of a world beside the one that was published."""
+    """One figure of a world beside the one that was published, where one was."""
 
     name: str
     measured: float
     published: str
 
 
-@runtime_checkable
-class KnowsLinks(Protocol):
-    """A world that tells its links without making up texts."""
+def figures(
+    world: StudyWorld, *, sample: int = 20_000, texts: int = 300, topics: int = 10, seed: int = 1
+) -> list[Figure]:
+    """The figures that a world can give.
 
-    def out_links(self, url: Url) -> Sequence[Url]: ...
-
-    def in_degrees(self) -> NDArray[np.int64]: ...
-
-
-def figures(world: StudyWorld, *, sample: int = 5000, texts: int = 400, seed: int = 1) -> list[Figure]:
-    """The figures that a world can give, with `sample` pages for links and `texts` for what needs reading."""
+    sample: pages that links are followed from, and links followed at each distance.
+    texts: pairs of pages that are compared at each distance; twice as many pages are read for everything else.
+    topics: as many classifiers are trained.
+    """
     chance = random.Random(seed)
     urls = list(world.urls())
     pairs = sampled_pairs(world, urls, sample, chance)
     found = [*_link_figures(world, urls), *_status_figures(world, pairs)]
-    sampled = list(_pages(world, chance.sample(urls, min(len(urls), 2 * texts))))
-    if not any(page.text for page in sampled):
+    read = list(_pages(world, chance.sample(urls, min(len(urls), 2 * texts))))
+    if not any(page.text for page in read):
         return found
-    idf = idf_of(sampled)
-    found.extend(_similarity_figures(world, pairs, idf, texts))
-    found.extend(_classifier_figures(world, urls, chance, seed))
-    found.extend(_feature_figures(world, chance.sample(urls, min(len(urls), 4 * texts)), idf))
+    background = Background.of(read)
+    found.extend(_similarity_figures(world, read, background, texts, chance))
+    found.extend(_classifier_figures(world, urls, read, topics, chance, seed))
+    explained = explained_variance(world, read, background)
+    if explained is not None:
+        found.append(Figure("variance of standing that seven page features explain", explained, ""))
     return found
 
 
@@ -66,12 +64,11 @@ def sampled_pairs(
     world: StudyWorld, urls: Sequence[Url], sample: int, chance: random.Random
 ) -> dict[int | None, list[Pair]]:
     """Pairs of a root and a page at each distance; under None, pairs without any link between them."""
-    links = _links_of(world)
     roots = chance.sample(urls, min(sample, len(urls)))
     level = [(root, root) for root in roots]
     pairs: dict[int | None, list[Pair]] = {}
     for distance in DISTANCES:
-        further = [(root, target) for root, page in level for target in links(page) if target != root]
+        further = [(root, target) for root, page in level for target in world.out_links(page) if target != root]
         level = chance.sample(further, min(sample, len(further)))
         pairs[distance] = level
     union = [page for level in pairs.values() for _, page in level] + roots
@@ -86,6 +83,15 @@ def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
     if len(xs) < 2 or any(rank.std() == 0.0 for rank in ranks):
         return 0.0
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+def similarity(one: Page, other: Page, background: Background) -> float:
+    """Cosine of the tf-idf vectors of two pages."""
+    vectors = [(codes, counts * background.idf(codes)) for codes, counts in (one.words.counted, other.words.counted)]
+    (first, weights), (second, others) = vectors
+    norms = np.sqrt((weights @ weights) * (others @ others))
+    _, here, there = np.intersect1d(first, second, assume_unique=True, return_indices=True)
+    return float(weights[here] @ others[there] / norms) if norms else 0.0
 
 
 def power_law_exponent(values: NDArray[np.int64], *, fewest: int = 200) -> tuple[float, int]:
@@ -110,35 +116,17 @@ def _ranks(values: Floats) -> Floats:
     return (ends - (counts - 1) / 2.0)[inverse]
 
 
-def _links_of(world: StudyWorld) -> Callable[[Url], Sequence[Url]]:
-    if isinstance(world, KnowsLinks):
-        return world.out_links
-
-    def read_links(url: Url) -> Sequence[Url]:
-        page = world.read(url)
-        return [link.target for link in page.links] if page else []
-
-    return read_links
-
-
-def _pages(world: StudyWorld, urls: Sequence[Url]) -> Iterator[Page]:
+def _pages(world: StudyWorld, urls: Iterable[Url]) -> Iterator[Page]:
     return (page for page in map(world.read, urls) if page is not None)
 
 
 def _link_figures(world: StudyWorld, urls: Sequence[Url]) -> Iterator[Figure]:
-    if isinstance(world, KnowsLinks):
-        degrees = world.in_degrees()
-    elif len(urls) <= MOST_READ_FOR_LINKS:
-        number = {url: place for place, url in enumerate(urls)}
-        targets = (number.get(link.target) for page in _pages(world, urls) for link in page.links)
-        degrees = np.bincount([target for target in targets if target is not None], minlength=len(urls))
-    else:
-        return
+    degrees = world.in_degrees()
     if degrees.sum() == 0:
         return
     exponent, least = power_law_exponent(degrees)
     yield Figure(f"in-degree exponent, from {least} in-links on", exponent, "2.1")
-    yield Figure("links per page", float(degrees.sum()) / len(urls), "some 10 to 20")
+    yield Figure("links per page", float(degrees.sum()) / len(urls), "")
 
 
 def _status_figures(world: StudyWorld, pairs: dict[int | None, list[Pair]]) -> Iterator[Figure]:
@@ -156,14 +144,15 @@ def _status_figures(world: StudyWorld, pairs: dict[int | None, list[Pair]]) -> I
         overall, across = published[distance]
         yield Figure(f"Spearman of standing, {_where(distance)}", _spearman_of(told), overall)
         if distance is not None:
-            crossing = [row for row in told if _site(row[0]) != _site(row[1])]
+            crossing = [row for row in told if _is_across_sites(row[:2])]
             if crossing:
                 yield Figure(f"Spearman of standing, {_where(distance)}, across sites", _spearman_of(crossing), across)
 
 
-def _site(url: Url) -> str:
-    """The site of a page; nodes of a graph have none, and so are all of one."""
-    return site_of(url) if isinstance(url, str) else ""
+def _is_across_sites(pair: Pair) -> bool:
+    """Whether two pages are of two sites; nodes of a graph have none, and so are all of one."""
+    one, other = pair
+    return isinstance(one, str) and site_of(one) != site_of(other)
 
 
 def _spearman_of(rows: Sequence[tuple[Url, Url, float, float]]) -> float:
@@ -175,26 +164,29 @@ def _where(distance: int | None) -> str:
 
 
 def _similarity_figures(
-    world: StudyWorld, pairs: dict[int | None, list[Pair]], idf: Idf, texts: int
+    world: StudyWorld, read: Sequence[Page], background: Background, texts: int, chance: random.Random
 ) -> Iterator[Figure]:
-    published = {1: "about 0.3", 2: "about 0.2", 3: "about 0.15", None: "about 0.02"}
+    """Links are followed from pages that were read, so that half of what is compared is at hand."""
+    at_hand = {page.url: page for page in read}
+    pairs = sampled_pairs(world, list(at_hand), len(read), chance)
     for distance, level in pairs.items():
-        both = ((world.read(root), world.read(page)) for root, page in level[:texts])
-        similarities = [similarity(one, other, idf) for one, other in both if one is not None and other is not None]
-        if similarities:
-            yield Figure(
-                f"text similarity, {_where(distance)}", sum(similarities) / len(similarities), published[distance]
-            )
+        parts = {"": level, ", across sites": [pair for pair in level if distance == 1 and _is_across_sites(pair)]}
+        for part, of_part in parts.items():
+            both = ((at_hand.get(url) or world.read(url) for url in pair) for pair in of_part[:texts])
+            alike = [similarity(one, other, background) for one, other in both if one is not None and other is not None]
+            if alike:
+                yield Figure(f"text similarity, {_where(distance)}{part}", sum(alike) / len(alike), "")
 
 
 def _classifier_figures(
-    world: StudyWorld, urls: Sequence[Url], chance: random.Random, seed: int, *, topics: int = 3
+    world: StudyWorld, urls: Sequence[Url], read: Sequence[Page], topics: int, chance: random.Random, seed: int
 ) -> Iterator[Figure]:
     names = [category.name for category in world.directory()]
     if len(names) < 2:
         return
-    shuffled = chance.sample(urls, len(urls))
-    rates = [_accuracy(world, name, shuffled, seed) for name in chance.sample(names, min(topics, len(names)))]
+    wanted = chance.sample(names, min(topics, len(names)))
+    good = _one_of_each_site(world, chance.sample(urls, len(urls)), wanted)
+    rates = [_accuracy(world, name, good[name], read, seed) for name in wanted]
     told = [rate for rate in rates if rate is not None]
     if told:
         yield Figure("accuracy of evaluation classifiers", sum(told) / len(told), "0.78")
@@ -203,41 +195,54 @@ def _classifier_figures(
     yield Figure("share of sites in the directory", len(in_directory & sites) / len(sites), "")
 
 
-def _accuracy(world: StudyWorld, name: str, urls: Sequence[Url], seed: int) -> float | None:
-    """How often a classifier is right on pages of sites that it has not learnt from, half of them on topic."""
-    sides: list[list[Url]] = [[], [], [], []]
-    taken: Counter[tuple[str, bool]] = Counter()
+def _one_of_each_site(world: StudyWorld, urls: Sequence[Url], names: Sequence[str]) -> dict[str, Halves]:
+    """For each topic pages on it, no two of one site."""
+    found: dict[str, Halves] = {name: ([], []) for name in names}
+    taken: set[tuple[str, str]] = set()
+    lacking = 2 * len(names)
     for url in urls:
-        topic, site = world.topic(url), site_of(url)
-        is_good, side = topic == name, 2 * (topic != name) + key_of(site) % 2
-        if topic is not None and taken[site, is_good] < PAGES_OF_SITE and len(sides[side]) < EXAMPLES:
-            taken[site, is_good] += 1
-            sides[side].append(url)
-    count = min(map(len, sides))
+        topic = world.topic(url)
+        if topic is None or topic not in found:
+            continue
+        site = site_of(url)
+        half = found[topic][key_of(site) % 2]
+        if len(half) < EXAMPLES and (topic, site) not in taken:
+            taken.add((topic, site))
+            half.append(url)
+            lacking -= len(half) == EXAMPLES
+            if not lacking:
+                break
+    return found
+
+
+def _accuracy(world: StudyWorld, name: str, good: Halves, read: Sequence[Page], seed: int) -> float | None:
+    """How often a classifier is right on pages of sites that it has not learnt from, half of them on topic."""
+    others: tuple[dict[str, Page], dict[str, Page]] = ({}, {})
+    for page in read:
+        if world.topic(page.url) not in (None, name):
+            site = site_of(page.url)
+            others[key_of(site) % 2].setdefault(site, page)
+    count = min(map(len, (*good, *others)))
     if count < FEWEST_EXAMPLES:
         return None
-    good, good_held_out, bad, bad_held_out = (list(_pages(world, side[:count])) for side in sides)
-    model = train(good, bad, seed=seed)
-    right = sum(model.relevance(page) >= RELEVANT for page in good_held_out)
+    learnt, held_out = (list(_pages(world, half[:count])) for half in good)
+    bad, bad_held_out = (list(half.values())[:count] for half in others)
+    model = train(learnt, bad, seed=seed)
+    right = sum(model.relevance(page) >= RELEVANT for page in held_out)
     right += sum(model.relevance(page) < RELEVANT for page in bad_held_out)
-    return right / (len(good_held_out) + len(bad_held_out))
+    return right / (len(held_out) + len(bad_held_out))
 
 
-def _feature_figures(world: StudyWorld, urls: Sequence[Url], idf: Idf) -> Iterator[Figure]:
-    explained = explained_variance(world, urls, idf)
-    if explained is not None:
-        yield Figure("variance of standing that seven page features explain", explained, "")
-
-
-def explained_variance(world: StudyWorld, urls: Sequence[Url], idf: Idf) -> float | None:
+def explained_variance(world: StudyWorld, pages: Iterable[Page], background: Background) -> float | None:
     """How much of the standing of pages a linear model of their features explains; None where too little is known."""
     traffic: Mapping[str, float] = getattr(world, "site_traffic", dict)()
-    told = [(page, world.standing(page.url)) for page in _pages(world, urls)]
-    rows = [(features_of(page, idf, traffic), standing) for page, standing in told if standing is not None]
+    features = Features(background, Traffic(traffic))
+    told = [(page, world.standing(page.url)) for page in pages]
+    rows = [(features.of(page), standing) for page, standing in told if standing is not None]
     target = np.array([standing for _, standing in rows])
     if len(rows) < 10 * len(FEATURES) or target.var() == 0.0:
         return None
-    matrix = np.array([[1.0, *features] for features, _ in rows])
+    matrix = np.array([[1.0, *row] for row, _ in rows])
     residual = target - matrix @ np.linalg.lstsq(matrix, target, rcond=None)[0]
     freedom = (len(rows) - 1) / (len(rows) - matrix.shape[1])
     explained: float = 1.0 - freedom * float((residual**2).mean() / target.var())

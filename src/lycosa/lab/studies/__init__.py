@@ -1,9 +1,16 @@
-"""The studies, one file each; `STUDIES` is the one dictionary of names."""
+"""The studies, one file or folder each; `STUDIES` is the one dictionary of names."""
 
 from collections.abc import Mapping
 
 from lycosa.lab.study import Study
 
+from .adaptive_utility import AdaptiveUtility
+from .inlinks_benchmark import InlinksBenchmark
+from .status_locality import StatusLocality
 from .topic_driven import TopicDriven
+from .utility_tradeoff import UtilityTradeoff
 
-STUDIES: Mapping[str, Study] = {study.name: study for study in (TopicDriven(),)}
+STUDIES: Mapping[str, Study] = {
+    study.name: study
+    for study in (TopicDriven(), StatusLocality(), UtilityTradeoff(), AdaptiveUtility(), InlinksBenchmark())
+}

@@ -9,13 +9,14 @@ from typing import Any
 from lycosa.lab.comparing import mean_rows, pair_rows
 from lycosa.lab.findings import Findings, Row
 from lycosa.lab.library import Library
+from lycosa.lab.side_by_side import Shared
 from lycosa.lab.study import Size
 from lycosa.lab.topics import topics_of
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 
 from .claims import bestfirst_first, cost, methods_agree, pagerank_last
-from .crawls import Prepared, crawl_topic
+from .crawls import Prepared, crawl_topic, prepared_of
 from .drawings import pictures
 from .figures import Figures
 
@@ -35,7 +36,7 @@ class TopicDriven:
         return list(range(len(topics_of(world, size["topics"]))))
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> Prepared:
-        return Prepared(topics_of(world, size["topics"]), Library(world), size, seed)
+        return prepared_of(Shared(topics_of(world, size["topics"]), Library(world), size, seed))
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
         return crawl_topic(world, prepared, job)
@@ -51,7 +52,7 @@ class TopicDriven:
             claims=[
                 bestfirst_first(figures, tests),
                 pagerank_last(figures, tests, hosts=len(world.hosts)),
-                methods_agree(figures),
+                methods_agree(figures, tests),
                 cost(figures),
             ],
             tables={

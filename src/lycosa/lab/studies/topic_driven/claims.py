@@ -1,13 +1,14 @@
 """The claims of the paper, computed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 from lycosa.lab.assessors import LEARNERS
 from lycosa.lab.comparing import Scores, leads, order_of
 from lycosa.lab.findings import Claim, Row
 from lycosa.lab.statistics import summary
 
-from .crawls import BEST_FIRST, INFOSPIDERS, PAGERANK
+from .crawls import BEST_FIRST, CRAWLERS, INFOSPIDERS, PAGERANK
 from .figures import TESTED_AT, Figures
 
 
@@ -28,11 +29,11 @@ def bestfirst_first(figures: Figures, tests: Sequence[Row]) -> Claim:
     found = {measure: leads(_of(tests, measure), BEST_FIRST, others) for measure in _judged_measures()}
     ranks = "; ".join(
         f"{(name := figures.rank_name(share))}: {_means(figures.rank_at(share))}"
-        f" (p {leads(_of(tests, name), BEST_FIRST, others, fewer_is_better=True).p:.2g})"
+        f" ({leads(_of(tests, name), BEST_FIRST, others, fewer_is_better=True)})"
         for share in TESTED_AT
     )
     measures = figures.measures()
-    said = "; ".join(f"{measure}: {_means(measures[measure])} (p {lead.p:.2g})" for measure, lead in found.items())
+    said = "; ".join(f"{measure}: {_means(measures[measure])} ({lead})" for measure, lead in found.items())
     behind = [measure for measure, lead in found.items() if not lead.is_significant]
     return Claim(
         id="topic-driven.bestfirst-first",
@@ -48,22 +49,22 @@ def bestfirst_first(figures: Figures, tests: Sequence[Row]) -> Claim:
 
 
 def pagerank_last(figures: Figures, tests: Sequence[Row], *, hosts: int) -> Claim:
-    found = {}
-    for measure in _judged_measures():
-        rows = _of(tests, measure)
-        found[measure] = [leads(rows, other, (PAGERANK,)) for other in (BEST_FIRST, INFOSPIDERS)]
+    found = {
+        measure: {other: leads(_of(tests, measure), other, (PAGERANK,)) for other in (BEST_FIRST, INFOSPIDERS)}
+        for measure in _judged_measures()
+    }
     measures = figures.measures()
-    not_last = [measure for measure, pair in found.items() if not all(lead.is_significant for lead in pair)]
+    not_last = [measure for measure, by in found.items() if not all(lead.is_significant for lead in by.values())]
     return Claim(
         id="topic-driven.pagerank-last",
         kind="paper",
         says="PageRank is below best-first and InfoSpiders by mean similarity and by every classifier, p < .05",
         paper="PageRank last on all three methods; it drifts to popular pages whatever the topic",
         measured="; ".join(
-            f"{measure}: {_means(measures[measure])} (p {max(lead.p for lead in pair):.2g})"
-            for measure, pair in found.items()
+            f"{measure}: {_means(measures[measure])} ({', '.join(f'{name} {lead}' for name, lead in by.items())})"
+            for measure, by in found.items()
         ),
-        p=max(lead.p for pair in found.values() for lead in pair),
+        p=max(lead.p for by in found.values() for lead in by.values()),
         holds=not not_last,
         reason=f"not last, or not significantly, by {', '.join(not_last)}{_likely(figures, hosts)}" if not_last else "",
     )
@@ -78,11 +79,14 @@ def _likely(figures: Figures, hosts: int) -> str:
         )
     early, late = (order_of(figures.rank_at(share), fewer_is_better=True) for share in (TESTED_AT[0], TESTED_AT[-1]))
     if early[-1] == PAGERANK != late[-1]:
-        return "; last early in the crawl, it gains as its buffer fills with pages on the topic, as the paper supposes"
+        return (
+            f"; by rank it is last at {figures.points_tested[0]} pages and no longer at {figures.points_tested[-1]}:"
+            " it gains with the length of the crawl, as the paper supposes of its own"
+        )
     return ""
 
 
-def methods_agree(figures: Figures) -> Claim:
+def methods_agree(figures: Figures, tests: Sequence[Row]) -> Claim:
     orders = {
         "classifiers": order_of(
             figures.scores(lambda crawled: sum(crawled["accepted"].values()) / len(crawled["accepted"]))
@@ -94,12 +98,29 @@ def methods_agree(figures: Figures) -> Claim:
     return Claim(
         id="topic-driven.methods-agree",
         kind="paper",
-        says="The three methods of assessment put the three crawlers in the same order",
+        says="The three methods of assessment put the three crawlers in the same order, by means alone, those of the"
+        " three classifiers taken together",
         paper="BestFirst, InfoSpiders, PageRank by all three",
         measured="; ".join(f"{method}: {' > '.join(order)}" for method, order in orders.items()),
         holds=agree,
-        reason="" if agree else "the methods differ on crawlers whose means lie close together, see the tests",
+        reason="" if agree else _differing(figures, orders, tests),
     )
+
+
+def _differing(figures: Figures, orders: Mapping[str, Sequence[str]], tests: Sequence[Row]) -> str:
+    """The pairs of crawlers on whose order the methods differ, and how sure each method is."""
+    said = []
+    for pair in combinations(CRAWLERS, 2):
+        if len({order.index(pair[0]) < order.index(pair[1]) for order in orders.values()}) > 1:
+            sure = [
+                f"{row['measure']} p {row['holm_p']:.2g}"
+                for row in tests
+                if (row["first"], row["second"]) == pair
+                and row["measure"] in (*_judged_measures(), figures.rank_name(1.0))
+                and row["holm_p"] is not None
+            ]
+            said.append(f"{' and '.join(pair)} ({', '.join(sure)})")
+    return f"the methods differ on {'; '.join(said)}"
 
 
 def cost(figures: Figures) -> Claim:

@@ -1,15 +1,11 @@
 """The crawls of one topic, and every judgement of them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from lycosa.lab.assessors import train_assessors
-from lycosa.lab.crawlers import strategy_for
-from lycosa.lab.library import Library, TopicCosine
-from lycosa.lab.measures import Harvest, MeanRank, MeanSimilarity, StrategyCpu, Truth
-from lycosa.lab.retrieval import pooled_ranks, tfidf_similarities
-from lycosa.lab.simulation import crawl
-from lycosa.lab.steps import Step
-from lycosa.lab.study import Size
+from lycosa.lab.measures import Harvest, MeanRank, MeanSimilarity, StrategyCpu
+from lycosa.lab.side_by_side import Pool, Shared, at_points, crawls_of, points_of, pool_of, truth_of
 from lycosa.lab.term_counts import Counted, Documents
 from lycosa.lab.topics import Topic, apart_from
 from lycosa.vocabulary.records import Plain, Url
@@ -17,39 +13,37 @@ from lycosa.worlds import StudyWorld
 
 BEST_FIRST, INFOSPIDERS, PAGERANK = "best-first", "infospiders", "pagerank"
 CRAWLERS = (BEST_FIRST, INFOSPIDERS, PAGERANK)
-POINTS = 50  # of every curve
 
 
+@dataclass(frozen=True)
 class Prepared:
-    """What the crawls of all topics share."""
+    """What the crawls of all topics share, and the pages that classifiers learn from."""
 
-    def __init__(self, topics: Sequence[Topic], library: Library, size: Size, seed: int):
-        self.topics = topics
-        self.library = library
-        self.size = size
-        self.seed = seed
-        self.examples = {
-            topic.name: [page.words.counted for url in topic.seeds if (page := library.read(url))] for topic in topics
-        }
+    shared: Shared
+    examples: Mapping[str, Sequence[Counted]]  # topic -> its seeds
 
 
-def crawl_topic(world: StudyWorld, shared: Prepared, job: int) -> Plain:
+def prepared_of(shared: Shared) -> Prepared:
+    """The seeds of every topic, read."""
+    read = shared.library.read
+    examples = {
+        topic.name: [page.words.counted for url in topic.seeds if (page := read(url))] for topic in shared.topics
+    }
+    return Prepared(shared, examples)
+
+
+def crawl_topic(world: StudyWorld, prepared: Prepared, job: int) -> Plain:
     """All crawls of one topic, and every judgement of them."""
-    topic, size = shared.topics[job], shared.size
-    crawls = _crawls(topic, shared, job)
-    pooled = list(dict.fromkeys(step.url for steps in crawls.values() for step in steps))
-    documents = Documents.of(_counted(shared.library, url) for url in pooled)
-    about = topic.as_page().words.counted
-    truth = Truth(
-        is_relevant=lambda url: world.topic(url) == topic.name,
-        similarity=_by_url(pooled, tfidf_similarities(about, documents)),
-        rank=_by_url(pooled, pooled_ranks(about, documents)),
-    )
-    accepted = _accepted(topic, shared, pooled, documents, job)
-    points = points_of(size["pages"])
+    shared = prepared.shared
+    topic = shared.topics[job]
+    crawls = crawls_of(CRAWLERS, topic, shared, job)
+    pool = pool_of(topic, shared.library, crawls.values())
+    truth = truth_of(world, topic, pool)
+    accepted = _accepted(topic, prepared, pool, job)
+    points = points_of(shared.size["pages"])
     return {
         "topic": topic.name,
-        "pooled": len(pooled),
+        "pooled": len(pool.urls),
         "crawlers": {
             name: {
                 "pages": len(steps),
@@ -59,60 +53,21 @@ def crawl_topic(world: StudyWorld, shared: Prepared, job: int) -> Plain:
                     assessor: sum(step.url in good for step in steps) / max(1, len(steps))
                     for assessor, good in accepted.items()
                 },
-                "similarity": _at(points, list(MeanSimilarity.over(steps, truth))),
-                "rank": _at(points, list(MeanRank.over(steps, truth))),
+                "similarity": at_points(points, MeanSimilarity.over(steps, truth)),
+                "rank": at_points(points, MeanRank.over(steps, truth)),
             }
             for name, steps in crawls.items()
         },
     }
 
 
-def _crawls(topic: Topic, shared: Prepared, job: int) -> dict[str, list[Step]]:
-    judge, size = TopicCosine(topic.as_page()), shared.size
-    return {
-        name: list(
-            crawl(
-                strategy_for(name, topic, pages=size["pages"], buffer=size["buffer"], seed=1_000 * shared.seed + job),
-                topic.seeds,
-                read=shared.library.read,
-                judge=judge,
-                pages=size["pages"],
-                buffer=size["buffer"],
-            )
-        )
-        for name in CRAWLERS
-    }
-
-
-def _counted(library: Library, url: Url) -> Counted:
-    page = library.read(url)
-    assert page is not None  # it was crawled
-    return page.words.counted
-
-
-def _by_url(urls: Sequence[Url], values: Iterable[float]) -> Callable[[Url], float]:
-    return dict(zip(urls, map(float, values), strict=True)).__getitem__
-
-
-def _accepted(
-    topic: Topic, shared: Prepared, pooled: Sequence[Url], documents: Documents, job: int
-) -> dict[str, set[Url]]:
+def _accepted(topic: Topic, prepared: Prepared, pool: Pool, job: int) -> dict[str, set[Url]]:
     """The pooled pages that each assessor takes for pages on the topic."""
-    good = Documents.of(shared.examples[topic.name])
-    others = apart_from(shared.topics, topic)
-    bad = Documents.of(example for other in others for example in shared.examples[other.name])
-    assessors = train_assessors(good, bad, seed=shared.seed + job)
+    good = Documents.of(prepared.examples[topic.name])
+    others = apart_from(prepared.shared.topics, topic)
+    bad = Documents.of(example for other in others for example in prepared.examples[other.name])
+    assessors = train_assessors(good, bad, seed=prepared.shared.seed + job)
     return {
-        name: {url for url, yes in zip(pooled, assessor.accepts(documents), strict=True) if yes}
+        name: {url for url, yes in zip(pool.urls, assessor.accepts(pool.documents), strict=True) if yes}
         for name, assessor in assessors.items()
     }
-
-
-def points_of(pages: int) -> list[int]:
-    """Where along a crawl curves are drawn."""
-    return sorted({max(1, round(pages * place / POINTS)) for place in range(1, POINTS + 1)})
-
-
-def _at(points: Sequence[int], curve: Sequence[float]) -> list[float]:
-    """The curve at these points; a crawl that ended early stays where it was."""
-    return [float(f"{curve[min(point, len(curve)) - 1]:.6g}") for point in points] if curve else []

@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 from lycosa.lab.assessors import LEARNERS
 from lycosa.lab.comparing import Scores
 from lycosa.lab.findings import Row
+from lycosa.lab.side_by_side import points_of
 from lycosa.lab.statistics import summary
 from lycosa.lab.study import Size
 from lycosa.pictures import Series
 from lycosa.vocabulary.records import Plain
 
-from .crawls import CRAWLERS, points_of
+from .crawls import CRAWLERS
 
 TESTED_AT = (0.1, 0.5, 1.0)  # shares of the crawl: 100, 500 and 1 000 pages at the paper's scale
 
@@ -38,6 +39,11 @@ class Figures:
     def _place(self, share: float) -> int:
         wanted = share * self.points[-1]
         return min(range(len(self.points)), key=lambda place: abs(self.points[place] - wanted))
+
+    @property
+    def points_tested(self) -> list[int]:
+        """Numbers of pages at which ranks are tested."""
+        return [self.points[self._place(share)] for share in TESTED_AT]
 
     def rank_name(self, share: float) -> str:
         return f"mean rank at {self.points[self._place(share)]}"

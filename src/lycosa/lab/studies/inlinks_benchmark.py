@@ -1,0 +1,254 @@
+"""Standing as a model tells it from the page alone, against in-links counted in the pages fetched so far.
+
+Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), sections 7.2
+and 7.3.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from lycosa.lab.comparing import SIGNIFICANT
+from lycosa.lab.crawl_figures import RELIABILITY, SITES, STATUS, TOPICALITY, CrawlFigures, evaluators_claim
+from lycosa.lab.findings import Claim, Findings, Picture, Row
+from lycosa.lab.in_links import in_links_of
+from lycosa.lab.judged_crawls import TopicCrawls
+from lycosa.lab.statistics import summary
+from lycosa.lab.study import Size
+from lycosa.lab.test_bed import TestBed, examples_of, lay_out
+from lycosa.pictures import Series, line_chart
+from lycosa.strategies.adaptive import Adaptive
+from lycosa.strategies.inlinks import InLinks
+from lycosa.vocabulary.records import Plain
+from lycosa.worlds import StudyWorld
+from lycosa.worlds.synthetic import SyntheticWorld
+
+TARGET = 0.7
+MODEL, COUNTED = "model", "in-links"
+CRAWLERS = [MODEL, COUNTED]
+
+
+class InlinksBenchmark:
+    name = "inlinks-benchmark"
+    says = "Whether a model of standing guides a crawl better than in-links counted in the pages fetched so far."
+    scales: Mapping[str, Size] = {
+        "small": {
+            "topics": 10,
+            "pages": 1_000,
+            "examples": 60,
+            "explored": 100,
+            "sampled": 30,
+            "of": 50,
+            "world_pages": 60_000,
+            "noises": [0.25, 1.0, 4.0],
+            "noise_topics": 5,
+            "noise_pages": 500,
+            "noise_world_pages": 30_000,
+            "noise_examples": 50,
+        },
+        "paper": {
+            "topics": 37,
+            "pages": 10_000,
+            "examples": 250,
+            "explored": 250,
+            "sampled": 30,
+            "of": 500,
+            "world_pages": 1_000_000,
+            "noises": [0.0, 0.5, 1.0, 2.0, 4.0, 8.0],
+            "noise_topics": 10,
+            "noise_pages": 2_500,
+            "noise_world_pages": 200_000,
+            "noise_examples": 200,
+        },
+    }
+
+    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"pages": size["world_pages"], "topics": size["topics"]}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        topics = examples_of(world, topics=size["topics"], each=size["examples"], seed=seed)
+        main = [{"topic": number} for number in range(len(topics))]
+        if not isinstance(world, SyntheticWorld):
+            return main  # nobody can make the features of a real web noisier
+        return main + [
+            {"noise": noise, "topic": number} for noise in size["noises"] for number in range(size["noise_topics"])
+        ]
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> Mapping[float | None, TestBed]:
+        beds: dict[float | None, TestBed] = {None: lay_out(world, size, seed, in_links_of(world))}
+        if isinstance(world, SyntheticWorld):
+            smaller = {**size, "examples": size["noise_examples"], "topics": size["noise_topics"]}
+            for noise in size["noises"]:
+                noisy = _with_noise(world, noise, size)
+                beds[noise] = lay_out(noisy, {**smaller, "pages": size["noise_pages"]}, seed, in_links_of(noisy))
+        return beds
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        bed: TestBed = prepared[job.get("noise")]
+        topic = TopicCrawls(bed, bed.topics[job["topic"]])
+        pages = bed.size["pages"]
+        return {
+            "topic": topic.examples.topic,
+            "noise": job.get("noise"),
+            "crawls": {
+                MODEL: topic.crawled(Adaptive(target=TARGET), pages=pages),
+                COUNTED: topic.crawled(InLinks(target=TARGET), pages=pages),
+            },
+            "models": topic.about_models(),
+        }
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        main = [outcome for outcome in outcomes if outcome["noise"] is None]
+        figures = CrawlFigures(main, CRAWLERS, pages=size["pages"])
+        noisy = {
+            noise: CrawlFigures([o for o in outcomes if o["noise"] == noise], CRAWLERS, pages=size["noise_pages"])
+            for noise in sorted({o["noise"] for o in outcomes if o["noise"] is not None})
+        }
+        sweep = [_noise_row(noise, found) for noise, found in noisy.items()]
+        pictures = _pictures(figures)
+        if sweep:
+            pictures["noise"] = _noise_picture(noisy)
+        return Findings(
+            claims=[
+                _model_beats_in_links(figures),
+                _equal_topicality(figures),
+                _diversity(figures),
+                _reliability(figures),
+                *([_edge_by_noise(sweep)] if sweep else []),
+                evaluators_claim(self.name, figures),
+            ],
+            tables={**figures.tables(seed=seed), "noise": sweep, "models": figures.model_rows()},
+            pictures=pictures,
+        )
+
+
+def _with_noise(world: SyntheticWorld, noise: float, size: Size) -> SyntheticWorld:
+    """A smaller world like this one in all but how well its pages show how they stand."""
+    options = asdict(world.options) | {"pages": size["noise_world_pages"], "topics": size["noise_topics"]}
+    return SyntheticWorld(**options | {"sites": None, "feature_noise": noise})
+
+
+def _model_beats_in_links(figures: CrawlFigures) -> Claim:
+    test = figures.test(STATUS, MODEL, COUNTED)
+    holds = test.difference > 0 and test.p < SIGNIFICANT
+    return Claim(
+        id="inlinks-benchmark.model-beats-inlinks-on-status",
+        kind="paper",
+        says="Guided by the model (δ = .7), status is higher than by in-links counted so far, p < .05",
+        paper="significantly higher, p < .02",
+        measured=f"{test.difference:+.3f} (p {test.p:.2g}); {figures.said(STATUS)}",
+        p=None if test.p != test.p else test.p,
+        holds=holds,
+        reason="" if holds else "not higher, or not significantly",
+    )
+
+
+def _equal_topicality(figures: CrawlFigures) -> Claim:
+    test = figures.test(TOPICALITY, MODEL, COUNTED)
+    holds = not test.p < SIGNIFICANT
+    return Claim(
+        id="inlinks-benchmark.equal-topicality",
+        kind="paper",
+        says="The topicality of the two does not differ significantly",
+        paper="no significant difference",
+        measured=f"{test.difference:+.3f} (p {test.p:.2g}); {figures.said(TOPICALITY)}",
+        p=None if test.p != test.p else test.p,
+        holds=holds,
+        reason="" if holds else f"{MODEL if test.difference > 0 else COUNTED} is significantly more topical",
+    )
+
+
+def _diversity(figures: CrawlFigures) -> Claim:
+    test = figures.test(SITES, MODEL, COUNTED)
+    return Claim(
+        id="inlinks-benchmark.diversity",
+        kind="paper",
+        says="Sites from which the pages come",
+        paper="more than 1 100 sites in 10 000 pages for both",
+        measured=f"{figures.said(SITES)}, of {figures.pages} pages; difference {test.difference:+.1f} (p {test.p:.2g})",
+        holds=None,
+    )
+
+
+def _reliability(figures: CrawlFigures) -> Claim:
+    test = figures.test(RELIABILITY, MODEL, COUNTED)
+    holds = test.difference > 0 and test.p < SIGNIFICANT
+    return Claim(
+        id="inlinks-benchmark.reliability",
+        kind="paper",
+        says="Of the sites met by the model's crawler, a larger share is in the directory, p < .05",
+        paper="70 to 80 % of the sites, significantly more than those of the in-links crawler",
+        measured=f"{test.difference:+.4f} (p {test.p:.2g}); {figures.said(RELIABILITY)}",
+        p=None if test.p != test.p else test.p,
+        holds=holds,
+        reason="" if holds else "not more, or not significantly",
+    )
+
+
+def _noise_row(noise: float, figures: CrawlFigures) -> Row:
+    status, topicality = figures.test(STATUS, MODEL, COUNTED), figures.test(TOPICALITY, MODEL, COUNTED)
+    fits = [row["standing_rank_correlation"] for row in figures.model_rows()]
+    return {
+        "feature_noise": noise,
+        "status_model": round(figures.mean(STATUS, MODEL), 6),
+        "status_in_links": round(figures.mean(STATUS, COUNTED), 6),
+        "status_difference": round(status.difference, 6),
+        "status_p": None if status.p != status.p else status.p,
+        "topicality_difference": round(topicality.difference, 6),
+        "topicality_p": None if topicality.p != topicality.p else topicality.p,
+        "standing_rank_correlation": round(summary(fit for fit in fits if fit is not None).mean, 6),
+        "topics": status.n,
+    }
+
+
+def _edge_by_noise(sweep: Sequence[Row]) -> Claim:
+    lost = [row["feature_noise"] for row in sweep if not _is_ahead(row)]
+    rows = "; ".join(
+        f"noise {row['feature_noise']:g}: {row['status_difference']:+.3f} (p {row['status_p'] or 1.0:.2g}; the model's"
+        f" rank correlation with the truth {row['standing_rank_correlation']:.2f})"
+        for row in sweep
+    )
+    edge = f"the edge is lost from noise {min(lost):g} on" if lost else "the edge is never lost"
+    return Claim(
+        id="inlinks-benchmark.feature-noise",
+        kind="beyond",
+        says="From which noise in the features of pages on (1 is the Web as measured) the model loses its edge on"
+        " status over in-links, at p < .05",
+        paper=None,
+        measured=f"{edge}; {rows}",
+        holds=None,
+    )
+
+
+def _is_ahead(row: Row) -> bool:
+    p = row["status_p"]
+    return row["status_difference"] > 0 and p is not None and p < SIGNIFICANT
+
+
+def _pictures(figures: CrawlFigures) -> dict[str, Picture]:
+    return {
+        "topicality": figures.curves_picture(TOPICALITY, CRAWLERS, figure="12 (a)"),
+        "status": figures.curves_picture(STATUS, CRAWLERS, figure="12 (b)"),
+        "diversity": figures.curves_picture(SITES, CRAWLERS, figure="13 (a)"),
+        "reliability": figures.curves_picture(RELIABILITY, CRAWLERS, figure="13 (b)"),
+    }
+
+
+def _noise_picture(noisy: Mapping[float, CrawlFigures]) -> Picture:
+    series = []
+    for crawler in CRAWLERS:
+        found = [summary(figures.at_end(STATUS)[crawler]) for figures in noisy.values()]
+        points = [(noise, each.mean) for noise, each in zip(noisy, found, strict=True)]
+        series.append(Series(crawler, points, errors=[each.standard_error for each in found]))
+    topics = max(len(figures.outcomes) for figures in noisy.values())
+    return Picture(
+        "Status by the noise in what pages show",
+        f"Beyond the paper: smaller worlds alike in all but how well the features of pages tell their standing (1 is"
+        f" the Web as measured). Means over {topics} topics, with standard errors.",
+        line_chart(
+            series,
+            title="Status by the noise in what pages show",
+            x_title="noise of the features",
+            y_title="mean ln(1 + in-links)",
+        ),
+    )

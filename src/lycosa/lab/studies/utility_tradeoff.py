@@ -1,0 +1,232 @@
+"""What weight on topicality against status brings home.
+
+Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), section 5.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lycosa.lab.comparing import SIGNIFICANT, order_of
+from lycosa.lab.crawl_figures import STATUS, TOPICALITY, CrawlFigures, evaluators_claim
+from lycosa.lab.findings import Claim, Findings, Picture, Row
+from lycosa.lab.in_links import in_links_of
+from lycosa.lab.judged_crawls import TopicCrawls
+from lycosa.lab.statistics import page_trend
+from lycosa.lab.study import Size
+from lycosa.lab.test_bed import TestBed, examples_of, lay_out
+from lycosa.strategies.utility import Utility
+from lycosa.vocabulary.records import Plain
+from lycosa.worlds import StudyWorld
+
+ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
+LINEAR_ALPHAS = (0.25, 0.5, 0.75)  # at 0 and 1 the form does not matter
+LARGELY = 0.85  # of the topicality of α = 1 that counts as largely topical
+
+
+def fixed(alpha: float) -> str:
+    return f"α={alpha:g}"
+
+
+def linear(alpha: float) -> str:
+    return f"linear α={alpha:g}"
+
+
+COBB_DOUGLAS = [fixed(alpha) for alpha in ALPHAS]
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    **{fixed(alpha): {"alpha": alpha} for alpha in ALPHAS},
+    **{linear(alpha): {"alpha": alpha, "form": "linear"} for alpha in LINEAR_ALPHAS},
+}
+STATUS_ONLY, HALF, TOPIC_ONLY = fixed(0.0), fixed(0.5), fixed(1.0)
+
+
+class UtilityTradeoff:
+    name = "utility-tradeoff"
+    says = "What topicality and status crawls have that weigh the two differently, by two forms of utility."
+    scales: Mapping[str, Size] = {
+        "small": {
+            "topics": 10,
+            "pages": 1_000,
+            "examples": 60,
+            "explored": 100,
+            "sampled": 30,
+            "of": 50,
+            "world_pages": 60_000,
+        },
+        "paper": {
+            "topics": 37,
+            "pages": 10_000,
+            "examples": 250,
+            "explored": 250,
+            "sampled": 30,
+            "of": 500,
+            "world_pages": 1_000_000,
+        },
+    }
+
+    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"pages": size["world_pages"], "topics": size["topics"]}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        return list(range(len(examples_of(world, topics=size["topics"], each=size["examples"], seed=seed))))
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> TestBed:
+        return lay_out(world, size, seed, in_links_of(world))
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        bed: TestBed = prepared
+        topic = TopicCrawls(bed, bed.topics[job])
+        crawls = {
+            name: topic.crawled(Utility(**options), pages=bed.size["pages"]) for name, options in SETTINGS.items()
+        }
+        return {"topic": topic.examples.topic, "crawls": crawls, "models": topic.about_models()}
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        figures = CrawlFigures(outcomes, list(SETTINGS), pages=size["pages"])
+        return Findings(
+            claims=[
+                _topicality_highest_at_one(figures),
+                _status_highest_at_zero(figures),
+                _trend(figures),
+                _half_beats_one(figures),
+                _half_stays_topical(figures),
+                _forms(figures),
+                evaluators_claim(self.name, figures),
+            ],
+            tables={**figures.tables(seed=seed), "trends": _trend_rows(figures), "models": figures.model_rows()},
+            pictures=_pictures(figures),
+        )
+
+
+def _highest(figures: CrawlFigures, kind: str) -> str:
+    """The setting with the highest mean, among those of the Cobb-Douglas form."""
+    return order_of({setting: figures.at_end(kind)[setting] for setting in COBB_DOUGLAS})[0]
+
+
+def _topicality_highest_at_one(figures: CrawlFigures) -> Claim:
+    best = _highest(figures, TOPICALITY)
+    return Claim(
+        id="utility-tradeoff.topicality-highest-at-one",
+        kind="paper",
+        says="Of all weights, α = 1 has the highest mean topicality",
+        paper="highest at α = 1, about 70 % at .5 and .75; drifts off the topic at 0",
+        measured=figures.said(TOPICALITY, COBB_DOUGLAS),
+        p=_p(figures, TOPICALITY, TOPIC_ONLY, STATUS_ONLY),
+        holds=best == TOPIC_ONLY,
+        reason="" if best == TOPIC_ONLY else f"{best} has the highest",
+    )
+
+
+def _status_highest_at_zero(figures: CrawlFigures) -> Claim:
+    best = _highest(figures, STATUS)
+    return Claim(
+        id="utility-tradeoff.status-highest-at-zero",
+        kind="paper",
+        says="Of all weights, α = 0 has the highest mean status",
+        paper="highest at α = 0; .25 and .5 above .75 and 1",
+        measured=figures.said(STATUS, COBB_DOUGLAS),
+        p=_p(figures, STATUS, STATUS_ONLY, TOPIC_ONLY),
+        holds=best == STATUS_ONLY,
+        reason="" if best == STATUS_ONLY else f"{best} has the highest",
+    )
+
+
+def _p(figures: CrawlFigures, kind: str, first: str, second: str) -> float | None:
+    p = figures.test(kind, first, second).p
+    return None if p != p else p
+
+
+def _trends(figures: CrawlFigures) -> dict[str, float]:
+    """The p of a rise of topicality with α, and of a fall of status."""
+    topicality, status = figures.at_end(TOPICALITY), figures.at_end(STATUS)
+    return {
+        TOPICALITY: page_trend([topicality[setting] for setting in COBB_DOUGLAS]),
+        STATUS: page_trend([status[setting] for setting in reversed(COBB_DOUGLAS)]),
+    }
+
+
+def _trend_rows(figures: CrawlFigures) -> list[Row]:
+    return [
+        {
+            "measure": kind,
+            "trend": "rises with α" if kind == TOPICALITY else "falls with α",
+            "test": "Page",
+            "p": None if p != p else p,
+            "topics": len(figures.outcomes),
+        }
+        for kind, p in _trends(figures).items()
+    ]
+
+
+def _trend(figures: CrawlFigures) -> Claim:
+    trends = _trends(figures)
+    short = [kind for kind, p in trends.items() if not p < SIGNIFICANT]
+    return Claim(
+        id="utility-tradeoff.trend",
+        kind="paper",
+        says="Topicality rises and status falls with α, by Page's trend test, p < .05 for both",
+        paper="a trade-off on average; no test reported",
+        measured="; ".join(f"{kind}: p {p:.2g}" for kind, p in trends.items()),
+        p=max(trends.values()) if not any(p != p for p in trends.values()) else None,
+        holds=not short,
+        reason=f"no significant trend of {' and '.join(short)}" if short else "",
+    )
+
+
+def _half_beats_one(figures: CrawlFigures) -> Claim:
+    test = figures.test(STATUS, HALF, TOPIC_ONLY)
+    holds = test.difference > 0 and test.p < SIGNIFICANT
+    return Claim(
+        id="utility-tradeoff.half-beats-one-on-status",
+        kind="paper",
+        says="The status of α = .5 is above that of the topical crawler α = 1, p < .05",
+        paper="significantly higher, p = .02",
+        measured=f"higher by {test.difference:.3f}, p {test.p:.2g}; {figures.said(STATUS, [HALF, TOPIC_ONLY])}",
+        p=None if test.p != test.p else test.p,
+        holds=holds,
+        reason="" if holds else "not higher, or not significantly",
+    )
+
+
+def _half_stays_topical(figures: CrawlFigures) -> Claim:
+    share = figures.mean(TOPICALITY, HALF) / figures.mean(TOPICALITY, TOPIC_ONLY)
+    return Claim(
+        id="utility-tradeoff.half-stays-topical",
+        kind="paper",
+        says=f"α = .5 keeps at least {LARGELY:.0%} of the topicality of α = 1",
+        paper="close to 70 % all along the crawl, largely topical",
+        measured=f"{share:.1%}; {figures.said(TOPICALITY, [HALF, TOPIC_ONLY])}",
+        holds=share >= LARGELY,
+        reason="" if share >= LARGELY else "it strays farther",
+    )
+
+
+def _forms(figures: CrawlFigures) -> Claim:
+    told = []
+    for kind in (TOPICALITY, STATUS):
+        for alpha in LINEAR_ALPHAS:
+            test = figures.test(kind, fixed(alpha), linear(alpha))
+            told.append(f"{kind} at {fixed(alpha)}: {test.difference:+.3f} (p {test.p:.2g})")
+    return Claim(
+        id="utility-tradeoff.cobb-douglas-vs-linear",
+        kind="paper",
+        says="By how much the Cobb-Douglas form is above the linear one",
+        paper="slightly better on both measures, but for status at α = .25",
+        measured="; ".join(told),
+        holds=None,
+    )
+
+
+def _pictures(figures: CrawlFigures) -> dict[str, Picture]:
+    three = [STATUS_ONLY, HALF, TOPIC_ONLY]
+    both = [*(linear(alpha) for alpha in LINEAR_ALPHAS)]
+    return {
+        "topicality": figures.curves_picture(TOPICALITY, three, figure="4 (a)"),
+        "topicality-by-weight": figures.bars_picture(TOPICALITY, COBB_DOUGLAS, figure="4 (b)"),
+        "status": figures.curves_picture(STATUS, three, figure="5 (a)"),
+        "status-by-weight": figures.bars_picture(STATUS, COBB_DOUGLAS, figure="5 (b)"),
+        "linear-topicality": figures.bars_picture(TOPICALITY, [STATUS_ONLY, *both, TOPIC_ONLY], figure="6 (a)"),
+        "linear-status": figures.bars_picture(STATUS, [STATUS_ONLY, *both, TOPIC_ONLY], figure="6 (b)"),
+        "map-topic-only": figures.map_picture(TOPIC_ONLY, figure="14 (a)"),
+        "map-status-only": figures.map_picture(STATUS_ONLY, figure="14 (b)"),
+        "map-half": figures.map_picture(HALF, figure="14 (c)"),
+    }

@@ -1,0 +1,86 @@
+"""How many things lie where, on two axes."""
+
+import math
+from collections.abc import Sequence
+
+from .axes import Scale, nice_ticks, number_label, ticks_below
+from .svg import FAINT, PAPER, drawing, element, empty_drawing, text
+
+DARK = (11, 32, 64)  # of the fullest cell; cells get lighter evenly, so that grey print shows the same
+LIGHT = (222, 232, 243)  # of a cell with one thing; empty ones are left white
+KEY_WIDTH, KEY_STEPS = 12.0, 24
+
+
+def heat_map(
+    counts: Sequence[Sequence[int]],
+    *,
+    x_range: tuple[float, float] = (0.0, 1.0),
+    y_range: tuple[float, float] = (0.0, 1.0),
+    title: str = "",
+    x_title: str = "",
+    y_title: str = "",
+    width: float = 470.0,
+    height: float = 360.0,
+) -> str:
+    """Cells as dark as the logarithm of what lies in them; rows from the bottom up, columns from the left.
+
+    The key at the right tells which shade stands for which number.
+    """
+    most = max((count for row in counts for count in row), default=0)
+    if most <= 0 or not (x_range[0] < x_range[1] and y_range[0] < y_range[1]):
+        return empty_drawing(width, height, title=title)
+    top, bottom = (34.0 if y_title else 16.0), height - (48.0 if x_title else 30.0)
+    across = Scale(*x_range, 60.0, width - 70)
+    upward = Scale(*y_range, bottom, top)
+    parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
+    tall = (bottom - top) / len(counts)
+    for row, cells in enumerate(counts):
+        wide = (across.end - across.start) / max(1, len(cells))
+        for column, count in enumerate(cells):
+            if count > 0:
+                x, y = across.start + column * wide, bottom - (row + 1) * tall
+                parts.append(element("rect", x=x, y=y, width=wide, height=tall, fill=_shade(count, most)))
+    parts.append(element("rect", x=across.start, y=top, width=across.end - across.start, height=bottom - top, **_FRAME))
+    parts += _ticks_beside(upward, across.start, title=y_title)
+    parts += ticks_below(across, bottom, title=x_title)
+    parts += _key(most, x=width - 56, top=top, bottom=bottom)
+    return drawing(width, height, parts, title=title or f"{y_title} by {x_title}")
+
+
+_FRAME = {"fill": "none", "stroke": FAINT}
+
+
+def _shade(count: float, most: float) -> str:
+    share = math.log(count) / math.log(most) if most > 1 else 1.0
+    mixed = (round(light + share * (dark - light)) for light, dark in zip(LIGHT, DARK, strict=True))
+    return "#" + "".join(f"{part:02x}" for part in mixed)
+
+
+def _ticks_beside(scale: Scale, x: float, *, title: str) -> list[str]:
+    parts = []
+    for tick in nice_ticks(scale.low, scale.high, 6):
+        y = scale(tick)
+        parts.append(element("line", x1=x - 5, y1=y, x2=x, y2=y, stroke=FAINT))
+        parts.append(text(x - 8, y + 4.5, number_label(tick), fill=FAINT, text_anchor="end"))
+    if title:
+        parts.append(text(8.0, scale.end - 14, title, fill=FAINT))
+    return parts
+
+
+def _key(most: int, *, x: float, top: float, bottom: float) -> list[str]:
+    """A column of all shades, and the numbers that some of them stand for."""
+    tall = (bottom - top) / KEY_STEPS
+    parts = []
+    for step in range(KEY_STEPS):
+        count = float(most) ** (step / (KEY_STEPS - 1))
+        parts.append(
+            element(
+                "rect", x=x, y=bottom - (step + 1) * tall, width=KEY_WIDTH, height=tall + 0.5, fill=_shade(count, most)
+            )
+        )
+    parts.append(element("rect", x=x, y=top, width=KEY_WIDTH, height=bottom - top, **_FRAME))
+    for share in (0.0, 0.5, 1.0):
+        y = bottom - share * (bottom - top)
+        label = number_label(float(round(float(most) ** share)))
+        parts.append(text(x + KEY_WIDTH + 4, y + 4.5 * (2 * share), label, fill=FAINT))
+    return parts

@@ -1,0 +1,143 @@
+"""Tables that a user gives: how many in-links pages have, how many people domains reach.
+
+Two columns, parted by commas or tabs, with or without a line that names them; plain or gzipped. Empty lines and those
+that begin with # say nothing. Trouble is told by line.
+"""
+
+import csv
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.urls import host_of, normalise, site_of
+
+from .traffic import LARGEST_REACH
+
+MOST_ROWS = 2_000_000
+LONGEST_LINE = 10_000  # bytes
+MOST_IN_LINKS = 10**15
+_GZIP = b"\x1f\x8b"
+_URL_NAMES = {"url", "page", "address"}
+_DOMAIN_NAMES = {"domain", "site", "host"}
+_IN_LINK_NAMES = {"in_links", "in-links", "in links", "inlinks", "links", "count"}
+_REACH_NAMES = {"reach", "traffic", "visitors"}
+
+
+def read_in_links(path: Path) -> dict[Url, int]:
+    """The in-links of pages by their URLs: lines of a URL and a whole number."""
+    in_links: dict[Url, int] = {}
+    for line, address, count in _rows(path, "url,in_links", _URL_NAMES, _IN_LINK_NAMES):
+        url = normalise(address)
+        if url is None:
+            raise UsageError(f"{path}:{line}: {_short(address)} is not a URL that can be fetched; correct or remove it")
+        if not (count.isascii() and count.isdigit() and len(count) <= 18 and int(count) <= MOST_IN_LINKS):
+            raise UsageError(f"{path}:{line}: in-links are a whole number from 0 on, not {_short(count)}; correct it")
+        if url in in_links:
+            raise UsageError(f"{path}:{line}: {_short(url)} was given before; keep one of the lines")
+        in_links[url] = int(count)
+    return in_links
+
+
+def read_traffic(path: Path) -> dict[str, float]:
+    """The reach of domains: lines of a domain and a number; a host counts for its registered domain."""
+    reach: dict[str, float] = {}
+    for line, domain, text in _rows(path, "domain,reach", _DOMAIN_NAMES, _REACH_NAMES):
+        site = _site(domain)
+        if site is None:
+            raise UsageError(f"{path}:{line}: {_short(domain)} is not a domain, such as example.org; correct it")
+        number = _number(text)
+        if number is None:
+            raise UsageError(f"{path}:{line}: reach is a number from 0 on, not {_short(text)}; correct it")
+        if site in reach:
+            which = site if site == domain else f"{site}, to which {_short(domain)} belongs,"
+            raise UsageError(f"{path}:{line}: {which} was given before; keep one of the lines")
+        reach[site] = number
+    return reach
+
+
+def _site(domain: str) -> str | None:
+    if not domain or "://" in domain or any(character in "/?#@:\\ \t" for character in domain):
+        return None
+    url = normalise(f"http://{domain}/")
+    return None if url is None else site_of(host_of(url))
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text) if text.isascii() and "_" not in text else -1.0
+    except ValueError:
+        return None
+    return number if 0.0 <= number <= LARGEST_REACH else None
+
+
+def _rows(path: Path, columns: str, firsts: set[str], seconds: set[str]) -> Iterator[tuple[int, str, str]]:
+    """The rows with the numbers of their lines, the line that names the columns left out."""
+    separator, count = "", 0
+    with _opened(path) as file:
+        for line, text in _lines(path, file):
+            separator = separator or ("\t" if "\t" in text else ",")
+            fields = _fields(path, line, text, separator)
+            is_first, count = not count, count + 1
+            if is_first and len(fields) == 2 and fields[0].lower() in firsts and fields[1].lower() in seconds:
+                continue
+            if len(fields) != 2:
+                raise UsageError(
+                    f"{path}:{line}: a line is to have two columns, {columns}, not {len(fields)}: {_short(text)}"
+                    "; put what has a comma in it between quotes"
+                )
+            if is_first and not any(character.isdigit() for character in fields[1]):
+                raise UsageError(f"{path}:{line}: the columns are to be {columns}, not {_short(text)}; correct them")
+            if count > MOST_ROWS:
+                raise UsageError(f"{path}:{line}: more than {MOST_ROWS} lines; keep those that matter")
+            yield line, fields[0], fields[1]
+    if not count:
+        raise UsageError(f"{path}:1: the table is empty; write lines of {columns}")
+
+
+def _fields(path: Path, line: int, text: str, separator: str) -> list[str]:
+    try:
+        return [field.strip() for field in next(csv.reader([text], delimiter=separator, strict=True))]
+    except csv.Error as error:
+        raise UsageError(f"{path}:{line}: {error}: {_short(text)}; correct the quotes") from None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    try:
+        with path.open("rb") as raw:
+            is_packed = raw.read(2) == _GZIP
+            raw.seek(0)
+            with gzip.GzipFile(fileobj=raw) if is_packed else raw as file:
+                yield file  # type: ignore[misc]
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror or error}); name a table") from None
+
+
+def _lines(path: Path, file: IO[bytes]) -> Iterator[tuple[int, str]]:
+    """The lines that say something, with their numbers."""
+    number = 0
+    while True:
+        number += 1
+        try:
+            data = file.readline(LONGEST_LINE + 1)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise UsageError(f"{path}:{number}: the file is cut short or damaged here ({error})") from None
+        if not data:
+            return
+        if len(data) > LONGEST_LINE:
+            raise UsageError(f"{path}:{number}: the line is longer than {LONGEST_LINE} bytes; is it a table?")
+        try:
+            text = data.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n ")
+        except UnicodeDecodeError:
+            raise UsageError(f"{path}:{number}: this is not UTF-8 text; save the table as UTF-8") from None
+        if text.strip() and not text.startswith("#"):
+            yield number, text
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 80 else text[:79] + "…")

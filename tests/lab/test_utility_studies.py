@@ -1,0 +1,190 @@
+"""The three studies of utility: every claim computed, drawn, repeatable, and recomputable from its tables."""
+
+import json
+from typing import ClassVar
+
+import msgspec
+import pytest
+
+from lycosa.lab.statistics import page_trend
+from lycosa.lab.studies.adaptive_utility import ADAPTIVE, AdaptiveUtility
+from lycosa.lab.studies.adaptive_utility.claims import early_alpha, late_alpha
+from lycosa.lab.studies.inlinks_benchmark import InlinksBenchmark
+from lycosa.lab.studies.utility_tradeoff import COBB_DOUGLAS, UtilityTradeoff
+from lycosa.lab.study import run
+from lycosa.worlds.synthetic import SyntheticWorld
+
+TINY = {"topics": 4, "pages": 150, "examples": 15, "explored": 30, "sampled": 30, "of": 50, "world_pages": 6_000}
+
+
+class TinyTradeoff(UtilityTradeoff):
+    scales: ClassVar = {"small": TINY}
+
+
+class TinyAdaptive(AdaptiveUtility):
+    scales: ClassVar = {"small": TINY | {"long_pages": 250}}
+
+
+class TinyBenchmark(InlinksBenchmark):
+    scales: ClassVar = {
+        "small": TINY
+        | {
+            "noises": [0.0, 4.0],
+            "noise_topics": 3,
+            "noise_pages": 60,
+            "noise_world_pages": 4_000,
+            "noise_examples": 12,
+        }
+    }
+
+
+def results_of(study, folder, seed=5):
+    world = SyntheticWorld(**study.made_up_world(study.scales["small"]), seed=seed)
+    results = run(study, world, scale="small", seed=seed, out=folder, workers=1, told=lambda done, total: None)
+    return json.loads(msgspec.json.encode(results))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("studies")
+
+
+@pytest.fixture(scope="module")
+def tradeoff(folder):
+    return results_of(TinyTradeoff(), folder / "tradeoff")
+
+
+@pytest.fixture(scope="module")
+def adaptive(folder):
+    return results_of(TinyAdaptive(), folder / "adaptive")
+
+
+@pytest.fixture(scope="module")
+def benchmark(folder):
+    return results_of(TinyBenchmark(), folder / "benchmark")
+
+
+def claims_of(results):
+    return {claim["id"].partition(".")[2]: claim for claim in results["claims"]}
+
+
+def means_of(results, measure, table="means"):
+    return {row["strategy"]: row["mean"] for row in results["tables"][table] if row["measure"] == measure}
+
+
+def test_of(results, measure, first, second, table="tests"):
+    """The row of a pair, the difference being first less second."""
+    for row in results["tables"][table]:
+        if row["measure"] == measure and {row["first"], row["second"]} == {first, second}:
+            return row | {"difference": row["difference"] * (1 if row["first"] == first else -1)}
+    raise LookupError(measure)
+
+
+test_of.__test__ = False
+
+
+def test_the_tradeoff_computes_all_its_claims_and_draws_its_figures(tradeoff, folder) -> None:
+    named = {"topicality-highest-at-one", "status-highest-at-zero", "trend", "half-beats-one-on-status"}
+    assert named | {"half-stays-topical", "cobb-douglas-vs-linear", "evaluators"} == set(claims_of(tradeoff))
+    for picture in ("topicality", "topicality-by-weight", "status", "status-by-weight", "linear-status", "map-half"):
+        assert (folder / "tradeoff" / f"{picture}.svg").read_text().startswith("<svg")
+
+
+def test_claims_of_the_tradeoff_follow_from_its_tables(tradeoff) -> None:
+    claims = claims_of(tradeoff)
+    topicality, status = means_of(tradeoff, "topicality"), means_of(tradeoff, "status")
+    assert claims["topicality-highest-at-one"]["holds"] == (max(COBB_DOUGLAS, key=topicality.get) == "α=1")
+    assert claims["status-highest-at-zero"]["holds"] == (max(COBB_DOUGLAS, key=status.get) == "α=0")
+    assert claims["half-stays-topical"]["holds"] == (topicality["α=0.5"] >= 0.85 * topicality["α=1"])
+    row = test_of(tradeoff, "status", "α=0.5", "α=1")
+    assert claims["half-beats-one-on-status"]["holds"] == (row["difference"] > 0 and row["p"] < 0.05)
+    rows = tradeoff["tables"]["topics"]
+    rising = page_trend([[row["topicality"] for row in rows if row["setting"] == alpha] for alpha in COBB_DOUGLAS])
+    falling = page_trend([[row["status"] for row in rows if row["setting"] == alpha] for alpha in COBB_DOUGLAS[::-1]])
+    assert claims["trend"]["p"] == pytest.approx(max(rising, falling), rel=1e-4)
+    assert claims["trend"]["holds"] == (max(rising, falling) < 0.05)
+
+
+def test_the_extremes_of_the_weights_differ_as_they_must(tradeoff) -> None:
+    topicality, status = means_of(tradeoff, "true topicality"), means_of(tradeoff, "status of all pages")
+    assert topicality["α=1"] > topicality["α=0"]
+    assert status["α=0"] > status["α=1"]
+
+
+def test_the_adaptive_study_computes_all_its_claims_and_draws_its_figures(adaptive, folder) -> None:
+    named = {"status-above-constant-half", "topicality-comparable", "alpha-trajectories", "long-crawl"}
+    assert named | {"other-status-source", "left-to-gain"} <= set(claims_of(adaptive))
+    for picture in ("topicality", "status-by-target", "alpha", "long-status", "map-adaptive", "front"):
+        assert (folder / "adaptive" / f"{picture}.svg").read_text().startswith("<svg")
+
+
+def test_claims_of_the_adaptive_study_follow_from_its_tables(adaptive) -> None:
+    claims = claims_of(adaptive)
+    rows = [test_of(adaptive, "status", target, "α=0.5") for target in ADAPTIVE[:3]]
+    assert claims["status-above-constant-half"]["holds"] == all(r["difference"] > 0 and r["p"] < 0.05 for r in rows)
+    alphas = {
+        target: [row["alpha"] for row in adaptive["tables"]["alpha"] if row["setting"] == target] for target in ADAPTIVE
+    }
+    holds = early_alpha(alphas["δ=0.8"]) > 0.5 < early_alpha(alphas["δ=0.9"]) and early_alpha(alphas["δ=0.6"]) < 0.5
+    holds &= late_alpha(alphas["δ=0.9"]) > late_alpha(alphas["δ=0.6"])
+    assert claims["alpha-trajectories"]["holds"] == holds
+    for claim, tables in (("long-crawl", "long_"), ("other-status-source", "other_")):
+        row = test_of(adaptive, "status", "δ=0.7", "α=1", f"{tables}tests")
+        topicality = means_of(adaptive, "topicality", f"{tables}means")
+        kept = topicality["δ=0.7"] >= 0.85 * topicality["α=1"]
+        assert claims[claim]["holds"] == (row["difference"] > 0 and row["p"] < 0.05 and kept)
+
+
+def test_a_higher_target_ends_with_a_higher_weight_on_topicality(adaptive) -> None:
+    last = {row["setting"]: row["alpha"] for row in adaptive["tables"]["alpha"]}  # the last row of each stays
+    assert last["δ=0.6"] < last["δ=0.9"]
+    assert early_alpha([0.5, 0.45, 0.52, *[0.9] * 27]) == 0.45  # of the first three
+    assert late_alpha([0.1] * 18 + [0.6, 0.8]) == pytest.approx(0.7)
+
+
+def test_who_knows_the_truth_is_beyond_all_others(adaptive) -> None:
+    front = {row["setting"]: row for row in adaptive["tables"]["front"]}
+    best = front["oracle α=0.5"]
+    assert all(best["true topicality"] >= row["true topicality"] for row in front.values())
+    assert front["oracle α=0"]["status of all pages"] > front["α=0"]["status of all pages"]
+
+
+def test_the_benchmark_computes_all_its_claims_and_draws_its_figures(benchmark, folder) -> None:
+    named = {"model-beats-inlinks-on-status", "equal-topicality", "diversity", "reliability", "feature-noise"}
+    assert named <= set(claims_of(benchmark))
+    for picture in ("topicality", "status", "diversity", "reliability", "noise"):
+        drawn = (folder / "benchmark" / f"{picture}.svg").read_text()
+        assert "model" in drawn
+        assert "in-links" in drawn
+
+
+def test_claims_of_the_benchmark_follow_from_its_tables(benchmark) -> None:
+    claims = claims_of(benchmark)
+    status, topicality, reliability = (
+        test_of(benchmark, kind, "model", "in-links") for kind in ("status", "topicality", "reliability")
+    )
+    assert claims["model-beats-inlinks-on-status"]["holds"] == (status["difference"] > 0 and status["p"] < 0.05)
+    assert claims["equal-topicality"]["holds"] == (not topicality["p"] < 0.05)
+    assert claims["reliability"]["holds"] == (reliability["difference"] > 0 and reliability["p"] < 0.05)
+    assert claims["diversity"]["holds"] is None
+
+
+def test_noise_in_the_features_spoils_the_model(benchmark) -> None:
+    clear, noisy = benchmark["tables"]["noise"]
+    assert (clear["feature_noise"], noisy["feature_noise"]) == (0.0, 4.0)
+    assert clear["standing_rank_correlation"] > noisy["standing_rank_correlation"]
+    assert clear["topics"] == noisy["topics"] == 3
+
+
+def test_the_same_seed_gives_the_same_results(tradeoff, benchmark, tmp_path) -> None:
+    for study, before in ((TinyTradeoff(), tradeoff), (TinyBenchmark(), benchmark)):
+        again = results_of(study, tmp_path / study.name)
+        assert {**again, "seconds": 0} == {**before, "seconds": 0}
+
+
+def test_a_trend_is_told_from_none() -> None:
+    rising = [[0.1, 0.2, 0.15, 0.1], [0.3, 0.25, 0.3, 0.2], [0.5, 0.4, 0.6, 0.5]]
+    assert page_trend(rising) < 0.05
+    assert page_trend(rising[::-1]) > 0.9
+    assert page_trend(rising[:2]) != page_trend(rising[:2])  # two columns are no trend: not a number
+    assert page_trend([[*column, float("nan")] for column in rising]) == page_trend(rising)

@@ -1,0 +1,112 @@
+"""Pages that matter, through the command line: where standing is learnt from, and where it is told."""
+
+import json
+
+import pytest
+
+from crawling import collection, done, listing, lycosa
+from lycosa.worlds.made_up import MadeUpWeb
+from lycosa.worlds.serve import Served
+
+WORLD = MadeUpWeb(seed=4, hosts=8, pages=240)
+TOPIC = "beekeeping"
+ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == TOPIC]
+
+
+@pytest.fixture(scope="module")
+def served():
+    with Served(WORLD) as served:
+        yield served
+
+
+def made(folder, *, standing: str = ""):
+    """A collection that learns its topic from twenty pages; `standing` are lines of that section of its recipe."""
+    folder = collection(folder, [WORLD.front_page], topic='examples = "good.txt"', rest=f"[standing]\n{standing}\n")
+    listing(folder / "good.txt", ON_TOPIC[:20])
+    return folder
+
+
+def crawled(folder, served, *words: object):
+    flags = ("--pages", 60, "--delay", 0, "--resolve", served.resolve, "--allow-private")
+    return done("crawl", folder, *flags, *words)
+
+
+def test_without_in_links_a_model_that_comes_with_it_is_used_and_told(tmp_path, served) -> None:
+    folder = made(tmp_path / "c")
+    said = crawled(folder, served)
+    assert "no in-links are given" in said.err
+    rows = [json.loads(line) for line in done("export", folder, "--format", "jsonl").out.splitlines()]
+    assert all(0.0 < row["standing"] < 1.0 for row in rows)
+    shown = done("show", folder, "--json").json
+    assert shown["mean_standing"] == pytest.approx(sum(row["standing"] for row in rows) / len(rows))
+    assert "standing" in done("show", folder).out
+
+
+def test_why_a_page_was_fetched_tells_relevance_standing_and_their_weight(tmp_path, served) -> None:
+    folder = made(tmp_path / "c")
+    crawled(folder, served, "--target", 0.8)
+    late = [json.loads(line) for line in done("export", folder, "--format", "jsonl").out.splitlines()][-1]
+    because = done("explain", folder, late["url"], "--json").json["page"]["because"]
+    assert {"alpha", "relevance", "standing", "utility", "topicality_lately"} <= set(because)
+    expected = because["relevance"] ** because["alpha"] * because["standing"] ** (1 - because["alpha"])
+    assert because["utility"] == pytest.approx(expected, abs=0.01)
+    assert f"standing {late['standing']:.3f}" in done("explain", folder, late["url"]).out
+    done("report", folder)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    for heading in ("Standing", "Relevance and standing", "Weight of relevance"):
+        assert f"<h2>{heading}</h2>" in page
+
+
+def test_a_table_of_in_links_is_learnt_from_once(tmp_path, served) -> None:
+    folder = made(tmp_path / "c", standing='in_links = "table.csv"')
+    table = "".join(f"{url},{number * 7 % 100}\n" for number, url in enumerate(ON_TOPIC))
+    (folder / "table.csv").write_text("url,in_links\n" + table)
+    said = crawled(folder, served)
+    assert "learnt from table.csv: 20 pages" in said.err
+    again = crawled(folder, served, "--pages", 70)
+    assert "learnt from" not in again.err
+
+
+def test_past_collections_teach_what_matters(tmp_path, served) -> None:
+    past = made(tmp_path / "past")
+    crawled(past, served, "--strategy", "breadth-first", "--pages", 150)
+    assert done("show", past, "--json").json["mean_standing"] is None
+    folder = made(tmp_path / "c", standing='collections = ["../past"]')
+    assert "learnt from 1 collections: 150 pages" in crawled(folder, served).err
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("url,in_links\nhttp://a.example/,-3\n", "table.csv:2"),
+        ("url,in_links\nhttp://a.example/,many\n", "table.csv:2"),
+        ("url,in_links\nhttp://a.example/,1\nhttp://a.example/,2\n", "table.csv:3"),
+        ("url,in_links\nnot a url,1\n", "table.csv:2"),
+        ("one,two,three\n", "table.csv:1"),
+    ],
+)
+def test_a_table_that_is_wrong_is_told_by_line(tmp_path, served, table: str, said: str) -> None:
+    folder = made(tmp_path / "c", standing='in_links = "table.csv"')
+    (folder / "table.csv").write_text(table)
+    flags = ("--pages", 5, "--delay", 0, "--resolve", served.resolve, "--allow-private")
+    assert lycosa("crawl", folder, *flags).is_one_clear_line(2, said)
+
+
+def test_a_target_for_a_strategy_that_has_none_is_refused(tmp_path, served) -> None:
+    folder = made(tmp_path / "c")
+    said = lycosa("crawl", folder, "--strategy", "best-first", "--target", 0.7)
+    assert said.is_one_clear_line(2, "best-first has no target", "adaptive")
+
+
+def test_another_target_ranks_anew_what_waits(tmp_path, served) -> None:
+    folder = made(tmp_path / "c")
+    crawled(folder, served, "--target", 0.2)
+    assert "ranked anew" in crawled(folder, served, "--target", 0.9, "--pages", 70).err
+
+
+def test_a_damaged_model_of_standing_is_told(tmp_path, served) -> None:
+    folder = made(tmp_path / "c")
+    crawled(folder, served)
+    (folder / "standing.json").write_text("{}")
+    flags = ("--pages", 70, "--resolve", served.resolve, "--allow-private")
+    assert lycosa("crawl", folder, *flags).is_one_clear_line(1, "standing.json", "delete it")

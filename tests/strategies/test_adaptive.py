@@ -1,0 +1,139 @@
+import json
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lycosa.strategies import Adaptive
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, Visit
+from strategies.esteemed import url_of, visit_of
+
+
+def alphas(strategy: Adaptive, relevances: list[float]) -> list[float]:
+    """α after each of these pages."""
+    seen = []
+    for relevance in relevances:
+        strategy.learn(visit_of("page", relevance))
+        seen.append(strategy.alpha)
+    return seen
+
+
+def test_alpha_over_five_pages_by_hand() -> None:
+    strategy = Adaptive(target=0.7, window=3, step=0.1)
+    means = [0.2, 0.3, 0.5, 0.7, 0.9]  # of 0.2 | 0.2 0.4 | 0.2 0.4 0.9 | 0.4 0.9 0.8 | 0.9 0.8 1.0
+    steps = [0.05, 0.04, 0.02, 0.0, -0.02]  # 0.1 · (0.7 - mean)
+    assert steps == pytest.approx([0.1 * (0.7 - mean) for mean in means])
+    assert alphas(strategy, [0.2, 0.4, 0.9, 0.8, 1.0]) == pytest.approx([0.55, 0.59, 0.61, 0.61, 0.59])
+    assert strategy.lately == pytest.approx(0.9)
+
+
+def test_by_default_it_steps_by_a_hundredth_over_25_pages_from_one_half() -> None:
+    strategy = Adaptive(target=0.6)
+    assert strategy.alpha == 0.5
+    first = alphas(strategy, [1.0])
+    assert first == pytest.approx([0.496])
+    alphas(strategy, [0.0] * 24)
+    assert strategy.lately == pytest.approx(1 / 25)
+    alphas(strategy, [0.0])
+    assert strategy.lately == 0.0
+    before = strategy.alpha
+    assert alphas(strategy, [0.0]) == pytest.approx([before + 0.006])
+
+
+def test_relevance_gains_weight_below_the_target_and_loses_it_above() -> None:
+    assert all(later > earlier for earlier, later in pairwise([0.5, *alphas(Adaptive(target=0.7), [0.69] * 9)]))
+    assert all(later < earlier for earlier, later in pairwise([0.5, *alphas(Adaptive(target=0.7), [0.71] * 9)]))
+
+
+@given(
+    relevances=st.lists(st.floats() | st.none(), max_size=40),
+    target=st.floats(0.0, 1.0),
+    step=st.floats(0.0, 1e9),
+    alpha=st.floats(0.0, 1.0),
+)
+def test_alpha_stays_between_0_and_1(relevances: list[float | None], target: float, step: float, alpha: float) -> None:
+    strategy = Adaptive(target=target, step=step, alpha=alpha)
+    for relevance in relevances:
+        visit = visit_of("page", relevance, 0.5)
+        strategy.learn(visit)
+        (candidate,) = strategy.propose(visit)
+        assert 0.0 <= strategy.alpha <= 1.0
+        assert 0.0 <= candidate.priority <= 1.0
+
+
+def test_alpha_stops_at_its_bounds_and_comes_back_at_once() -> None:
+    assert alphas(Adaptive(target=1.0, step=1.0, window=1), [0.0, 0.0, 1.0]) == [1.0, 1.0, 1.0]
+    assert alphas(Adaptive(target=0.5, step=1.0, window=1), [0.0, 0.0, 1.0, 1.0, 1.0, 0.25]) == [
+        1.0,
+        1.0,
+        0.5,
+        0.0,
+        0.0,
+        0.25,
+    ]
+
+
+def test_the_links_of_a_page_are_scored_by_the_alpha_to_which_the_page_has_led() -> None:
+    strategy = Adaptive(target=0.75, step=1.0, form="linear")
+    visit = visit_of("page", 0.5, 0.1)
+    strategy.learn(visit)
+    (candidate,) = strategy.propose(visit)
+    assert candidate.because == {
+        "relevance": 0.5,
+        "standing": 0.1,
+        "alpha": 0.75,
+        "topicality_lately": 0.5,
+        "utility": 0.4,
+    }
+    assert candidate.priority == pytest.approx(0.75 * 0.5 + 0.25 * 0.1)
+
+
+def test_only_pages_move_alpha() -> None:
+    strategy = Adaptive()
+    gone = Candidate(url_of("gone"), 0.5)
+    strategy.learn(Skip(gone, "nofollow"))
+    strategy.learn(Visit(gone, Fetch(gone.url, Outcome.GONE, 0.0)))
+    assert (strategy.alpha, strategy.lately) == (0.5, None)
+
+
+def test_without_a_model_of_standing_it_goes_by_relevance_while_alpha_moves_on() -> None:
+    strategy = Adaptive(target=0.7, step=0.1)
+    visit = visit_of("page", 0.2)
+    strategy.learn(visit)
+    (candidate,) = strategy.propose(visit)
+    assert candidate.priority == 0.2
+    assert strategy.alpha == pytest.approx(0.55)
+
+
+def test_with_a_step_of_0_alpha_stays() -> None:
+    assert alphas(Adaptive(step=0.0, alpha=0.3), [0.1, 0.9]) == [0.3, 0.3]
+
+
+@given(
+    relevances=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=60),
+    stop_after=st.integers(0, 60),
+)
+def test_stopped_and_restored_alpha_goes_on_to_the_last_digit(relevances: list[float], stop_after: int) -> None:
+    whole = alphas(Adaptive(), relevances)
+    first, second = Adaptive(), Adaptive()
+    begun = alphas(first, relevances[:stop_after])
+    second.restore(json.loads(json.dumps(first.state())))
+    assert begun + alphas(second, relevances[stop_after:]) == whole
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"target": 7.0}, "target must lie between 0 and 1, not 7"),
+        ({"target": math.nan}, "target must lie between 0 and 1"),
+        ({"step": -0.1}, "step must be a number from 0 on, not -0.1"),
+        ({"step": math.inf}, "step must be a number"),
+        ({"alpha": -0.1}, "alpha must lie"),
+    ],
+)
+def test_options_that_make_no_sense_are_told(options: dict[str, float], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        Adaptive(**options)

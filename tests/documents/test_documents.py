@@ -1,9 +1,11 @@
+import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from documents.small_webs import BEES, GARDEN, SCHOOLS, UNIVERSITIES, page, tar_of, write
+from documents.small_webs import BEES, GARDEN, SCHOOLS, SHIPS, UNIVERSITIES, page, tar_of, write
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.worlds.descriptions import LONGEST, beginning_of, description_of
@@ -161,3 +163,69 @@ def test_a_folder_without_a_world_is_told(tmp_path: Path) -> None:
     write(tmp_path, {"documents.json": json.dumps({"name": 3})})
     with pytest.raises(UsageError, match="holds no world of documents"):
         DocumentWorld.load(tmp_path)
+
+
+def test_the_option_hosts_and_the_number_of_hosts_are_facts_apart(tmp_path: Path) -> None:
+    files = {f"{name}.example/index.html": page(name, BEES) for name in ("a", "b", "c")}
+    facts = Documents(path=str(write(tmp_path / "sites", files)), hosts="folders").facts
+    assert (facts["hosts"], facts["host_count"]) == ("folders", 3)
+
+
+def test_archives_of_one_name_and_size_are_told_apart_by_what_is_in_them(tmp_path: Path) -> None:
+    changed = GARDEN | {"bees/index.html": str(GARDEN["bees/index.html"]).replace("honey", "money")}
+    folders = (("one", GARDEN), ("same", GARDEN), ("other", changed))
+    one, same, other = (dict(Documents(path=str(write(tmp_path / at / "garden", web))).facts) for at, web in folders)
+    assert one == same
+    assert {key for key in one if one[key] != other[key]} == {"fingerprint"}
+
+
+def _saved(folder: Path) -> Path:
+    garden = Documents(path=str(write(folder / "garden", GARDEN)), host="garden.example")
+    saved = folder / "saved"
+    saved.mkdir()
+    garden.save(saved)
+    return saved
+
+
+def test_a_damaged_page_is_told_by_file_and_address(tmp_path: Path) -> None:
+    packed = _saved(tmp_path) / "pages.bin"
+    packed.write_bytes(bytes(packed.stat().st_size))
+    world = DocumentWorld.load(packed.parent)
+    with pytest.raises(
+        UsageError, match=r"pages\.bin: http://garden\.example/index\.html is damaged .*; make the world"
+    ):
+        world.page(Url("http://garden.example/index.html"))
+
+
+@pytest.mark.parametrize(
+    ("offsets", "targets"),
+    [([0, 1, 2], [1, 0]), ([0, 1, 2, 3, 9], [1, 0, 0]), ([0, 1, 1, 1, 1], [7]), ([0, 2, 0, 0, 1], [1])],
+)
+def test_links_that_do_not_fit_the_pages_are_refused(tmp_path: Path, offsets: list[int], targets: list[int]) -> None:
+    folder = _saved(tmp_path)
+    np.save(folder / "links-offsets.npy", np.array(offsets, np.int32))
+    np.save(folder / "links-targets.npy", np.array(targets, np.int32))
+    with pytest.raises(UsageError, match="do not fit the pages; make the world again"):
+        DocumentWorld.load(folder)
+
+
+@pytest.mark.parametrize("name", ["links-offsets.npy", "links-targets.npy"])
+@pytest.mark.parametrize("content", [b"", b"no array"])
+def test_links_that_cannot_be_read_are_refused(tmp_path: Path, name: str, content: bytes) -> None:
+    folder = _saved(tmp_path)
+    (folder / name).write_bytes(content)
+    with pytest.raises(UsageError, match="make it again"):
+        DocumentWorld.load(folder)
+
+
+def test_of_two_files_with_one_address_the_links_of_the_first_count(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "a.html": page("A", BEES, "b.html"),
+        "a.html.gz": gzip.compress(page("A again", SHIPS, "c.html", "b.html").encode()),
+        "b.html": page("B", BEES),
+        "c.html": page("C", BEES),
+    }
+    world = Documents(path=str(write(tmp_path / "twice", files)), host="a.example")
+    first = Url("http://a.example/a.html")
+    assert world.out_links(first) == targets(world, first)
+    assert world.facts["links"] == len(world.out_links(first)) == world.in_degrees().sum()

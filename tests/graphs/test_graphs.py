@@ -1,6 +1,7 @@
 import gzip
 import math
 import tracemalloc
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +59,9 @@ def test_comments_and_empty_lines_are_passed_over(tmp_path: Path) -> None:
     world = GraphWorld(
         path=str(written(tmp_path / "snap.txt.gz", "# Nodes: 3\n# From To\n\n0\t1\n% more\n1\t2\n\n2 0\n"))
     )
-    assert world.facts == {"name": "graph", "path": "snap.txt.gz", "pages": 3, "links": 3}
+    facts = dict(world.facts)
+    assert len(facts.pop("fingerprint")) == 16
+    assert facts == {"name": "graph", "path": "snap.txt.gz", "pages": 3, "links": 3}
 
 
 def test_numbers_with_gaps_are_numbered_anew_and_keep_their_addresses(tmp_path: Path) -> None:
@@ -104,12 +107,29 @@ def test_a_line_without_end_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
         GraphWorld(path=str(written(tmp_path / "endless", "0 1\n1 0\n" + "1" * 5000)))
 
 
-def test_a_file_that_is_cut_short_is_named_with_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(edge_lists, "_BLOCK", 1000)
-    whole = gzip.compress("".join(f"{number} {number * 7919 % 5003}\n" for number in range(5003)).encode())
-    (tmp_path / "cut.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(UsageError, match=r"cut\.gz:[1-9][0-9]{2,}: the file is cut short"):
+@pytest.mark.parametrize("block", [1000, 1 << 20])
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.99])
+def test_a_file_that_is_cut_short_is_named_with_the_line_that_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, share: float
+) -> None:
+    monkeypatch.setattr(edge_lists, "_BLOCK", block)
+    whole = gzip.compress("".join(f"{number} {number * 7919 % 50021}\n" for number in range(50021)).encode())
+    cut = whole[: int(share * len(whole))]
+    (tmp_path / "cut.gz").write_bytes(cut)
+    last = len(zlib.decompressobj(wbits=31).decompress(cut).splitlines())
+    with pytest.raises(UsageError, match=rf"cut\.gz:{last}: the file is cut short"):
         GraphWorld(path=str(tmp_path / "cut.gz"))
+
+
+def test_a_file_that_is_cut_at_the_end_of_a_line_is_named_with_that_line(tmp_path: Path) -> None:
+    for name, packed in (("ended.gz", gzip.compress(b"0 1\n1 2\n")[:-8]), ("begun.gz", gzip.compress(b"")[:-8])):
+        (tmp_path / name).write_bytes(packed)
+    for name, line in (("ended.gz", 2), ("begun.gz", 1)):
+        with pytest.raises(UsageError, match=rf"{name}:{line}: the file is cut short"):
+            GraphWorld(path=str(tmp_path / name))
+
+
+def test_a_file_that_was_never_packed_is_told_and_so_is_one_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "false.gz").write_bytes(b"\x1f\x8bnever packed")
     (tmp_path / "short.gz").write_bytes(gzip.compress(b"0 1\n")[:-9])
     for name in ("false.gz", "short.gz"):
@@ -236,3 +256,14 @@ def test_memory_grows_by_less_than_the_links_allow(tmp_path: Path) -> None:
 def test_a_saved_graph_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no graph"):
         LinkGraph.load(tmp_path)
+
+
+def test_graphs_of_one_name_and_size_are_told_apart_by_what_is_in_them(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "other").mkdir()
+    one, same, other = (
+        GraphWorld(path=str(written(tmp_path / folder / "g", text)))
+        for folder, text in (("one", "0 1\n1 2\n2 0\n"), ("one", "0 1\n1 2\n2 0\n"), ("other", "0 2\n2 1\n1 0\n"))
+    )
+    assert one.facts == same.facts != other.facts
+    assert one.facts | {"fingerprint": ""} == other.facts | {"fingerprint": ""}  # type: ignore[operator]

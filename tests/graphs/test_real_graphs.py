@@ -24,7 +24,8 @@ def test_graphs_have_as_many_nodes_and_links_as_is_known(name: str, pages: int, 
     if not path.exists():
         pytest.skip(f"{path.name} is not at hand")
     world = GraphWorld(path=str(path))
-    assert world.facts == {"name": "graph", "path": path.name, "pages": pages, "links": links}
+    facts = {key: value for key, value in world.facts.items() if key != "fingerprint"}
+    assert facts == {"name": "graph", "path": path.name, "pages": pages, "links": links}
     assert world.graph.offsets.nbytes + world.graph.targets.nbytes <= 4 * (pages + 1 + links)
     assert world.reach(world.start()) > 500 or name == "california.gz"
     assert world.number(world.url(pages - 1)) == pages - 1

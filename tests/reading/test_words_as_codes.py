@@ -11,6 +11,8 @@ from lycosa.vocabulary.codes import _powers, codes_of
 def test_codes_say_what_tokens_and_terms_say(text: str, stem: bool) -> None:
     words = FoldedWords(folded(text), stem=stem)
     assert np.array_equal(words.codes, codes_of(words.tokens))
+    assert words.length == len(words.tokens)
+    assert words.numbers == sum(token.isascii() and token.isdigit() for token in words.tokens)
     codes, counts = words.counted
     expected = sorted(zip(codes_of(words.terms).tolist(), words.terms.values(), strict=True))
     assert list(zip(codes.tolist(), counts.tolist(), strict=True)) == expected

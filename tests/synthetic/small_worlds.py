@@ -12,4 +12,4 @@ def small(*, seed: int = 3, **options: float) -> SyntheticWorld:
 
 @cache
 def calibrated(seed: int) -> SyntheticWorld:
-    return SyntheticWorld(pages=30_000, seed=seed)
+    return SyntheticWorld(pages=40_000, seed=seed)

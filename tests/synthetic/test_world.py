@@ -101,6 +101,9 @@ def test_a_damaged_folder_is_refused_by_name(tmp_path: Path, damage: Callable[[P
         {"status_homophily": 1.5},
         {"topical_homophily": -0.1},
         {"feature_noise": -1.0},
+        {"site_words": -0.1},
+        {"site_words": 1.1},
+        {"seed": -1},
         {"feature_noise": float("nan")},
     ],
 )

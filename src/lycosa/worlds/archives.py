@@ -15,7 +15,7 @@ from lycosa.vocabulary.errors import UsageError
 MOST_FILES = 2_000_000
 LARGEST_FILE = 32_000_000  # bytes
 LARGEST_TOTAL = 8_000_000_000  # bytes
-_TARS = (".tar", ".tar.gz", ".gtar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
+TAR_ENDINGS = (".tar", ".tar.gz", ".gtar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
 
 Wanted = Callable[[str], bool]
 
@@ -110,8 +110,8 @@ def _in_folder(path: Path) -> Iterator[tuple[str, Path]]:
 def _in_tar(path: Path) -> Iterator[tuple[str, tarfile.TarInfo, tarfile.TarFile]]:
     if not path.is_file():
         raise UsageError(f"there is no folder or archive {path}; name one that exists")
-    if not path.name.endswith(_TARS):
-        raise UsageError(f"{path} is neither a folder nor a tar archive ({', '.join(_TARS)})")
+    if not path.name.endswith(TAR_ENDINGS):
+        raise UsageError(f"{path} is neither a folder nor a tar archive ({', '.join(TAR_ENDINGS)})")
     with _trouble_told(path), tarfile.open(path, "r|*") as tar:
         for member in tar:
             _check(path, member)

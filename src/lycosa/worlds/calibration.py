@@ -36,7 +36,7 @@ class Figure(NamedTuple):
 
 
 def figures(
-    world: StudyWorld, *, sample: int = 20_000, texts: int = 300, topics: int = 10, seed: int = 1
+    world: StudyWorld, *, sample: int = 40_000, texts: int = 300, topics: int = 10, seed: int = 1
 ) -> list[Figure]:
     """The figures that a world can give.
 

@@ -123,6 +123,7 @@ class DebianDocs(DocumentWorld):
             leaves.setdefault(leaf, []).append(url)
         super().__init__(
             pages,
+            links,
             name="debian-docs",
             directory=[
                 described(leaf, _main_pages(listed, in_links, aliases), pages)
@@ -130,7 +131,6 @@ class DebianDocs(DocumentWorld):
             ],
             topics=topics,
             options={"packages": "/".join(one.package for one in chosen)},
-            links=links,
         )
 
 

@@ -5,6 +5,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from lycosa.reading.reader import Reader
 from lycosa.vocabulary.errors import UsageError
@@ -13,12 +14,14 @@ from lycosa.vocabulary.urls import host_of, normalise
 
 from .archives import links_in, names_in
 from .descriptions import description_of
+from .edge_lists import Graph, Numbers, graph_of
 from .mounting import Mounted, Signposts, Site, Spellings, is_page, mounted, url_of
 from .page_store import PageStore
 from .world import Category, Entry
 
 PAGES_KEPT = 64  # parsed; whoever reads a page often keeps it
 _ABOUT, _DIRECTORY = "documents.json", "directory.json"
+_OFFSETS, _TARGETS = "links-offsets.npy", "links-targets.npy"
 
 
 class DocumentWorld:
@@ -26,18 +29,18 @@ class DocumentWorld:
 
     topics: the name of the category that a page is about, for the pages of which that is known.
     options: what the world was made with, for its facts.
-    links: how many links lead from one page to another as their markup has them, where they were counted.
+    links: which page links to which other of the world, by their places in the order of all.
     """
 
     def __init__(
         self,
         pages: PageStore,
+        links: Graph,
         *,
         name: str,
         directory: Sequence[Category] = (),
         topics: Mapping[Url, str] | None = None,
         options: Mapping[str, Plain] | None = None,
-        links: int | None = None,
     ):
         if not len(pages):
             raise UsageError(f"the world {name} has no page; name a folder or archive with HTML files in it")
@@ -56,8 +59,8 @@ class DocumentWorld:
 
     @property
     def facts(self) -> Mapping[str, Plain]:
-        sizes = {"pages": len(self), "hosts": len(self.hosts), "links": self._links}
-        return {"name": self.name, **self._options, **sizes}
+        sizes = {"pages": len(self), "host_count": len(self.hosts), "links": len(self._links.targets)}
+        return {"name": self.name, **self._options, **sizes, "fingerprint": self._pages.fingerprint}
 
     def __len__(self) -> int:
         return len(self._pages)
@@ -83,6 +86,22 @@ class DocumentWorld:
     def _spellings(self) -> Spellings:
         return Spellings(self._pages)
 
+    def out_links(self, url: Url) -> Sequence[Url]:
+        """The other pages of the world that a page links to, each once, without reading it."""
+        number = self._pages.number(url)
+        if number is None:
+            return ()
+        offsets, targets = self._links.offsets, self._links.targets
+        return [self._urls[target] for target in targets[offsets[number] : offsets[number + 1]].tolist()]
+
+    def in_degrees(self) -> Numbers:
+        """How many other pages of the world link to each page."""
+        return np.bincount(self._links.targets, minlength=len(self)).astype(np.int32)
+
+    @cached_property
+    def _urls(self) -> list[Url]:
+        return list(self._pages)
+
     def robots(self, host: Host) -> str | None:
         return None
 
@@ -100,10 +119,12 @@ class DocumentWorld:
         names = list(dict.fromkeys(self._topics.values()))
         number = {name: place for place, name in enumerate(names)}
         numbers = [number.get(self._topics.get(url, ""), -1) for url in self._pages]
-        about = _About(self.name, self._options, names, numbers, self._links)
+        about = _About(self.name, self._options, names, numbers)
         self._pages.save(folder)
         (folder / _ABOUT).write_bytes(msgspec.json.encode(about))
         (folder / _DIRECTORY).write_bytes(msgspec.json.encode(self._directory))
+        np.save(folder / _OFFSETS, self._links.offsets)
+        np.save(folder / _TARGETS, self._links.targets)
 
     @classmethod
     def load(cls, folder: Path) -> "DocumentWorld":
@@ -112,16 +133,17 @@ class DocumentWorld:
             about = msgspec.json.decode((folder / _ABOUT).read_bytes(), type=_About)
             directory = msgspec.json.decode((folder / _DIRECTORY).read_bytes(), type=tuple[Category, ...])
             pages = PageStore.load(folder)
-        except (OSError, msgspec.MsgspecError) as error:
+            links = Graph(*(np.load(folder / name, allow_pickle=False) for name in (_OFFSETS, _TARGETS)))
+        except (OSError, EOFError, ValueError, msgspec.MsgspecError) as error:
             raise UsageError(
                 f"{folder} holds no world of documents that can be read ({error}); make it again"
             ) from None
         topics = {
             url: about.topics[number] for url, number in zip(pages, about.topic_numbers, strict=False) if number >= 0
         }
-        return DocumentWorld(
-            pages, name=about.name, directory=directory, topics=topics, options=about.options, links=about.links
-        )
+        if not _fit(links, len(pages)):
+            raise UsageError(f"{folder / _OFFSETS} and {folder / _TARGETS} do not fit the pages; make the world again")
+        return DocumentWorld(pages, links, name=about.name, directory=directory, topics=topics, options=about.options)
 
 
 class _About(msgspec.Struct):
@@ -129,7 +151,6 @@ class _About(msgspec.Struct):
     options: dict[str, Plain]
     topics: list[str]
     topic_numbers: list[int]  # of each page, -1 for none
-    links: int | None
 
 
 class Documents(DocumentWorld):
@@ -175,11 +196,11 @@ class Documents(DocumentWorld):
                     leaves.setdefault(leaf_name(folders[name][:2]), []).append(url)
         super().__init__(
             pages,
+            links,
             name="documents",
             directory=[described(name, listed, pages) for name, listed in leaves.items()],
             topics={url: name for name, listed in leaves.items() for url in listed},
             options={"path": source.name, "host": host, "hosts": hosts, "topics": topics},
-            links=links,
         )
 
 
@@ -192,16 +213,34 @@ def given_path(path: str, example: str) -> Path:
     return Path(path)
 
 
-def stored(mounting: Iterable[Mounted]) -> tuple[PageStore, int]:
-    """The pages, and how many links there are between them."""
-    counts: list[int] = []
+def stored(mounting: Iterable[Mounted]) -> tuple[PageStore, Graph]:
+    """The pages, and the links between them; of two pages with one URL, the first."""
+    met: dict[Url, int] = {}  # URLs by the order in which they are spoken of
+    linked: dict[Url, list[int]] = {}
 
-    def counted() -> Iterator[tuple[Url, bytes]]:
+    def linking() -> Iterator[tuple[Url, bytes]]:
         for page in mounting:
-            counts.append(len(page.links))
+            linked.setdefault(page.url, [met.setdefault(target, len(met)) for target in page.links])
             yield page.url, page.html
 
-    return PageStore.of(counted()), sum(counts)
+    pages = PageStore.of(linking())
+    place = np.array([-1 if (number := pages.number(url)) is None else number for url in met], np.int32)
+    counts = np.array([len(linked[url]) for url in pages], np.int64)
+    sources = np.repeat(np.arange(len(pages), dtype=np.int32), counts)
+    targets = place[np.array([target for url in pages for target in linked[url]], np.int64)]
+    return pages, graph_of(sources[targets >= 0], targets[targets >= 0], len(pages))
+
+
+def _fit(links: Graph, pages: int) -> bool:
+    """Whether the links are those of so many pages."""
+    offsets, targets = links.offsets, links.targets
+    return (
+        len(links) == pages
+        and offsets[0] == 0
+        and offsets[-1] == len(targets)
+        and bool((np.diff(offsets) >= 0).all())
+        and bool(((targets >= 0) & (targets < pages)).all())
+    )
 
 
 def leaf_name(parts: Sequence[str]) -> str:

@@ -5,8 +5,9 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedIOBase
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -42,7 +43,7 @@ class Graph(Struct, frozen=True):
 def graph_in(path: Path) -> Graph:
     """The graph that a file tells, in whichever of the three ways."""
     with _opened(path) as file:
-        start = file.read(4096)
+        start, _ = next(_stretches(file, 4096))
     words = [line.split() for line in start.splitlines() if line.strip() and not line.startswith((b"#", b"%"))]
     first = words[0] if words else []
     with _opened(path) as file:
@@ -62,32 +63,27 @@ def graph_of(sources: Numbers, targets: Numbers, size: int, names: tuple[str, ..
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _opened(path: Path) -> Iterator[BufferedIOBase]:
     try:
         with path.open("rb") as raw:
             is_packed = raw.read(2) == _GZIP
             raw.seek(0)
             with gzip.GzipFile(fileobj=raw) if is_packed else raw as file:
-                yield file  # type: ignore[misc]
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _damaged(path, 1, error) from None
+                yield file
     except OSError as error:
         raise UsageError(
             f"{path} cannot be read ({error.strerror or error}); name a file with the links of a graph"
         ) from None
 
 
-def _blocks(path: Path, file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+def _blocks(path: Path, file: BufferedIOBase) -> Iterator[tuple[int, bytes]]:
     """The text in stretches of whole lines, each with the number of its first line."""
     line, left = 1, b""
-    while True:
-        try:
-            data = file.read(_BLOCK)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise _damaged(path, line, error) from None
-        if not data:
-            break
+    for data, trouble in _stretches(file, _BLOCK):
         whole, newline, left = (left + data).rpartition(b"\n")
+        if trouble is not None:
+            before = line - 1 + whole.count(b"\n") + len(newline)
+            raise _damaged(path, max(1, before + bool(left)), trouble)
         if len(left) > _LONGEST_LINE:
             number = line + whole.count(b"\n") + len(newline)
             raise UsageError(f"{path}:{number}: this line has no end; is it a list of links?")
@@ -98,7 +94,23 @@ def _blocks(path: Path, file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
         yield line, left + b"\n"
 
 
-def _lines(path: Path, file: IO[bytes]) -> Iterator[tuple[int, str]]:
+def _stretches(file: BufferedIOBase, size: int) -> Iterator[tuple[bytes, Exception | None]]:
+    """What the file holds, about `size` bytes at a time; the last may come with the trouble that ended it there."""
+    while True:
+        pieces, held = [], 0
+        try:
+            while held < size and (piece := file.read1(size - held)):
+                pieces.append(piece)
+                held += len(piece)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            yield b"".join(pieces), error
+            return
+        yield b"".join(pieces), None
+        if held < size:
+            return
+
+
+def _lines(path: Path, file: BufferedIOBase) -> Iterator[tuple[int, str]]:
     for first, block in _blocks(path, file):
         for line, text in enumerate(block[:-1].decode("utf-8", "replace").split("\n"), first):
             yield line, text.strip()
@@ -107,7 +119,7 @@ def _lines(path: Path, file: IO[bytes]) -> Iterator[tuple[int, str]]:
 # Pairs of numbers
 
 
-def _from_pairs(path: Path, file: IO[bytes]) -> Graph:
+def _from_pairs(path: Path, file: BufferedIOBase) -> Graph:
     stretches: list[Pairs] = [np.zeros((0, 2), np.int32)]
     for line, block in _blocks(path, file):
         pairs = _pairs_at_once(block)
@@ -169,7 +181,7 @@ def _number_anew(sources: Numbers, targets: Numbers) -> tuple[int, Numbers | Non
 # Nodes with URLs: "n 0 http://host/" and "e 0 1"
 
 
-def _from_listed(path: Path, file: IO[bytes]) -> Graph:
+def _from_listed(path: Path, file: BufferedIOBase) -> Graph:
     names: dict[int, str] = {}
     arcs: list[tuple[int, int, int]] = []
     for line, text in _lines(path, file):
@@ -207,7 +219,7 @@ def _named(path: Path, names: dict[int, str], arcs: list[tuple[int, int, int]]) 
 # GML
 
 
-def _from_gml(path: Path, file: IO[bytes]) -> Graph:
+def _from_gml(path: Path, file: BufferedIOBase) -> Graph:
     names: dict[int, str] = {}
     arcs: list[tuple[int, int, int]] = []
     opened: list[tuple[str, int, dict[str, str]]] = []  # the brackets around: what, since which line, what it says

@@ -10,6 +10,7 @@ from typing import cast
 
 import msgspec
 import numpy as np
+import xxhash
 
 from lycosa.reading.words import FoldedWords
 from lycosa.vocabulary.errors import UsageError
@@ -46,7 +47,15 @@ class LinkGraph:
 
     @property
     def facts(self) -> Mapping[str, Plain]:
-        return {"name": self.name, **self._options, "pages": len(self), "links": len(self.graph.targets)}
+        sizes = {"pages": len(self), "links": len(self.graph.targets)}
+        return {"name": self.name, **self._options, **sizes, "fingerprint": self._fingerprint}
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        """16 hexadecimal digits that tell these links from others."""
+        digest = xxhash.xxh3_64(np.ascontiguousarray(self.graph.offsets).data)
+        digest.update(np.ascontiguousarray(self.graph.targets).data)
+        return digest.hexdigest()
 
     def __contains__(self, url: object) -> bool:
         return isinstance(url, str | int) and self._node(cast("Url", url)) is not None
@@ -67,6 +76,11 @@ class LinkGraph:
     def links(self, number: int) -> Numbers:
         """What a node links to."""
         return self.graph.targets[self._rows[number] : self._rows[number + 1]]
+
+    def out_links(self, url: Url) -> Sequence[Url]:
+        """What a node links to, as often as the graph has it."""
+        number = self._node(url)
+        return () if number is None else cast("list[Url]", self.links(number).tolist())
 
     def in_degrees(self) -> Numbers:
         """How many links lead to each node."""

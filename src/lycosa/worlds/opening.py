@@ -10,6 +10,7 @@ import msgspec
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import Plain
 
+from .archives import TAR_ENDINGS
 from .debian_docs import DebianDocs
 from .documents import Documents
 from .graphs import GraphWorld
@@ -56,10 +57,10 @@ def open_world(text: str, *, unless_given: Mapping[str, Plain] | None = None) ->
     unless_given: options of the synthetic world that apply where the text does not say otherwise.
     """
     path = Path(text)
-    if path.is_dir():
+    if text and path.is_dir():  # the path of an empty text would be the folder one is in
         return load_world(path)
     if path.is_file():
-        name = "documents" if ".tar" in path.name or path.suffix in (".tgz", ".txz") else "graph"
+        name = "documents" if path.name.endswith(TAR_ENDINGS) else "graph"
         return make_world(name, {"path": text})
     name, _, listed = text.partition(":")
     options = _options_in(listed, text)
@@ -93,12 +94,15 @@ def _value_of(value: str, kind: Any) -> Any:
 
 
 def _options_in(listed: str, text: str) -> dict[str, str]:
-    options = {}
+    options: dict[str, str] = {}
     for item in filter(None, listed.split(",")):
         key, equals, value = item.partition("=")
         if not equals or not key:
             raise UsageError(f"{text!r}: {item!r} is not key=value; write for example synthetic:pages=40000,seed=5")
-        options[key.strip().replace("-", "_")] = value.strip()
+        name = key.strip().replace("-", "_")
+        if name in options:
+            raise UsageError(f"{text!r} says {name} twice; say it once")
+        options[name] = value.strip()
     return options
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 import msgspec
+import xxhash
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
@@ -18,12 +19,24 @@ _PAGES, _INDEX = "pages.bin", "pages.json"
 class PageStore(Mapping[Url, bytes]):
     """The HTML of pages by URL, in the order in which they came; may be read by several processes at once.
 
+    fingerprint: 16 hexadecimal digits that tell these URLs and this HTML from others.
+
     >>> store = PageStore.of([(Url("http://a.example/"), b"<p>Bees.")])
     >>> store[Url("http://a.example/")], len(store)
     (b'<p>Bees.', 1)
     """
 
-    def __init__(self, urls: list[Url], ends: list[int], packed: bytes | bytearray | mmap.mmap):
+    def __init__(
+        self,
+        urls: list[Url],
+        ends: list[int],
+        packed: bytes | bytearray | mmap.mmap,
+        fingerprint: str,
+        *,
+        source: str = "memory",
+    ):
+        self.fingerprint = fingerprint
+        self._source = source  # for the user who must be told of a page that cannot be read
         self._packed = packed
         self._ends = ends
         self._starts = [0, *ends[:-1]]
@@ -32,13 +45,15 @@ class PageStore(Mapping[Url, bytes]):
     @classmethod
     def of(cls, pages: Iterable[tuple[Url, bytes]]) -> Self:
         """Takes the pages in; of two with one URL, the first."""
-        packed, lengths = bytearray(), {}
+        packed, lengths, digest = bytearray(), {}, xxhash.xxh3_64()
         for url, html in pages:
             if url not in lengths:
                 piece = zlib.compress(html, 3)
                 packed += piece
                 lengths[url] = len(piece)
-        return cls(list(lengths), list(accumulate(lengths.values())), packed)
+                digest.update(f"{url} {len(html)} ".encode())
+                digest.update(html)
+        return cls(list(lengths), list(accumulate(lengths.values())), packed, digest.hexdigest())
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -49,11 +64,12 @@ class PageStore(Mapping[Url, bytes]):
             packed = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
         if len(index.urls) != len(index.lengths) or size != sum(index.lengths):
             raise UsageError(f"{folder / _PAGES} does not fit {folder / _INDEX}; make the world again")
-        return cls(index.urls, list(accumulate(index.lengths)), packed)
+        ends = list(accumulate(index.lengths))
+        return cls(index.urls, ends, packed, index.fingerprint, source=str(folder / _PAGES))
 
     def save(self, folder: Path) -> None:
         lengths = [end - start for start, end in zip(self._starts, self._ends, strict=False)]
-        (folder / _INDEX).write_bytes(msgspec.json.encode(_Index(list(self._number), lengths)))
+        (folder / _INDEX).write_bytes(msgspec.json.encode(_Index(list(self._number), lengths, self.fingerprint)))
         with (folder / _PAGES).open("wb") as file:
             file.write(self._packed)
 
@@ -63,7 +79,10 @@ class PageStore(Mapping[Url, bytes]):
 
     def __getitem__(self, url: Url) -> bytes:
         number = self._number[url]
-        return zlib.decompress(self._packed[self._starts[number] : self._ends[number]])
+        try:
+            return zlib.decompress(self._packed[self._starts[number] : self._ends[number]])
+        except zlib.error as error:
+            raise UsageError(f"{self._source}: {url} is damaged ({error}); make the world again") from None
 
     def __contains__(self, url: object) -> bool:
         return url in self._number
@@ -78,3 +97,4 @@ class PageStore(Mapping[Url, bytes]):
 class _Index(msgspec.Struct):
     urls: list[Url]
     lengths: list[int]
+    fingerprint: str

@@ -43,11 +43,11 @@ class WebKB(DocumentWorld):
             leaves.setdefault(classes[url], []).append(url)
         super().__init__(
             pages,
+            links,
             name="webkb",
             directory=[described(name, leaves[name], pages) for name in sorted(leaves)],
             topics=classes,
             options={"path": source.name},
-            links=links,
         )
 
 

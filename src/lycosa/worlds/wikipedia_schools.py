@@ -37,11 +37,11 @@ class WikipediaSchools(DocumentWorld):
         directory = list(_directory(pages))
         super().__init__(
             pages,
+            links,
             name="wikipedia-schools",
             directory=directory,
             topics={entry.url: leaf.name for leaf in reversed(directory) for entry in leaf.entries},
             options={"path": source.name},
-            links=links,
         )
 
 

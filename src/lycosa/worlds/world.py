@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from lycosa.vocabulary.records import Host, Page, Plain, Url
 
@@ -66,6 +68,14 @@ class StudyWorld(World, Protocol):
 
     def read(self, url: Url) -> Page | None:
         """The page as `Reader(stem=True)` would read what `page` gives, by a shorter way where there is one."""
+        ...
+
+    def out_links(self, url: Url) -> Sequence[Url]:
+        """The pages of the world that the page links to, without reading it."""
+        ...
+
+    def in_degrees(self) -> NDArray[np.signedinteger[Any]]:
+        """How many links lead to each page from within the world, in the order of `urls`."""
         ...
 
     def directory(self) -> Sequence[Category]:

@@ -19,10 +19,10 @@ ARTICLES_LISTED = 20  # by a section
 FEATURED = 6  # pages of its site that a home page names
 SIBLINGS, ELSEWHERE = (0.9, 0.6, 0.3), 0.4  # chances of an article's links within its section and its site
 SAME_LEAF, SAME_TOP = 0.68, 0.14  # of links across sites; the rest goes anywhere
-KERNEL_SHARE = 0.34  # of links across sites that look for their like
+KERNEL_SHARE = 0.37  # of links across sites that look for their like
 KERNEL_WIDTH = 0.08  # of ranks
 FITNESS_POWER = 1.22  # a topic's fittest pages share its links, which bends the law; this bends it back
-SIBLINGS_LOOKED_AT = 6  # of which a link takes the one that stands most like its page
+SIBLINGS_LOOKED_AT = 7  # of which a link takes the one that stands most like its page
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ SMALLEST_SITE = 4  # pages
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a world is made from; the last three are 1 for the Web as it was measured, 0 for a property turned off."""
+    """What a world is made from; the last four are 1 for the Web as it was measured, 0 for a property turned off."""
 
     pages: int = 40_000
     sites: int | None = None
@@ -18,6 +18,7 @@ class Options:
     status_homophily: float = 1.0
     topical_homophily: float = 1.0
     feature_noise: float = 1.0
+    site_words: float = 1.0
 
     def __post_init__(self) -> None:
         if self.topics < 2 or self.topics > 2000:
@@ -27,7 +28,9 @@ class Options:
         if not self.topics <= self.site_count <= self.pages // (SMALLEST_SITE + 1):
             most = self.pages // (SMALLEST_SITE + 1)
             raise UsageError(f"a synthetic world of {self.pages} pages has {self.topics} to {most} sites")
-        for name in ("status_homophily", "topical_homophily"):
+        if self.seed < 0:
+            raise UsageError(f"the seed of a synthetic world is 0 or more, not {self.seed}")
+        for name in ("status_homophily", "topical_homophily", "site_words"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise UsageError(f"{name} lies between 0 (none) and 1 (as measured), not {getattr(self, name)}")
         if not 0.0 <= self.feature_noise <= 1e6:

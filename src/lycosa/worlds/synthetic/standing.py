@@ -14,7 +14,7 @@ from .options import Options
 
 IN_LINK_EXPONENT = 2.1  # of the power law of in-links (Broder et al., Graph structure in the Web, 2000)
 IN_LINK_SCALE = 8.0  # in-links up to which the law is flat
-OF_SITE, OF_SECTION = 0.18, 0.10  # of the variance of standing
+OF_SITE, OF_SECTION = 0.14, 0.10  # of the variance of standing
 NEIGHBOUR = 1.0  # weight of the neighbour's in a page's own standing
 BONUS = (0.6, 0.3, 0.0)  # standard deviations by which home pages, sections and articles stand above others
 MOST_FOLDERS = 4

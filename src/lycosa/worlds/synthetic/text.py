@@ -13,6 +13,7 @@ from .words import BACKGROUND, GENERIC_ANCHORS, GLUE, NUMBERS, PER_LEAF, PER_TOP
 
 GLUE_SHARE = 0.42  # of function words
 SITE_SHARE, SITE_WORDS = 0.13, 12  # of words that belong to the site, and how many it has
+FOOTER_WORDS = 12
 LEAF_SHARE, TOP_SHARE = 0.15, 0.06  # of words of the topic, and of its field, on a page that shows them with strength 1
 STRONGEST, SKEW = 2.4, 3.9  # of the strength with which pages show their topic; many barely do
 STRAYING_PAGES = 0.3  # that speak of another topic too
@@ -69,6 +70,8 @@ class Prose:
     def __init__(self, options: Options, plan: Plan, words: Vocabulary):
         self._plan, self._words = plan, words
         self._topics = options.topics
+        self._site_share = SITE_SHARE * options.site_words
+        self._footer_words = round(FOOTER_WORDS * options.site_words)
         self._pages, self._tokens, self._sites, self._links, self._entries = (
             key(options.seed, purpose) for purpose in ("pages", "tokens", "sites", "links", "entries")
         )
@@ -126,7 +129,9 @@ class Prose:
 
     def _footer(self, site: int) -> str:
         """What every page of a site ends with."""
-        u = uniforms(key_at(self._sites, site), SITE_WORDS + 12)[SITE_WORDS:]
+        if not self._footer_words:
+            return "All rights reserved."
+        u = uniforms(key_at(self._sites, site), SITE_WORDS + self._footer_words)[SITE_WORDS:]
         ids = self._words.background + zipf(u, BACKGROUND, BACKGROUND_SHIFT)
         return f"All rights reserved. Please write to us about {' '.join(self._words.words(ids))}."
 
@@ -138,7 +143,7 @@ class Prose:
         plan, words = self._plan, self._words
         topic = int(plan.topic[page])
         stray = LEAF_SHARE * own[0] if own[2] < STRAYING_PAGES else 0.0
-        shares = (GLUE_SHARE, plan.figures[page], SITE_SHARE, plan.rarity[page], LEAF_SHARE * strength)
+        shares = (GLUE_SHARE, plan.figures[page], self._site_share, plan.rarity[page], LEAF_SHARE * strength)
         kinds = np.cumsum((*shares, TOP_SHARE * strength, stray)).searchsorted(source, side="right")
         topical = (words.leaves[topic], words.tops[words.top_of_leaf[topic]], words.leaves[int(own[3] * self._topics)])
         bases = np.array((0, words.numbers, words.rare, words.rare, *topical, words.background))

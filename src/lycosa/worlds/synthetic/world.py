@@ -35,6 +35,11 @@ class SyntheticWorld:
     Pages gather in-links by a power law, link to pages of like topic and like standing, and show by how they are
     written how well they stand; each of these can be turned off (0).
 
+    status_homophily: how much links seek pages of like standing, 0 to 1; topical_homophily: the same of topics.
+    feature_noise: how much of what shows of a page's standing is chance; 0 shows it plainly, 30 hides it.
+    site_words: how much the pages of a site share words that no topic gives them, 0 to 1. At 0, texts are alike by
+    topic alone, and links within a site lead to texts as like as others on the same topic.
+
     >>> world = SyntheticWorld(pages=400, topics=4, seed=3)
     >>> len(world), world.number(world.url(7)), world.page(Url("http://nowhere.example/")) is None
     (400, 7, True)
@@ -54,6 +59,7 @@ class SyntheticWorld:
         status_homophily: float = 1.0,
         topical_homophily: float = 1.0,
         feature_noise: float = 1.0,
+        site_words: float = 1.0,
     ):
         options = Options(
             pages=pages,
@@ -63,6 +69,7 @@ class SyntheticWorld:
             status_homophily=status_homophily,
             topical_homophily=topical_homophily,
             feature_noise=feature_noise,
+            site_words=site_words,
         )
         self._open(options)
 
@@ -163,7 +170,7 @@ class SyntheticWorld:
 
     def in_degrees(self) -> NDArray[np.int64]:
         """How many links led to each page from within the world at its start."""
-        return np.bincount(self.links.target, minlength=len(self.plan))
+        return np.bincount(self.links.target, minlength=len(self.plan))[self.numbers()]
 
     def site_traffic(self) -> Mapping[str, float]:
         """How many of a million people each site reaches."""

@@ -14,7 +14,7 @@ from lycosa.lab.studies.utility_tradeoff import COBB_DOUGLAS, UtilityTradeoff
 from lycosa.lab.study import run
 from lycosa.worlds.synthetic import SyntheticWorld
 
-TINY = {"topics": 4, "pages": 150, "examples": 15, "explored": 30, "sampled": 30, "of": 50, "world_pages": 6_000}
+TINY = {"topics": 6, "pages": 200, "examples": 30, "explored": 30, "sampled": 30, "of": 50, "world_pages": 12_000}
 
 
 class TinyTradeoff(UtilityTradeoff):
@@ -22,7 +22,7 @@ class TinyTradeoff(UtilityTradeoff):
 
 
 class TinyAdaptive(AdaptiveUtility):
-    scales: ClassVar = {"small": TINY | {"long_pages": 250}}
+    scales: ClassVar = {"small": TINY | {"long_pages": 300}}
 
 
 class TinyBenchmark(InlinksBenchmark):

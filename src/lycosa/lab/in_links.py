@@ -42,6 +42,6 @@ def in_links_of(world: StudyWorld) -> InLinks:
     if first is None:
         raise UsageError(f"the world {world.name} has no pages")
     if world.standing(first) is not None:
-        return InLinks(world.standing, "in-links as the world knows them")
+        return InLinks(world.standing, "in-links as the world tells them")
     counts = dict(zip(world.urls(), world.in_degrees().tolist(), strict=True))
     return InLinks(lambda url: log1p(counts[url]) if url in counts else None, "in-links from within the world alone")

@@ -115,7 +115,7 @@ class InlinksBenchmark:
                 _diversity(figures),
                 _reliability(figures),
                 *([_edge_by_noise(sweep)] if sweep else []),
-                evaluators_claim(self.name, figures),
+                evaluators_claim(self.name, figures, world=world.name),
             ],
             tables={**figures.tables(seed=seed), "noise": sweep, "models": figures.model_rows()},
             pictures=pictures,

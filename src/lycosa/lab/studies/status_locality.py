@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lycosa.lab.comparing import SIGNIFICANT
+from lycosa.lab.crawl_figures import FITTED
 from lycosa.lab.findings import Claim, Findings, Kind, Picture, Row
 from lycosa.lab.in_links import InLinks, in_links_of
 from lycosa.lab.statistics import Correlation, correlation_gap, spearman
@@ -18,7 +19,6 @@ from lycosa.worlds import StudyWorld
 
 NEAR, FARTHER = "1", ("2", "3")
 ALL, ACROSS = "all pairs", "across sites"
-FITTED = "synthetic"  # the world that was made to show this
 NEARLY_NONE = 0.05  # a correlation that counts as none
 FEWEST = 50  # pairs from which a correlation is told
 

@@ -90,7 +90,7 @@ class UtilityTradeoff:
                 _half_beats_one(figures),
                 _half_stays_topical(figures),
                 _forms(figures),
-                evaluators_claim(self.name, figures),
+                evaluators_claim(self.name, figures, world=world.name),
             ],
             tables={**figures.tables(seed=seed), "trends": _trend_rows(figures), "models": figures.model_rows()},
             pictures=_pictures(figures),

@@ -122,7 +122,7 @@ class AdaptiveUtility:
                     " significant",
                 ),
                 left_to_gain(figures),
-                evaluators_claim(self.name, figures),
+                evaluators_claim(self.name, figures, world=world.name),
             ],
             tables={
                 **tables,

@@ -86,7 +86,18 @@ def make_collection(folder: Path, world: World) -> None:
 
 def lycosa_command(pages: int) -> list[str]:
     """The whole focused crawl: SVM, best-first, WARC, catalog, search index."""
-    bounds = ("--pages", str(pages), "--dry-after", "0", "--delay", "0", "--concurrency", "64")
+    bounds = (
+        "--strategy",
+        "best-first",
+        "--pages",
+        str(pages),
+        "--dry-after",
+        "0",
+        "--delay",
+        "0",
+        "--concurrency",
+        "64",
+    )
     return [*LYCOSA, "crawl", "bench", *bounds, "--allow-private", "--quiet"]
 
 

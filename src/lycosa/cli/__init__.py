@@ -3,22 +3,20 @@
 import os
 import sys
 from collections.abc import Callable
+from importlib import import_module
 
 import typer
 
 from lycosa import __version__
 from lycosa.vocabulary.errors import LycosaError
 
-from . import crawl, demo, explain, export, forget, import_, lab, label, new, rebuild, report, search, show, world
+from . import crawl, demo, explain, export, forget, import_, label, new, rebuild, report, search, show
+from .options import LOOK
 
 app = typer.Typer(
     name="lycosa",
     help="A focused web crawler: name a topic, and it brings home the pages that are on it.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    **LOOK,
 )
 COMMANDS: dict[str, Callable[..., None]] = {
     "new": new.new,
@@ -36,8 +34,26 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)
-for group in (world.app, lab.app):
-    app.add_typer(group)
+GROUPS = {
+    "world": "Worlds to crawl without touching the Web: list, make, show, serve.",
+    "lab": "Studies that judge strategies on fixed worlds: list, run, compare, table.",
+}
+
+
+def _add_group(name: str, says: str) -> None:
+    """Adds commands of a kind whose modules are loaded when one of them is called: a crawl needs none of them."""
+
+    def run(context: typer.Context) -> None:
+        commands = import_module(f".{name}", __package__).app
+        commands(context.args or ["--help"], prog_name=f"{context.find_root().info_name} {name}")
+
+    run.__doc__ = says
+    settings = {"allow_extra_args": True, "ignore_unknown_options": True}
+    app.command(name, context_settings=settings, add_help_option=False)(run)
+
+
+for name, says in GROUPS.items():
+    _add_group(name, says)
 
 
 def _print_version(asked: bool) -> None:

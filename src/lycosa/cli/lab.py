@@ -17,10 +17,10 @@ from lycosa.lab.writing import PAGE_FILE, read_results, shown, verdict
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.opening import open_world
 
-from .options import Json, Quiet, print_json, program, tell
+from .options import LOOK, Json, Quiet, print_json, program, tell
 from .working import Counting, working
 
-app = typer.Typer(name="lab", help="Studies that judge strategies on fixed worlds.", no_args_is_help=True)
+app = typer.Typer(name="lab", help="Studies that judge strategies on fixed worlds.", **LOOK)
 HOME = Path("lycosa-lab")
 World = Annotated[
     str, typer.Option("--world", metavar="WORLD", help="NAME, NAME:key=value,…, a folder or a file; see `world list`.")

@@ -14,6 +14,13 @@ from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import normalise
 
+LOOK: dict[str, Any] = {  # of every group of commands
+    "no_args_is_help": True,
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
 Name = Annotated[Path, typer.Argument(metavar="NAME", help="The folder of the collection.")]
 UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http://… or https://…")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]

@@ -15,10 +15,10 @@ from lycosa.worlds.opening import WORLDS, insist_on_empty, make_world, open_worl
 from lycosa.worlds.serve import Served
 from lycosa.worlds.world import StudyWorld
 
-from .options import Json, print_json, program, tell
+from .options import LOOK, Json, print_json, program, tell
 from .working import working
 
-app = typer.Typer(name="world", help="Worlds to crawl without touching the Web.", no_args_is_help=True)
+app = typer.Typer(name="world", help="Worlds to crawl without touching the Web.", **LOOK)
 WorldArgument = Annotated[
     str,
     typer.Argument(

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from crawling import collection, done, listing, lycosa, site
-from lycosa.cli import COMMANDS
+from lycosa.cli import COMMANDS, GROUPS
 from lycosa.cli.options import program
 from lycosa.cli.reasons import in_words
 from lycosa.worlds import FixedWorld
@@ -70,7 +70,7 @@ def test_explain_and_the_report_give_the_same_reason(tmp_path, served):
     assert reason in (folder / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS])
+@pytest.mark.parametrize("command", ["", *COMMANDS, *GROUPS])
 def test_help_is_whole_and_names_what_it_asks_for(command):
     said = done(*filter(None, [command]), "--help").out
     assert "..." not in said.replace("[ARGS]...", "")

@@ -35,8 +35,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
 for name, command in COMMANDS.items():
     app.command(name)(command)
 GROUPS = {
-    "world": "Worlds to crawl without touching the Web: list, make, show, serve.",
-    "lab": "Studies that judge strategies on fixed worlds: list, run, compare, table.",
+    "world": "Worlds to crawl offline: list, make, show, serve.",
+    "lab": "Studies of strategies: list, run, compare, table.",
 }
 
 

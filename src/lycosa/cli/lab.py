@@ -78,7 +78,7 @@ def compare(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare strategies freely: the same world, topics, seeds and pages for all."""
+    """Compare strategies freely. All get the same world, topics, seeds, pages and buffer."""
     comparison = FreeComparison(
         [word.strip() for word in strategies.split(",") if word.strip()],
         topics=topics,
@@ -163,7 +163,7 @@ def table(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print every claim of every finished study: what the paper says, what was measured, whether it holds."""
+    """Print every claim of every finished study. What the paper says, what was measured, whether it holds."""
     where = folders or [HOME]
     if not folders and not HOME.is_dir():
         raise UsageError(f"no study was run here; run one with: {program()} lab run {next(iter(STUDIES))}")

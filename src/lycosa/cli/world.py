@@ -30,7 +30,7 @@ CATEGORIES_SHOWN = 8
 
 @app.command("list")
 def list_worlds(as_json: Json = False) -> None:
-    """List the kinds of worlds there are, and their options."""
+    """List the kinds of worlds. Their options too."""
     if as_json:
         print_json({name: {"says": kind.says, "options": kind.options()} for name, kind in WORLDS.items()})
         return
@@ -49,7 +49,7 @@ def make(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="The kind of world, such as synthetic.")],
     out: Annotated[Path, typer.Option("--out", help="The new folder to write it into.")],
 ) -> None:
-    """Make a world and write it into a folder, from which it opens quickly."""
+    """Make a world. It is written into a folder, from which it opens quickly."""
     name, _, listed = kind.partition(":")
     if listed:
         raise UsageError(f"give the options of {name} as flags, such as --{listed.partition('=')[0]} VALUE")
@@ -90,7 +90,7 @@ def show(
         str | None, typer.Option("--category", help="Print the URLs that the directory lists under this name.")
     ] = None,
 ) -> None:
-    """Show what a world holds, and how it compares with published figures of the Web."""
+    """Show what a world holds. Its figures stand beside what was published about the Web."""
     with working("opening the world"):
         opened = open_world(world)
     if category is not None:
@@ -149,7 +149,7 @@ def serve(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8099,
     address: Annotated[str, typer.Option("--address", help="A loopback address.")] = "127.0.0.1",
 ) -> None:
-    """Serve a world over HTTP, all its hosts on one port, until interrupted."""
+    """Serve a world over HTTP. All its hosts are on one port, until interrupted."""
     if not _is_loopback(address):
         raise UsageError(f"a world is served on a loopback address, such as 127.0.0.1, not on {address!r}")
     with working("opening the world"):

@@ -149,13 +149,18 @@ def _standing(data: ReportData) -> str:
     spread = histogram(
         counts_of([standing for _, standing in known]),
         split=0.5,
-        split_label="above the middle →",
+        split_label="",
         title="Standing of the stored pages",
         x_title="standing",
         y_title="pages",
     )
     both = heat_map(
-        _joint_counts(known), title="Relevance and standing", x_title="relevance", y_title="standing of the page"
+        _joint_counts(known),
+        title="Relevance and standing",
+        x_title="relevance",
+        y_title="standing",
+        width=760.0,
+        height=380.0,
     )
     parts = [
         section("Standing", "How much the Web esteems the pages, as estimated from the pages themselves.", spread),

@@ -145,6 +145,8 @@ def _lines(results: Results) -> list[str]:
 
 def _side_by_side(means: Sequence[Row]) -> list[str]:
     """A line for each measure, a column for each strategy."""
+    if not means:
+        return []
     strategies = list(dict.fromkeys(row["strategy"] for row in means))
     measures: dict[str, dict[str, str]] = {}
     for row in means:

@@ -49,8 +49,6 @@ def esteem_of(session: Session) -> StandingModel:
         if saved.sources == fingerprint:
             return StandingModel.from_plain(saved.model, traffic=traffic, source=str(path))
     model = _learnt(session, source, traffic)
-    for note in model.notes:
-        session.tell(f"standing: {note}")
     with told(path):
         fresh = path.with_suffix(".new")
         fresh.write_bytes(msgspec.json.encode(_Saved(fingerprint, model.to_plain())))
@@ -76,6 +74,8 @@ def _learnt(session: Session, source: StandingSource, traffic: dict[str, float] 
             known(pages, in_links), background=examples, traffic=traffic, characteristic=source.characteristic
         )
         session.tell(f"how much pages matter is learnt from {what}: {model.pages} pages")
+        for note in model.notes:
+            session.tell(f"standing: {note}")
     theta = source.theta if source.theta is not None else median_prediction(model, examples)
     return model.with_theta(theta)
 

@@ -20,10 +20,13 @@ _WORDS = {
     "imported from": "imported from {}",
 }
 
+_PLACES = {what: place for place, what in enumerate(_WORDS)}
+
 
 def in_words(because: Mapping[str, Plain]) -> str:
     """The reasons one after the other; one that is not known here as it is."""
-    return ", ".join(_said(what, value) for what, value in because.items()) or "it was asked for"
+    ordered = sorted(because, key=lambda what: _PLACES.get(what, len(_PLACES)))
+    return ", ".join(_said(what, because[what]) for what in ordered) or "it was asked for"
 
 
 def _said(what: str, value: Plain) -> str:

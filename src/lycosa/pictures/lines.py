@@ -53,10 +53,10 @@ def line_chart(
     points = [point for curve in series for point in _places(curve)]
     if not points:
         return empty_drawing(width, height, title=title)
-    legend, legend_height = _legend(series, left=60.0, right=width - 16, top=12.0)
+    legend, legend_height = _legend(series, left=60.0, right=width - 28, top=12.0)
     top = 12.0 + legend_height + (22 if y_title else 6)
     bottom = height - (48 if x_title else 30)
-    across = Scale(*(x_range or covering([x for x, _, _ in points])), 60.0, width - 16)
+    across = Scale(*(x_range or covering([x for x, _, _ in points])), 60.0, width - 28)
     spans = [end for _, y, error in points for end in ((y - error, y + error) if error else (y,))]
     upward = Scale(*(y_range or covering(spans, zero=True)), bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]

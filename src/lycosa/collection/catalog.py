@@ -46,6 +46,8 @@ class Catalog(Queries):
         with self._told():
             self.connection = _connected(path, writable, migrations)
             self._last_number: int = self.connection.execute("SELECT coalesce(max(number), 0) FROM pages").fetchone()[0]
+            urls = self.connection.execute("SELECT url FROM pages") if writable else ()
+            self._page_keys = {key_of(url) for (url,) in urls}  # most pages are new: these need no look at the table
 
     def add(self, event: Event, place: Place | None) -> int | None:
         """Takes in an event; returns the number of the page it brought, if it is one to be listed."""
@@ -209,6 +211,12 @@ class Catalog(Queries):
 
     def _number(self, url: Url, page: Page) -> int:
         number = self._new_numbers.get(url)
+        key = key_of(url)
+        if number is None and key not in self._page_keys:
+            self._page_keys.add(key)
+            self._last_number += 1
+            self._new_numbers[url] = self._last_number
+            return self._last_number
         if number is None:
             with self._told():
                 found = self.connection.execute("SELECT number FROM pages WHERE url = ?", (url,)).fetchone()

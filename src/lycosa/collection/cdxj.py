@@ -3,7 +3,6 @@
 import gzip
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -11,9 +10,10 @@ import msgspec
 from lycosa.vocabulary.records import Fetch, Outcome
 
 from .events import Place
-from .warc import gzipped
+from .warc import date_of, gzipped
 
 _WWW = re.compile(r"www\d*\.")
+_DIGITS_ALONE = str.maketrans("", "", "-T:")
 _PACK = 500  # lines packed together
 _ADDRESS = re.compile(r"[\d.]+")
 
@@ -50,7 +50,7 @@ def line(fetch: Fetch, payload_digest: str, place: Place) -> str:
         "offset": str(place.offset),
         "filename": place.file,
     }
-    moment = datetime.fromtimestamp(fetch.at, UTC).strftime("%Y%m%d%H%M%S")
+    moment = date_of(fetch.at)[:19].translate(_DIGITS_ALONE)
     return f"{surt(fetch.url)} {moment} {msgspec.json.encode(facts).decode()}\n"
 
 

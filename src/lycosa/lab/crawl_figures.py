@@ -6,10 +6,10 @@ from lycosa.pictures import GroupedBar, Series, grouped_bars, line_chart
 from lycosa.pictures.heat_map import heat_map
 from lycosa.vocabulary.records import Plain
 
-from .comparing import Scores, mean_rows, pair_rows
+from .comparing import SIGNIFICANT, Scores, mean_rows, pair_rows
 from .findings import Claim, Picture, Row
 from .judged_crawls import ALPHA_POINTS, HIGHEST_STATUS, POINTS, points_of
-from .statistics import PairedTest, paired_t, summary
+from .statistics import PairedTest, paired_t, summary, told
 
 TOPICALITY, STATUS, SITES, RELIABILITY = "topicality", "status", "sites", "reliability"
 AXES = {
@@ -58,6 +58,21 @@ class CrawlFigures:
         """The paired t-test over topics of two settings."""
         scores = self.at_end(kind)
         return paired_t(scores[first], scores[second])
+
+    def lead_claim(self, kind: str, leader: str, other: str, *, id: str, says: str, paper: str) -> Claim:
+        """The claim that one setting has significantly more of a measure than another."""
+        test = self.test(kind, leader, other)
+        holds = test.difference > 0 and test.p < SIGNIFICANT
+        return Claim(
+            id=id,
+            kind="paper",
+            says=says,
+            paper=paper,
+            measured=f"{test.difference:+.4g} (p {test.p:.2g}); {self.said(kind, [leader, other])}",
+            p=told(test.p),
+            holds=holds,
+            reason="" if holds else "not more, or not significantly",
+        )
 
     def said(self, kind: str, settings: Sequence[str] | None = None) -> str:
         """The means with their standard errors, in a line."""

@@ -91,6 +91,11 @@ def paired_t(first: Sequence[float], second: Sequence[float]) -> PairedTest:
     return PairedTest(difference, float(result.statistic), float(result.pvalue), n)
 
 
+def told(p: float) -> float | None:
+    """A p-value as a claim has it: None where there was nothing to test."""
+    return None if math.isnan(p) else p
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
     """The p-values corrected for being several, in their order: Holm's step-down method, 1979.
 

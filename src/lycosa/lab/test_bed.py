@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from msgspec import Struct
 
@@ -23,6 +24,26 @@ from .library import Library
 from .simulation import crawl
 from .study import Size
 
+SCALES: Mapping[str, dict[str, Any]] = {  # what the studies on this bed share
+    "small": {
+        "topics": 10,
+        "pages": 1_000,
+        "examples": 60,  # of each kind: good and bad, to learn from and held out
+        "explored": 100,  # pages of each topic from which theta is taken
+        "sampled": 30,  # pages whose status counts,
+        "of": 50,  # of so many in a row
+        "world_pages": 60_000,
+    },
+    "paper": {
+        "topics": 37,
+        "pages": 10_000,
+        "examples": 250,
+        "explored": 250,
+        "sampled": 30,
+        "of": 500,
+        "world_pages": 1_000_000,
+    },
+}
 FEWEST_EXAMPLES = 10  # good pages to learn from; topics that have not so many are left out
 SPARSE = 20  # a directory lists few of a world's pages where there are so many for each entry
 KEPT_AT_ONCE = 200  # pages; what crawls need of a page is kept elsewhere

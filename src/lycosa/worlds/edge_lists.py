@@ -237,8 +237,8 @@ def _from_gml(path: Path, file: BufferedIOBase) -> Graph:
                     number = _number(path, since, says.get("id", "nothing"))
                     _declare(path, since, names, number, says.get("label", f"{number}"))
                 elif kind == "edge":
-                    ends = (_number(path, since, says.get(end, "nothing")) for end in ("source", "target"))
-                    arcs.append((since, *ends))  # type: ignore[arg-type]
+                    source, target = (_number(path, since, says.get(end, "nothing")) for end in ("source", "target"))
+                    arcs.append((since, source, target))
             elif not key:
                 key = word
             else:

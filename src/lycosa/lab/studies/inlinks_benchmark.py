@@ -13,9 +13,9 @@ from lycosa.lab.crawl_figures import RELIABILITY, SITES, STATUS, TOPICALITY, Cra
 from lycosa.lab.findings import Claim, Findings, Picture, Row
 from lycosa.lab.in_links import in_links_of
 from lycosa.lab.judged_crawls import TopicCrawls
-from lycosa.lab.statistics import summary
+from lycosa.lab.statistics import summary, told
 from lycosa.lab.study import Size
-from lycosa.lab.test_bed import TestBed, examples_of, lay_out
+from lycosa.lab.test_bed import SCALES, TestBed, examples_of, lay_out
 from lycosa.pictures import Series, line_chart
 from lycosa.strategies.adaptive import Adaptive
 from lycosa.strategies.inlinks import InLinks
@@ -32,28 +32,16 @@ class InlinksBenchmark:
     name = "inlinks-benchmark"
     says = "Whether a model of standing guides a crawl better than in-links counted in the pages fetched so far."
     scales: Mapping[str, Size] = {
-        "small": {
-            "topics": 10,
-            "pages": 1_000,
-            "examples": 60,
-            "explored": 100,
-            "sampled": 30,
-            "of": 50,
-            "world_pages": 60_000,
+        "small": SCALES["small"]
+        | {
             "noises": [0.25, 1.0, 4.0],
             "noise_topics": 5,
             "noise_pages": 500,
             "noise_world_pages": 30_000,
             "noise_examples": 50,
         },
-        "paper": {
-            "topics": 37,
-            "pages": 10_000,
-            "examples": 250,
-            "explored": 250,
-            "sampled": 30,
-            "of": 500,
-            "world_pages": 1_000_000,
+        "paper": SCALES["paper"]
+        | {
             "noises": [0.0, 0.5, 1.0, 2.0, 4.0, 8.0],
             "noise_topics": 10,
             "noise_pages": 2_500,
@@ -129,17 +117,13 @@ def _with_noise(world: SyntheticWorld, noise: float, size: Size) -> SyntheticWor
 
 
 def _model_beats_in_links(figures: CrawlFigures) -> Claim:
-    test = figures.test(STATUS, MODEL, COUNTED)
-    holds = test.difference > 0 and test.p < SIGNIFICANT
-    return Claim(
+    return figures.lead_claim(
+        STATUS,
+        MODEL,
+        COUNTED,
         id="inlinks-benchmark.model-beats-inlinks-on-status",
-        kind="paper",
         says="Guided by the model (δ = .7), status is higher than by in-links counted so far, p < .05",
         paper="significantly higher, p < .02",
-        measured=f"{test.difference:+.3f} (p {test.p:.2g}); {figures.said(STATUS)}",
-        p=None if test.p != test.p else test.p,
-        holds=holds,
-        reason="" if holds else "not higher, or not significantly",
     )
 
 
@@ -152,7 +136,7 @@ def _equal_topicality(figures: CrawlFigures) -> Claim:
         says="The topicality of the two does not differ significantly",
         paper="no significant difference",
         measured=f"{test.difference:+.3f} (p {test.p:.2g}); {figures.said(TOPICALITY)}",
-        p=None if test.p != test.p else test.p,
+        p=told(test.p),
         holds=holds,
         reason="" if holds else f"{MODEL if test.difference > 0 else COUNTED} is significantly more topical",
     )
@@ -171,17 +155,13 @@ def _diversity(figures: CrawlFigures) -> Claim:
 
 
 def _reliability(figures: CrawlFigures) -> Claim:
-    test = figures.test(RELIABILITY, MODEL, COUNTED)
-    holds = test.difference > 0 and test.p < SIGNIFICANT
-    return Claim(
+    return figures.lead_claim(
+        RELIABILITY,
+        MODEL,
+        COUNTED,
         id="inlinks-benchmark.reliability",
-        kind="paper",
         says="Of the sites met by the model's crawler, a larger share is in the directory, p < .05",
         paper="70 to 80 % of the sites, significantly more than those of the in-links crawler",
-        measured=f"{test.difference:+.4f} (p {test.p:.2g}); {figures.said(RELIABILITY)}",
-        p=None if test.p != test.p else test.p,
-        holds=holds,
-        reason="" if holds else "not more, or not significantly",
     )
 
 
@@ -193,9 +173,9 @@ def _noise_row(noise: float, figures: CrawlFigures) -> Row:
         "status_model": round(figures.mean(STATUS, MODEL), 6),
         "status_in_links": round(figures.mean(STATUS, COUNTED), 6),
         "status_difference": round(status.difference, 6),
-        "status_p": None if status.p != status.p else status.p,
+        "status_p": told(status.p),
         "topicality_difference": round(topicality.difference, 6),
-        "topicality_p": None if topicality.p != topicality.p else topicality.p,
+        "topicality_p": told(topicality.p),
         "standing_rank_correlation": round(summary(fit for fit in fits if fit is not None).mean, 6),
         "topics": status.n,
     }

@@ -11,9 +11,9 @@ from lycosa.lab.crawl_figures import STATUS, TOPICALITY, CrawlFigures, evaluator
 from lycosa.lab.findings import Claim, Findings, Picture, Row
 from lycosa.lab.in_links import in_links_of
 from lycosa.lab.judged_crawls import TopicCrawls
-from lycosa.lab.statistics import page_trend
+from lycosa.lab.statistics import page_trend, told
 from lycosa.lab.study import Size
-from lycosa.lab.test_bed import TestBed, examples_of, lay_out
+from lycosa.lab.test_bed import SCALES, TestBed, examples_of, lay_out
 from lycosa.strategies.utility import Utility
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
@@ -42,26 +42,7 @@ STATUS_ONLY, HALF, TOPIC_ONLY = fixed(0.0), fixed(0.5), fixed(1.0)
 class UtilityTradeoff:
     name = "utility-tradeoff"
     says = "What topicality and status crawls have that weigh the two differently, by two forms of utility."
-    scales: Mapping[str, Size] = {
-        "small": {
-            "topics": 10,
-            "pages": 1_000,
-            "examples": 60,
-            "explored": 100,
-            "sampled": 30,
-            "of": 50,
-            "world_pages": 60_000,
-        },
-        "paper": {
-            "topics": 37,
-            "pages": 10_000,
-            "examples": 250,
-            "explored": 250,
-            "sampled": 30,
-            "of": 500,
-            "world_pages": 1_000_000,
-        },
-    }
+    scales: Mapping[str, Size] = SCALES
 
     def made_up_world(self, size: Size) -> Mapping[str, Plain]:
         return {"pages": size["world_pages"], "topics": size["topics"]}
@@ -110,7 +91,7 @@ def _topicality_highest_at_one(figures: CrawlFigures) -> Claim:
         says="Of all weights, α = 1 has the highest mean topicality",
         paper="highest at α = 1, about 70 % at .5 and .75; drifts off the topic at 0",
         measured=figures.said(TOPICALITY, COBB_DOUGLAS),
-        p=_p(figures, TOPICALITY, TOPIC_ONLY, STATUS_ONLY),
+        p=told(figures.test(TOPICALITY, TOPIC_ONLY, STATUS_ONLY).p),
         holds=best == TOPIC_ONLY,
         reason="" if best == TOPIC_ONLY else f"{best} has the highest",
     )
@@ -124,15 +105,10 @@ def _status_highest_at_zero(figures: CrawlFigures) -> Claim:
         says="Of all weights, α = 0 has the highest mean status",
         paper="highest at α = 0; .25 and .5 above .75 and 1",
         measured=figures.said(STATUS, COBB_DOUGLAS),
-        p=_p(figures, STATUS, STATUS_ONLY, TOPIC_ONLY),
+        p=told(figures.test(STATUS, STATUS_ONLY, TOPIC_ONLY).p),
         holds=best == STATUS_ONLY,
         reason="" if best == STATUS_ONLY else f"{best} has the highest",
     )
-
-
-def _p(figures: CrawlFigures, kind: str, first: str, second: str) -> float | None:
-    p = figures.test(kind, first, second).p
-    return None if p != p else p
 
 
 def _trends(figures: CrawlFigures) -> dict[str, float]:
@@ -150,7 +126,7 @@ def _trend_rows(figures: CrawlFigures) -> list[Row]:
             "measure": kind,
             "trend": "rises with α" if kind == TOPICALITY else "falls with α",
             "test": "Page",
-            "p": None if p != p else p,
+            "p": told(p),
             "topics": len(figures.outcomes),
         }
         for kind, p in _trends(figures).items()
@@ -166,24 +142,20 @@ def _trend(figures: CrawlFigures) -> Claim:
         says="Topicality rises and status falls with α, by Page's trend test, p < .05 for both",
         paper="a trade-off on average; no test reported",
         measured="; ".join(f"{kind}: p {p:.2g}" for kind, p in trends.items()),
-        p=max(trends.values()) if not any(p != p for p in trends.values()) else None,
+        p=told(max(trends.values(), key=lambda p: (p != p, p))),
         holds=not short,
         reason=f"no significant trend of {' and '.join(short)}" if short else "",
     )
 
 
 def _half_beats_one(figures: CrawlFigures) -> Claim:
-    test = figures.test(STATUS, HALF, TOPIC_ONLY)
-    holds = test.difference > 0 and test.p < SIGNIFICANT
-    return Claim(
+    return figures.lead_claim(
+        STATUS,
+        HALF,
+        TOPIC_ONLY,
         id="utility-tradeoff.half-beats-one-on-status",
-        kind="paper",
         says="The status of α = .5 is above that of the topical crawler α = 1, p < .05",
         paper="significantly higher, p = .02",
-        measured=f"higher by {test.difference:.3f}, p {test.p:.2g}; {figures.said(STATUS, [HALF, TOPIC_ONLY])}",
-        p=None if test.p != test.p else test.p,
-        holds=holds,
-        reason="" if holds else "not higher, or not significantly",
     )
 
 

@@ -14,7 +14,7 @@ from lycosa.lab.judged_crawls import TopicCrawls
 from lycosa.lab.oracle import Oracle
 from lycosa.lab.studies.utility_tradeoff import ALPHAS, fixed
 from lycosa.lab.study import Size
-from lycosa.lab.test_bed import TestBed, examples_of, lay_out
+from lycosa.lab.test_bed import SCALES, TestBed, examples_of, lay_out
 from lycosa.strategies.adaptive import Adaptive
 from lycosa.strategies.utility import Utility
 from lycosa.vocabulary.records import Plain
@@ -41,26 +41,8 @@ class AdaptiveUtility:
     name = "adaptive-utility"
     says = "Whether a weight that adapts to a target of topicality brings more status home than a fixed one."
     scales: Mapping[str, Size] = {
-        "small": {
-            "topics": 10,
-            "pages": 1_000,
-            "long_pages": 2_000,
-            "examples": 60,
-            "explored": 100,
-            "sampled": 30,
-            "of": 50,
-            "world_pages": 60_000,
-        },
-        "paper": {
-            "topics": 37,
-            "pages": 10_000,
-            "long_pages": 20_000,
-            "examples": 250,
-            "explored": 250,
-            "sampled": 30,
-            "of": 500,
-            "world_pages": 1_000_000,
-        },
+        "small": SCALES["small"] | {"long_pages": 2_000},
+        "paper": SCALES["paper"] | {"long_pages": 20_000},
     }
 
     def made_up_world(self, size: Size) -> Mapping[str, Plain]:

@@ -191,6 +191,7 @@ def make_strategy(
         "target": utility.target,
         "alpha": utility.alpha,
         "form": utility.form,
+        "count_seeds": False,  # relevance was learnt from them
     }
     taken = options_of(name)
     return STRATEGIES[name](**{option: value for option, value in offered.items() if option in taken})

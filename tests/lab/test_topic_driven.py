@@ -16,11 +16,11 @@ CLAIMS = ["bestfirst-first", "pagerank-last", "methods-agree", "cost"]
 
 
 class Tiny(TopicDriven):
-    scales: ClassVar = {"small": {"topics": 8, "pages": 80, "buffer": 60, "world_pages": 4_000}}
+    scales: ClassVar = {"small": {"topics": 12, "pages": 150, "buffer": 100, "world_pages": 12_000}}
 
 
 def results_of(folder, *, seed=5, **options):
-    world = SyntheticWorld(pages=4_000, topics=8, seed=seed, **options)
+    world = SyntheticWorld(pages=12_000, topics=12, seed=seed, **options)
     results = run(Tiny(), world, scale="small", seed=seed, out=folder, workers=1, told=lambda done, total: None)
     return json.loads(msgspec.json.encode(results))
 
@@ -79,7 +79,7 @@ def test_means_are_those_of_the_topics(results) -> None:
             r for r in results["tables"]["means"] if r["measure"] == "mean similarity" and r["strategy"] == crawler
         )
         assert row["mean"] == pytest.approx(sum(values) / len(values), rel=1e-4)
-        assert row["topics"] == len(values) == 8
+        assert row["topics"] == len(values) == 12
 
 
 def test_the_same_seed_gives_the_same_results_costs_aside(results, tmp_path) -> None:

@@ -11,16 +11,18 @@ from crawling import done, lycosa, pages
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
     out = tmp_path_factory.mktemp("demo") / "out"
-    return out, done("demo", "--pages", 60, "--out", out).out
+    return out, done("demo", "--pages", 200, "--out", out).out
 
 
-def test_the_focused_crawl_finds_more_than_the_breadth_first_one(shown):
+def test_it_shows_how_many_pages_are_on_the_topic_and_how_much_they_matter(shown):
     out, said = shown
     rates = {name: float(rate) for name, rate in re.findall(r"^  (\S+) +([\d.]+)%", said, re.MULTILINE)}
-    assert list(rates) == ["focused", "breadth-first"]
-    assert rates["focused"] > rates["breadth-first"]
-    assert (out / "focused" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert [len(pages(out / name)) for name in rates] == [60, 60]
+    in_links = {name: float(mean) for name, mean in re.findall(r"^  (\S+) +([\d.]+)  ", said, re.MULTILINE)}
+    assert list(rates) == list(in_links) == ["adaptive", "best-first", "breadth-first"]
+    assert min(rates["adaptive"], rates["best-first"]) > rates["breadth-first"]
+    assert in_links["adaptive"] > in_links["best-first"]
+    assert (out / "adaptive" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert [len(pages(out / name)) for name in rates] == [200, 200, 200]
 
 
 def test_the_commands_it_hints_at_work(shown):
@@ -29,11 +31,11 @@ def test_the_commands_it_hints_at_work(shown):
     assert [command[0] for command in hinted] == ["search", "explain", "show", "new"]
     assert "1. " in done(*hinted[0]).out
     assert ": stored" in done(*hinted[1]).out
-    assert hinted[1][2] in pages(out / "focused")
+    assert hinted[1][2] in pages(out / "adaptive")
     done(*hinted[2])
 
 
 def test_another_topic_has_another_word_to_search_for(tmp_path):
     said = done("demo", "--pages", 50, "--topic", "sailing", "--out", tmp_path / "out").out
-    assert f"search {tmp_path / 'out' / 'focused'} sail\n" in said
+    assert f"search {tmp_path / 'out' / 'adaptive'} sail\n" in said
     assert lycosa("demo", "--topic", "nonsense").is_one_clear_line(2, "sailing")

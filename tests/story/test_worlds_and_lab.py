@@ -63,7 +63,7 @@ def test_a_study_is_run_listed_and_tabled(world, tmp_path) -> None:
     assert "topic-driven" in lycosa("lab", "list").out
     out = tmp_path / "lab" / "one"
     options = ("--world", world, "--seed", 11, "--out", out, "--workers", 1)
-    said = lycosa("lab", "compare", "--strategies", "best-first,breadth-first", "--topics", 3, "--pages", 60, *options)
+    said = lycosa("lab", "compare", "--strategies", "best-first,breadth-first", "--topics", 3, "--pages", 150, *options)
     assert said.code == 0, said
     assert "Harvest" in said.out and "index.html" in said.out
     results = json.loads((out / "results.json").read_text())

@@ -65,7 +65,9 @@ def test_texts_are_the_less_alike_the_farther_apart_they_are(seed: int) -> None:
 
 @BOTH_SEEDS
 def test_topics_are_not_trivially_separable(seed: int) -> None:
-    assert _figures(seed)["accuracy of evaluation classifiers"] == pytest.approx(0.78, abs=0.04)
+    world = SyntheticWorld(pages=400_000, seed=seed)  # in which every topic is found on hundreds of sites
+    found = {figure.name: figure.measured for figure in figures(world, sample=100, texts=400, topics=8, seed=seed)}
+    assert found["accuracy of evaluation classifiers"] == pytest.approx(0.78, abs=0.04)
 
 
 def test_only_what_was_published_is_said_to_be() -> None:
@@ -130,7 +132,7 @@ def _likeness_of_strangers(world: SyntheticWorld) -> tuple[float, float]:
             if tops[one] != tops[other]:
                 is_within = bool(world.site_of_page[one] == world.site_of_page[other])
                 likeness[is_within].append(similarity(pages[one], pages[other], background))
-    assert min(map(len, likeness.values())) > 50
+    assert min(map(len, likeness.values())) > 20
     return float(np.mean(likeness[True])), float(np.mean(likeness[False]))
 
 

@@ -47,7 +47,8 @@ def test_part_of_the_sites_is_listed_better_ones_more_often() -> None:
     is_listed = np.zeros(len(world.hosts), dtype=bool)
     is_listed[world.site_of_page[_listed(world)]] = True
     assert 0.2 < is_listed.mean() < 0.7
-    assert world.plan.site_quality[is_listed].mean() > world.plan.site_quality[~is_listed].mean() + 0.5
+    home = world.plan.latent[world.plan.site_start[:-1]]
+    assert home[is_listed].mean() > home[~is_listed].mean() + 0.5
 
 
 def test_listed_pages_stand_better_and_are_often_home_pages() -> None:

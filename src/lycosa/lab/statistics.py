@@ -11,6 +11,7 @@ import numpy as np
 from lycosa.vocabulary.errors import UsageError
 
 ROUNDING = 1e-12  # differences that differ by less than this share of the values are equal
+SMALLEST = 1e-150  # difference whose square is still a number
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
@@ -82,7 +83,7 @@ def paired_t(first: Sequence[float], second: Sequence[float]) -> PairedTest:
     if n < 2:
         return PairedTest(float(differences.mean()) if n else math.nan, math.nan, math.nan, n)
     difference = float(differences.mean())
-    rounding = ROUNDING * float(max(np.abs(a).max(), np.abs(b).max()))
+    rounding = max(ROUNDING * float(max(np.abs(a).max(), np.abs(b).max())), SMALLEST)
     if np.abs(differences).max() <= rounding:
         return PairedTest(difference, 0.0, 1.0, n)
     if np.ptp(differences) <= rounding:

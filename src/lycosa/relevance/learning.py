@@ -9,8 +9,9 @@ import numpy as np
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.records import Page
 
+from .platt import sigmoid_between
 from .separating import Columns, Values, separate
-from .svm import MAX_TERM_LENGTH, MAX_TERMS, LinearModel, Terms, terms_in
+from .svm import MAX_TERM_LENGTH, MAX_TERMS, SLOPE, LinearModel, Terms, terms_in
 
 _FOLDS = 3
 _CLOSEST = 0.05  # distance between good and bad below which there is nothing to scale
@@ -21,20 +22,23 @@ Document = tuple[Columns, Values]  # its words, and 1 + log of how often each oc
 def train(good: Iterable[Page | Terms], bad: Iterable[Page | Terms], *, seed: int = 0) -> LinearModel:
     """The model that tells the good pages from the bad; the same pages in the same order give the same model.
 
-    Pages a model has learnt from lie farther from its hyperplane than others do. So it is moved and scaled until the
-    pages it has not seen, left out of the learning in turn, lie at 1 and -1 on average.
+    Pages a model has learnt from lie farther from its hyperplane than others do. So it is moved and scaled by where
+    pages lie that it has not seen, left out of the learning in turn, until relevance is the chance of a page to be
+    good where good and bad ones are as many.
     """
     examples = _Examples(good, bad)
     plane = _plane(examples, examples.good, examples.bad, seed)
     good_at, bad_at = _left_out_distances(examples, seed)
-    if bad_at is None:
-        bad_at = _mean(plane.distances(examples.bad))
-    if good_at is None:
-        good_at = (_mean(plane.distances(examples.good)) + bad_at) / 2  # one not seen loses half its lead
+    if not bad_at:
+        bad_at = plane.distances(examples.bad)
+    if not good_at:
+        middle = _mean(bad_at)
+        good_at = [(at + middle) / 2 for at in plane.distances(examples.good)]  # one not seen loses half its lead
     model = examples.model(plane)
-    if good_at - bad_at < _CLOSEST:
+    if _mean(good_at) - _mean(bad_at) < _CLOSEST:
         return model
-    return model.moved((good_at + bad_at) / 2, 2.0 / (good_at - bad_at))
+    slope, offset = sigmoid_between(good_at, bad_at)
+    return model.moved(-offset / slope, slope / SLOPE)
 
 
 def fit(good: Iterable[Page | Terms], bad: Iterable[Page | Terms], *, seed: int = 0) -> LinearModel:
@@ -109,8 +113,8 @@ def _plane(examples: _Examples, good: list[Document], bad: list[Document], seed:
     return _Plane(np.array(weights), bias, idf, idf_of_new, is_known)
 
 
-def _left_out_distances(examples: _Examples, seed: int) -> tuple[float | None, float | None]:
-    """Where good and bad pages lie on average for models that have not seen them; None where there is but one page."""
+def _left_out_distances(examples: _Examples, seed: int) -> tuple[list[float], list[float]]:
+    """Where good and bad pages lie for models that have not seen them; nothing where there is but one page."""
     kinds = (examples.good, examples.bad)
     distances: tuple[list[float], list[float]] = ([], [])
     for fold in range(_FOLDS):
@@ -121,8 +125,7 @@ def _left_out_distances(examples: _Examples, seed: int) -> tuple[float | None, f
         for pages, found in zip(kinds, distances, strict=True):
             if len(pages) > 1:
                 found.extend(plane.distances(pages[fold::_FOLDS]))
-    good_at, bad_at = (_mean(found) if found else None for found in distances)
-    return good_at, bad_at
+    return distances
 
 
 def _without(pages: list[Document], fold: int) -> list[Document]:

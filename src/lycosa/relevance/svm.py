@@ -9,9 +9,11 @@ from lycosa.vocabulary.codes import codes_of
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Codes, Page, Plain
 
+from .platt import AT_ONE
+
 MAX_TERMS = 200_000  # of a model; the rarest are left out
 MAX_TERM_LENGTH = 200  # characters
-_SLOPE = 2.0  # of the sigmoid: at a distance of 1 and -1 the relevance is 0.88 and 0.12
+SLOPE = AT_ONE  # of the sigmoid of a distance
 _NO_CODE = np.uint64((1 << 64) - 1)
 _KIND = "linear, sublinear tf-idf, 1"
 
@@ -37,7 +39,7 @@ class LinearModel:
         self._weights = np.append(np.array([weight for _, weight in terms.values()])[order], 0.0)
 
     def relevance(self, page: Page) -> float:
-        return 1.0 / (1.0 + exp(-_SLOPE * self._distance(*page.words.counted)))
+        return 1.0 / (1.0 + exp(-SLOPE * self._distance(*page.words.counted)))
 
     def distance(self, terms: Terms) -> float:
         """How far on the good side of the hyperplane, within ±30; a good page is near 1, a bad one near -1."""

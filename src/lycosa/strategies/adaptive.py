@@ -18,6 +18,7 @@ class Adaptive(Utility):
     target: mean relevance wanted, 0 to 1.
     window: pages over which the mean is taken; fewer at the start.
     alpha: α at the start.
+    count_seeds: whether seeds move it; what a model says of pages it has learnt from says little.
     form, topic_words, split, enough: as `Utility` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
@@ -33,11 +34,20 @@ class Adaptive(Utility):
         step: float = 0.01,
         alpha: float = 0.5,
         form: str = "cobb-douglas",
+        count_seeds: bool = True,
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,
         enough: int = 20,
     ):
-        super().__init__(alpha=alpha, form=form, window=window, topic_words=topic_words, split=split, enough=enough)
+        super().__init__(
+            alpha=alpha,
+            form=form,
+            window=window,
+            count_seeds=count_seeds,
+            topic_words=topic_words,
+            split=split,
+            enough=enough,
+        )
         if not 0.0 <= step < float("inf"):
             raise UsageError(f"step must be a number from 0 on, not {step:g}")
         self._target = checked("target", target)
@@ -45,7 +55,7 @@ class Adaptive(Utility):
 
     def learn(self, event: Visit | Skip) -> None:
         super().learn(event)
-        if isinstance(event, Visit) and event.page is not None and self._lately is not None:
+        if isinstance(event, Visit) and event.page is not None and self._lately is not None and self._counts(event):
             self._alpha = clamped(self._alpha + self._step * (self._target - self._lately))
 
     def state(self) -> Plain:

@@ -19,7 +19,7 @@ class InLinks(Adaptive):
     open: θ is the median, over the pages of this crawl, of what ln(1 + in-links) was when each was visited.
 
     theta: θ, where it is not to be this median.
-    target, window, step, alpha, form, topic_words, split, enough: as `Adaptive` has them.
+    target, window, step, alpha, form, count_seeds, topic_words, split, enough: as `Adaptive` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
     """
@@ -36,6 +36,7 @@ class InLinks(Adaptive):
         step: float = 0.01,
         alpha: float = 0.5,
         form: str = "cobb-douglas",
+        count_seeds: bool = True,
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,
         enough: int = 20,
@@ -46,6 +47,7 @@ class InLinks(Adaptive):
             step=step,
             alpha=alpha,
             form=form,
+            count_seeds=count_seeds,
             topic_words=topic_words,
             split=split,
             enough=enough,

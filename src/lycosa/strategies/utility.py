@@ -41,6 +41,7 @@ class Utility:
     alpha: α, the weight of relevance against standing; 1 goes by relevance alone, 0 by standing alone.
     form: how the two are put together, one of `FORMS`.
     window: pages over whose relevance `lately` is the mean.
+    count_seeds: whether seeds count in it; what a model says of pages it has learnt from says little.
     topic_words, split, enough: as `WayIn` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
@@ -57,6 +58,7 @@ class Utility:
         alpha: float = 0.5,
         form: str = "cobb-douglas",
         window: int = 25,
+        count_seeds: bool = True,
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,
         enough: int = 20,
@@ -69,6 +71,7 @@ class Utility:
         self._combine = FORMS[form]
         self._last: deque[float] = deque(maxlen=window)  # relevance of the last pages
         self._lately: float | None = None  # their mean
+        self._count_seeds = count_seeds
         self._way_in = WayIn(topic_words, split=split, enough=enough)
 
     @property
@@ -87,9 +90,13 @@ class Utility:
     def learn(self, event: Visit | Skip) -> None:
         if isinstance(event, Visit) and event.page is not None:
             relevance = clamped(event.relevance)
-            self._last.append(relevance)
-            self._lately = sum(self._last) / len(self._last)
             self._way_in.learn(relevance)
+            if self._counts(event):
+                self._last.append(relevance)
+                self._lately = sum(self._last) / len(self._last)
+
+    def _counts(self, visit: Visit) -> bool:
+        return self._count_seeds or "seed" not in visit.candidate.because
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if isinstance(event, Skip) or event.page is None:

@@ -16,12 +16,14 @@ from .text import Prose
 SHARE = 0.025  # of a topic's pages
 FEWEST = 12  # entries, where a topic has as many pages
 _KNOWN_BONUS = np.array([3.0, 1.5, 0.0])  # home pages and sections are listed sooner than articles
+KNOWN, STANDING_TELLS = 0.0, 1.5  # of the chance of a site to be known: for all, and by how well it stands
 _AGAIN = 4.0  # each page of a site is listed later than the one before it
 
 
 def known_sites(options: Options, plan: Plan) -> NDArray[np.bool_]:
-    """The sites that the editors know; better ones more often."""
-    chance = 1.0 / (1.0 + np.exp(-1.5 * plan.site_quality.astype(np.float64)))
+    """The sites that the editors know; those whose home pages stand well more often."""
+    home = plan.latent[plan.site_start[:-1]].astype(np.float64)
+    chance = 1.0 / (1.0 + np.exp(-KNOWN - STANDING_TELLS * home))
     return uniforms(key(options.seed, "known sites"), len(chance)) < chance
 
 

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from .chance import Floats, Ints, key, key_at, normals, uniforms
 from .options import Options
 from .plan import Kind, Plan
+from .sites import looseness_of_topics
 from .words import Vocabulary
 
 SECTIONS_SHOWN = 4  # of its site, by every page
 ARTICLES_LISTED = 20  # by a section
 FEATURED = 6  # pages of its site that a home page names
 SIBLINGS, ELSEWHERE = (0.9, 0.6, 0.3), 0.4  # chances of an article's links within its section and its site
-SAME_LEAF, SAME_TOP = 0.68, 0.14  # of links across sites; the rest goes anywhere
+SAME_LEAF, SAME_TOP = 0.87, 0.07  # of links across sites; the rest goes anywhere
 KERNEL_SHARE = 0.37  # of links across sites that look for their like
 KERNEL_WIDTH = 0.08  # of ranks
 FITNESS_POWER = 1.22  # a topic's fittest pages share its links, which bends the law; this bends it back
@@ -186,4 +187,6 @@ def _linked_topics(options: Options, topics: Ints, shares: Floats, words: Vocabu
     u = uniforms(start, len(topics)) / max(options.topical_homophily, 1e-9)
     any_topic = np.searchsorted(shares, uniforms(key_at(start, 1), len(topics)), side="right")
     related = words.related(topics, uniforms(key_at(start, 2), len(topics)))
-    return np.where(u < SAME_LEAF, topics, np.where(u < SAME_LEAF + SAME_TOP, related, any_topic))
+    looseness = looseness_of_topics(options)[topics]
+    same = 1.0 - (1.0 - SAME_LEAF) * looseness
+    return np.where(u < same, topics, np.where(u < same + SAME_TOP * looseness, related, any_topic))

@@ -16,6 +16,8 @@ from .standing import features_of, in_links_of, latent_standing, site_traffic
 from .words import Vocabulary
 
 MOST_SECTIONS = 12  # of a site
+SECTIONS_STAY, SECTIONS_NEAR = 0.90, 0.06  # share of sections about the topic of their site, or one of its field
+ARTICLES_STAY, ARTICLES_NEAR = 0.95, 0.03  # of articles about that of their section, or one of its field
 
 
 class Kind(IntEnum):
@@ -78,9 +80,10 @@ def make_plan(options: Options, words: Vocabulary) -> Plan:
     section_of_page[articles] = np.searchsorted(section_start, articles, side="right") - 1
 
     site_topic = site_topics(options, sizes)
-    section_topic = near_topics(options, "section", np.repeat(site_topic, sections_of), 0.75, 0.15, words)
+    topics_above = np.repeat(site_topic, sections_of)
+    section_topic = near_topics(options, "section", topics_above, SECTIONS_STAY, SECTIONS_NEAR, words)
     topic = section_topic[section_of_page]
-    topic[articles] = near_topics(options, "article", topic[articles], 0.85, 0.08, words)
+    topic[articles] = near_topics(options, "article", topic[articles], ARTICLES_STAY, ARTICLES_NEAR, words)
     topic[site_start[:-1]] = site_topic
 
     quality = normals(key(seed, "site quality"), sites)

@@ -6,12 +6,13 @@ from itertools import islice
 
 import numpy as np
 
-from .chance import Ints, key, uniforms
+from .chance import Floats, Ints, key, normals, uniforms
 from .options import SMALLEST_SITE, Options
 from .words import PER_LEAF, SECTION_NAMES, Vocabulary
 
 SIZE_EXPONENT = 2.1  # of the power law of the sizes of sites
 LARGEST_SITE = 0.7  # the largest has as many times the pages of a small one as there are sites, to this power
+LOOSENESS, MOST_LOOSE = 0.6, 3.0  # spread of ln how loosely topics hold together, and its most
 BETRAYING_HOSTS, BETRAYING_SECTIONS = 0.4, 0.25  # of the names in addresses
 
 
@@ -55,13 +56,20 @@ def site_topics(options: Options, sizes: Ints) -> Ints:
     return topics
 
 
-def near_topics(options: Options, what: str, topics: Ints, same: float, sibling: float, words: Vocabulary) -> Ints:
+def looseness_of_topics(options: Options) -> Floats:
+    """How many times as often as usual things stray from each topic; topics differ in how well they hold together."""
+    factors: Floats = np.exp(LOOSENESS * normals(key(options.seed, "looseness"), options.topics)).clip(0.0, MOST_LOOSE)
+    return factors
+
+
+def near_topics(options: Options, what: str, topics: Ints, stay: float, sibling: float, words: Vocabulary) -> Ints:
     """The same topics for most, one of the same top for some, any for the rest."""
-    u = uniforms(key(options.seed, f"{what} stays"), len(topics))
+    looseness = looseness_of_topics(options)[topics]
+    u = uniforms(key(options.seed, f"{what} stays"), len(topics)) / max(options.topical_homophily, 1e-9)
     other = (uniforms(key(options.seed, f"{what} topic"), len(topics)) * options.topics).astype(np.int64)
     near = words.related(topics, uniforms(key(options.seed, f"{what} sibling"), len(topics)))
-    same, sibling = same * options.topical_homophily, sibling * options.topical_homophily
-    return np.where(u < same, topics, np.where(u < same + sibling, near, other))
+    stays = 1.0 - (1.0 - stay) * looseness
+    return np.where(u < stays, topics, np.where(u < stays + sibling * looseness, near, other))
 
 
 def section_words(seed: int, topics: Ints, words: Vocabulary) -> Ints:

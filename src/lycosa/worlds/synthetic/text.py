@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from .chance import Floats, Ints, draws, key, key_at, uniforms
 from .options import Options
 from .plan import Plan
+from .sites import looseness_of_topics
 from .words import BACKGROUND, GENERIC_ANCHORS, GLUE, NUMBERS, PER_LEAF, PER_TOP, RARE, Vocabulary
 
 GLUE_SHARE = 0.42  # of function words
 SITE_SHARE, SITE_WORDS = 0.13, 12  # of words that belong to the site, and how many it has
 FOOTER_WORDS = 12
-LEAF_SHARE, TOP_SHARE = 0.15, 0.06  # of words of the topic, and of its field, on a page that shows them with strength 1
+LEAF_SHARE, TOP_SHARE = 0.075, 0.03  # of words of the topic and its field, on a page that shows it with strength 1
 STRONGEST, SKEW = 2.4, 3.9  # of the strength with which pages show their topic; many barely do
 STRAYING_PAGES = 0.3  # that speak of another topic too
 OWN_WORDS = 24  # of each kind that a page uses, and so uses again
@@ -70,6 +71,7 @@ class Prose:
     def __init__(self, options: Options, plan: Plan, words: Vocabulary):
         self._plan, self._words = plan, words
         self._topics = options.topics
+        self._clearness = 1.0 / looseness_of_topics(options)  # of each topic: what holds together shows
         self._site_share = SITE_SHARE * options.site_words
         self._footer_words = round(FOOTER_WORDS * options.site_words)
         self._pages, self._tokens, self._sites, self._links, self._entries = (
@@ -88,7 +90,7 @@ class Prose:
         if editions is not None:
             counters += np.tile(np.repeat(editions, CHUNK)[:count], 2) * _EDITION
         u = draws(key_at(self._tokens, page), counters)
-        strength = float(STRONGEST * own[1] ** SKEW)
+        strength = float(STRONGEST * own[1] ** SKEW * self._clearness[self._plan.topic[page]])
         ids = self._ids(page, own, strength, u[:count], u[count:])
         anchors, offsets = self._set_links(page, ids, targets, strength)
         ends = _ENDS[: _ENDS.searchsorted(count - 1)]

@@ -1,4 +1,5 @@
-"""The words of the synthetic world: real function words, and made-up ones for everything that is talked about.
+"""The words of the synthetic world: real ones that are in every text, and for what its first topics talk about; of a
+made-up language otherwise.
 
 One table holds every word three times: as it is, at the end of a sentence, and at the beginning of one. A word that
 several topics share stands there for each of them.
@@ -6,12 +7,13 @@ several topics share stands there for each of them.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import chain, islice, product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.reading.stop_words import STOP_WORDS
+from lycosa.worlds.words import COMMON, TOPICS
 
 from .chance import Floats, Ints, key, uniforms
 
@@ -37,8 +39,11 @@ OF_ITS_OWN, OF_ITS_TOP = 0.2, 0.35  # of a leaf's words; the others are of the p
 NUMBERS = 1200
 
 
+_REAL_WORDS = STOP_WORDS.union(COMMON, TOPICS, *TOPICS.values())
+
+
 def made_up_words(seed: int) -> Iterator[str]:
-    """Words that nobody wrote, none twice, none a stop word."""
+    """Words that nobody wrote, none twice, none a real word that is used too."""
     syllables = ["".join(parts) for parts in product(_ONSETS, _VOWELS)]
     short = len(syllables) ** 2 * len(_ENDS)
     shift = key(seed, "words") % short
@@ -49,7 +54,7 @@ def made_up_words(seed: int) -> Iterator[str]:
         first, second = divmod(rest, len(syllables))
         middle = syllables[longer - 1] if longer else ""
         word = syllables[first] + middle + syllables[second] + _ENDS[end]
-        if word not in STOP_WORDS:
+        if word not in _REAL_WORDS:
             yield word
 
 
@@ -90,11 +95,14 @@ def vocabulary(seed: int, topics: int) -> tuple[Vocabulary, Iterator[str]]:
     rare = background + BACKGROUND
     tops = rare + RARE + PER_TOP * np.arange(count_of_tops)
     leaves = rare + RARE + PER_TOP * count_of_tops + PER_LEAF * np.arange(topics)
-    plain = [*GLUE, *_number_words(seed), *islice(words_left, BACKGROUND + RARE + count_of_tops * PER_TOP)]
+    others = BACKGROUND - len(COMMON) + RARE + count_of_tops * PER_TOP
+    plain = [*GLUE, *_number_words(seed), *COMMON, *islice(words_left, others)]
     pool = list(islice(words_left, POOL))
+    known = [(name, *words) for name, words in TOPICS.items()]
     for leaf, top in enumerate(top_of_leaf.tolist()):
         of_top = plain[tops[top] : tops[top] + PER_TOP]
-        plain += _leaf_words(key(seed, "leaf words", leaf), words_left, of_top, pool)
+        its_own = chain(known[leaf] if leaf < len(known) else (), words_left)
+        plain += _leaf_words(key(seed, "leaf words", leaf), its_own, of_top, pool)
     names = tuple(
         f"{plain[tops[top]]}/{plain[leaf]}" for top, leaf in zip(top_of_leaf.tolist(), leaves.tolist(), strict=True)
     )

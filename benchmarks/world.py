@@ -150,13 +150,13 @@ class _Connection(asyncio.Protocol):
         while (end := self._unread.find(b"\r\n\r\n")) >= 0:
             head, self._unread = self._unread[:end], self._unread[end + 4 :]
             path = head.split(b" ", 2)[1].decode("latin-1")
-            self._transport.write(self._answer(path))
+            self._transport.write(self._answer(path, head))
             if b"connection: close" in head.lower():
                 self._transport.close()
         if len(self._unread) > 16_384:
             self._transport.abort()
 
-    def _answer(self, path: str) -> bytes:
+    def _answer(self, path: str, head: bytes) -> bytes:
         if path.startswith("/-/"):
             if path == "/-/reset":
                 self._counts.pages.clear()
@@ -170,11 +170,15 @@ class _Connection(asyncio.Protocol):
         if number is None:
             return _reply("404 Not Found", "text/plain", b"not found")
         self._counts.pages.add(number)
-        return _reply("200 OK", "text/html; charset=utf-8", self._world.html(number))
+        etag = f'ETag: "{number}"\r\n'
+        if f'If-None-Match: "{number}"'.encode() in head:
+            return f"HTTP/1.1 304 Not Modified\r\n{etag}\r\n".encode()
+        return _reply("200 OK", "text/html; charset=utf-8", self._world.html(number), etag)
 
 
-def _reply(status: str, kind: str, body: bytes) -> bytes:
-    return f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+def _reply(status: str, kind: str, body: bytes, more: str = "") -> bytes:
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{more}\r\n"
+    return head.encode() + body
 
 
 async def _serve(pages: int, seed: int) -> None:

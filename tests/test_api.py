@@ -12,6 +12,7 @@ import pytest
 
 import lycosa
 import lycosa.api
+from lycosa.recipe import load_recipe
 from lycosa.vocabulary.errors import CollectionError, RecipeError, UsageError
 from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.serve import Served
@@ -62,6 +63,20 @@ def test_a_new_collection_keeps_what_it_was_told(tmp_path):
     good = (folder / "examples" / "good.txt").read_text()
     assert good == "http://bees.example/hive\nA text about queens, hives and honey\n"
     assert 'contact = "me@example.org"' in (folder / "lycosa.toml").read_text()
+
+
+def test_a_new_collection_keeps_the_tables_from_which_standing_is_learnt(tmp_path):
+    (tmp_path / "links.csv").write_text("http://bees.example/,7\n")
+    (tmp_path / "reach.csv").write_text("bees.example,40\n")
+    folder = lycosa.new(
+        tmp_path / "bees", topic="bees", in_links=tmp_path / "links.csv", traffic=str(tmp_path / "reach.csv")
+    )
+    source = load_recipe(folder).standing
+    assert (folder / source.in_links).read_text() == "http://bees.example/,7\n"
+    assert (folder / source.traffic).read_text() == "bees.example,40\n"
+    with pytest.raises(lycosa.LycosaError, match=r"links\.csv:1"):
+        lycosa.new(tmp_path / "ships", topic="ships", traffic=tmp_path / "links.csv")
+    assert not (tmp_path / "ships").exists()
 
 
 def test_examples_may_stand_in_a_file(tmp_path):
@@ -221,3 +236,43 @@ def test_mistakes_are_named_before_anything_is_asked(tmp_path, bees):
         lycosa.new(tmp_path / "other", seeds=["http://bees.example/", "gopher://old.example/"])
     with pytest.raises(RecipeError, match="examples:1: 'hive'"):
         lycosa.new(tmp_path / "other", examples=["hive"])
+
+
+def refresh(folder, served, **options):
+    with lycosa.open(folder) as collection:
+        return collection.refresh(delay=0, resolve=[served.resolve], **options)
+
+
+def test_a_refresh_gives_its_visits_and_says_what_came_of_it(crawled, served):
+    run = refresh(crawled, served, budget=10, expand=0)
+    assert {visit.change for visit in run} == {"unchanged"}
+    assert (run.result.looked_at, run.result.requests, run.stopped) == (10, 10, "10 requests were made, as asked")
+    seen = next(page for page in run.pages() if run.looks(page.url))
+    assert [look.change for look in run.looks(seen.url)] == ["new", "unchanged"]
+    run.close()
+
+
+def test_a_refresh_left_by_break_is_closed_and_says_what_came_of_it(crawled, served):
+    run = refresh(crawled, served, budget=20, expand=0, policy="fixed")
+    for visit in run:
+        assert visit.change
+        break
+    assert run.stopped == "interrupted"
+    assert run.result.looked_at >= 1
+    assert sum(bool(visit.change) for visit in refresh(crawled, served, budget=2, expand=0)) == 2
+
+
+def test_new_pages_come_with_a_refresh_and_bear_no_change(crawled, served):
+    visits = list(refresh(crawled, served, budget=6, expand=1))
+    assert len(visits) == 6
+    assert all(visit.change is None for visit in visits)
+
+
+def test_a_refresh_that_makes_no_sense_is_named_before_anything_is_asked(crawled):
+    with lycosa.open(crawled) as collection:
+        with pytest.raises(UsageError, match="1 or more"):
+            collection.refresh(budget=0)
+        with pytest.raises(UsageError, match="no refresh policy 'often'; there are"):
+            collection.refresh(budget=1, policy="often")
+        with pytest.raises(UsageError, match="from 0"):
+            collection.refresh(budget=1, expand=2)

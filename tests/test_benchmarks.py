@@ -1,5 +1,6 @@
 """The benchmarks still run; what they measure is for the bench, not for the tests."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,11 +16,22 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
         (["stages.py", "--pages", "10", "--rounds", "1"], "| a crawl, together |"),
         (["frontier_memory.py", "--urls", "2000"], "| 2000 |"),
         (["growth.py", "--small", "10", "--large", "20", "--rounds", "1", "--limit", "60"], "| ratio |"),
+        (["refresh_cost.py", "--pages", "20", "--rounds", "1", "--limit", "60"], "| ratio |"),
         (["pagerank_cost.py", "--pages", "50"], "| 200 |"),
+        (["authority_growth.py", "--sizes", "300", "900", "--rounds", "1", "--out", os.devnull], "| crawl-gai | 900 |"),
         (["model_tree.py", "--rows", "200", "--rounds", "1"], "| learn |"),
         (["standing.py", "--pages", "20", "--rounds", "1"], "| relevance and standing |"),
     ],
-    ids=["stages", "frontier_memory", "growth", "pagerank_cost", "model_tree", "standing"],
+    ids=[
+        "stages",
+        "frontier_memory",
+        "growth",
+        "refresh_cost",
+        "pagerank_cost",
+        "authority_growth",
+        "model_tree",
+        "standing",
+    ],
 )
 def test_a_benchmark_prints_its_table(script, row):
     command = [sys.executable, str(BENCHMARKS / script[0]), *script[1:]]

@@ -77,6 +77,12 @@ def test_it_stops_when_bytes_are_used_up_and_when_nothing_is_left() -> None:
     assert crawl.stopped == "nothing is left to fetch"
 
 
+def test_it_stops_at_exactly_as_many_requests_as_asked() -> None:
+    crawl = crawl_of(STAR, BreadthFirst(), budget=Budget(requests=5))
+    assert len(visits_of(crawl, [HUB])) == 5
+    assert (crawl.requests, crawl.stopped) == (5, "5 requests were made, as asked")
+
+
 def test_it_stops_when_the_harvest_has_dried_up() -> None:
     crawl = crawl_of(STAR, BreadthFirst(), budget=Budget(dry_after=4))
     assert len(visits_of(crawl, [HUB])) == 4

@@ -5,6 +5,8 @@ for visit in lycosa.crawl("bees", pages=100):
     print(visit.fetch.url, visit.relevance)
 for hit in lycosa.open("bees").search("swarm"):
     print(hit.title, hit.url)
+for visit in lycosa.open("bees").refresh(budget=50):
+    print(visit.fetch.url, visit.change)
 """
 
 from typing import TYPE_CHECKING, Any

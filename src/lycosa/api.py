@@ -8,8 +8,12 @@
 >>> with Served(world) as served:
 ...     run = crawl(folder, pages=10, delay=0, resolve=[served.resolve])
 ...     urls = [visit.fetch.url for visit in run]
+...     again = open(folder).refresh(budget=10, expand=0, delay=0, resolve=[served.resolve])
+...     changes = {str(visit.change) for visit in again}
 >>> urls[0], run.stopped
 ('http://portal.example/', 'the collection has 10 pages, as asked')
+>>> again.result.looked_at, changes
+(10, {'unchanged'})
 >>> with open(folder) as bees:
 ...     len(bees), bees.page(world.front_page).number
 (10, 1)
@@ -17,26 +21,28 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing, contextmanager, suppress
 from pathlib import Path
 from typing import Literal, Self
 
 from lycosa.collection import Collection
-from lycosa.collection.rows import PageRow, Summary
+from lycosa.collection.rows import LookRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import Recipe, load_recipe
 from lycosa.sessions.crawling import crawl_live
 from lycosa.sessions.making import make_collection
 from lycosa.sessions.opening import main_text_of, open_for_reading
+from lycosa.sessions.refreshing import Plan, Refreshing, insist_on_pages, plan_of, refreshing_recipe
 from lycosa.sessions.session import Session
 from lycosa.sessions.settings import Settings, changed_recipe, settings_of
+from lycosa.sessions.tally import Refreshed
 from lycosa.vocabulary.clock import WallClock
-from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import Fetch, Visit
 from lycosa.vocabulary.urls import normalise
 
-__all__ = ["LycosaError", "OpenCollection", "Run", "crawl", "new", "open"]
+__all__ = ["LycosaError", "OpenCollection", "RefreshRun", "Run", "crawl", "new", "open"]
 
 Order = Literal["number", "relevance"]
 
@@ -64,6 +70,11 @@ class _Readable:
         """What is known of a page; None where the collection has no such page."""
         known = normalise(url)
         return self._collection().catalog.page(known) if known else None
+
+    def looks(self, url: str) -> list[LookRow]:
+        """Every time that a page was seen and what had become of it; empty for one that was seen once."""
+        page = self.page(url)
+        return self._collection().catalog.looks(page.number) if page else []
 
     def text(self, url: str) -> str:
         """The main text of a page, read from the archive."""
@@ -120,6 +131,31 @@ class OpenCollection(_Readable):
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
+    def refresh(
+        self,
+        *,
+        budget: int,
+        policy: str | None = None,
+        expand: float | None = None,
+        minutes: float | None = None,
+        delay: float | None = None,
+        concurrency: int | None = None,
+        allow_private: bool = False,
+        resolve: Sequence[str] = (),
+        tell: Callable[[str], None] = lambda line: None,
+    ) -> "RefreshRun":
+        """A refresh of the collection within a budget of requests; nothing happens before one iterates over its visits.
+
+        The keywords mean what the flags of `lycosa refresh` mean; `result` of what is returned says in the end what has
+        changed, what is new and what has vanished.
+        """
+        plan = plan_of(budget=budget, policy=policy, expand=expand)
+        settings = settings_of(allow_private=allow_private, resolve=resolve)
+        recipe = changed_recipe(load_recipe(self.folder), delay=delay, concurrency=concurrency)
+        insist_on_pages(self.folder)
+        bounded = refreshing_recipe(recipe, plan, minutes=minutes)
+        return RefreshRun(self.folder, bounded, settings, plan, most_pages=recipe.stop.pages, tell=tell)
+
     def close(self) -> None:
         self._closed = True
         self._opened.abandon()
@@ -151,7 +187,7 @@ class Run(_Readable):
     def __iter__(self) -> Iterator[Visit]:
         _insist_on_no_loop()
         with self._running() as session, asyncio.Runner() as runner:
-            visits = crawl_live(session, self._settings)
+            visits = self._visits(session)
             try:
                 while (visit := runner.run(_next(visits))) is not None:
                     yield visit
@@ -160,9 +196,16 @@ class Run(_Readable):
 
     async def __aiter__(self) -> AsyncGenerator[Visit, None]:
         with self._running() as session:
-            async with aclosing(crawl_live(session, self._settings)) as visits:
+            async with aclosing(self._visits(session)) as visits:
                 async for visit in visits:
                     yield visit
+
+    def _visits(self, session: Session) -> AsyncGenerator[Visit, None]:
+        return crawl_live(session, self._settings)
+
+    def _end(self, session: Session) -> None:
+        """Takes down what is to be known of a run that has ended, its session still open."""
+        self.stopped = session.crawl.stopped or "interrupted"
 
     @contextmanager
     def _running(self) -> Iterator[Session]:
@@ -176,13 +219,43 @@ class Run(_Readable):
                 yield session
             finally:
                 self._session = None
-                self.stopped = session.crawl.stopped or "interrupted"
+                self._end(session)
 
     def close(self) -> None:
         """Closes what the reading methods opened; they open it again when asked."""
         if self._opened is not None:
             self._opened.abandon()
             self._opened = None
+
+
+class RefreshRun(Run):
+    """A refresh that happens while one iterates over its visits; `visit.change` tells what became of a known page."""
+
+    def __init__(
+        self,
+        folder: Path,
+        recipe: Recipe,
+        settings: Settings,
+        plan: Plan,
+        *,
+        most_pages: int | None,
+        tell: Callable[[str], None],
+    ):
+        super().__init__(folder, recipe, settings, tell=tell)
+        self.result: Refreshed | None = None  # once it has ended
+        self._plan = plan
+        self._most_pages = most_pages
+        self._refreshing: Refreshing | None = None
+
+    def _visits(self, session: Session) -> AsyncGenerator[Visit, None]:
+        self._refreshing = Refreshing(session, self._settings, self._plan, most_pages=self._most_pages)
+        return self._refreshing.visits()
+
+    def _end(self, session: Session) -> None:
+        super()._end(session)
+        if self._refreshing is not None:
+            with suppress(CollectionError):  # what ended the run is told already
+                self.result = self._refreshing.result()
 
 
 async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:
@@ -205,6 +278,8 @@ def new(
     negatives: Path | Sequence[str] = (),
     seeds: Path | Sequence[str] = (),
     contact: str = "",
+    in_links: str | Path | None = None,
+    traffic: str | Path | None = None,
 ) -> Path:
     """Makes a collection, a folder with a recipe (lycosa.toml) to look at and change, and returns the folder.
 
@@ -213,6 +288,8 @@ def new(
         words, in a list, or one a line in a file named by a Path. Nothing is fetched before the crawl.
     seeds: URLs to start from; without them, the examples that are URLs.
     contact: your e-mail address or web page, told to the hosts that are asked.
+    in_links: CSV file of URLs and their in-links, from which is learnt how much pages matter.
+    traffic: CSV file of domains and how many people they reach.
     """
     folder = Path(folder)
     make_collection(
@@ -222,6 +299,8 @@ def new(
         negatives=_given(negatives),
         seeds=_given(seeds),
         contact=contact,
+        in_links=Path(in_links) if in_links is not None else None,
+        traffic=Path(traffic) if traffic is not None else None,
     )
     return folder
 

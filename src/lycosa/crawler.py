@@ -5,7 +5,8 @@
         └──────── Candidates ──────── strategy ◀─────────────┘
 
 Fetches overlap; everything else happens one page at a time: `absorb` turns a fetch into a visit and writes it down,
-`spread` follows it.
+`spread` follows it. Pages of the collection that are to be seen again come from a lane of the frontier; a memory knows
+how they were, and of those that have changed the strategy is shown the links that are new.
 """
 
 import asyncio
@@ -19,9 +20,21 @@ from msgspec.structs import replace
 from lycosa.collection.events import Attempt
 from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.contracts import Frontier, Read, Relevance, Standing, Strategy, Web
+from lycosa.vocabulary.contracts import Frontier, Memory, Read, Relevance, Standing, Strategy, Web
 from lycosa.vocabulary.errors import LycosaError
-from lycosa.vocabulary.records import RELEVANT, Candidate, Fetch, Outcome, Page, Skip, Url, Visit
+from lycosa.vocabulary.records import (
+    LINKS,
+    REFRESH,
+    RELEVANT,
+    Candidate,
+    Change,
+    Fetch,
+    Outcome,
+    Page,
+    Skip,
+    Url,
+    Visit,
+)
 from lycosa.vocabulary.urls import host_of
 
 INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
@@ -49,12 +62,13 @@ class NoJournal:
 
 
 class Budget(Struct, frozen=True, forbid_unknown_fields=True):
-    """When to stop. `pages` and `bytes` count the whole collection, `minutes` this run."""
+    """When to stop. `pages` and `bytes` count the whole collection, `minutes` and `requests` this run."""
 
     pages: Annotated[int, Meta(ge=1)] | None = None
-    minutes: Annotated[float, Meta(gt=0)] | None = None
+    minutes: Annotated[float, Meta(ge=0)] | None = None
     bytes: Annotated[int, Meta(ge=1)] | None = None
     dry_after: Annotated[int, Meta(ge=0)] = 1_000  # stop when this many pages in a row were not relevant; 0: never
+    requests: Annotated[int, Meta(ge=1)] | None = None  # those for robots.txt aside
 
 
 class EverySeedRefusedError(LycosaError):
@@ -93,10 +107,12 @@ class Crawl:
         self.esteem = esteem
         self.strategy = strategy
         self.frontier = frontier
+        self.memory: Memory | None = None  # where the frontier has pages to see again
         self.stopped = ""
         self.pages = pages  # kept, over all runs
         self.relevant = relevant  # of these
         self.bytes_kept = bytes_kept
+        self.requests = 0  # of this run, that were answered or failed
         self._clock = clock
         self._journal = journal or NoJournal()
         self._budget = budget
@@ -153,7 +169,7 @@ class Crawl:
         while not self._is_over():
             candidate = self.frontier.take(self._clock.now())
             if candidate is not None:
-                yield candidate, await self.web.fetch(candidate.url)
+                yield candidate, await self._ask(candidate)
             elif not self._is_hopeless(ready_at := self.frontier.next_ready_at()):
                 now = self._clock.now()
                 await self._clock.sleep_until(min(now if ready_at is None else ready_at, now + _LONGEST_NAP))
@@ -181,12 +197,19 @@ class Crawl:
 
     def _wanted(self) -> int:
         """How many fetches may be under way."""
-        if self._budget.pages is None:
-            return self._concurrency
-        return min(self._concurrency, self._budget.pages - self.pages - len(self._landed))
+        budget, wanted = self._budget, self._concurrency
+        if budget.pages is not None:
+            wanted = min(wanted, budget.pages - self.pages - len(self._landed))
+        if budget.requests is not None:
+            wanted = min(wanted, budget.requests - self.requests - len(self._landed))
+        return wanted
+
+    async def _ask(self, candidate: Candidate) -> Fetch:
+        known = self.memory.past(candidate.url) if self.memory and candidate.lane == REFRESH else None
+        return await self.web.fetch(candidate.url, known=known)
 
     async def _fetch(self, candidate: Candidate) -> None:
-        self._landed.append((candidate, await self.web.fetch(candidate.url)))
+        self._landed.append((candidate, await self._ask(candidate)))
         self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # its place is free from now on
         self._something_landed.set()
 
@@ -236,6 +259,8 @@ class Crawl:
             self.stopped = f"the collection has {self.pages} pages, as asked"
         elif budget.minutes is not None and minutes >= budget.minutes:
             self.stopped = f"{budget.minutes:g} minutes have passed"
+        elif budget.requests is not None and self.requests >= budget.requests:
+            self.stopped = f"{self.requests} requests were made, as asked"
         elif budget.bytes is not None and self.bytes_kept >= budget.bytes:
             self.stopped = f"the pages have {self.bytes_kept} bytes"
         elif budget.dry_after and self.pages_since_relevant >= budget.dry_after:
@@ -248,6 +273,7 @@ class Crawl:
     def absorb(self, candidate: Candidate, fetch: Fetch) -> Visit | None:
         """Turns a fetch into a visit, writes it down and follows it; None where the fetch is to be tried again."""
         host = host_of(candidate.url)
+        self.requests += 1
         if fetch.host_not_before is not None:
             self.frontier.hold(host, fetch.host_not_before)
         if fetch.outcome in (Outcome.BUSY, Outcome.FAILED) and candidate.attempts < self._retries:
@@ -256,7 +282,10 @@ class Crawl:
             self._journal.record(Attempt(candidate, fetch))
             self.frontier.give_back(replace(candidate, attempts=candidate.attempts + 1))
             return None
-        visit = self._judged(candidate, fetch)
+        if self.memory and candidate.lane == REFRESH:
+            visit = self.memory.noted(self._judged(candidate, self.memory.compared(fetch)))
+        else:
+            visit = self._judged(candidate, fetch)
         self._somebody_answered |= fetch.outcome is not Outcome.REFUSED
         if not self._somebody_answered:
             self._refused_seeds.append(visit)  # settled once another seed shows that the user meant it
@@ -280,10 +309,14 @@ class Crawl:
             fetch,
             page,
             relevance=self.judge.relevance(page) if self.judge else None,
-            duplicate_of=self._seen.find(page.fingerprint),
+            duplicate_of=self._duplicate_of(page),
             left_out=self._why_left_out(page),
             standing=self.esteem.standing(page) if self.esteem else None,
         )
+
+    def _duplicate_of(self, page: Page) -> Url | None:
+        found = self._seen.find(page.fingerprint)
+        return None if found == page.url else found  # an earlier version of itself
 
     def _why_left_out(self, page: Page) -> str:
         if page.noindex:
@@ -294,7 +327,7 @@ class Crawl:
 
     def replay(self, visit: Visit) -> list[Skip]:
         """Counts a visit and follows it, whether it happened just now or was read back from an archive."""
-        if visit.is_kept:
+        if visit.is_kept and visit.change is None:
             self.pages += 1
             self.bytes_kept += len(visit.fetch.body)
             is_relevant = visit.relevance is not None and visit.relevance >= RELEVANT
@@ -315,6 +348,11 @@ class Crawl:
         """Lets the strategy learn from a visit and its links join the frontier; returns those that may not."""
         candidate, fetch = visit.candidate, visit.fetch
         self.frontier.settle(candidate.url)
+        if visit.change is not None:
+            has_moved = visit.change is Change.VANISHED and fetch.location is not None
+            if not visit.new_links and not has_moved:
+                return []
+            visit = with_new_links_only(visit)
         self.strategy.learn(visit)
         skips: list[Skip] = []
         if fetch.outcome is Outcome.MOVED and fetch.location is not None:
@@ -346,10 +384,21 @@ class Crawl:
             because={**candidate.because, "redirected": True},
             hops=candidate.hops + 1,
             attempts=0,
+            lane=LINKS,
         )
         if onward.hops > MOST_HOPS:
             return [Skip(onward, f"redirect: more than {MOST_HOPS} in a row")]
         return self.frontier.put([onward])
+
+
+def with_new_links_only(visit: Visit) -> Visit:
+    """A page seen again as a strategy is to see it: what it linked to before, the strategy knows."""
+    if visit.page is None:
+        return visit
+    new = set(visit.new_links)
+    return replace(
+        visit, page=replace(visit.page, links=tuple(link for link in visit.page.links if link.target in new))
+    )
 
 
 def _not_to_follow(visit: Visit) -> list[Skip]:

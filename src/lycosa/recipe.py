@@ -6,7 +6,7 @@ This is the only place where a name becomes an object.
 import inspect
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -182,16 +182,25 @@ def uses_standing(name: str) -> bool:
 
 
 def make_strategy(
-    name: str, *, topic_words: Mapping[str, int], stem: bool = False, utility: Utility = Utility()
+    name: str,
+    *,
+    topic_words: Mapping[str, int],
+    stem: bool = False,
+    utility: Utility = Utility(),
+    taught: Collection[Url] = (),
 ) -> Strategy:
-    """A strategy with what it can use of all this. stem: whether the topic's words are stems."""
+    """A strategy with what it can use of all this.
+
+    stem: whether the topic's words are stems.
+    taught: pages from which the topic was learnt.
+    """
     offered = {
         "topic_words": topic_words or None,
         "split": _stems_of if stem else tokens_of,
         "target": utility.target,
         "alpha": utility.alpha,
         "form": utility.form,
-        "count_seeds": False,  # relevance was learnt from them
+        "taught": taught,
     }
     taken = options_of(name)
     return STRATEGIES[name](**{option: value for option, value in offered.items() if option in taken})

@@ -1,9 +1,11 @@
 """What a crawl brought home, as one HTML page that needs nothing else: no script, no request, safe with any content."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from itertools import pairwise
+from itertools import pairwise, repeat
+from statistics import fmean
 from typing import NamedTuple
 
 from lycosa.pictures import Bar, Mark, Series, bar_chart, counts_of, histogram, line_chart
@@ -11,18 +13,21 @@ from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.html_page import html_page, section
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import RELEVANT
-from lycosa.vocabulary.urls import normalise
+from lycosa.vocabulary.urls import normalise, site_of
 
-HOSTS_SHOWN = 25
+PLACES_SHOWN = 25  # hosts, and sites
 PAGES_SHOWN = 50
 POINTS_PER_CURVE = 300
 CELLS = 20  # of each side of the heat map
 
 
-class HostFigures(NamedTuple):
-    host: str
+class PlaceFigures(NamedTuple):
+    """What a host or a site has given."""
+
+    name: str
     pages: int
     relevant: int
+    standing: float | None = None  # mean of the pages of which it is known
 
 
 class TopPage(NamedTuple):
@@ -40,6 +45,24 @@ class RunFigures(NamedTuple):
     stopped: str = ""  # why it ended
 
 
+class ChangedPage(NamedTuple):
+    when: str  # a date for people
+    change: str
+    title: str
+    url: str
+
+
+class FreshnessFigures(NamedTuple):
+    """How well the pages are kept up with."""
+
+    oldest_look: str  # a date for people
+    latest_look: str
+    looked_again: int  # pages
+    changed: int
+    vanished: int
+    latest_changes: Sequence[ChangedPage] = ()
+
+
 @dataclass(frozen=True)
 class ReportData:
     """All that a report tells."""
@@ -49,11 +72,12 @@ class ReportData:
     relevances: Sequence[float]  # of the stored pages, in the order of the crawl
     standings: Sequence[float | None] = ()  # of the same pages, None where it is not known
     alphas: Sequence[float | None] = ()  # weight of relevance against standing when the page was chosen
-    hosts: Sequence[HostFigures] = ()  # every host with stored pages
+    hosts: Sequence[str] = ()  # of the same pages
     top_pages: Sequence[TopPage] = ()
     outcomes: Mapping[str, int] = field(default_factory=dict)
     skips: Mapping[str, int] = field(default_factory=dict)
     runs: Sequence[RunFigures] = ()
+    freshness: FreshnessFigures | None = None
     waiting: int = 0  # URLs
     size: int = 0  # bytes received
     seconds: float = 0.0  # of crawling, over all runs
@@ -65,7 +89,7 @@ def report_page(data: ReportData) -> str:
     title = _text(data.name, 120) or "Collection"
     topic = f'<p class="topic">{_text(data.topic, 600)}</p>' if data.topic.strip() else ""
     made = f"Made {_text(data.made_at)} by Lycosa." if data.made_at else "Made by Lycosa."
-    parts = (_cards, _harvest, _relevance, _standing, _hosts, _top_pages, _amounts, _runs)
+    parts = (_cards, _harvest, _relevance, _standing, _weight, _freshness, _sites, _hosts, _top_pages, _amounts, _runs)
     body = "".join(part(data) for part in parts)
     return html_page(title, kicker="Focused crawl", lead=topic, body=body, footer=made)
 
@@ -102,7 +126,8 @@ def _cards(data: ReportData) -> str:
         (_count(relevant), "relevant"),
         (f"{relevant / pages:.1%}" if pages else "–", "harvest rate"),
         *_standing_card(data),
-        (_count(len(data.hosts)), "hosts"),
+        (_count(len(set(map(site_of, data.hosts)))), "sites"),
+        (_count(len(set(data.hosts))), "hosts"),
         (_count(data.waiting), "URLs waiting"),
         (_size(data.size), "received"),
         (_duration(data.seconds), "of crawling"),
@@ -162,25 +187,28 @@ def _standing(data: ReportData) -> str:
         width=760.0,
         height=380.0,
     )
-    parts = [
-        section("Standing", "How much the Web esteems the pages, as estimated from the pages themselves.", spread),
-        section(
-            "Relevance and standing", "How many pages are both on the topic and esteemed; shades by logarithm.", both
-        ),
-    ]
+    return section(
+        "Standing", "How much the Web esteems the pages, as estimated from the pages themselves.", spread
+    ) + section(
+        "Relevance and standing", "How many pages are both on the topic and esteemed; shades by logarithm.", both
+    )
+
+
+def _weight(data: ReportData) -> str:
+    """The weight of relevance against standing; nothing where no strategy weighed them, or it never changed."""
     weights = [(float(number), alpha) for number, alpha in enumerate(data.alphas, 1) if alpha is not None]
-    if len({alpha for _, alpha in weights}) > 1:
-        step = max(1, len(weights) // POINTS_PER_CURVE)
-        chart = line_chart(
-            [Series("α", weights[::step])],
-            title="α over the crawl",
-            x_title="pages stored",
-            x_range=(0.0, float(max(1, len(data.relevances)))),
-            y_range=(0.0, 1.0),
-        )
-        lead = "The weight of relevance when a page was chosen: it rises where pages stray from the topic."
-        parts.append(section("Weight of relevance", lead, chart))
-    return "".join(parts)
+    if len({alpha for _, alpha in weights}) < 2:
+        return ""
+    step = max(1, len(weights) // POINTS_PER_CURVE)
+    chart = line_chart(
+        [Series("α", weights[::step])],
+        title="α over the crawl",
+        x_title="pages stored",
+        x_range=(0.0, float(max(1, len(data.relevances)))),
+        y_range=(0.0, 1.0),
+    )
+    lead = "The weight of relevance when a page was chosen: it rises where pages stray from the topic."
+    return section("Weight of relevance", lead, chart)
 
 
 def _joint_counts(pairs: Sequence[tuple[float, float]]) -> list[list[int]]:
@@ -194,16 +222,71 @@ def _cell(share: float) -> int:
     return min(CELLS - 1, max(0, int(share * CELLS)))
 
 
-def _hosts(data: ReportData) -> str:
-    largest = sorted(data.hosts, key=lambda host: (-host.pages, host.host))[:HOSTS_SHOWN]
-    bars = [
-        Bar(host.host, host.pages, host.relevant, f"({host.relevant / host.pages:.0%})" if host.pages else "")
-        for host in largest
-    ]
-    number = (
-        f"The {len(largest)} largest of {_count(len(data.hosts))}" if len(data.hosts) > HOSTS_SHOWN else "All hosts"
+def _freshness(data: ReportData) -> str:
+    """When the pages were looked at, and which had changed; nothing before any was looked at again."""
+    facts = data.freshness
+    if facts is None or not facts.looked_again:
+        return ""
+    lead = (
+        f"The pages were last looked at between {_text(facts.oldest_look)} and {_text(facts.latest_look)}. "
+        f"{_count(facts.looked_again)} were looked at again: {_count(facts.changed)} have changed at least once, "
+        f"{_count(facts.vanished)} have vanished."
     )
-    return section("Hosts", f"{number}, by pages stored; the dark part is relevant.", bar_chart(bars, title="Hosts"))
+    rows = "".join(
+        f"<tr><td>{_text(page.when)}</td><td>{_text(page.change)}</td>"
+        f'<td><div class="title">{_text(page.title, 120) or "(no title)"}</div>'
+        f'<div class="url">{_link(page.url)}</div></td></tr>\n'
+        for page in facts.latest_changes
+    )
+    if not rows:
+        return section("Freshness", lead, '<p class="none">nothing has changed</p>')
+    head = "<thead><tr><th>Found</th><th>What</th><th>Page</th></tr></thead>"
+    return section("Freshness", lead, f"<table>{head}<tbody>\n{rows}</tbody></table>")
+
+
+def places(
+    names: Iterable[str], relevances: Iterable[float], standings: Sequence[float | None] = ()
+) -> list[PlaceFigures]:
+    """The hosts or sites of pages, those with most pages first."""
+    pages: Counter[str] = Counter()
+    relevant: Counter[str] = Counter()
+    known: defaultdict[str, list[float]] = defaultdict(list)
+    for name, relevance, standing in zip(names, relevances, standings or repeat(None), strict=False):
+        pages[name] += 1
+        relevant[name] += relevance >= RELEVANT
+        if standing is not None:
+            known[name].append(standing)
+    return [
+        PlaceFigures(name, count, relevant[name], fmean(known[name]) if name in known else None)
+        for name, count in sorted(pages.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
+
+
+def _sites(data: ReportData) -> str:
+    found = places(map(site_of, data.hosts), data.relevances, data.standings)
+    bars = [Bar(site.name, site.pages, site.relevant, _site_note(site, len(data.relevances))) for site in found]
+    order = "by pages stored, with their share of the collection; the dark part is relevant"
+    lead = f"{_largest(len(found), 'sites')}, {order}."
+    return section("Sites", lead, bar_chart(bars[:PLACES_SHOWN], title="Sites"))
+
+
+def _site_note(site: PlaceFigures, pages: int) -> str:
+    standing = "" if site.standing is None else f", standing {site.standing:.2f}"
+    return f"({site.pages / pages:.1%}), {site.relevant / site.pages:.0%} relevant{standing}"
+
+
+def _hosts(data: ReportData) -> str:
+    """The hosts; nothing where each is a site of its own, and told as such."""
+    found = places(data.hosts, data.relevances)
+    if len(found) == len(set(map(site_of, data.hosts))):
+        return ""
+    bars = [Bar(host.name, host.pages, host.relevant, f"({host.relevant / host.pages:.0%})") for host in found]
+    lead = f"{_largest(len(found), 'hosts')}, by pages stored; the dark part is relevant."
+    return section("Hosts", lead, bar_chart(bars[:PLACES_SHOWN], title="Hosts"))
+
+
+def _largest(number: int, what: str) -> str:
+    return f"The {PLACES_SHOWN} largest of {_count(number)} {what}" if number > PLACES_SHOWN else f"All {what}"
 
 
 def _top_pages(data: ReportData) -> str:

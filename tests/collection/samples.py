@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from lycosa.collection import Archive, Attempt, Collection, Event, Example, Run, Scores, Stop
 from lycosa.vocabulary.clock import SimulatedClock
-from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Url, Visit
+from lycosa.vocabulary.records import REFRESH, Candidate, Change, Fetch, Link, Outcome, Page, PastFetch, Url, Visit
 from pages import GivenWords
 
 HOME = Url("http://spiders.example/")
@@ -62,6 +64,27 @@ def visit(
     return Visit(candidate, fetched(url, at=at), relevance=relevance, **{**facts, **more})
 
 
+def look(
+    url: Url, change: Change, *, at: float, text: str = "", links: tuple[str, ...] = (), new: tuple[str, ...] = ()
+) -> Visit:
+    """A page that was seen again."""
+    known = PastFetch(
+        url, 1.7e9, Outcome.OK, 200, 7, '"abc"', payload="sha1:AAAA" if change is not change.CHANGED else ""
+    )
+    candidate = Candidate(url, 0.5, because={"refresh": "fixed"}, depth=1, lane=REFRESH)
+    if change in (Change.UNCHANGED, Change.RETURNED) and not text:
+        fetch = fetched(url, at=at, outcome=Outcome.UNCHANGED, body=b"", content=b"")
+        return Visit(candidate, fetch, known=known, change=change)
+    if not text:
+        gone = {"outcome": Outcome.GONE, "status": 404, "reason": "Not Found", "detail": "HTTP 404 Not Found"}
+        return Visit(candidate, fetched(url, at=at, **gone), known=known, change=change)
+    body = f"<title>{text}</title>".encode()
+    page = page_of(url, title=text, links=tuple(Link(Url(to)) for to in links), digest=hash(text) & 0xFFFFFFFF)
+    headers = (("Content-Type", "text/html"), ("ETag", f'"{text}"'))
+    fetch = fetched(url, at=at, body=body, content=body, headers=headers)
+    return Visit(candidate, fetch, page, 0.5, known=known, change=change, new_links=tuple(map(Url, new)))
+
+
 def every_kind_of_event() -> list[Event]:
     packed = gzip.compress(HTML, mtime=0)
     gzip_headers = (
@@ -94,6 +117,10 @@ def every_kind_of_event() -> list[Event]:
         Example(WOLF, True, fetched(WOLF)),
         Example(CARS, False, Fetch(CARS, Outcome.FAILED, 1.7e9, detail="no such host")),
         Scores(1.7e9 + 2, "labelled", {WOLF: 0.9, HOME: 0.125}),
+        Run(1.7e9 + 2.5, "best-first", (), None, None, {"policy": "fixed", "budget": 3, "expand": 0.5}),
+        replace(look(WOLF, Change.CHANGED, at=1.7e9 + 9, text="Newer", new=(str(HOME),)), page=None),
+        look(WOLF, Change.UNCHANGED, at=1.7e9 + 10),
+        look(WOLF, Change.VANISHED, at=1.7e9 + 11),
         Stop(1.7e9 + 3, "enough pages"),
     ]
 

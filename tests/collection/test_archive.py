@@ -67,7 +67,7 @@ def test_warcio_finds_nothing_wrong_and_reads_the_bodies(tmp_path):
         kinds = [(r.rec_type, r.content_stream().read(), r.rec_headers) for r in ArchiveIterator(stream)]
     assert kinds[0][0] == "warcinfo"
     assert [body for kind, body, _ in kinds if kind == "response"][:2] == [HTML, HTML]
-    assert sum(kind == "revisit" for kind, _, _ in kinds) == 1
+    assert sum(kind == "revisit" for kind, _, _ in kinds) == 2
     reasons = [headers.get_header("WARC-Truncated") for kind, _, headers in kinds if kind == "response"]
     assert set(reasons) == {None, "length", "unspecified"}
 
@@ -80,7 +80,9 @@ def test_fastwarc_reads_every_record_with_valid_digests(tmp_path):
         kinds = [record.headers["WARC-Type"] for record in FastIterator(stream, parse_http=False)]
     with the_file(tmp_path).open("rb") as stream:
         payloads = [
-            record.verify_payload_digest() for record in FastIterator(stream) if PAYLOAD_DIGEST in record.headers
+            record.verify_payload_digest()
+            for record in FastIterator(stream)
+            if PAYLOAD_DIGEST in record.headers and record.headers["WARC-Type"] != "revisit"  # of what lies elsewhere
         ]
     assert blocks == [True] * len(kinds)
     assert payloads == [True] * kinds.count("response")
@@ -195,12 +197,12 @@ def test_cdxj_leads_to_the_answers(tmp_path):
     path = the_file(tmp_path)
     lines = cdxj_of(path)
     assert lines == sorted(lines)
-    assert len(lines) == 12
+    assert len(lines) == 15
     for line in lines:
         key, moment, facts = line.split(" ", 2)
         entry = json.loads(facts)
         assert key == surt(entry["url"])
-        assert moment in {"20231114221320", "20231114221321"}
+        assert "20231114221320" <= moment <= "20231114221331"
         with path.open("rb") as stream:
             stream.seek(int(entry["offset"]))
             record = next(iter(ArchiveIterator(stream)))

@@ -25,7 +25,7 @@ def test_a_visit_is_listed_with_its_reasons(catalog):
     assert (page.found_on, page.anchor, page.because) == (HOME, "the wolf", {"parent": 0.25, "words": ["a"]})
     assert (page.digest, page.fingerprint, page.place) == ((1 << 64) - 5, 1 << 63, PLACE)
     assert (page.etag, page.status, page.language) == ('"abc"', 200, "en")
-    assert catalog.past_fetch(WOLF).etag == '"abc"'
+    assert catalog.page(WOLF).past.etag == '"abc"'
     assert list(catalog.fingerprints()) == [(WOLF, 1 << 63)]
     assert catalog.page(HOME) is None
 
@@ -42,11 +42,13 @@ def test_every_kind_of_event_is_taken_in(catalog):
         catalog.add(event, PLACE)
     catalog.commit(Position(PLACE.file, 150))
     summary = catalog.summary()
-    assert summary.outcomes["ok"] == 6
+    assert summary.outcomes["ok"] == 7
     assert summary.outcomes["failed"] == 1
     assert [(run.strategy, run.seeds, run.stop_reason) for run in summary.runs] == [
-        ("best-first", (HOME, CARS), "enough pages")
+        ("best-first", (HOME, CARS), None),
+        ("best-first", (), "enough pages"),
     ]
+    assert summary.runs[1].refresh == {"policy": "fixed", "budget": 3, "expand": 0.5}
     assert [(example.url, example.good) for example in catalog.examples()] == [(WOLF, True), (CARS, False)]
     assert catalog.position() == Position(PLACE.file, 150)
 

@@ -38,6 +38,7 @@ def test_jsonl_tells_every_page(catalog):
         "url": WOLF, "host": "spiders.example", "title": TITLES[WOLF], "relevance": 0.75, "standing": None, "number": 2,
         "at": "2023-11-14T22:13:20.000+00:00", "depth": 1, "found_on": HOME, "language": "en", "status": 200,
         "bytes": len(HTML), "digest": "fffffffffffffffb",
+        "state": "kept", "looked_at": "2023-11-14T22:13:20.000+00:00", "vanished_at": None,
     }  # fmt: skip
 
 

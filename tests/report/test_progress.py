@@ -1,11 +1,12 @@
 """Progress says the same in every form, draws seldom, and shows strangers' text inert."""
 
 import io
+import re
 
 import pytest
 from rich.console import Console
 
-from lycosa.cli.progress import Progress
+from lycosa.cli.progress import Esteem, Progress
 
 
 class Seconds:
@@ -18,10 +19,13 @@ class Seconds:
         return self.now
 
 
-def console(*, terminal: bool) -> Console:
+def console(*, terminal: bool, width: int = 100) -> Console:
     return Console(
-        file=io.StringIO(), force_terminal=terminal, width=100, record=True, color_system=None, legacy_windows=False
+        file=io.StringIO(), force_terminal=terminal, width=width, record=True, color_system=None, legacy_windows=False
     )
+
+
+ESTEEM = Esteem(mean_standing=0.61, alpha=0.4, lately=0.72, relevance=0.98, standing=0.55, utility=0.7)
 
 
 def test_plain_lines_come_every_two_seconds_and_at_the_end():
@@ -44,6 +48,78 @@ def test_plain_lines_leave_out_what_is_not_known():
     with Progress(console=paper, monotonic=Seconds()) as progress:
         progress.update(pages=0, relevant=0)
     assert paper.file.getvalue() == "0 pages, – relevant, 0.0 pages/s, 0 waiting, 0 errors\n"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_refresh_tells_requests_and_what_they_found(terminal):
+    paper = console(terminal=terminal)
+    with Progress(console=paper, monotonic=Seconds()) as progress:
+        progress.update(
+            pages=20, target=50, relevant=3, pages_per_second=2.0, counted="requests", notes=("3 changed", "1 new")
+        )
+    said = paper.file.getvalue()
+    for words in ("requests", "3 changed", "1 new", "2.0 requests/s"):
+        assert words in said
+    assert "relevant" not in said
+    assert "harvest" not in said
+
+
+def drawn(width: int, **figures) -> list[str]:
+    """The lines of the live display, drawn once."""
+    paper = console(terminal=True, width=width)
+    with Progress(console=paper, monotonic=Seconds()) as progress:
+        progress.update(**figures)
+    pictures = re.split(r"(?:\r|\x1b\[[\d;?]*[A-Za-z])+", paper.file.getvalue())
+    return [line.rstrip() for line in next(filter(str.strip, pictures)).splitlines()]
+
+
+BUSY = {
+    "pages": 98765, "target": 200000, "relevant": 98765, "pages_per_second": 178.4, "waiting": 1000000, "errors": 12345,
+    "seconds_left": 37000, "title": "Honey and wax " * 20, "esteem": ESTEEM,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_figure_of_the_live_display_is_broken_in_two(width):
+    lines = drawn(width, **BUSY)
+    assert max(map(len, lines)) < width
+    figures = ("98765 / 200000 pages", "10:16:40 left", "harvest 100%", "standing 0.61", "178.4 pages/s")
+    figures += ("1000000 waiting", "12345 errors", "α 0.40", "lately 0.72")
+    figures += ("found on: relevance 0.98, standing 0.55, utility 0.70",)
+    for words in figures:
+        assert sum(words in line for line in lines) == 1, words
+
+
+def test_the_live_display_has_a_row_for_each_kind_of_figure_at_80_columns():
+    lines = drawn(80, **BUSY)
+    assert lines[1].split()[-4:] == ["harvest", "100%", "standing", "0.61"]
+    assert lines[2] == "178.4 pages/s  1000000 waiting  12345 errors"
+    assert lines[3] == "α 0.40  lately 0.72  found on: relevance 0.98, standing 0.55, utility 0.70"
+    assert lines[4].startswith("Honey and wax") and len(lines) == 5
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_the_figures_of_a_refresh_are_not_broken_in_two(width):
+    notes = ("1234 changed", "5678 new", "9012 vanished")
+    lines = drawn(width, pages=9999, target=10000, relevant=1, counted="requests", notes=notes, seconds_left=4000)
+    assert max(map(len, lines)) < width
+    for words in (*notes, "9999 / 10000 requests", "0.0 requests/s"):
+        assert sum(words in line for line in lines) == 1, words
+
+
+def test_the_live_display_keeps_to_the_narrowest_terminal():
+    lines = drawn(30, **BUSY)
+    assert max(map(len, lines)) <= 30
+
+
+def test_the_weight_of_relevance_is_told_where_no_standing_is_known():
+    shown = drawn(80, pages=5, relevant=2, esteem=Esteem(alpha=0.25, lately=0.5))
+    assert "α 0.25  lately 0.50" in shown
+    assert not any("standing" in line or "found on" in line for line in shown)
+    paper = console(terminal=False)
+    with Progress(console=paper, monotonic=Seconds()) as progress:
+        progress.update(pages=5, relevant=2, esteem=Esteem(alpha=0.25, lately=0.5))
+    assert paper.file.getvalue().startswith("5 pages, 40% relevant, α 0.25, lately 0.50, ")
 
 
 def test_a_crawl_without_visits_prints_nothing():

@@ -6,7 +6,16 @@ from html.parser import HTMLParser
 import pytest
 
 from lycosa.pictures import Mark
-from lycosa.report import HostFigures, ReportData, RunFigures, TopPage, harvest_curves, report_page, strategy_marks
+from lycosa.report import (
+    PlaceFigures,
+    ReportData,
+    RunFigures,
+    TopPage,
+    harvest_curves,
+    places,
+    report_page,
+    strategy_marks,
+)
 
 RUNS = (
     RunFigures("Monday", "breadth-first", 600, 3.0, "the page budget is used up"),
@@ -17,7 +26,7 @@ DATA = ReportData(
     name="bees",
     topic="honey & hives",
     relevances=(0.9, 0.1, 0.8, 0.5) * 250,
-    hosts=tuple(HostFigures(f"host{number}.example", number + 1, number // 2) for number in range(40)),
+    hosts=tuple(f"www.site{number}.example" for number in range(40) for _ in range(number + 1)) + ("a.example",) * 180,
     top_pages=tuple(TopPage(f"Page {number}", f"http://a.example/{number}", 0.9, "anchor") for number in range(80)),
     outcomes={"ok": 4, "gone": 2},
     skips={"too deep": 7},
@@ -50,19 +59,49 @@ def test_the_report_shows_the_key_figures():
         "pages": "1\u202f000",
         "relevant": "750",
         "harvest rate": "75.0%",
-        "hosts": "40",
+        "sites": "41",
+        "hosts": "41",
         "URLs waiting": "12\u202f345",
         "received": "45.3 MB",
         "of crawling": "14m 58s",
     }
 
 
-def test_the_report_shows_hosts_pages_outcomes_skips_and_runs():
+def test_the_report_shows_sites_pages_outcomes_skips_and_runs():
     page = report_page(DATA)
-    assert "host39.example" in page and "host14.example<" not in page and "The 25 largest of 40" in page
+    assert "site39.example" in page and "site14.example<" not in page and "The 25 largest of 41 sites" in page
     assert "Page 49<" in page and "Page 50<" not in page
     for word in ("gone", "too deep", "→ best-first", "interrupted", "2h 01m"):
         assert word in page
+
+
+def test_places_have_their_pages_the_relevant_ones_and_their_mean_standing():
+    found = places(["a", "b", "b", "b", "c"], [0.9, 0.9, 0.1, 0.5, 0.0], [0.2, 0.5, None, 0.7, None])
+    assert found == [PlaceFigures("b", 3, 2, 0.6), PlaceFigures("a", 1, 1, 0.2), PlaceFigures("c", 1, 0)]
+    assert places(["a"], [1.0]) == [PlaceFigures("a", 1, 1)]
+
+
+def test_sites_are_shown_with_their_share_of_the_collection():
+    hosts = ["www.a.co.uk", "shop.a.co.uk", "a.co.uk", "b.org"] * 5
+    page = report_page(
+        ReportData("x", "", [0.9, 0.1, 0.9, 0.2] * 5, standings=[0.25, 0.5, 0.75, None] * 5, hosts=hosts)
+    )
+    sites, hosts_part = page.split("<h2>Sites</h2>")[1].split("<h2>Hosts</h2>")
+    assert "15 (75.0%), 67% relevant, standing 0.50" in sites and ">a.co.uk<" in sites
+    assert "5 (25.0%), 0% relevant<" in sites
+    assert ">shop.a.co.uk<" in hosts_part and "www.a.co.uk" not in sites
+
+
+def test_hosts_that_are_sites_are_told_once():
+    page = report_page(ReportData("x", "", [0.9] * 2, hosts=["a.org", "b.org"]))
+    assert "<h2>Sites</h2>" in page and "<h2>Hosts</h2>" not in page
+
+
+def test_the_weight_of_relevance_is_drawn_where_no_standing_is_known():
+    page = report_page(ReportData("x", "", [0.9] * 40, alphas=[0.5 + 0.01 * number for number in range(40)]))
+    assert "<h2>Weight of relevance</h2>" in page and "<h2>Standing</h2>" not in page
+    for alphas in ([None] * 40, [0.5] * 40):
+        assert "Weight of relevance" not in report_page(ReportData("x", "", [0.9] * 40, alphas=alphas))
 
 
 def test_the_report_asks_for_nothing_from_elsewhere():
@@ -82,7 +121,7 @@ def test_text_from_pages_is_inert():
             name=NASTY,
             topic=NASTY,
             relevances=(1.0,),
-            hosts=(HostFigures(NASTY, 1, 1),),
+            hosts=(NASTY,),
             top_pages=(TopPage(NASTY, "http://a.example/" + NASTY, 1.0, NASTY),),
             outcomes={NASTY: 1},
             skips={NASTY: 1},

@@ -100,6 +100,7 @@ def test_a_collection_that_is_there_is_not_made_again(folder):
     "words",
     [
         ["crawl"],
+        ["refresh", "--budget", "5"],
         ["show"],
         ["search", "bees"],
         ["explain", SEED],
@@ -120,11 +121,37 @@ def test_every_command_says_where_there_is_no_collection(tmp_path, words):
 
 
 @pytest.mark.parametrize(
-    "words", [["show"], ["search", "bees"], ["explain", SEED], ["report"], ["export"]], ids=lambda words: words[0]
+    "words",
+    [["show"], ["search", "bees"], ["explain", SEED], ["report"], ["export"], ["refresh", "--budget", "5"]],
+    ids=lambda words: words[0],
 )
 def test_a_collection_that_was_never_crawled_says_how_to_fill_it(folder, words):
     command, *rest = words
     assert lycosa(command, folder, *rest).is_one_clear_line(1, "lycosa crawl")
+    assert not (folder / "archive").exists()
+
+
+def test_a_collection_without_a_page_has_nothing_to_see_again(folder):
+    with Served(FixedWorld({})) as served:
+        done("crawl", folder, "--resolve", served.resolve)
+        said = lycosa("refresh", folder, "--budget", 5, "--resolve", served.resolve)
+    assert said.is_one_clear_line(1, "no pages", "lycosa crawl")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--budget", 5, "--policy", "nonsense"], ["uniform", "crawl-value", "lambda"]),
+        (["--budget", 0], ["budget", "1 or more"]),
+        (["--budget", -3], ["budget", "1 or more"]),
+        (["--budget", 5, "--expand", 1.5], ["from 0", "to 1"]),
+        (["--budget", 5, "--expand", -0.1], ["from 0", "to 1"]),
+        (["--budget", 5, "--expand", "nan"], ["from 0", "to 1"]),
+        (["--budget", 5, "--resolve", "nonsense"], ["HOST=ADDR:PORT"]),
+    ],
+)
+def test_a_refresh_that_makes_no_sense_is_told_with_what_would(crawled, words, told):
+    assert lycosa("refresh", crawled, *words).is_one_clear_line(2, *told)
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +199,8 @@ def test_control_characters_in_an_argument_are_shown_inert(crawled):
         ["crawl", "--delay", "-1"],
         ["crawl", "--concurrency", "0"],
         ["crawl", "--nonsense"],
+        ["refresh"],
+        ["refresh", "--budget", "many"],
         ["search", "bees", "--limit", "0"],
         ["search"],
         ["nonsense"],

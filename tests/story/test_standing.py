@@ -1,6 +1,7 @@
 """Pages that matter, through the command line: where standing is learnt from, and where it is told."""
 
 import json
+import re
 
 import pytest
 
@@ -24,6 +25,10 @@ def made(folder, *, standing: str = ""):
     folder = collection(folder, [WORLD.front_page], topic='examples = "good.txt"', rest=f"[standing]\n{standing}\n")
     listing(folder / "good.txt", ON_TOPIC[:20])
     return folder
+
+
+def exported(folder):
+    return [json.loads(line) for line in done("export", folder, "--format", "jsonl").out.splitlines()]
 
 
 def crawled(folder, served, *words: object):
@@ -67,12 +72,61 @@ def test_a_table_of_in_links_is_learnt_from_once(tmp_path, served) -> None:
     assert "learnt from" not in again.err
 
 
+def test_with_a_hundred_pages_it_is_learnt_anew_and_all_pages_are_judged_by_it(tmp_path, served) -> None:
+    folder = made(tmp_path / "c", standing='in_links = "table.csv"')
+    table = "".join(f"{url},{number * 7 % 100}\n" for number, url in enumerate(WORLD.urls()))
+    (folder / "table.csv").write_text("url,in_links\n" + table)
+    said = crawled(folder, served, "--pages", 130)
+    assert "judging 100 pages anew" in said.err
+    assert len(re.findall(r"learnt from table.csv: (\d+) pages", said.err)) == 2
+    standing = [row["standing"] for row in exported(folder)]
+    done("rebuild", folder)
+    assert [row["standing"] for row in exported(folder)] == standing
+    above = sum(each > 0.5 for each in standing[:100])
+    assert 35 <= above <= 65  # one half is where the median of the pages explored stands
+
+
+def test_too_few_pages_of_known_in_links_are_told_each_time_and_not_kept_to(tmp_path, served) -> None:
+    folder = made(tmp_path / "c", standing='in_links = "table.csv"')
+    (folder / "table.csv").write_text("".join(f"{url},{number}\n" for number, url in enumerate(ON_TOPIC[:5])))
+    for pages in (60, 70):
+        said = crawled(folder, served, "--pages", pages)
+        assert "table.csv: the in-links of 5 pages are known, and 10 are needed" in said.err
+        assert "learnt from" not in said.err
+    (folder / "table.csv").write_text("".join(f"{url},{number}\n" for number, url in enumerate(ON_TOPIC[:15])))
+    assert "learnt from table.csv: 15 pages" in crawled(folder, served, "--pages", 75).err
+
+
+def test_pages_of_a_strategy_without_standing_get_theirs_when_one_wants_it(tmp_path, served) -> None:
+    folder = made(tmp_path / "c")
+    crawled(folder, served, "--strategy", "best-first")
+    assert all(row["standing"] is None for row in exported(folder))
+    crawled(folder, served, "--strategy", "adaptive", "--pages", 70)
+    assert all(0.0 < row["standing"] < 1.0 for row in exported(folder))
+
+
+def test_traffic_without_in_links_is_said_to_be_of_no_use(tmp_path, served) -> None:
+    folder = made(tmp_path / "c", standing='traffic = "traffic.csv"')
+    (folder / "traffic.csv").write_text("domain,reach\nportal.example,5\n")
+    assert "traffic.csv is not used" in crawled(folder, served).err
+
+
+@pytest.mark.parametrize("flags", [("--target", "nan"), ("--delay", "nan"), ("--minutes", "inf")])
+def test_a_number_that_is_none_is_refused_before_anything_is_noted(tmp_path, served, flags) -> None:
+    folder = made(tmp_path / "c")
+    crawled(folder, served)
+    assert lycosa("crawl", folder, "--pages", 70, "--resolve", served.resolve, *flags).is_one_clear_line(
+        2, flags[0][2:]
+    )
+    crawled(folder, served, "--pages", 65)
+
+
 def test_past_collections_teach_what_matters(tmp_path, served) -> None:
     past = made(tmp_path / "past")
     crawled(past, served, "--strategy", "breadth-first", "--pages", 150)
     assert done("show", past, "--json").json["mean_standing"] is None
     folder = made(tmp_path / "c", standing='collections = ["../past"]')
-    assert "learnt from 1 collections: 150 pages" in crawled(folder, served).err
+    assert "learnt from 1 collection: 150 pages" in crawled(folder, served).err
 
 
 @pytest.mark.parametrize(

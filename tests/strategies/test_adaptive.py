@@ -5,17 +5,11 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from lycosa.strategies import Adaptive
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, Visit
 from strategies.esteemed import url_of, visit_of
-
-
-def seed_visit(relevance: float) -> Visit:
-    visit = visit_of("seed", relevance)
-    return replace(visit, candidate=replace(visit.candidate, because={"seed": True}))
 
 
 def alphas(strategy: Adaptive, relevances: list[float]) -> list[float]:
@@ -49,11 +43,11 @@ def test_by_default_it_steps_by_a_hundredth_over_25_pages_from_one_half() -> Non
     assert alphas(strategy, [0.0]) == pytest.approx([before + 0.006])
 
 
-def test_seeds_that_taught_the_topic_do_not_move_alpha() -> None:
-    strategy, counting = Adaptive(target=0.7, count_seeds=False), Adaptive(target=0.7)
+def test_pages_that_taught_the_topic_do_not_move_alpha() -> None:
+    strategy, counting = Adaptive(target=0.7, taught=[url_of("taught")]), Adaptive(target=0.7)
     for each in (strategy, counting):
         for _ in range(50):
-            each.learn(seed_visit(1.0))
+            each.learn(visit_of("taught", 1.0))
     assert strategy.alpha == 0.5 and strategy.lately is None
     assert counting.alpha < 0.4
     strategy.learn(visit_of("page", 0.2))

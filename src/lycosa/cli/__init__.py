@@ -10,7 +10,7 @@ import typer
 from lycosa import __version__
 from lycosa.vocabulary.errors import LycosaError
 
-from . import crawl, demo, explain, export, forget, import_, label, new, rebuild, report, search, show
+from . import crawl, demo, explain, export, forget, import_, label, new, rebuild, refresh, report, search, show
 from .options import LOOK
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "new": new.new,
     "crawl": crawl.crawl,
+    "refresh": refresh.refresh,
     "show": show.show,
     "search": search.search,
     "explain": explain.explain,

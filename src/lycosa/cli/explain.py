@@ -1,9 +1,10 @@
 from datetime import UTC, datetime
+from itertools import groupby
 
 import typer
 
 from lycosa.collection import Collection
-from lycosa.collection.rows import PageRow
+from lycosa.collection.rows import LookRow, PageRow
 from lycosa.frontier.durable import waiting_candidate
 from lycosa.sessions.opening import open_for_reading
 from lycosa.vocabulary.plain_text import visible
@@ -13,10 +14,11 @@ from .options import Json, Name, UrlArgument, print_json, url_argument
 from .reasons import in_words
 
 _LONGEST_WAY = 50  # pages from a seed that are shown
+_MOST_FETCHES = 10  # that are shown, the latest
 
 
 def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
-    """Explain why a page was fetched, skipped, or still waits."""
+    """Explain why a page was fetched, skipped, or still waits. What it was when it was seen again, too."""
     wanted = url_argument(url)
     with open_for_reading(name) as collection:
         facts = _facts(collection, wanted)
@@ -35,7 +37,7 @@ def _facts(collection: Collection, url: Url) -> Plain:
     page, skip, fetches = catalog.page(url), catalog.skip(url), catalog.fetches(url)
     waiting = waiting_candidate(catalog.connection, url)
     if page is not None:
-        state = "stored"
+        state = "stored" if page.vanished_at is None else "vanished"
     elif waiting is not None:
         state = "waiting"
     elif fetches:
@@ -48,6 +50,7 @@ def _facts(collection: Collection, url: Url) -> Plain:
         "page": page,
         "waiting": waiting,
         "skip": skip if state in ("skipped", "fetched, not stored") else None,
+        "looks": catalog.looks(page.number) if page else [],
         "fetches": fetches,
         "way": _way(collection, page) if page else [],
         "parents": catalog.parents(url),
@@ -82,6 +85,9 @@ def _lines(facts: Plain) -> list[str]:
             lines.append(f"  nearly the same as {page.duplicate_of}; its links were not followed")
         if page.truncated:
             lines.append(f"  cut by {page.truncated}")
+        if page.vanished_at is not None:
+            lines.append(f"  vanished: found so {_moment(page.vanished_at)}: {page.vanished_why}")
+        lines += _versions(facts["looks"])
     if waiting is not None:
         lines.append(f"  why: {in_words(waiting.because)}; priority {waiting.priority:.3f}, depth {waiting.depth}")
         if waiting.found_on:
@@ -91,11 +97,46 @@ def _lines(facts: Plain) -> list[str]:
     if facts["way"]:
         lines.append("  the way from a seed:")
         lines += [f"    {url}" for url in facts["way"]]
-    for fetch in facts["fetches"]:
-        moment = datetime.fromtimestamp(fetch.at, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    if len(facts["fetches"]) > _MOST_FETCHES:
+        lines.append(f"  {len(facts['fetches'])} fetches, the latest {_MOST_FETCHES}:")
+    for fetch in facts["fetches"][-_MOST_FETCHES:]:
         told = f" {fetch.status}" if fetch.status else ""
-        lines.append(f"  fetch {moment} UTC: {fetch.outcome}{told} in {fetch.elapsed:.2f} s {fetch.detail}".rstrip())
+        spoken = f"{fetch.outcome}{told} in {fetch.elapsed:.2f} s {fetch.detail}".rstrip()
+        lines.append(f"  fetch {_moment(fetch.at)}: {spoken}")
     if facts["parents"]:
         lines.append("  linked from:")
         lines += [f"    {parent.url} “{parent.anchor}”" for parent in facts["parents"]]
     return lines
+
+
+def _versions(looks: list[LookRow]) -> list[str]:
+    """What became of a page, look by look; looks that found the same are told together."""
+    if not looks:
+        return []
+    versions = sum(look.digest is not None for look in looks)
+    lines = [f"  seen {len(looks)} times, {versions} {'version' if versions == 1 else 'versions'}:"]
+    version: LookRow | None = None
+    for change, group in groupby(looks, key=lambda look: look.change):
+        same = list(group)
+        if same[0].digest is None:
+            often = f", {len(same)} times" if len(same) > 1 else ""
+            until = f" to {_moment(same[-1].at)}" if len(same) > 1 else ""
+            lines.append(f"    {_moment(same[0].at)}{until}: {change}{often}")
+            continue
+        for look in same:
+            lines.append(f"    {_moment(look.at)}: {change}, {_difference(version, look)}")
+            version = look
+    return lines
+
+
+def _difference(before: LookRow | None, now: LookRow) -> str:
+    digest = f"digest {now.digest:016x}"
+    if before is None:
+        return f"{now.bytes} bytes, {now.links} links, {digest}"
+    words = "its words are other ones" if now.digest != before.digest else "the same words"
+    links = f"{now.links} links, {now.new_links} of them new"
+    return f"{before.bytes} → {now.bytes} bytes, {words}, {links}, {digest}"
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

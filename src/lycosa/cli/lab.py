@@ -23,7 +23,12 @@ from .working import Counting, working
 app = typer.Typer(name="lab", help="Studies that judge strategies on fixed worlds.", **LOOK)
 HOME = Path("lycosa-lab")
 World = Annotated[
-    str, typer.Option("--world", metavar="WORLD", help="NAME, NAME:key=value,…, a folder or a file; see `world list`.")
+    str | None,
+    typer.Option(
+        "--world",
+        metavar="WORLD",
+        help="NAME, NAME:key=value,…, a folder or a file; see `world list`. A made-up one unless given.",
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same results, costs aside.")]
 Out = Annotated[Path | None, typer.Option("--out", help=f"The folder to write into; one under {HOME}/ unless given.")]
@@ -46,7 +51,7 @@ def list_studies(as_json: Json = False) -> None:
 def run_study(
     name: Annotated[str, typer.Argument(metavar="STUDY", help="See `lab list`.")],
     scale: Annotated[str, typer.Option("--scale", help="small or paper")] = "small",
-    world: World = "synthetic",
+    world: World = None,
     seed: Seed = 1,
     out: Out = None,
     workers: Workers = None,
@@ -65,7 +70,7 @@ def run_study(
 @app.command("compare")
 def compare(
     strategies: Annotated[str, typer.Option("--strategies", help="Names with commas between.")],
-    world: World = "synthetic",
+    world: World = None,
     topics: Annotated[int, typer.Option("--topics", min=2, help="How many, from the world's directory.")] = 10,
     pages: Annotated[int, typer.Option("--pages", min=1, help="Of each crawl.")] = 1000,
     buffer: Annotated[int, typer.Option("--buffer", min=1, help="Pages and waiting URLs a strategy may keep.")] = 200,
@@ -91,7 +96,7 @@ def compare(
 
 def _run(
     study: Study,
-    world: str,
+    world: str | None,
     *,
     scale: str,
     seed: int,
@@ -100,9 +105,11 @@ def _run(
     as_json: bool,
     quiet: bool,
 ) -> None:
+    options = {"kind": "synthetic", **study.made_up_world(study.scales[scale]), "seed": seed}
+    kind = options.pop("kind")
+    world = world or kind
     with working("opening the world", quiet=quiet):
-        options = {**study.made_up_world(study.scales[scale]), "seed": seed}
-        opened = open_world(world, unless_given=options)
+        opened = open_world(world, unless_given=options, of=kind)
     folder = out or _free_folder(HOME / study.name / f"{_as_name(world)}-{scale}-{seed}", study, scale)
     try:
         with Counting(f"{study.name} on {opened.name}", quiet=quiet) as told:

@@ -23,9 +23,25 @@ def new(
     contact: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Your e-mail address or web page, told to the hosts you ask.")
     ] = "",
+    in_links: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="CSV table of URLs and their in-links, to learn from how much pages matter."),
+    ] = None,
+    traffic: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="CSV table of domains and how many people they reach.")
+    ] = None,
 ) -> None:
     """Make a collection: a folder with a recipe (lycosa.toml). Touches no network."""
-    recipe = make_collection(name, topic=topic, examples=examples, negatives=negatives, seeds=seeds, contact=contact)
+    recipe = make_collection(
+        name,
+        topic=topic,
+        examples=examples,
+        negatives=negatives,
+        seeds=seeds,
+        contact=contact,
+        in_links=in_links,
+        traffic=traffic,
+    )
     typer.echo(f"made {name}; look at {recipe}, then: {program()} crawl {name} --pages 500")
     good = examples_of(load_recipe(name).topic, name).good
     if seeds is None and not any(example.kind == "url" for example in good):

@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
@@ -17,8 +17,20 @@ from lycosa.vocabulary.plain_text import visible
 REFRESHES_PER_SECOND = 8.0
 SECONDS_BETWEEN_LINES = 2.0
 SPARKS = "▁▂▃▄▅▆▇█"
-SPARKLINE = 32  # characters
+SPARKLINE = 32  # characters of the bar and the sparkline; fewer where the terminal is narrow
+_SHORTEST = 8
 Form = Literal["live", "plain", "words", "silent"]  # words: what is said, without figures
+
+
+class Esteem(NamedTuple):
+    """What a strategy that weighs relevance against standing goes by; None for what is not known."""
+
+    mean_standing: float | None = None  # of the pages of this run
+    alpha: float | None = None  # the weight of relevance at present
+    lately: float | None = None  # mean relevance of the last pages
+    relevance: float | None = None  # of the page on which the last one was found, as are the two that follow
+    standing: float | None = None
+    utility: float | None = None
 
 
 class Figures(NamedTuple):
@@ -33,8 +45,9 @@ class Figures(NamedTuple):
     seconds_left: float | None = None
     title: str = ""
     url: str = ""
-    standing: float | None = None  # a mean of this run
-    alpha: float | None = None  # weight of relevance against standing
+    esteem: Esteem = Esteem()
+    counted: str = "pages"  # what `pages` are: a refresh counts requests
+    notes: tuple[str, ...] = ()  # what is said instead of the share of relevant pages
 
 
 class Progress:
@@ -89,14 +102,26 @@ class Progress:
         seconds_left: float | None = None,
         title: str = "",
         url: str = "",
-        standing: float | None = None,
-        alpha: float | None = None,
+        esteem: Esteem = Esteem(),
+        counted: str = "pages",
+        notes: tuple[str, ...] = (),
     ) -> None:
         """Tells where the crawl stands after a visit."""
         if self._form in ("words", "silent"):
             return
         self._figures = Figures(
-            pages, target, relevant, pages_per_second, waiting, errors, seconds_left, title, url, standing, alpha
+            pages,
+            target,
+            relevant,
+            pages_per_second,
+            waiting,
+            errors,
+            seconds_left,
+            title,
+            url,
+            esteem,
+            counted,
+            notes,
         )
         self._told = False
         now = self._monotonic()
@@ -119,13 +144,14 @@ class Progress:
             self._console.print(Text(self._line()), soft_wrap=True)
 
     def _line(self) -> str:
-        pages, target, relevant, speed, waiting, errors, left, _, url, *esteem = self._figures
+        pages, target, relevant, speed, waiting, errors, left, _, url, esteem, counted, notes = self._figures
         of = f" of {target}" if target is not None else ""
         parts = [
-            f"{pages}{of} pages",
-            f"{_share(relevant, pages)} relevant",
-            *_esteem(*esteem),
-            f"{speed:.1f} pages/s",
+            f"{pages}{of} {counted}",
+            *(notes or (f"{_share(relevant, pages)} relevant",)),
+            *_mean_standing(esteem),
+            *_weight(esteem),
+            f"{speed:.1f} {counted}/s",
             f"{waiting} waiting",
             f"{errors} errors",
         ]
@@ -134,26 +160,30 @@ class Progress:
         return ", ".join(parts) + (f"; {visible(url, 120)}" if url else "")
 
     def _display(self) -> RenderableType:
-        pages, target, relevant, speed, waiting, errors, left, title, url, *esteem = self._figures
+        pages, target, relevant, speed, waiting, errors, left, title, url, esteem, counted, notes = self._figures
         self._mark(pages, relevant)
+        width = max(20, self._console.width - 1)
+        amount = f"{pages} / {target} {counted}" if target is not None else f"{pages} {counted}"
+        time_left = f"{_clock(left)} left" if left is not None else ""
+        graph = min(SPARKLINE, max(_SHORTEST, width - len(amount) - len(time_left) - 4))
         head = Table.grid(padding=(0, 2))
-        bar = ProgressBar(total=target or None, completed=pages, width=SPARKLINE, pulse=not target)
-        of = f" / {target}" if target is not None else ""
-        head.add_row(
-            bar, Text(f"{pages}{of} pages", style="bold"), Text(f"{_clock(left)} left" if left is not None else "")
-        )
-        figures = Table.grid(padding=(0, 2))
-        figures.add_row(
-            Text(_sparkline(self._rates).ljust(SPARKLINE), style="green"),
-            Text(f"harvest {_share(relevant, pages)}", style="bold green"),
-            *(Text(said) for said in _esteem(*esteem)),
-            Text(f"{speed:.1f} pages/s"),
+        for _ in range(3):
+            head.add_column(no_wrap=True, overflow="ellipsis")
+        bar = ProgressBar(total=target or None, completed=pages, width=graph, pulse=not target)
+        head.add_row(bar, Text(amount, style="bold"), Text(time_left))
+        harvest = [
+            Text(_sparkline(list(self._rates)[-graph:]).ljust(graph), style="green"),
+            *(Text(said, style="bold green") for said in notes or (f"harvest {_share(relevant, pages)}",)),
+            *(Text(said) for said in _mean_standing(esteem)),
+        ]
+        traffic = [
+            Text(f"{speed:.1f} {counted}/s"),
             Text(f"{waiting} waiting"),
             Text(f"{errors} errors", style="red" if errors else "dim"),
-        )
-        width = max(20, self._console.width - 1)
+        ]
+        worth = [Text(said) for said in (*_weight(esteem), *_found_on(esteem))]
         last = Text(visible(title or url, width), style="dim", no_wrap=True, overflow="ellipsis")
-        return Group(head, figures, last)
+        return Group(head, *(line for row in (harvest, traffic, worth) for line in _lines(row, width)), last)
 
     def _mark(self, pages: int, relevant: int) -> None:
         """Adds the harvest rate since the last point to the sparkline, once enough pages have come for one."""
@@ -163,14 +193,36 @@ class Progress:
             self._marked = (pages, relevant)
 
 
-def _sparkline(rates: deque[float]) -> str:
+def _sparkline(rates: Iterable[float]) -> str:
     return "".join(SPARKS[min(len(SPARKS) - 1, max(0, int(rate * len(SPARKS))))] for rate in rates)
 
 
-def _esteem(standing: float | None, alpha: float | None) -> list[str]:
-    """Standing and its weight, where the strategy knows them."""
-    said = [] if standing is None else [f"standing {standing:.2f}"]
-    return said if alpha is None else [*said, f"α {alpha:.2f}"]
+def _lines(row: Iterable[Text], width: int) -> list[Text]:
+    """What stands in a row, on as few lines as have room for it; nothing is broken in two."""
+    lines: list[Text] = []
+    for said in row:
+        if lines and lines[-1].cell_len + 2 + said.cell_len <= width:
+            lines[-1] = Text("  ", no_wrap=True, overflow="ellipsis").join((lines[-1], said))
+        else:
+            lines.append(Text("", no_wrap=True, overflow="ellipsis") + said)
+    return lines
+
+
+def _mean_standing(esteem: Esteem) -> list[str]:
+    return [] if esteem.mean_standing is None else [f"standing {esteem.mean_standing:.2f}"]
+
+
+def _weight(esteem: Esteem) -> list[str]:
+    """The weight of relevance, and the relevance that moves it."""
+    said = [] if esteem.alpha is None else [f"α {esteem.alpha:.2f}"]
+    return said if esteem.lately is None else [*said, f"lately {esteem.lately:.2f}"]
+
+
+def _found_on(esteem: Esteem) -> list[str]:
+    """What made the last page worth fetching."""
+    facts = (("relevance", esteem.relevance), ("standing", esteem.standing), ("utility", esteem.utility))
+    said = ", ".join(f"{name} {value:.2f}" for name, value in facts if value is not None)
+    return [f"found on: {said}"] if said else []
 
 
 def _share(part: int, whole: int) -> str:

@@ -16,8 +16,12 @@ _WORDS = {
     "anchor": "by a link that says {:.0%} of the topic's words",
     "depth": "found at depth {}",
     "chance": "drawn by chance",
+    "drawn_at": "drawn by chance among the links seen, at {:.3f} of the strategy's clock",
+    "in_links": "linked by more pages seen than the others",
     "redirected": "after a redirect",
     "imported from": "imported from {}",
+    "refresh": "to be seen again by {}",
+    "days": "after {:.1f} days",
 }
 
 _PLACES = {what: place for place, what in enumerate(_WORDS)}

@@ -1,4 +1,3 @@
-from collections import Counter
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
@@ -7,17 +6,26 @@ from typing import Annotated
 import typer
 
 from lycosa.collection import Collection
-from lycosa.collection.rows import PageRow, RunRow
+from lycosa.collection.rows import Freshness, LatestChange, PageRow, RunRow
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import load_recipe
-from lycosa.report import PAGES_SHOWN, HostFigures, ReportData, RunFigures, TopPage, report_page
+from lycosa.report import (
+    PAGES_SHOWN,
+    ChangedPage,
+    FreshnessFigures,
+    ReportData,
+    RunFigures,
+    TopPage,
+    report_page,
+)
 from lycosa.sessions.opening import open_for_reading
 from lycosa.sessions.upkeep import REPORT_FILE
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.records import RELEVANT
 
 from .options import Name
 from .reasons import in_words
+
+_CHANGES_SHOWN = 25  # the latest
 
 
 def report(
@@ -46,12 +54,12 @@ def report_data(collection: Collection, topic: str) -> ReportData:
     relevances: list[float] = []
     standings: list[float | None] = []
     alphas: list[float | None] = []
-    relevant: Counter[str] = Counter()
+    hosts: list[str] = []
     for page in catalog.pages():
         relevances.append(page.relevance or 0.0)
         standings.append(page.standing)
         alphas.append(page.because.get("alpha"))
-        relevant[page.host] += (page.relevance or 0.0) >= RELEVANT
+        hosts.append(page.host)
     runs = [
         _run_figures(run, following.first_page if following else facts.pages + 1)
         for run, following in zip_longest(facts.runs, facts.runs[1:])
@@ -62,11 +70,12 @@ def report_data(collection: Collection, topic: str) -> ReportData:
         relevances=relevances,
         standings=standings,
         alphas=alphas,
-        hosts=[HostFigures(host, pages, relevant[host]) for host, pages in facts.hosts.items()],
+        hosts=hosts,
         top_pages=[_top_page(page) for page in catalog.pages("relevance", limit=PAGES_SHOWN)],
         outcomes=facts.outcomes,
         skips=facts.skipped,
         runs=runs,
+        freshness=_freshness(facts.freshness, catalog.latest_changes(_CHANGES_SHOWN)),
         waiting=count_waiting(catalog.connection),
         size=facts.bytes,
         seconds=sum(run.seconds for run in runs),
@@ -76,12 +85,29 @@ def report_data(collection: Collection, topic: str) -> ReportData:
 
 def _run_figures(run: RunRow, next_first_page: int) -> RunFigures:
     return RunFigures(
-        started=datetime.fromtimestamp(run.at).strftime("%Y-%m-%d %H:%M:%S"),
+        started=_moment(run.at, "%Y-%m-%d %H:%M:%S"),
         strategy=run.strategy,
         pages=max(0, next_first_page - run.first_page),
         seconds=max(0.0, (run.stopped_at or run.at) - run.at),
         stopped=run.stop_reason or "not ended",
     )
+
+
+def _freshness(facts: Freshness, changes: list[LatestChange]) -> FreshnessFigures | None:
+    if facts.oldest_look is None or facts.latest_look is None:
+        return None
+    return FreshnessFigures(
+        oldest_look=_moment(facts.oldest_look),
+        latest_look=_moment(facts.latest_look),
+        looked_again=facts.looked_again,
+        changed=facts.changed,
+        vanished=facts.vanished,
+        latest_changes=[ChangedPage(_moment(each.at), each.change, each.title, each.url) for each in changes],
+    )
+
+
+def _moment(at: float, form: str = "%Y-%m-%d %H:%M") -> str:
+    return datetime.fromtimestamp(at).strftime(form)
 
 
 def _top_page(page: PageRow) -> TopPage:

@@ -2,19 +2,23 @@ from datetime import datetime
 
 import typer
 
-from lycosa.collection.rows import Summary
+from lycosa.collection.export import iso
+from lycosa.collection.rows import Freshness, LatestChange, RunRow, Summary
 from lycosa.frontier.durable import count_waiting
 from lycosa.sessions.opening import open_for_reading
 from lycosa.vocabulary.plain_text import visible
 
 from .options import Json, Name, print_json
 
+_CHANGES_SHOWN = 5  # the latest
+
 
 def show(name: Name, as_json: Json = False) -> None:
-    """Show what a collection holds. Pages, harvest rate, hosts, outcomes, skips and runs."""
+    """Show what a collection holds. Pages, harvest rate, freshness, hosts, outcomes, skips and runs."""
     with open_for_reading(name) as collection:
         facts = collection.catalog.summary()
         waiting = count_waiting(collection.catalog.connection)
+        changes = collection.catalog.latest_changes()
     if as_json:
         print_json(
             {
@@ -28,28 +32,58 @@ def show(name: Name, as_json: Json = False) -> None:
                 "skipped": facts.skipped,
                 "languages": facts.languages,
                 "bytes": facts.bytes,
+                "freshness": _freshness(facts.freshness, changes),
                 "runs": facts.runs,
             }
         )
     else:
-        typer.echo("\n".join(_lines(str(name), facts, waiting)))
+        typer.echo("\n".join(_lines(str(name), facts, waiting, changes)))
 
 
-def _lines(name: str, facts: Summary, waiting: int) -> list[str]:
+def _freshness(facts: Freshness, changes: list[LatestChange]) -> dict[str, object]:
+    return {
+        "looked_again": facts.looked_again,
+        "changed": facts.changed,
+        "vanished": facts.vanished,
+        "oldest_look": None if facts.oldest_look is None else iso(facts.oldest_look),
+        "latest_look": None if facts.latest_look is None else iso(facts.latest_look),
+        "latest_changes": [
+            {"url": each.url, "title": each.title, "change": each.change, "at": iso(each.at)} for each in changes
+        ],
+    }
+
+
+def _lines(name: str, facts: Summary, waiting: int, changes: list[LatestChange]) -> list[str]:
     rows = [
         ("harvest rate", f"{facts.harvest_rate:.1%} ({facts.relevant} relevant pages)"),
         *([] if facts.mean_standing is None else [("standing", f"{facts.mean_standing:.2f} on average")]),
+        *_freshness_rows(facts.freshness, changes),
         ("waiting", f"{waiting} URLs"),
         ("outcomes", _counts(facts.outcomes)),
         ("skipped", _counts(facts.skipped)),
         ("languages", _counts(facts.languages)),
         ("hosts", _counts(facts.hosts, 8)),
     ]
-    for run in facts.runs[-5:]:
-        began = datetime.fromtimestamp(run.at).strftime("%Y-%m-%d %H:%M")
-        rows.append(("run", f"{began} {run.strategy}: {run.stop_reason or 'not ended'}"))
+    rows += [("run", f"{_moment(run.at)} {_kind_of(run)}: {run.stop_reason or 'not ended'}") for run in facts.runs[-5:]]
     head = f"{name}: {facts.pages} pages on {len(facts.hosts)} hosts, {facts.bytes / 1e6:.1f} MB"
     return [visible(head, 300), *(f"{what:14}{visible(said, 300)}" for what, said in rows)]
+
+
+def _freshness_rows(facts: Freshness, changes: list[LatestChange]) -> list[tuple[str, str]]:
+    if facts.oldest_look is None or facts.latest_look is None:
+        return []
+    seen = f"looked at between {_moment(facts.oldest_look)} and {_moment(facts.latest_look)}"
+    again = f"{facts.looked_again} again, {facts.changed} found changed, {facts.vanished} vanished"
+    rows = [("freshness", f"{seen}; {again}")]
+    return rows + [(each.change, f"{_moment(each.at)} {each.url} {each.title}") for each in changes[:_CHANGES_SHOWN]]
+
+
+def _kind_of(run: RunRow) -> str:
+    return run.strategy if not run.refresh else f"refresh by {run.refresh.get('policy')}"
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at).strftime("%Y-%m-%d %H:%M")
 
 
 def _counts(counts: dict[str, int], most: int = 6) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 
@@ -14,12 +14,13 @@ from lycosa.sessions.crawling import crawl_live
 from lycosa.sessions.session import Session
 from lycosa.sessions.settings import Settings
 from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Outcome, Plain, Visit
 
 from .options import print_json, program
-from .progress import Progress
+from .progress import Esteem, Progress
 
 _log = logging.getLogger("lycosa.pages")
 _TROUBLE = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.GONE, Outcome.REFUSED))
@@ -31,7 +32,7 @@ def run(
     """Crawls to the end, and unless `quiet` says how it ended."""
     with Session(folder, recipe, clock=WallClock(), tell=progress.say) as session:
         with asyncio.Runner() as runner:
-            runner.run(_watch(session, settings, progress, as_json=as_json))
+            runner.run(_watch_crawl(session, settings, progress, as_json=as_json))
         crawl = session.crawl
         if not quiet:
             share = crawl.relevant / crawl.pages if crawl.pages else 0.0
@@ -42,11 +43,19 @@ def run(
             )
 
 
-async def _watch(session: Session, settings: Settings, progress: Progress, *, as_json: bool) -> None:
-    crawl = session.crawl
+async def watch(session: Session, visits: AsyncGenerator[Visit, None], seen: Callable[[Visit], None]) -> None:
+    """Runs a crawl to its end, which Ctrl-C brings near, and shows every visit."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, crawl.interrupt)
+        loop.add_signal_handler(number, session.crawl.interrupt)
+    async with aclosing(visits):
+        async for visit in visits:
+            _log_page(visit)
+            seen(visit)
+
+
+async def _watch_crawl(session: Session, settings: Settings, progress: Progress, *, as_json: bool) -> None:
+    crawl = session.crawl
     began, pages_before, errors, target = time.monotonic(), crawl.pages, 0, session.recipe.stop.pages
     standings = [0.0, 0]  # their sum in this run, and how many
 
@@ -62,23 +71,43 @@ async def _watch(session: Session, settings: Settings, progress: Progress, *, as
             seconds_left=(target - crawl.pages) / speed if target and speed else None,
             title=visit.page.title if visit.page else "",
             url=visit.fetch.url,
-            standing=standings[0] / standings[1] if standings[1] else None,
-            alpha=getattr(crawl.strategy, "alpha", None) if standings[1] else None,
+            esteem=_esteem(crawl.strategy, visit, standings[0] / standings[1] if standings[1] else None),
         )
 
-    visit = None
-    async with aclosing(crawl_live(session, settings)) as visits:
-        async for visit in visits:
-            errors += visit.fetch.outcome in _TROUBLE
-            if visit.standing is not None and visit.is_kept:
-                standings[0] += visit.standing
-                standings[1] += 1
-            _log_page(visit)
-            if as_json:
-                print_json(facts_of(visit))
-            show(visit)
-    if visit is not None:
-        show(visit)  # once more: pages may have been judged anew since
+    latest: Visit | None = None
+
+    def seen(visit: Visit) -> None:
+        nonlocal errors, latest
+        latest = visit
+        errors += is_trouble(visit)
+        if visit.standing is not None and visit.is_kept:
+            standings[0] += visit.standing
+            standings[1] += 1
+        if as_json:
+            print_json(facts_of(visit))
+        show(visit)
+
+    await watch(session, crawl_live(session, settings), seen)
+    if latest is not None:
+        show(latest)  # once more: pages may have been judged anew since
+
+
+def _esteem(strategy: Strategy, visit: Visit, mean_standing: float | None) -> Esteem:
+    """What the strategy goes by at present, where it weighs relevance against standing, and what led it to a visit."""
+    alpha = getattr(strategy, "alpha", None)
+    if alpha is None:
+        return Esteem(mean_standing)
+    because = visit.candidate.because
+    return Esteem(
+        mean_standing,
+        alpha,
+        getattr(strategy, "lately", None),
+        *(because.get(fact) if "utility" in because else None for fact in ("relevance", "standing", "utility")),
+    )
+
+
+def is_trouble(visit: Visit) -> bool:
+    return visit.fetch.outcome in _TROUBLE
 
 
 def facts_of(visit: Visit) -> Plain:
@@ -106,7 +135,7 @@ def _log_page(visit: Visit) -> None:
         return
     relevance = "    " if visit.relevance is None else f"{visit.relevance:.2f}"
     what = visible(visit.page.title if visit.page else visit.fetch.detail)
-    _log.info("%-9s %s %s %s", visit.fetch.outcome, relevance, visible(visit.fetch.url, 500), what)
+    _log.info("%-9s %s %s %s", visit.change or visit.fetch.outcome, relevance, visible(visit.fetch.url, 500), what)
 
 
 @contextmanager

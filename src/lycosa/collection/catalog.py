@@ -1,7 +1,7 @@
 """The catalog of a collection: what its archive says, as tables one can ask."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -9,26 +9,17 @@ from typing import Any
 import msgspec
 
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.records import Fetch, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import REFRESH, Change, Fetch, Outcome, Page, Plain, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of, key_of
 
+from .connecting import connected
 from .events import Attempt, Event, Example, Place, Position, Run, Scores, Stop
 from .plain import as_json, spellable
-from .queries import PAGE_COLUMNS, Queries
-from .schema import MIGRATIONS, migrate, version_of
+from .queries import Queries
+from .schema import MIGRATIONS
+from .statements import FIRST_LOOK, WRITES
 from .trouble import told_of_catalog
 
-_KEPT = {"number", "url"}  # what a page keeps when it is fetched again
-_UPDATES = ", ".join(f"{name} = excluded.{name}" for name in PAGE_COLUMNS.split(", ") if name.strip() not in _KEPT)
-_INSERTS = {
-    "pages": f"INSERT INTO pages ({PAGE_COLUMNS}) VALUES ({', '.join('?' * 24)})"
-    f" ON CONFLICT (url) DO UPDATE SET {_UPDATES}",
-    "fetches": "INSERT INTO fetches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    "links": "INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?, ?, ?)",
-    "skips": "INSERT OR IGNORE INTO skips VALUES (?, ?, ?, ?, ?)",
-    "visited": "DELETE FROM skips WHERE key = ?",  # evicted once, or not to be followed from elsewhere
-    "examples": "INSERT OR REPLACE INTO examples VALUES (?, ?, ?, ?, ?, ?, ?)",
-}
 Row = tuple[Any, ...]
 
 
@@ -40,33 +31,35 @@ class Catalog(Queries):
 
     def __init__(self, path: Path, *, writable: bool, migrations: Sequence[str] = MIGRATIONS):
         self.path = path
-        self._waiting: dict[str, list[Row]] = {table: [] for table in _INSERTS}
+        self._waiting: dict[str, list[Row]] = {table: [] for table in WRITES}
         self._new_numbers: dict[Url, int] = {}  # pages that wait
         self._has_failed = False
         with self._told():
-            self.connection = _connected(path, writable, migrations)
+            self.connection = connected(path, writable, migrations)
             self._last_number: int = self.connection.execute("SELECT coalesce(max(number), 0) FROM pages").fetchone()[0]
             urls = self.connection.execute("SELECT url FROM pages") if writable else ()
             self._page_keys = {key_of(url) for (url,) in urls}  # most pages are new: these need no look at the table
 
     def add(self, event: Event, place: Place | None) -> int | None:
-        """Takes in an event; returns the number of the page it brought, if it is one to be listed."""
+        """Takes in an event; returns the number of the page it brought or altered, if it is one to be listed."""
         match event:
             case Visit():
-                return self._add_visit(event, place)
+                return self._add_visit(event, place) if event.change is None else self._add_look(event, place)
             case Attempt():
-                self._add_fetch(event.candidate.url, event.fetch, 0, place, settled=False)
+                again = event.candidate.lane == REFRESH
+                self._add_fetch(event.candidate.url, event.fetch, 0, place, settled=False, again=again)
             case Example(url=url, good=good, fetch=fetch):
                 self._waiting["examples"].append((url, good, fetch.at, fetch.outcome.value, *_columns(place)))
             case Run():
-                sql = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL, NULL)"
+                sql = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL, NULL, ?)"
                 seeds, scope = _json(event.seeds), _json(event.scope)
-                self._execute(sql, event.at, event.strategy, seeds, scope, self._last_number + 1)
+                refresh = _json(event.refresh) if event.refresh else None
+                self._execute(sql, event.at, event.strategy, seeds, scope, self._last_number + 1, refresh)
             case Stop():
                 sql = "UPDATE runs SET stopped_at = ?, stop_reason = ? WHERE rowid = (SELECT max(rowid) FROM runs)"
                 self._execute(sql, event.at, event.reason)
             case Scores():
-                self.rescore(event.relevance)
+                self.rescore(event.relevance, event.standing)
         return None
 
     def add_skips(self, skips: Iterable[Skip], at: float) -> None:
@@ -75,12 +68,13 @@ class Catalog(Queries):
             (key_of(skip.candidate.url), skip.candidate.url, skip.reason, skip.candidate.found_on, at) for skip in skips
         )
 
-    def rescore(self, relevance: dict[str, float]) -> None:
-        """Replaces the relevance of pages."""
+    def rescore(self, relevance: Mapping[str, float], standing: Mapping[str, float]) -> None:
+        """Replaces the relevance and the standing of pages, of each where it is named."""
         with self._told():
             self._flush()
-            rows = [(value, url) for url, value in relevance.items()]
-            self.connection.executemany("UPDATE pages SET relevance = ? WHERE url = ?", rows)
+            for column, values in (("relevance", relevance), ("standing", standing)):
+                rows = [(value, url) for url, value in values.items()]
+                self.connection.executemany(f"UPDATE pages SET {column} = ? WHERE url = ?", rows)
 
     def put_state(self, key: str, value: Plain) -> None:
         self._execute("INSERT OR REPLACE INTO state VALUES (?, ?)", key, _json(value))
@@ -125,12 +119,18 @@ class Catalog(Queries):
             self._flush()
             ask = self.connection.execute
             self.connection.create_function("forgotten", 1, lambda url: url is not None and bool(is_forgotten(url)))
-            ask(
-                "DELETE FROM links WHERE source IN (SELECT number FROM pages WHERE forgotten(url)) OR forgotten(target)"
-            )
+            gone_pages = "(SELECT number FROM pages WHERE forgotten(url))"
+            ask(f"DELETE FROM links WHERE source IN {gone_pages} OR forgotten(target)")
+            ask(f"DELETE FROM new_links WHERE page IN {gone_pages} OR forgotten(target)")
+            for table in ("looks", "stale"):
+                ask(f"DELETE FROM {table} WHERE page IN {gone_pages}")
             gone = ask("DELETE FROM pages WHERE forgotten(url)").rowcount
             for table in ("fetches", "skips", "examples"):
                 ask(f"DELETE FROM {table} WHERE forgotten(url)")
+            moved = "vanished_why LIKE 'moved to %' AND forgotten(substr(vanished_why, 10))"  # as if never found so
+            ask(f"DELETE FROM looks WHERE change = 'vanished' AND page IN (SELECT number FROM pages WHERE {moved})")
+            ask(f"INSERT OR IGNORE INTO stale SELECT number FROM pages WHERE {moved}")
+            ask(f"UPDATE pages SET vanished_at = NULL, vanished_why = '' WHERE {moved}")
             ask("UPDATE pages SET anchor = '' WHERE forgotten(found_on)")  # it is a word of the page where it was found
             for table, column in (("pages", "found_on"), ("pages", "duplicate_of"), ("skips", "found_on")):
                 ask(f"UPDATE {table} SET {column} = NULL WHERE forgotten({column})")
@@ -157,6 +157,11 @@ class Catalog(Queries):
                     f"UPDATE {table} SET file = moved.file, place = moved.place, length = moved.length"
                     f" FROM moved WHERE moved.url = {table}.url AND moved.at = {table}.at"
                 )
+            ask(
+                "UPDATE looks SET file = moved.file, place = moved.place, length = moved.length FROM moved, pages"
+                " WHERE pages.number = looks.page AND moved.url = pages.url AND moved.at = looks.at"
+                " AND looks.digest IS NOT NULL"  # those that brought a version
+            )
             ask("DROP TABLE moved")
 
     def vacuum(self) -> None:
@@ -164,6 +169,11 @@ class Catalog(Queries):
         with self._told():
             self.connection.execute("VACUUM")
             self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def clear_stale(self) -> None:
+        """The search index knows the newest state of every page."""
+        self._flush()
+        self._execute("DELETE FROM stale")
 
     def indexed_up_to(self) -> int:
         """The number of the last page known to be in the search index."""
@@ -204,10 +214,84 @@ class Catalog(Queries):
                 visit.standing,
             )
         )
+        self._add_links(number, page)
+        return number
+
+    def _add_links(self, number: int, page: Page) -> None:
         self._waiting["links"].extend(
             [(number, rank, link.position, link.target, link.anchor, link.rel) for rank, link in enumerate(page.links)]
         )
-        return number
+
+    def _add_look(self, visit: Visit, place: Place | None) -> int | None:
+        """A page that was seen again; returns its number where the search index has to know of it."""
+        url, fetch, page = visit.candidate.url, visit.fetch, visit.page
+        if key_of(url) not in self._page_keys:
+            return self._add_visit(visit, place)  # what was seen before is lost: its records are damaged
+        if url in self._new_numbers:
+            self._flush()  # it is asked by its URL from here on
+        self._add_fetch(url, fetch, page.digest if page else 0, place, settled=True, again=True)
+        version = page if visit.is_kept else None
+        if version is not None:
+            self._flush()  # the version before is to be noted as it was
+            self._execute(FIRST_LOOK, url)
+            self._add_version(visit, version, place)
+        else:
+            self._waiting["first_looks"].append((url,))
+        waiting = self._waiting
+        facts: Row = (None, None, None)
+        if version is not None:
+            facts = (_signed(version.digest), len(fetch.body), len(version.links))
+        brought = _columns(place if version is not None else None)
+        change = visit.change.value if visit.change else ""
+        waiting["looks"].append((fetch.at, change, fetch.status, *facts, len(visit.new_links), *brought, url))
+        told = fetch.outcome in (Outcome.OK, Outcome.UNCHANGED)
+        validators = [fetch.header(name) if told else None for name in ("etag", "last-modified")]
+        waiting["looked"].append((fetch.at, *validators, url))
+        if visit.change is Change.VANISHED:
+            waiting["states"].append((fetch.at, _why_vanished(visit), url))
+        elif visit.change is Change.RETURNED:
+            waiting["states"].append((None, "", url))
+        if visit.change not in (Change.CHANGED, Change.VANISHED, Change.RETURNED):
+            return None
+        waiting["stale"].append((url,))
+        return self._number_of(url)
+
+    def _add_version(self, visit: Visit, page: Page, place: Place | None) -> None:
+        url, fetch = visit.candidate.url, visit.fetch
+        number = self._number_of(url)
+        if number is None:
+            return
+        self._execute("DELETE FROM links WHERE source = ?", number)
+        self._add_links(number, page)
+        with self._told():
+            (looks,) = self.connection.execute(
+                "SELECT coalesce(max(look), 0) FROM looks WHERE page = ?", (number,)
+            ).fetchone()
+        self._waiting["new_links"].extend((number, looks + 1, target) for target in visit.new_links)
+        self._waiting["versions"].append(
+            (
+                page.title,
+                page.language,
+                visit.relevance,
+                _signed(page.digest),
+                _signed(page.fingerprint),
+                fetch.at,
+                len(fetch.body),
+                visit.duplicate_of,
+                fetch.status,
+                *_columns(place),
+                fetch.header("etag") or "",
+                fetch.header("last-modified") or "",
+                fetch.truncated,
+                visit.standing,
+                url,
+            )
+        )
+
+    def _number_of(self, url: Url) -> int | None:
+        with self._told():
+            found = self.connection.execute("SELECT number FROM pages WHERE url = ?", (url,)).fetchone()
+        return int(found[0]) if found else None
 
     def _number(self, url: Url, page: Page) -> int:
         number = self._new_numbers.get(url)
@@ -218,18 +302,18 @@ class Catalog(Queries):
             self._new_numbers[url] = self._last_number
             return self._last_number
         if number is None:
-            with self._told():
-                found = self.connection.execute("SELECT number FROM pages WHERE url = ?", (url,)).fetchone()
-            if found is None:
+            number = self._number_of(url)
+            if number is None:
                 self._last_number += 1
                 self._new_numbers[url] = self._last_number
                 return self._last_number
-            number = int(found[0])
         self._flush()  # its old links may wait
         self._execute("DELETE FROM links WHERE source = ? AND rank >= ?", number, len(page.links))
         return number
 
-    def _add_fetch(self, url: Url, fetch: Fetch, digest: int, place: Place | None, *, settled: bool) -> None:
+    def _add_fetch(
+        self, url: Url, fetch: Fetch, digest: int, place: Place | None, *, settled: bool, again: bool = False
+    ) -> None:
         self._waiting["fetches"].append(
             (
                 url,
@@ -241,13 +325,14 @@ class Catalog(Queries):
                 _signed(digest),
                 settled,
                 *_columns(place),
+                again,
             )
         )
 
     def _flush(self) -> None:
         if not any(self._waiting.values()):
             return
-        waiting, self._waiting = self._waiting, {table: [] for table in _INSERTS}
+        waiting, self._waiting = self._waiting, {table: [] for table in WRITES}
         self._new_numbers = {}
         for table, rows in waiting.items():
             if rows:
@@ -258,11 +343,11 @@ class Catalog(Queries):
             self.connection.execute("BEGIN")
         self.connection.execute("SAVEPOINT adding")
         try:
-            self.connection.executemany(_INSERTS[table], rows)
+            self.connection.executemany(WRITES[table], rows)
         except UnicodeEncodeError:  # half of a surrogate pair, from a hostile page
             self.connection.execute("ROLLBACK TO adding")
             self.connection.executemany(
-                _INSERTS[table], [tuple(spellable(v) if isinstance(v, str) else v for v in row) for row in rows]
+                WRITES[table], [tuple(spellable(v) if isinstance(v, str) else v for v in row) for row in rows]
             )
         self.connection.execute("RELEASE adding")
 
@@ -271,47 +356,14 @@ class Catalog(Queries):
             self.connection.execute(sql, values)
 
 
-def _connected(path: Path, writable: bool, migrations: Sequence[str]) -> sqlite3.Connection:
-    name = path.parent
-    if not writable and not path.exists():
-        raise CollectionError(f"{name} has no catalog; run: lycosa rebuild {name}")
-    connection = _opened(path, writable)
-    version = version_of(connection)
-    if version > len(migrations):
-        connection.close()
-        raise CollectionError(
-            f"the catalog of {name} was written by a newer Lycosa (schema {version}, this one knows {len(migrations)});"
-            f" install that one, or run: lycosa rebuild {name}"
-        )
-    if version < len(migrations) and not writable:
-        connection.close()
-        _connected(path, True, migrations).close()
-        connection = _opened(path, writable)
-    if writable:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA wal_autocheckpoint = 8000")  # pages: hot ones are copied back less often
-        migrate(connection, migrations)
-    return connection
-
-
-def _opened(path: Path, writable: bool) -> sqlite3.Connection:
-    if writable:
-        return sqlite3.connect(path)
-    address = path.absolute().as_uri()
-    connection = sqlite3.connect(f"{address}?mode=ro", uri=True)
-    try:
-        version_of(connection)
-    except sqlite3.OperationalError:
-        connection.close()
-        if path.with_name(path.name + "-wal").exists():
-            raise
-        return sqlite3.connect(f"{address}?immutable=1", uri=True)  # a folder in which SQLite cannot make its files
-    return connection
-
-
 def _columns(place: Place | None) -> tuple[Any, ...]:
     return place if place is not None else (None, None, None)
+
+
+def _why_vanished(visit: Visit) -> str:
+    if visit.fetch.location is not None:
+        return f"moved to {visit.fetch.location}"
+    return visit.left_out or visit.fetch.detail or "it could not be had"
 
 
 def _json(plain: Plain) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from lycosa.vocabulary.records import Fetch, Outcome
+from lycosa.vocabulary.records import Fetch
 
-from .events import Place
+from .events import Place, is_revisit
 from .warc import date_of, gzipped
 
 _WWW = re.compile(r"www\d*\.")
@@ -43,7 +43,7 @@ def line(fetch: Fetch, payload_digest: str, place: Place) -> str:
     mime = (fetch.header("content-type") or "unk").partition(";")[0].strip().lower()
     facts = {
         "url": fetch.url,
-        "mime": "warc/revisit" if fetch.outcome is Outcome.UNCHANGED else mime,
+        "mime": "warc/revisit" if is_revisit(fetch) else mime,
         "status": str(fetch.status),
         "digest": payload_digest,
         "length": str(place.length),

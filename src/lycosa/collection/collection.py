@@ -3,18 +3,20 @@
 import fcntl
 import os
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.records import Fetch, Page, Url, Visit
+from lycosa.vocabulary.records import Change, Fetch, Page, Url, Visit
 from lycosa.vocabulary.urls import host_of
 
 from .archive import Archive
 from .catalog import Catalog
 from .events import Event, Place, Position, Scores
 from .groups import Decode
+from .rows import PageRow
 from .search_index import SearchIndex
 from .trouble import told
 
@@ -129,14 +131,28 @@ class Collection:
 
     def _take_in(self, event: Event, place: Place) -> None:
         number = self.catalog.add(event, place)
-        if number is not None and isinstance(event, Visit) and event.page:
-            if number in self._added or number <= self._indexed_up_to:
-                self.search.delete([event.candidate.url])
-            title, text = self._searchable(event.fetch, event.page)
-            self.search.add(event.candidate.url, host_of(event.candidate.url), title, text, event.relevance)
-            self._added.add(number)
+        if number is not None and isinstance(event, Visit):
+            self._make_findable(event, number)
         if isinstance(event, Scores):
             self.catalog.put_state(_RESCORED, True)
+
+    def _make_findable(self, visit: Visit, number: int) -> None:
+        """Gives the search index a page as it is now; takes one that has vanished out of it."""
+        url = visit.candidate.url
+        if number in self._added or number <= self._indexed_up_to or visit.change is not None:
+            self.search.delete([url])
+        self._added.add(number)
+        if visit.page is not None and visit.is_kept:
+            title, text = self._searchable(visit.fetch, visit.page)
+            self.search.add(url, host_of(url), title, text, visit.relevance)
+        elif visit.change is Change.RETURNED and (page := self.catalog.page(url)) is not None:
+            self._index_again(page)
+
+    def _index_again(self, page: PageRow) -> None:
+        self.search.delete([page.url])
+        if page.place and page.vanished_at is None:
+            title, text = self._searchable(self.archive.fetch_at(page.place), None)
+            self.search.add(page.url, page.host, title, text, page.relevance)
 
     def checkpoint(self) -> None:
         """Makes everything so far durable; what was recorded later is replayed after a kill."""
@@ -211,11 +227,9 @@ class Collection:
         The catalog is always committed first, so that the index never holds a page of which the catalog does not know.
         """
         if self._may_lack_pages:
-            for page in self.catalog.pages(after=self._indexed_up_to):
-                if page.number not in self._added and page.place:
-                    title, text = self._searchable(self.archive.fetch_at(page.place), None)
-                    self.search.delete([page.url])
-                    self.search.add(page.url, page.host, title, text, page.relevance)
+            for page in chain(self.catalog.pages(after=self._indexed_up_to), self.catalog.stale_pages()):
+                if page.number not in self._added:
+                    self._index_again(page)
             self._may_lack_pages = False
         self.search.commit()
         self._index_committed_at = self._clock.now()
@@ -225,6 +239,7 @@ class Collection:
         self.catalog.put_state(_RESCORED, False)
         self._indexed_up_to = self.catalog.last_number()
         self.catalog.put_state("indexed_up_to", self._indexed_up_to)
+        self.catalog.clear_stale()
         self.catalog.commit(self.catalog.position())
 
 

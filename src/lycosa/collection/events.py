@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from lycosa.vocabulary.records import Candidate, Fetch, Plain, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Plain, Url, Visit
 
 
 class Place(NamedTuple):
@@ -30,6 +30,7 @@ class Run(Struct, frozen=True, tag_field="lycosa", tag="run"):
     seeds: tuple[Url, ...]
     scope: Plain = None
     utility: Plain = None  # how the strategy weighs relevance against standing
+    refresh: Plain = None  # of a run that sees pages again: its policy, budget and share of expansion
 
 
 class Attempt(Struct, frozen=True):
@@ -48,11 +49,12 @@ class Example(Struct, frozen=True):
 
 
 class Scores(Struct, frozen=True, tag_field="lycosa", tag="scores"):
-    """Pages judged anew; replaces their earlier relevance."""
+    """Pages judged anew; replaces their earlier relevance, or standing, where it is named."""
 
     at: float
     reason: str
     relevance: dict[str, float]
+    standing: dict[str, float] = {}
 
 
 class Stop(Struct, frozen=True, tag_field="lycosa", tag="stop"):
@@ -68,3 +70,8 @@ Event = Run | Visit | Attempt | Example | Scores | Stop
 def fetch_of(event: Event) -> Fetch | None:
     """What the event fetched, if it is about a fetch."""
     return event.fetch if isinstance(event, (Visit, Attempt, Example)) else None
+
+
+def is_revisit(fetch: Fetch) -> bool:
+    """Whether the archive has the body already, and is to keep only that it was seen again."""
+    return fetch.outcome is Outcome.UNCHANGED and not fetch.body

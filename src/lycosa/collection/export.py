@@ -29,6 +29,9 @@ COLUMNS = (
     "status",
     "bytes",
     "digest",
+    "state",
+    "looked_at",
+    "vanished_at",
 )
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _BATCH = 5000  # rows of a Parquet row group
@@ -59,6 +62,9 @@ def facts_of(page: PageRow) -> dict[str, Any]:
         "status": page.status,
         "bytes": page.bytes,
         "digest": f"{page.digest:016x}",
+        "state": page.state,
+        "looked_at": iso(page.looked_at),
+        "vanished_at": None if page.vanished_at is None else iso(page.vanished_at),
     }
 
 

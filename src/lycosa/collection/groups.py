@@ -1,10 +1,10 @@
 """An event as a group of WARC records, and back.
 
-What a server said is a `response` (a `revisit` where it said "not modified") and a `request`; the rest of the event is
-JSON in a `metadata` record, which comes last and so completes the group. Events without an answer are a `metadata`
-record alone. `Transfer-Encoding` is archived as `X-Archive-Orig-Transfer-Encoding`, because bodies are no longer
-chunked; an answer whose body was not wanted is marked `WARC-Truncated: unspecified`, the one reason of the standard
-that does not claim a limit or a broken connection.
+What a server said is a `response` (a `revisit` where it said "not modified", or sent what the archive has already) and
+a `request`; the rest of the event is JSON in a `metadata` record, which comes last and so completes the group. Events
+without an answer are a `metadata` record alone. `Transfer-Encoding` is archived as `X-Archive-Orig-Transfer-Encoding`,
+because bodies are no longer chunked; an answer whose body was not wanted is marked `WARC-Truncated: unspecified`, the
+one reason of the standard that does not claim a limit or a broken connection.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,10 +14,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
+from lycosa.vocabulary.records import Candidate, Change, Fetch, Outcome, PastFetch, Url, Visit
 from lycosa.vocabulary.urls import host_of, path_of
 
-from .events import Attempt, Event, Example, Run, Scores, Stop, fetch_of
+from .events import Attempt, Event, Example, Run, Scores, Stop, fetch_of, is_revisit
 from .plain import as_json
 from .warc import Record, date_of, digest, one_line, record, records
 
@@ -26,6 +26,7 @@ NewId = Callable[[], str]
 
 HIDDEN = "X-Archive-Orig-"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 Headers = tuple[tuple[str, str], ...]
 
 
@@ -57,6 +58,9 @@ class VisitNote(Struct, frozen=True, omit_defaults=True, tag_field="lycosa", tag
     duplicate_of: Url | None = None
     left_out: str = ""
     standing: float | None = None
+    known: PastFetch | None = None
+    change: Change | None = None
+    new_links: tuple[Url, ...] = ()
 
 
 class AttemptNote(Struct, frozen=True, tag_field="lycosa", tag="attempt"):
@@ -107,18 +111,20 @@ def pack(event: Event, new_id: NewId) -> Packed:
     date, target = date_of(fetch.at), f"WARC-Target-URI: {fetch.url}"
     charset = _charset(fetch)
     head = _head(f"HTTP/{_spoken(fetch)} {fetch.status:03d} {one_line(fetch.reason)}", fetch.headers, charset)
-    unchanged = fetch.outcome is Outcome.UNCHANGED
-    body = b"" if unchanged else fetch.body
-    payload_digest = digest(body)
-    lines = [target, f"WARC-Payload-Digest: {payload_digest}"]
+    known = event.known if isinstance(event, Visit) else None
+    revisit = is_revisit(fetch)
+    payload_digest = known.payload if revisit and known and known.payload else digest(fetch.body)
+    lines = [target]
     if fetch.address:
         lines.append(f"WARC-IP-Address: {one_line(fetch.address)}")
-    if unchanged:
-        lines[1:2] = [f"WARC-Profile: {NOT_MODIFIED}", f"WARC-Refers-To-Target-URI: {fetch.url}"]
-    elif fetch.truncated or (fetch.outcome is Outcome.UNWANTED and not body):
+    if not revisit or (known and known.payload):
+        lines.append(f"WARC-Payload-Digest: {payload_digest}")
+    if revisit:
+        lines += _referring(fetch, known)
+    elif fetch.truncated or (fetch.outcome is Outcome.UNWANTED and not fetch.body):
         lines.append(f"WARC-Truncated: {one_line(fetch.truncated) or 'unspecified'}")
-    kind = "revisit" if unchanged else "response"
-    members = [record(kind, answer_id, date, "application/http; msgtype=response", head + body, *lines)]
+    kind = "revisit" if revisit else "response"
+    members = [record(kind, answer_id, date, "application/http; msgtype=response", head + fetch.body, *lines)]
     if fetch.request_headers:
         host: Headers = () if _names_host(fetch) else (("Host", host_of(fetch.url)),)
         asked = _head(f"GET {path_of(fetch.url)} HTTP/{_spoken(fetch)}", host + fetch.request_headers, charset)
@@ -127,6 +133,13 @@ def pack(event: Event, new_id: NewId) -> Packed:
         members.append(record("request", new_id(), date, mime, asked, target, concurrent))
     members.append(metadata_record(_note_of(event), new_id(), answer_id))
     return Packed(members, payload_digest)
+
+
+def _referring(fetch: Fetch, known: PastFetch | None) -> list[str]:
+    """What a revisit says of the record that holds its payload."""
+    profile = NOT_MODIFIED if fetch.status == 304 else SAME_PAYLOAD
+    lines = [f"WARC-Profile: {profile}", f"WARC-Refers-To-Target-URI: {fetch.url}"]
+    return [*lines, f"WARC-Refers-To-Date: {date_of(known.at)}"] if known else lines
 
 
 def metadata_record(note: Note, record_id: str, answer_id: str | None) -> bytes:
@@ -151,8 +164,17 @@ def when(note: Note) -> float:
 def _note_of(event: Event) -> Note:
     match event:
         case Visit():
-            note = _fetch_note(event.fetch, event.candidate.url)
-            return VisitNote(event.candidate, note, event.relevance, event.duplicate_of, event.left_out, event.standing)
+            return VisitNote(
+                event.candidate,
+                _fetch_note(event.fetch, event.candidate.url),
+                event.relevance,
+                event.duplicate_of,
+                event.left_out,
+                event.standing,
+                event.known,
+                event.change,
+                event.new_links,
+            )
         case Attempt():
             return AttemptNote(event.candidate, _fetch_note(event.fetch, event.candidate.url))
         case Example():
@@ -249,7 +271,18 @@ def unpack(group: Group, decode: Decode) -> Event:
     match note:
         case VisitNote():
             fetch = _fetch_of(group, note.fetch, note.candidate.url, decode)
-            return Visit(note.candidate, fetch, None, note.relevance, note.duplicate_of, note.left_out, note.standing)
+            return Visit(
+                note.candidate,
+                fetch,
+                None,
+                note.relevance,
+                note.duplicate_of,
+                note.left_out,
+                note.standing,
+                note.known,
+                note.change,
+                note.new_links,
+            )
         case AttemptNote():
             return Attempt(note.candidate, _fetch_of(group, note.fetch, note.candidate.url, decode))
         case ExampleNote():
@@ -314,8 +347,11 @@ def without(note: Note, is_forgotten: Callable[[Url], bool]) -> Note | None:
         case Run():
             return replace(note, seeds=tuple(seed for seed in note.seeds if not is_forgotten(seed)))
         case Scores():
-            kept = {page: value for page, value in note.relevance.items() if not is_forgotten(Url(page))}
-            return replace(note, relevance=kept)
+            relevance, standing = (
+                {page: value for page, value in values.items() if not is_forgotten(Url(page))}
+                for values in (note.relevance, note.standing)
+            )
+            return replace(note, relevance=relevance, standing=standing)
         case VisitNote() | AttemptNote():
             if note.candidate.found_on and is_forgotten(note.candidate.found_on):
                 note = replace(note, candidate=replace(note.candidate, found_on=None, anchor=""))
@@ -323,4 +359,6 @@ def without(note: Note, is_forgotten: Callable[[Url], bool]) -> Note | None:
                 return None
             if isinstance(note, VisitNote) and note.duplicate_of and is_forgotten(note.duplicate_of):
                 note = replace(note, duplicate_of=None)
+            if isinstance(note, VisitNote) and any(map(is_forgotten, note.new_links)):
+                note = replace(note, new_links=tuple(link for link in note.new_links if not is_forgotten(link)))
     return note

@@ -8,17 +8,32 @@ from typing import Any, Literal
 
 import msgspec
 
-from lycosa.vocabulary.records import RELEVANT, Outcome, PastFetch, Plain, Url
+from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, Url
 from lycosa.vocabulary.urls import key_of
 
 from .events import Place
-from .rows import ExampleRow, FetchRow, PageRow, Parent, RunRow, SkipRow, Summary
+from .rows import (
+    Due,
+    ExampleRow,
+    FetchRow,
+    Freshness,
+    LatestChange,
+    LookRow,
+    PageRow,
+    Parent,
+    RunRow,
+    SkipRow,
+    Summary,
+)
 from .trouble import told_of_catalog
 
-PAGE_COLUMNS = (
+FIRST_COLUMNS = (  # what a visit tells of a page
     "number, url, host, title, language, relevance, digest, fingerprint, at, bytes, depth, found_on, priority, because,"
     " anchor, duplicate_of, status, file, place, length, etag, last_modified, truncated, standing"
 )
+PAGE_COLUMNS = f"{FIRST_COLUMNS}, coalesce(looked_at, at), vanished_at, vanished_why"
+_LOOK_COLUMNS = "look, at, change, status, digest, bytes, links, new_links, file, place, length"
+_ALTERED = "('changed', 'vanished', 'returned')"
 _ORDERS = {"number": "number", "relevance": "relevance DESC, number"}
 
 
@@ -65,12 +80,67 @@ class Queries:
         sql = f"SELECT {PAGE_COLUMNS} FROM pages WHERE {where} ORDER BY {_ORDERS[order]} LIMIT ?"
         return map(_page, self._rows(sql, *values))
 
-    def past_fetch(self, url: Url) -> PastFetch | None:
-        """What a conditional request needs to know of a page."""
-        page = self.page(url)
-        if page is None:
-            return None
-        return PastFetch(url, page.at, Outcome.OK, page.status, page.digest, page.etag, page.last_modified)
+    def looks(self, number: int) -> list[LookRow]:
+        """Every time that a page was seen, oldest first; empty where it was seen once."""
+        sql = f"SELECT {_LOOK_COLUMNS} FROM looks WHERE page = ? ORDER BY look"
+        return [_look(row) for row in self._rows(sql, number)]
+
+    def links_of(self, number: int) -> set[Url]:
+        """Where the newest version of a page links to."""
+        return {target for (target,) in self._rows("SELECT target FROM links WHERE source = ?", number)}
+
+    def dues(self) -> Iterator[Due]:
+        """What decides when pages are to be seen again, in the order of their arrival."""
+        sql = "SELECT number, url, relevance, standing, coalesce(looked_at, at), vanished_at FROM pages ORDER BY number"
+        return (Due(*row) for row in self._rows(sql))
+
+    def all_looks(self) -> Iterator[tuple[int, Url, LookRow]]:
+        """Number, URL and every look of all pages: page by page, oldest first; reads the links through."""
+        once = (
+            "SELECT number, url, 1, at, 'new', status, digest, bytes,"
+            " (SELECT count(*) FROM links WHERE source = number), 0, file, place, length"
+            " FROM pages WHERE number NOT IN (SELECT page FROM looks)"
+        )
+        again = "SELECT page, url, " + ", ".join(f"looks.{name}" for name in _LOOK_COLUMNS.split(", "))
+        again += " FROM looks JOIN pages ON pages.number = looks.page"
+        rows = self._rows(f"{once} UNION ALL {again} ORDER BY 1, 3")
+        return ((row[0], row[1], _look(row[2:])) for row in rows)
+
+    def link_scores(self) -> dict[int, float]:
+        """For the pages whose latest look found new links: the links known to lead to their targets, summed."""
+        if next(self._rows("SELECT 1 FROM new_links LIMIT 1"), None) is None:
+            return {}  # and the links need not be read through
+        sql = (
+            "WITH latest AS (SELECT page, max(look) AS look FROM looks GROUP BY page),"
+            " wanted AS (SELECT new_links.page, target FROM new_links JOIN latest USING (page, look)),"
+            " counts AS (SELECT target, count(*) AS known FROM links"
+            " WHERE target IN (SELECT target FROM wanted) GROUP BY target)"
+            " SELECT page, sum(known) FROM wanted JOIN counts USING (target) GROUP BY page"
+        )
+        return dict(self._rows(sql))
+
+    def stale_pages(self) -> Iterator[PageRow]:
+        """Pages that have changed, vanished or returned since the search index was last committed."""
+        return map(_page, self._rows(f"SELECT {PAGE_COLUMNS} FROM pages WHERE number IN (SELECT page FROM stale)"))
+
+    def latest_changes(self, limit: int = 10) -> list[LatestChange]:
+        """Pages found changed, vanished or returned, the latest first."""
+        sql = (
+            "SELECT pages.url, pages.title, looks.change, looks.at FROM looks JOIN pages ON pages.number = looks.page"
+            f" WHERE looks.change IN {_ALTERED} ORDER BY looks.at DESC, pages.number LIMIT ?"
+        )
+        return [LatestChange(*row) for row in self._rows(sql, limit)]
+
+    def freshness(self) -> Freshness:
+        looked = next(
+            self._rows(
+                "SELECT count(looked_at), count(vanished_at), min(CASE WHEN vanished_at IS NULL THEN"
+                " coalesce(looked_at, at) END), max(coalesce(looked_at, at)) FROM pages"
+            )
+        )
+        changed = next(self._rows("SELECT count(DISTINCT page) FROM looks WHERE change IN ('changed', 'returned')"))
+        again, vanished, oldest, latest = looked
+        return Freshness(again, changed[0], vanished, oldest, latest)
 
     def fetches(self, url: Url) -> list[FetchRow]:
         """Every request for a URL, oldest first; reads the table through."""
@@ -106,7 +176,7 @@ class Queries:
         return next(map(_example, self._rows(sql, url)), None)
 
     def runs(self) -> list[RunRow]:
-        sql = "SELECT at, strategy, seeds, scope, first_page, stopped_at, stop_reason FROM runs ORDER BY rowid"
+        sql = "SELECT at, strategy, seeds, scope, first_page, stopped_at, stop_reason, refresh FROM runs ORDER BY rowid"
         return [_run(list(row)) for row in self._rows(sql)]
 
     def fingerprints(self) -> Iterator[tuple[Url, int]]:
@@ -115,13 +185,16 @@ class Queries:
         return ((url, _unsigned(fingerprint)) for url, fingerprint in self._rows(sql))
 
     def visited(self) -> Iterator[Url]:
-        """Every URL that was visited; one visited twice comes twice."""
-        return (url for (url,) in self._rows("SELECT url FROM fetches WHERE settled"))
+        """Every URL that was visited; one visited twice comes twice, one that was seen again as a page does not."""
+        return (url for (url,) in self._rows("SELECT url FROM fetches WHERE settled AND NOT again"))
 
     def pages_since_relevant(self) -> int:
         """How many pages have come since the last relevant one."""
         last_relevant = "SELECT coalesce(max(number), 0) FROM pages WHERE relevance >= ?"
         return int(next(self._rows(f"SELECT count(*) FROM pages WHERE number > ({last_relevant})", RELEVANT))[0])
+
+    def has_pages_without_standing(self) -> bool:
+        return bool(next(self._rows("SELECT EXISTS (SELECT 1 FROM pages WHERE standing IS NULL)"))[0])
 
     def last_number(self) -> int:
         """The number of the page that came last; 0 before the first."""
@@ -152,6 +225,7 @@ class Queries:
             bytes=size,
             first_at=first_at,
             last_at=last_at,
+            freshness=self.freshness(),
             runs=tuple(self.runs()),
         )
 
@@ -180,7 +254,14 @@ def _fetch(values: list[Any]) -> FetchRow:
 
 def _run(values: list[Any]) -> RunRow:
     values[2:4] = [tuple(_plain(values[2])), _plain(values[3])]
+    values[7] = _plain(values[7]) if values[7] else None
     return RunRow(*values)
+
+
+def _look(row: tuple[Any, ...]) -> LookRow:
+    look, at, change, status, digest, size, links, new_links, *place = row
+    digest = None if digest is None else _unsigned(digest)
+    return LookRow(look, at, change, status, digest, size, links, new_links, _place(*place))
 
 
 def _example(row: tuple[Any, ...]) -> ExampleRow:

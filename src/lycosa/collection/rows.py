@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from lycosa.vocabulary.records import Host, Outcome, Plain, Url
+from lycosa.vocabulary.records import Host, Outcome, PastFetch, Plain, Url
 
 from .events import Place
 
@@ -34,6 +34,18 @@ class PageRow(Struct, frozen=True, gc=False):
     last_modified: str
     truncated: str
     standing: float | None
+    looked_at: float  # when it was last asked for
+    vanished_at: float | None
+    vanished_why: str
+
+    @property
+    def state(self) -> str:
+        return "kept" if self.vanished_at is None else "vanished"
+
+    @property
+    def past(self) -> PastFetch:
+        """What a conditional request needs to know of the page."""
+        return PastFetch(self.url, self.at, Outcome.OK, self.status, self.digest, self.etag, self.last_modified)
 
 
 class FetchRow(Struct, frozen=True, gc=False):
@@ -48,6 +60,50 @@ class FetchRow(Struct, frozen=True, gc=False):
     digest: int
     settled: bool  # False where another attempt follows
     place: Place | None
+
+
+class LookRow(Struct, frozen=True, gc=False):
+    """One time that a page was seen, and what had become of it."""
+
+    look: int  # 1 for the first
+    at: float
+    change: str  # "new" for the first, else a Change
+    status: int | None
+    digest: int | None  # of the version it brought; None where it brought none
+    bytes: int | None
+    links: int | None
+    new_links: int  # targets that the version before did not link to
+    place: Place | None
+
+
+class Due(Struct, frozen=True, gc=False):
+    """What decides when a page is to be seen again."""
+
+    number: int
+    url: Url
+    relevance: float | None
+    standing: float | None
+    looked_at: float
+    vanished_at: float | None
+
+
+class LatestChange(Struct, frozen=True, gc=False):
+    """A page that was found changed, vanished or returned."""
+
+    url: Url
+    title: str
+    change: str
+    at: float
+
+
+class Freshness(Struct, frozen=True):
+    """How well a collection is kept up with."""
+
+    looked_again: int  # pages seen more than once
+    changed: int  # pages that were found changed at least once
+    vanished: int  # pages that are there no longer
+    oldest_look: float | None  # at a page that is there
+    latest_look: float | None
 
 
 class Parent(Struct, frozen=True, gc=False):
@@ -88,6 +144,7 @@ class RunRow(Struct, frozen=True, gc=False):
     first_page: int
     stopped_at: float | None
     stop_reason: str | None
+    refresh: Plain = None  # of a run that saw pages again: policy, budget, share of expansion
 
 
 class Summary(Struct, frozen=True):
@@ -104,4 +161,5 @@ class Summary(Struct, frozen=True):
     bytes: int
     first_at: float | None
     last_at: float | None
+    freshness: Freshness
     runs: tuple[RunRow, ...]

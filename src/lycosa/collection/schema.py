@@ -75,7 +75,28 @@ CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 VERSION_2 = "ALTER TABLE pages ADD COLUMN standing REAL"
 
-MIGRATIONS: Sequence[str] = (VERSION_1, VERSION_2)  # the n-th leads from version n to n + 1
+VERSION_3 = """
+ALTER TABLE pages ADD COLUMN looked_at REAL;  -- when it was last asked for again; NULL before
+ALTER TABLE pages ADD COLUMN vanished_at REAL;
+ALTER TABLE pages ADD COLUMN vanished_why TEXT NOT NULL DEFAULT '';
+ALTER TABLE fetches ADD COLUMN again INTEGER NOT NULL DEFAULT 0;  -- 1 where a page of the collection was seen again
+ALTER TABLE runs ADD COLUMN refresh TEXT;  -- JSON; NULL where the run was a crawl
+CREATE TABLE looks (  -- at the pages that were seen again, the first time included; those not in it were seen once
+    page INTEGER NOT NULL,  -- number
+    look INTEGER NOT NULL,  -- 1, 2, 3: in this order they happened, whatever a clock said
+    at REAL NOT NULL,
+    change TEXT NOT NULL,  -- new, or a Change
+    status INTEGER,
+    digest INTEGER, bytes INTEGER, links INTEGER,  -- of the version it brought; NULL where it brought none
+    new_links INTEGER NOT NULL,
+    file TEXT, place INTEGER, length INTEGER,
+    PRIMARY KEY (page, look)
+) WITHOUT ROWID;
+CREATE TABLE new_links (page INTEGER, look INTEGER, target TEXT, PRIMARY KEY (page, look, target)) WITHOUT ROWID;
+CREATE TABLE stale (page INTEGER PRIMARY KEY);  -- pages that changed since the search index was last committed
+"""
+
+MIGRATIONS: Sequence[str] = (VERSION_1, VERSION_2, VERSION_3)  # the n-th leads from version n to n + 1
 
 
 def version_of(connection: sqlite3.Connection) -> int:

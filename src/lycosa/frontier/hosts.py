@@ -86,6 +86,12 @@ class HostQueues:
         self._list_blocked(host, queue)
         return entry
 
+    def occupy(self, host: Host, now: float) -> None:
+        """Somebody else asks the host for something: it is busy until `release`."""
+        queue = self._queues.setdefault(host, _Queue())
+        queue.busy, queue.asked_at = True, now
+        self._list_blocked(host, queue)
+
     def release(self, host: Host, now: float) -> None:
         """The host's URL in flight has landed: the host rests for its delay."""
         queue = self._queues[host]

@@ -124,6 +124,14 @@ class MemoryFrontier:
             self._hosts.release(host_of(url), self._clock.now())
         return entry
 
+    def occupy(self, host: Host, now: float) -> None:
+        """Another lane asks the host for something: nothing else is asked of it until `release`."""
+        self._hosts.occupy(host, now)
+
+    def release(self, host: Host, now: float) -> None:
+        """What another lane asked of the host has landed."""
+        self._hosts.release(host, now)
+
     def hold(self, host: Host, until: float) -> None:
         self._hosts.hold(host, until)
 

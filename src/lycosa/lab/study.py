@@ -33,7 +33,8 @@ class Study(Protocol):
     scales: Mapping[str, Size]  # "small" and "paper"
 
     def made_up_world(self, size: Size) -> Mapping[str, Plain]:
-        """The options of the synthetic world on which it runs unless another is asked for."""
+        """The made-up world on which it runs unless another is asked for: its options, and under `kind` its name where
+        that is not synthetic."""
         ...
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:

@@ -8,6 +8,7 @@ from .svg import COLOURS, FAINT, PALE, PAPER, drawing, element, empty_drawing, t
 
 ROW = 24.0
 CHARACTER = 7.2  # width of an average character
+LONGEST_ENDING = 48  # characters behind a bar
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ def bar_chart(bars: Sequence[Bar], *, title: str = "", x_title: str = "", width:
         return empty_drawing(width, 120.0, title=title)
     left = 16 + CHARACTER * min(38, max(len(bar.label) for bar in shown))
     endings = [f"{number_label(bar.value)} {bar.note}".strip() for bar in shown]
-    right = width - 16 - CHARACTER * min(30, max(map(len, endings)))
+    right = width - 16 - CHARACTER * min(LONGEST_ENDING, max(map(len, endings)))
     across = Scale(0.0, max(1e-9, *(bar.value for bar in shown)), left, max(right, left + 60))
     height = ROW * len(shown) + (30 if x_title else 8)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
@@ -40,7 +41,7 @@ def bar_chart(bars: Sequence[Bar], *, title: str = "", x_title: str = "", width:
         if part > 0:
             dark = max(1.0, across(part) - left)
             parts.append(element("rect", x=left, y=y + 2, width=dark, height=ROW - 7, fill=COLOURS[0]))
-        parts.append(text(end + 7, y + 15.5, ending, limit=40, fill=FAINT))
+        parts.append(text(end + 7, y + 15.5, ending, limit=LONGEST_ENDING, fill=FAINT))
     if x_title:
         parts.append(text(left, height - 8, x_title, fill=FAINT))
     return drawing(width, height, parts, title=title or x_title)

@@ -20,7 +20,7 @@ from lycosa.web.remembered import RememberedWeb
 from lycosa.web.robots import RobotsWeb
 from lycosa.web.sitemaps import urls_in_sitemaps
 
-from .esteem import esteem_of
+from .esteem import Esteem
 from .examples import fetch_examples
 from .session import Session
 from .settings import Settings
@@ -91,6 +91,7 @@ class Crawling:
         self._web = web
         self._sitemaps = sitemaps or session.recipe.sitemaps
         self._training = Training(session)
+        self._esteem = Esteem(session)
         self._not_before: dict[Host, float] = {}  # when a host may be asked for its next sitemap
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
@@ -102,7 +103,7 @@ class Crawling:
                 f'{session.folder}: no seeds; name a file of URLs in {FILE_NAME} (seeds = "seeds.txt"), '
                 "or give examples as URLs"
             )
-        await self._learn_topic()
+        await self.learn_topic()
         if crawl.is_interrupted:
             crawl.stopped = INTERRUPTED
             return
@@ -110,25 +111,40 @@ class Crawling:
         if self._sitemaps:
             seeds += await self._sitemap_urls(seeds)
         recipe = session.recipe
-        crawl.esteem = esteem_of(session) if uses_standing(recipe.strategy) else None
-        run = Run(
-            session.clock.now(),
-            recipe.strategy,
-            tuple(seeds),
-            msgspec.to_builtins(recipe.scope),
-            msgspec.to_builtins(recipe.utility),
+        self.learn_standing(recipe.strategy)
+        self.begin(
+            Run(
+                session.clock.now(),
+                recipe.strategy,
+                tuple(seeds),
+                msgspec.to_builtins(recipe.scope),
+                msgspec.to_builtins(recipe.utility),
+            )
         )
+        async with aclosing(self.follow()) as visits:
+            async for visit in visits:
+                yield visit
+
+    def begin(self, run: Run) -> None:
+        """Notes that a run has begun, and ranks what waits anew where it goes another way than the one before."""
+        session = self._session
         session.record(run)
-        if session.begin_run(run) and crawl.pages:
-            session.tell(f"strategy or scope have changed: what waits is ranked anew for {recipe.strategy}")
+        if session.begin_run(run) and session.crawl.pages:
+            session.tell(f"strategy, target or scope have changed: what waits is ranked anew for {run.strategy}")
             session.relive()
+        self._esteem.judge_anew()
         self._training.train_if_due()  # a kill may have come before it
+
+    async def follow(self) -> AsyncGenerator[Visit, None]:
+        """The visits of a run that has begun, each kept before the next."""
+        session, crawl = self._session, self._session.crawl
         try:
             async with aclosing(crawl.visits()) as visits:
                 async for visit in visits:
                     yield visit
                     session.checkpoint_if_due()
                     self._training.train_if_due()
+                    self._esteem.learn_if_due()
         finally:
             session.record(Stop(session.clock.now(), crawl.stopped or INTERRUPTED))
             session.checkpoint()
@@ -150,9 +166,16 @@ class Crawling:
         session.frontier.hold(host, self._not_before[host])
         return not session.crawl.is_interrupted
 
-    async def _learn_topic(self) -> None:
+    def learn_standing(self, strategy: str) -> None:
+        """Gives the crawl what tells how much pages matter, where the strategy wants to know."""
+        self._session.crawl.esteem = None
+        if uses_standing(strategy):
+            self._esteem.learn()
+
+    async def learn_topic(self) -> None:
         """Makes the crawl's judge, from example pages that are fetched for it."""
         session, topic = self._session, self._session.topic
+        self._esteem.check()  # while nothing has been fetched yet
         if not topic.learns:
             session.crawl.judge = topic.untrained(may_run_code=True)
             if any(row.relevance is None for row in session.collection.catalog.pages()):

@@ -14,8 +14,8 @@ from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.contracts import Relevance, Strategy
-from lycosa.vocabulary.records import RELEVANT, Page, Skip, Url, Visit
+from lycosa.vocabulary.contracts import Relevance, Standing, Strategy
+from lycosa.vocabulary.records import REFRESH, RELEVANT, Page, Plain, Skip, Url, Visit
 from lycosa.vocabulary.urls import site_of
 from lycosa.web.simulated import SimulatedWeb
 
@@ -75,7 +75,7 @@ class Session:
     def _prepare(self) -> Crawl:
         catalog, recipe = self.collection.catalog, self.recipe
         self._seeds: list[Url] = catalog.get_state("seeds") or []
-        self._utility = msgspec.convert(catalog.get_state("utility") or recipe.utility, Utility)
+        self._utility = _utility_of(catalog.get_state("utility") or msgspec.to_builtins(recipe.utility))
         strategy = self._made_strategy(catalog.get_state("strategy") or recipe.strategy)
         if (state := catalog.get_state("strategy_state")) is not None:
             strategy.restore(state)
@@ -134,7 +134,8 @@ class Session:
             else:
                 self.collection.apply(event, place)
                 if isinstance(event, Attempt):
-                    self.frontier.give_back(replace(event.candidate, attempts=event.candidate.attempts + 1))
+                    if event.candidate.lane != REFRESH:  # a page to see again is chosen anew by the next refresh
+                        self.frontier.give_back(replace(event.candidate, attempts=event.candidate.attempts + 1))
                 elif isinstance(event, Scores) or (isinstance(event, Run) and self.begin_run(event)):
                     catalog.put_state(_RANKS_BEHIND, True)
             applied += 1
@@ -152,7 +153,7 @@ class Session:
         known = set(self._seeds)
         self._seeds += [seed for seed in run.seeds if seed not in known]
         scope = msgspec.convert(run.scope or {}, Scope)
-        utility = msgspec.convert(run.utility or {}, Utility)
+        utility = _utility_of(run.utility)
         changes = run.strategy != self.crawl.strategy.name or scope != self._scope or utility != self._utility
         if run.strategy != self.crawl.strategy.name or utility != self._utility:
             self._utility = utility
@@ -164,34 +165,50 @@ class Session:
         self.crawl.seed(seed for seed in run.seeds if not self.frontier.is_known(seed))
         return changes
 
+    def run_as_before(self, refresh: Plain) -> Run:
+        """A run that changes neither strategy nor scope, whatever the recipe says by now."""
+        scope, utility = msgspec.to_builtins(self._scope), msgspec.to_builtins(self._utility)
+        return Run(self.clock.now(), self.crawl.strategy.name, (), scope, utility, refresh)
+
+    def out_of_scope(self, url: Url) -> str | None:
+        """Why a URL is none of this collection's business, or None."""
+        return self._admission.out_of_scope(url)
+
     def _use_scope(self, scope: Scope) -> None:
         self._scope = scope
         self._admission.use(scope, sites=frozenset(map(site_of, self._seeds)))
 
     def _made_strategy(self, name: str) -> Strategy:
         stem = self.recipe.topic.stem
-        return make_strategy(name, topic_words=self.topic.words, stem=stem, utility=self._utility)
+        taught = [url for url, is_good in self.topic.examples.urls.items() if is_good]
+        return make_strategy(name, topic_words=self.topic.words, stem=stem, utility=self._utility, taught=taught)
 
     def _start_strategy(self, name: str) -> None:
         self.crawl.strategy = self._made_strategy(name)
         self.frontier.rank_by(self.crawl.strategy)
 
-    def relive(self, judge: Relevance | None = None) -> dict[str, float]:
-        """Ranks what waits anew, as the strategy would have from the start; with a judge, judges every page anew too.
+    def relive(
+        self, judge: Relevance | None = None, esteem: Standing | None = None
+    ) -> tuple[dict[str, float], dict[str, float]]:
+        """Ranks what waits anew, as the strategy would have from the start.
 
-        Returns the new relevances.
+        With a judge of relevance or of standing, every page is judged anew too. Returns what they say.
         """
         self._start_strategy(self.crawl.strategy.name)
         judged: dict[str, float] = {}
-        known = {row.url: row.relevance for row in self.collection.catalog.pages()}
+        esteemed: dict[str, float] = {}
+        known = {row.url: (row.relevance, row.standing) for row in self.collection.catalog.pages()}
 
         def past_visits() -> Iterator[Visit]:
             for number, visit in enumerate(self._archived_visits(), 1):
                 if number % 1_000 == 0:
                     self._write_frontier()
-                relevance, standing = known.get(visit.candidate.url, visit.relevance), visit.standing
-                if standing is None and visit.page is not None and self.crawl.esteem is not None:
-                    standing = self.crawl.esteem.standing(visit.page)
+                relevance, standing = known.get(visit.candidate.url, (visit.relevance, visit.standing))
+                told = esteem or (self.crawl.esteem if standing is None else None)
+                if told and visit.page is not None:
+                    standing = told.standing(visit.page)
+                    if esteem and visit.is_kept:
+                        esteemed[visit.page.url] = standing
                 if judge and visit.page is not None:
                     relevance = judge.relevance(visit.page)
                     if visit.is_kept:
@@ -203,7 +220,7 @@ class Session:
             are_relevant = [relevance >= RELEVANT for relevance in judged.values()]
             self.crawl.relevant = sum(are_relevant)
             self.crawl.pages_since_relevant = are_relevant[::-1].index(True) if any(are_relevant) else len(are_relevant)
-        return judged
+        return judged, esteemed
 
     def _archived_visits(self) -> Iterator[Visit]:
         for event, _ in self.collection.archive.events():
@@ -270,3 +287,11 @@ class Session:
     def checkpoint_if_due(self) -> None:
         if self._unsaved >= 500 or (self._unsaved and time.monotonic() - self._checkpointed_at > 2.0):
             self.checkpoint()
+
+
+def _utility_of(saved: Plain) -> Utility:
+    """What a run said of utility; as usual where it makes no sense, lest one bad run close a collection for ever."""
+    try:
+        return msgspec.convert(saved or {}, Utility)
+    except msgspec.ValidationError:
+        return Utility()

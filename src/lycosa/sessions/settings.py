@@ -1,8 +1,10 @@
 """What a user says of one run, beside the recipe: by flags of the command line, or by keywords of `lycosa.crawl`."""
 
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from typing import NamedTuple, TypeVar
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -74,4 +76,13 @@ S = TypeVar("S", bound=Struct)
 
 
 def _changed(settings: S, **said: object) -> S:
-    return replace(settings, **{key: value for key, value in said.items() if value is not None})
+    given = {key: value for key, value in said.items() if value is not None}
+    for key, value in given.items():
+        if isinstance(value, float) and not isfinite(value):
+            raise UsageError(f"{key} is to be a number, not {value}")
+    changed = replace(settings, **given)
+    try:
+        msgspec.convert(msgspec.to_builtins(changed), type(settings))
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{', '.join(given)}: {error}".replace(" - at `$.", " for `")) from None
+    return changed

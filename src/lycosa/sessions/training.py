@@ -53,5 +53,6 @@ class Training:
         if judge is None:
             return
         session.tell(f"{reason}: judging {session.crawl.pages} pages anew")
-        session.record(Scores(session.clock.now(), reason, session.relive(judge)))
+        relevance, _ = session.relive(judge)
+        session.record(Scores(session.clock.now(), reason, relevance))
         session.checkpoint()

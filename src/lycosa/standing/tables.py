@@ -77,13 +77,14 @@ def _number(text: str) -> float | None:
 
 def _rows(path: Path, columns: str, firsts: set[str], seconds: set[str]) -> Iterator[tuple[int, str, str]]:
     """The rows with the numbers of their lines, the line that names the columns left out."""
-    separator, count = "", 0
+    separator, count, has_names = "", 0, False
     with _opened(path) as file:
         for line, text in _lines(path, file):
             separator = separator or ("\t" if "\t" in text else ",")
             fields = _fields(path, line, text, separator)
             is_first, count = not count, count + 1
             if is_first and len(fields) == 2 and fields[0].lower() in firsts and fields[1].lower() in seconds:
+                has_names = True
                 continue
             if len(fields) != 2:
                 raise UsageError(
@@ -95,7 +96,7 @@ def _rows(path: Path, columns: str, firsts: set[str], seconds: set[str]) -> Iter
             if count > MOST_ROWS:
                 raise UsageError(f"{path}:{line}: more than {MOST_ROWS} lines; keep those that matter")
             yield line, fields[0], fields[1]
-    if not count:
+    if count == has_names:
         raise UsageError(f"{path}:1: the table is empty; write lines of {columns}")
 
 

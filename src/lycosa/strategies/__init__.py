@@ -7,6 +7,8 @@ from lycosa.vocabulary.contracts import Strategy
 from .adaptive import Adaptive
 from .best_first import BestFirst
 from .breadth_first import BreadthFirst
+from .crawl_ai import CrawlAI
+from .crawl_gai import CrawlGAI
 from .infospiders import InfoSpiders
 from .inlinks import InLinks
 from .pagerank import PageRank
@@ -17,6 +19,8 @@ STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
     Adaptive.name: Adaptive,
     BestFirst.name: BestFirst,
     BreadthFirst.name: BreadthFirst,
+    CrawlAI.name: CrawlAI,
+    CrawlGAI.name: CrawlGAI,
     InfoSpiders.name: InfoSpiders,
     InLinks.name: InLinks,
     PageRank.name: PageRank,
@@ -29,6 +33,8 @@ __all__ = [
     "Adaptive",
     "BestFirst",
     "BreadthFirst",
+    "CrawlAI",
+    "CrawlGAI",
     "InLinks",
     "InfoSpiders",
     "PageRank",

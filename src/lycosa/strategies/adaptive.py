@@ -1,8 +1,8 @@
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from lycosa.reading.words import tokens_of
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Plain, Skip, Visit
+from lycosa.vocabulary.records import Plain, Skip, Url, Visit
 
 from .unit_scale import checked, clamped
 from .utility import Utility
@@ -18,7 +18,7 @@ class Adaptive(Utility):
     target: mean relevance wanted, 0 to 1.
     window: pages over which the mean is taken; fewer at the start.
     alpha: α at the start.
-    count_seeds: whether seeds move it; what a model says of pages it has learnt from says little.
+    taught: pages that do not move it: what a model says of those it has learnt from says little.
     form, topic_words, split, enough: as `Utility` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
@@ -34,7 +34,7 @@ class Adaptive(Utility):
         step: float = 0.01,
         alpha: float = 0.5,
         form: str = "cobb-douglas",
-        count_seeds: bool = True,
+        taught: Collection[Url] = (),
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,
         enough: int = 20,
@@ -43,7 +43,7 @@ class Adaptive(Utility):
             alpha=alpha,
             form=form,
             window=window,
-            count_seeds=count_seeds,
+            taught=taught,
             topic_words=topic_words,
             split=split,
             enough=enough,

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from math import exp, isfinite, log1p
 
 from msgspec.structs import replace
@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from lycosa.reading.words import tokens_of
 from lycosa.standing.structure import StructureIndex
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Candidate, Plain, Skip, Visit
+from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
 from .adaptive import Adaptive
 
@@ -19,7 +19,7 @@ class InLinks(Adaptive):
     open: θ is the median, over the pages of this crawl, of what ln(1 + in-links) was when each was visited.
 
     theta: θ, where it is not to be this median.
-    target, window, step, alpha, form, count_seeds, topic_words, split, enough: as `Adaptive` has them.
+    target, window, step, alpha, form, taught, topic_words, split, enough: as `Adaptive` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
     """
@@ -36,7 +36,7 @@ class InLinks(Adaptive):
         step: float = 0.01,
         alpha: float = 0.5,
         form: str = "cobb-douglas",
-        count_seeds: bool = True,
+        taught: Collection[Url] = (),
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,
         enough: int = 20,
@@ -47,7 +47,7 @@ class InLinks(Adaptive):
             step=step,
             alpha=alpha,
             form=form,
-            count_seeds=count_seeds,
+            taught=taught,
             topic_words=topic_words,
             split=split,
             enough=enough,

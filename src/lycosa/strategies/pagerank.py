@@ -72,6 +72,9 @@ class PageRank:
             found = Candidate(link.target, rank, url, link.anchor, {"rank": round(rank, 4)}, depth)
             if self._wait_for(found):
                 self._found.append(found)
+        if url in self._links:  # a page seen again, with links that are new
+            self._links[url] = list(dict.fromkeys((*self._links[url], *to_other_sites)))
+            return
         if len(self._links) >= self._buffer:
             del self._links[heappop(self._least_relevant)[2]]
         self._links[url] = list(to_other_sites)

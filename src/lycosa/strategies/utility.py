@@ -1,5 +1,5 @@
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from lycosa.reading.words import tokens_of
@@ -41,7 +41,7 @@ class Utility:
     alpha: α, the weight of relevance against standing; 1 goes by relevance alone, 0 by standing alone.
     form: how the two are put together, one of `FORMS`.
     window: pages over whose relevance `lately` is the mean.
-    count_seeds: whether seeds count in it; what a model says of pages it has learnt from says little.
+    taught: pages that do not count in it: what a model says of those it has learnt from says little.
     topic_words, split, enough: as `WayIn` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
@@ -58,7 +58,7 @@ class Utility:
         alpha: float = 0.5,
         form: str = "cobb-douglas",
         window: int = 25,
-        count_seeds: bool = True,
+        taught: Collection[Url] = (),
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,
         enough: int = 20,
@@ -71,7 +71,7 @@ class Utility:
         self._combine = FORMS[form]
         self._last: deque[float] = deque(maxlen=window)  # relevance of the last pages
         self._lately: float | None = None  # their mean
-        self._count_seeds = count_seeds
+        self._taught = frozenset(taught)
         self._way_in = WayIn(topic_words, split=split, enough=enough)
 
     @property
@@ -96,7 +96,7 @@ class Utility:
                 self._lately = sum(self._last) / len(self._last)
 
     def _counts(self, visit: Visit) -> bool:
-        return self._count_seeds or "seed" not in visit.candidate.because
+        return visit.candidate.url not in self._taught
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if isinstance(event, Skip) or event.page is None:

@@ -33,7 +33,8 @@ class Standing(Protocol):
 
 class Strategy(Protocol):
     """Decides what is wanted next. Every candidate it proposes ends in exactly one Visit or one Skip, but for those
-    whose URL is settled already, which end in nothing."""
+    whose URL is settled already, which end in nothing. A page of a collection that was seen again and had changed is
+    one more Visit, which has a `change`, and a page that shows only the links that are new."""
 
     name: str
     scale: Literal["unit", "order"]  # priorities in 0..1, or only their order means something
@@ -56,6 +57,22 @@ class Strategy(Protocol):
     def state(self) -> Plain: ...
 
     def restore(self, state: Plain) -> None: ...
+
+
+class Memory(Protocol):
+    """How pages were that are to be seen again."""
+
+    def past(self, url: Url) -> PastFetch | None:
+        """What to ask by whether a page has changed; None where it is to be asked for without conditions."""
+        ...
+
+    def compared(self, fetch: Fetch) -> Fetch:
+        """The answer, told to be UNCHANGED where its body is the one that is known."""
+        ...
+
+    def noted(self, visit: Visit) -> Visit:
+        """The visit with what has become of its page."""
+        ...
 
 
 class Frontier(Protocol):

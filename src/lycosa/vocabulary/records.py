@@ -18,6 +18,7 @@ Codes = np.ndarray[tuple[int], np.dtype[np.uint64]]  # one 64-bit number for eac
 Plain = Any  # what JSON can say: dictionaries with text keys, lists, text, numbers, booleans, None
 
 RELEVANT = 0.5  # relevance from which on a page counts as on topic
+LINKS, REFRESH = "links", "refresh"  # lanes: URLs found on pages, and pages of the collection to see again
 
 
 class Link(Struct, frozen=True, gc=False):
@@ -40,6 +41,7 @@ class Candidate(Struct, frozen=True, gc=False):
     depth: int = 0  # links from a seed
     hops: int = 0  # redirects followed to get here
     attempts: int = 0  # fetches that failed and are worth another try
+    lane: str = LINKS
 
 
 class Outcome(StrEnum):
@@ -140,6 +142,30 @@ class Page(Struct, frozen=True, gc=False):
         return self.text[start : link.position + len(link.anchor) + width]
 
 
+class PastFetch(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What is known of an earlier fetch; enough to ask whether the page has changed."""
+
+    url: Url
+    at: float
+    outcome: Outcome
+    status: int | None = None
+    digest: int = 0
+    etag: str = ""
+    last_modified: str = ""
+    payload: str = ""  # digest of the body as WARC spells it, where the body was compared
+
+
+class Change(StrEnum):
+    """What came of seeing a page of the collection again."""
+
+    UNCHANGED = "unchanged"
+    CHANGED = "changed"  # there is a new version of it
+    VANISHED = "vanished"  # it is there no longer, or no longer to be kept
+    STILL_GONE = "still gone"
+    RETURNED = "returned"  # had vanished, and is there again
+    FAILED = "failed"  # it could not be had this time; it stays as it was
+
+
 class Visit(Struct, frozen=True, gc=False):
     """A candidate that was fetched: the end of its way, and what a strategy learns from."""
 
@@ -150,6 +176,9 @@ class Visit(Struct, frozen=True, gc=False):
     duplicate_of: Url | None = None  # a page seen earlier whose text is nearly this; such a page does not spread
     left_out: str = ""  # why a page that was read is not kept: it asks so, or is in a language out of scope
     standing: float | None = None
+    known: PastFetch | None = None  # of a page seen again: the version it was compared with
+    change: Change | None = None  # of a page seen again
+    new_links: tuple[Url, ...] = ()  # of a page seen again: targets that the version before did not link to
 
     @property
     def is_kept(self) -> bool:
@@ -167,15 +196,3 @@ class Skip(Struct, frozen=True, gc=False):
 
     candidate: Candidate
     reason: str
-
-
-class PastFetch(Struct, frozen=True, gc=False):
-    """What is known of an earlier fetch; enough to ask whether the page has changed."""
-
-    url: Url
-    at: float
-    outcome: Outcome
-    status: int | None = None
-    digest: int = 0
-    etag: str = ""
-    last_modified: str = ""

@@ -42,11 +42,11 @@ class Graph(Struct, frozen=True):
 
 def graph_in(path: Path) -> Graph:
     """The graph that a file tells, in whichever of the three ways."""
-    with _opened(path) as file:
-        start, _ = next(_stretches(file, 4096))
+    with opened_list(path) as file:
+        start, _ = next(stretches_of(file, 4096))
     words = [line.split() for line in start.splitlines() if line.strip() and not line.startswith((b"#", b"%"))]
     first = words[0] if words else []
-    with _opened(path) as file:
+    with opened_list(path) as file:
         if first[:1] in ([b"graph"], [b"Creator"]) or path.name.removesuffix(".gz").endswith(".gml"):
             return _from_gml(path, file)
         if first[:1] in ([b"n"], [b"e"]):
@@ -63,7 +63,7 @@ def graph_of(sources: Numbers, targets: Numbers, size: int, names: tuple[str, ..
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BufferedIOBase]:
+def opened_list(path: Path) -> Iterator[BufferedIOBase]:
     try:
         with path.open("rb") as raw:
             is_packed = raw.read(2) == _GZIP
@@ -76,10 +76,10 @@ def _opened(path: Path) -> Iterator[BufferedIOBase]:
         ) from None
 
 
-def _blocks(path: Path, file: BufferedIOBase) -> Iterator[tuple[int, bytes]]:
+def blocks_of(path: Path, file: BufferedIOBase) -> Iterator[tuple[int, bytes]]:
     """The text in stretches of whole lines, each with the number of its first line."""
     line, left = 1, b""
-    for data, trouble in _stretches(file, _BLOCK):
+    for data, trouble in stretches_of(file, _BLOCK):
         whole, newline, left = (left + data).rpartition(b"\n")
         if trouble is not None:
             before = line - 1 + whole.count(b"\n") + len(newline)
@@ -94,7 +94,7 @@ def _blocks(path: Path, file: BufferedIOBase) -> Iterator[tuple[int, bytes]]:
         yield line, left + b"\n"
 
 
-def _stretches(file: BufferedIOBase, size: int) -> Iterator[tuple[bytes, Exception | None]]:
+def stretches_of(file: BufferedIOBase, size: int) -> Iterator[tuple[bytes, Exception | None]]:
     """What the file holds, about `size` bytes at a time; the last may come with the trouble that ended it there."""
     while True:
         pieces, held = [], 0
@@ -111,7 +111,7 @@ def _stretches(file: BufferedIOBase, size: int) -> Iterator[tuple[bytes, Excepti
 
 
 def _lines(path: Path, file: BufferedIOBase) -> Iterator[tuple[int, str]]:
-    for first, block in _blocks(path, file):
+    for first, block in blocks_of(path, file):
         for line, text in enumerate(block[:-1].decode("utf-8", "replace").split("\n"), first):
             yield line, text.strip()
 
@@ -121,8 +121,8 @@ def _lines(path: Path, file: BufferedIOBase) -> Iterator[tuple[int, str]]:
 
 def _from_pairs(path: Path, file: BufferedIOBase) -> Graph:
     stretches: list[Pairs] = [np.zeros((0, 2), np.int32)]
-    for line, block in _blocks(path, file):
-        pairs = _pairs_at_once(block)
+    for line, block in blocks_of(path, file):
+        pairs = rows_at_once(block, 2)
         if pairs is None:
             pairs = _pairs_by_line(path, line, block)
         stretches.append(pairs.astype(np.int32) if not len(pairs) or pairs.max() < 1 << 31 else pairs)
@@ -131,14 +131,14 @@ def _from_pairs(path: Path, file: BufferedIOBase) -> Graph:
     del stretches
     if not len(sources):
         raise UsageError(f"{path}:1: no links in it; a line is to name two nodes by their numbers")
-    size, names = _number_anew(sources, targets)
+    size, names = numbered_anew(sources, targets)
     if names is not None:
         sources, targets = (np.searchsorted(names, ends).astype(np.int32) for ends in (sources, targets))
     return graph_of(sources, targets, size, names)
 
 
-def _pairs_at_once(block: bytes) -> Pairs | None:
-    """The pairs of a stretch in which every line is one; None where some line must be looked at."""
+def rows_at_once(block: bytes, columns: int) -> Pairs | None:
+    """The numbers of a stretch in which every line has so many; None where some line must be looked at."""
     characters = np.frombuffer(block, np.uint8)
     are_digits = (characters - np.uint8(ord("0"))) < 10
     if not (are_digits | _SEPARATORS[characters]).all():
@@ -146,11 +146,11 @@ def _pairs_at_once(block: bytes) -> Pairs | None:
     edges = np.flatnonzero(np.diff(are_digits, prepend=False, append=False))
     starts, ends = edges[::2], edges[1::2]
     line_ends = np.flatnonzero(characters == _NEWLINE)
-    if len(starts) != 2 * len(line_ends) or (ends - starts).max() > _LARGEST_DIGITS:
+    if len(starts) != columns * len(line_ends) or (ends - starts).max() > _LARGEST_DIGITS:
         return None
-    if (starts[2::2] < line_ends[:-1]).any() or (ends[1::2] > line_ends).any():
+    if (starts[columns::columns] < line_ends[:-1]).any() or (ends[columns - 1 :: columns] > line_ends).any():
         return None
-    return np.fromstring(block, np.int64, sep=" ").reshape(-1, 2)
+    return np.fromstring(block, np.int64, sep=" ").reshape(-1, columns)
 
 
 def _pairs_by_line(path: Path, first: int, block: bytes) -> Pairs:
@@ -160,12 +160,12 @@ def _pairs_by_line(path: Path, first: int, block: bytes) -> Pairs:
         if words and not words[0].startswith((b"#", b"%")):
             shown = text.decode("utf-8", "replace").strip()
             if len(words) != 2:
-                raise _bad(path, line, shown, "a line is to name two nodes")
-            pairs.append([_number(path, line, word.decode("utf-8", "replace")) for word in words])
+                raise bad_line(path, line, shown, "a line is to name two nodes")
+            pairs.append([node_number(path, line, word.decode("utf-8", "replace")) for word in words])
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
-def _number_anew(sources: Numbers, targets: Numbers) -> tuple[int, Numbers | None]:
+def numbered_anew(sources: Numbers, targets: Numbers) -> tuple[int, Numbers | None]:
     """How many nodes there are; where their numbers leave gaps, also these numbers in their order."""
     highest = int(max(sources.max(), targets.max()))
     if highest > _LARGEST_MASK:
@@ -189,11 +189,11 @@ def _from_listed(path: Path, file: BufferedIOBase) -> Graph:
         if not words or words[0].startswith(("#", "%")):
             continue
         if len(words) != 3 or words[0] not in ("n", "e"):
-            raise _bad(path, line, text, "a line is to be 'n NUMBER URL' or 'e FROM TO'")
+            raise bad_line(path, line, text, "a line is to be 'n NUMBER URL' or 'e FROM TO'")
         if words[0] == "n":
-            _declare(path, line, names, _number(path, line, words[1]), words[2])
+            _declare(path, line, names, node_number(path, line, words[1]), words[2])
         else:
-            arcs.append((line, _number(path, line, words[1]), _number(path, line, words[2])))
+            arcs.append((line, node_number(path, line, words[1]), node_number(path, line, words[2])))
     return _named(path, names, arcs)
 
 
@@ -231,13 +231,15 @@ def _from_gml(path: Path, file: BufferedIOBase) -> Graph:
                 key = ""
             elif word == "]":
                 if not opened:
-                    raise _bad(path, line, text, "no bracket is open")
+                    raise bad_line(path, line, text, "no bracket is open")
                 kind, since, says = opened.pop()
                 if kind == "node":
-                    number = _number(path, since, says.get("id", "nothing"))
+                    number = node_number(path, since, says.get("id", "nothing"))
                     _declare(path, since, names, number, says.get("label", f"{number}"))
                 elif kind == "edge":
-                    source, target = (_number(path, since, says.get(end, "nothing")) for end in ("source", "target"))
+                    source, target = (
+                        node_number(path, since, says.get(end, "nothing")) for end in ("source", "target")
+                    )
                     arcs.append((since, source, target))
             elif not key:
                 key = word
@@ -250,9 +252,9 @@ def _from_gml(path: Path, file: BufferedIOBase) -> Graph:
     return _named(path, names, arcs)
 
 
-def _number(path: Path, line: int, word: str) -> int:
+def node_number(path: Path, line: int, word: str) -> int:
     if not (word.isascii() and word.isdigit() and len(word) <= _LARGEST_DIGITS):
-        raise _bad(path, line, word, "a node is to be a whole number from 0 on")
+        raise bad_line(path, line, word, "a node is to be a whole number from 0 on")
     return int(word)
 
 
@@ -260,5 +262,5 @@ def _damaged(path: Path, line: int, error: Exception) -> UsageError:
     return UsageError(f"{path}:{line}: the file is cut short or damaged here ({error}); fetch it again")
 
 
-def _bad(path: Path, line: int, text: str, rule: str) -> UsageError:
+def bad_line(path: Path, line: int, text: str, rule: str) -> UsageError:
     return UsageError(f"{path}:{line}: {rule}, not {text[:80]!r}")

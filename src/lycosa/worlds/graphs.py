@@ -3,7 +3,7 @@
 import html
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import cast
@@ -11,6 +11,7 @@ from typing import cast
 import msgspec
 import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from lycosa.reading.words import FoldedWords
 from lycosa.vocabulary.errors import UsageError
@@ -38,7 +39,7 @@ class LinkGraph:
 
     def __init__(self, graph: Graph, *, options: Mapping[str, Plain] | None = None):
         self.graph = graph
-        self._options = dict(options or {})
+        self.options = dict(options or {})
         self._rows = graph.offsets.data
         self._targets = graph.targets.data
 
@@ -48,7 +49,7 @@ class LinkGraph:
     @property
     def facts(self) -> Mapping[str, Plain]:
         sizes = {"pages": len(self), "links": len(self.graph.targets)}
-        return {"name": self.name, **self._options, **sizes, "fingerprint": self._fingerprint}
+        return {"name": self.name, **self.options, **sizes, "fingerprint": self._fingerprint}
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -101,6 +102,10 @@ class LinkGraph:
 
     def reach(self, number: int) -> int:
         """How many nodes can be reached from one, itself among them."""
+        return int(self.reachable(number).sum())
+
+    def reachable(self, number: int) -> NDArray[np.bool_]:
+        """Which nodes can be reached from one, itself among them."""
         offsets, targets = self.graph.offsets, self.graph.targets
         is_met = np.zeros(len(self), np.bool_)
         is_met[number] = True
@@ -111,12 +116,14 @@ class LinkGraph:
             ahead = targets[places]
             edge = np.unique(ahead[~is_met[ahead]])
             is_met[edge] = True
-        return int(is_met.sum())
+        return is_met
 
     # As a web of hosts
 
     @cached_property
     def hosts(self) -> Collection[Host]:
+        if self._addresses is None:
+            return _OwnHosts(self)
         return sorted({host_of(self.url(number)) for number in range(len(self))})
 
     def url(self, number: int) -> Url:
@@ -193,7 +200,7 @@ class LinkGraph:
     def save(self, folder: Path) -> None:
         names = self.graph.names
         texts = list(names) if isinstance(names, tuple) else None
-        (folder / _ABOUT).write_bytes(msgspec.json.encode(_About(self._options, texts)))
+        (folder / _ABOUT).write_bytes(msgspec.json.encode(_About(self.options, texts)))
         np.save(folder / _OFFSETS, self.graph.offsets)
         np.save(folder / _TARGETS, self.graph.targets)
         if isinstance(names, np.ndarray):
@@ -221,6 +228,22 @@ class GraphWorld(LinkGraph):
         if not Path(path).is_file():
             raise UsageError(f"there is no file {path}; say graph:path=FILE")
         super().__init__(graph_in(Path(path)), options={"path": Path(path).name})
+
+
+class _OwnHosts(Collection[Host]):
+    """The hosts of nodes without addresses: each its own, made when asked for."""
+
+    def __init__(self, graph: LinkGraph):
+        self._graph = graph
+
+    def __len__(self) -> int:
+        return len(self._graph)
+
+    def __iter__(self) -> Iterator[Host]:
+        return (host_of(self._graph.url(number)) for number in range(len(self._graph)))
+
+    def __contains__(self, host: object) -> bool:
+        return isinstance(host, str) and self._graph.number(f"http://{host}/") is not None
 
 
 class _About(msgspec.Struct):

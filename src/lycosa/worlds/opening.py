@@ -11,10 +11,14 @@ from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import Plain
 
 from .archives import TAR_ENDINGS
+from .blog_posts import BlogPosts
+from .blogs import BlogGraph
 from .debian_docs import DebianDocs
 from .documents import Documents
 from .graphs import GraphWorld
 from .synthetic import SyntheticWorld
+from .timed import TimedWorld
+from .timed_files import tells_times
 from .webkb import WebKB
 from .wikipedia_schools import WikipediaSchools
 from .world import StudyWorld
@@ -48,23 +52,27 @@ WORLDS: Mapping[str, Kind] = {
     ),
     "documents": Kind("a folder or tar of HTML files, mounted as hosts", Documents, Documents.load),
     "graph": Kind("a graph without text, from an edge list", GraphWorld, GraphWorld.load),
+    "timed": Kind("a graph whose links have times, from an edge list", TimedWorld, TimedWorld.load),
+    "blogs": Kind("a made-up graph of blogs, without text", BlogGraph, BlogGraph.load),
+    "blog-posts": Kind("a made-up graph of blogs whose links have times", BlogPosts, BlogPosts.load),
 }
 
 
-def open_world(text: str, *, unless_given: Mapping[str, Plain] | None = None) -> StudyWorld:
+def open_world(text: str, *, unless_given: Mapping[str, Plain] | None = None, of: str = "synthetic") -> StudyWorld:
     """The world that a text means: `NAME`, `NAME:key=value,…`, a folder made by `world make`, or a file.
 
-    unless_given: options of the synthetic world that apply where the text does not say otherwise.
+    unless_given: options of the synthetic world, or of another kind, that apply where the text does not say otherwise.
     """
     path = Path(text)
     if text and path.is_dir():  # the path of an empty text would be the folder one is in
         return load_world(path)
     if path.is_file():
-        name = "documents" if path.name.endswith(TAR_ENDINGS) else "graph"
+        is_tar = path.name.endswith(TAR_ENDINGS)
+        name = "documents" if is_tar else "timed" if tells_times(path) else "graph"
         return make_world(name, {"path": text})
     name, _, listed = text.partition(":")
     options = _options_in(listed, text)
-    if name == "synthetic":
+    if name == of:
         options = {**{key: str(value) for key, value in (unless_given or {}).items()}, **options}
     return make_world(name, options)
 

@@ -117,6 +117,10 @@ class Served:
             loop.run_until_complete(asyncio.sleep(0))  # lets the transports see that they are closed
             loop.close()
 
+    def become(self, world: World) -> None:
+        """Serves another world from now on, such as the same one on a later day."""
+        self.world, self._replies = world, OrderedDict()
+
     def reply(self, url: Url) -> Reply:
         """What the world has to say about a URL."""
         known = self._replies.get(url)

@@ -5,12 +5,26 @@ from collections.abc import Mapping
 from lycosa.lab.study import Study
 
 from .adaptive_utility import AdaptiveUtility
+from .authority_static import AuthorityStatic
+from .authority_tracking import AuthorityTracking
+from .freshness import Freshness
 from .inlinks_benchmark import InlinksBenchmark
+from .one_budget import OneBudget
 from .status_locality import StatusLocality
 from .topic_driven import TopicDriven
 from .utility_tradeoff import UtilityTradeoff
 
 STUDIES: Mapping[str, Study] = {
     study.name: study
-    for study in (TopicDriven(), StatusLocality(), UtilityTradeoff(), AdaptiveUtility(), InlinksBenchmark())
+    for study in (
+        TopicDriven(),
+        StatusLocality(),
+        UtilityTradeoff(),
+        AdaptiveUtility(),
+        InlinksBenchmark(),
+        AuthorityStatic(),
+        AuthorityTracking(),
+        Freshness(),
+        OneBudget(),
+    )
 }

@@ -6,6 +6,7 @@ and 7.3.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from math import isnan
 from typing import Any
 
 from lycosa.lab.comparing import SIGNIFICANT
@@ -129,7 +130,7 @@ def _model_beats_in_links(figures: CrawlFigures) -> Claim:
 
 def _equal_topicality(figures: CrawlFigures) -> Claim:
     test = figures.test(TOPICALITY, MODEL, COUNTED)
-    holds = not test.p < SIGNIFICANT
+    holds = None if isnan(test.p) else test.p >= SIGNIFICANT
     return Claim(
         id="inlinks-benchmark.equal-topicality",
         kind="paper",
@@ -138,7 +139,7 @@ def _equal_topicality(figures: CrawlFigures) -> Claim:
         measured=f"{test.difference:+.3f} (p {test.p:.2g}); {figures.said(TOPICALITY)}",
         p=told(test.p),
         holds=holds,
-        reason="" if holds else f"{MODEL if test.difference > 0 else COUNTED} is significantly more topical",
+        reason=f"{MODEL if test.difference > 0 else COUNTED} is significantly more topical" if holds is False else "",
     )
 
 

@@ -1,6 +1,7 @@
 """The claims of the paper, computed."""
 
 from collections.abc import Iterable, Sequence
+from math import isnan
 
 from lycosa.lab.comparing import SIGNIFICANT
 from lycosa.lab.crawl_figures import ON_TOPIC, STATUS, STATUS_OF_ALL, TOPICALITY, CrawlFigures
@@ -49,7 +50,7 @@ def topicality_comparable(figures: CrawlFigures) -> Claim:
         measured="; ".join(f"{name}: {test.difference:+.3f} (p {test.p:.2g})" for name, test in tests.items())
         + f"; {figures.said(TOPICALITY, [HALF, *ADAPTIVE])}",
         p=_largest([tests[ADAPTIVE[3]].p]),
-        holds=not lower and is_higher,
+        holds=None if any(isnan(test.p) for test in tests.values()) else not lower and is_higher,
         reason="; ".join(reasons),
     )
 

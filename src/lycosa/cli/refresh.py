@@ -1,0 +1,129 @@
+import asyncio
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lycosa.recipe import load_recipe
+from lycosa.refresh import POLICIES
+from lycosa.sessions.refreshing import EXPAND, POLICY, Refreshing, insist_on_pages, plan_of, refreshing_recipe
+from lycosa.sessions.session import Session
+from lycosa.sessions.settings import changed_recipe, settings_of
+from lycosa.sessions.tally import Named, Refreshed
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.plain_text import visible
+from lycosa.vocabulary.records import Change, Visit
+
+from .options import Json, Name, Quiet, print_json
+from .progress import Form, Progress
+from .watching import is_trouble, log_pages, watch
+
+
+def refresh(
+    name: Name,
+    budget: Annotated[int, typer.Option(metavar="N", help="Requests to make, those for robots.txt aside.")],
+    policy: Annotated[
+        str, typer.Option(metavar="NAME", help=f"Which pages to see again; one of: {', '.join(POLICIES)}.")
+    ] = POLICY,
+    expand: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the requests for links that wait. 0: only known pages.")
+    ] = EXPAND,
+    minutes: Annotated[float | None, typer.Option(metavar="N", min=0, help="Stop after so many minutes.")] = None,
+    delay: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0, help="Pause between two requests to one host.")
+    ] = None,
+    concurrency: Annotated[int | None, typer.Option(metavar="N", min=1, help="Fetches under way at once.")] = None,
+    allow_private: Annotated[
+        bool, typer.Option("--allow-private", help="Also connect to loopback and private addresses.")
+    ] = False,
+    resolve: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST=ADDR:PORT", help="Reach HOST (or *, every host) at this address. Repeatable."),
+    ] = None,
+    log: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a line per page to FILE.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print a line per page.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """See pages again, and new ones on the way. What has changed or vanished is noted; Ctrl-C is safe."""
+    plan = plan_of(budget=budget, policy=policy, expand=expand)
+    settings = settings_of(allow_private=allow_private, resolve=resolve or ())
+    recipe = changed_recipe(load_recipe(name), delay=delay, concurrency=concurrency)
+    insist_on_pages(name)
+    form: Form | None = "silent" if quiet else "words" if as_json or verbose else None
+    with log_pages(log, verbose=verbose), Progress(form=form) as progress:
+        bounded = refreshing_recipe(recipe, plan, minutes=minutes)
+        with Session(name, bounded, clock=WallClock(), tell=progress.say) as session:
+            refreshing = Refreshing(session, settings, plan, most_pages=recipe.stop.pages)
+            with asyncio.Runner() as runner:
+                runner.run(watch(session, refreshing.visits(), _Shown(session, refreshing, plan.budget, progress)))
+            result = refreshing.result() if as_json or not quiet else None
+    if result is not None:
+        if as_json:
+            print_json(result)
+        else:
+            typer.echo("\n".join(_lines(result)))
+
+
+class _Shown:
+    """Tells the progress of a refresh after every visit."""
+
+    def __init__(self, session: Session, refreshing: Refreshing, budget: int, progress: Progress):
+        self._crawl, self._frontier = session.crawl, session.frontier
+        self._tally = refreshing.tally
+        self._budget = budget
+        self._progress = progress
+        self._began = time.monotonic()
+        self._errors = 0
+
+    def __call__(self, visit: Visit) -> None:
+        self._errors += is_trouble(visit) and visit.change in (None, Change.FAILED)
+        requests, counts = self._crawl.requests, self._tally.counts
+        speed = requests / max(time.monotonic() - self._began, 1e-6)
+        altered = counts[Change.CHANGED] + counts[Change.RETURNED]
+        self._progress.update(
+            pages=requests,
+            target=self._budget,
+            relevant=altered,
+            pages_per_second=speed,
+            waiting=len(self._frontier),
+            errors=self._errors,
+            seconds_left=(self._budget - requests) / speed,
+            title=visit.page.title if visit.page else "",
+            url=visit.fetch.url,
+            counted="requests",
+            notes=(f"{altered} changed", f"{counts['new']} new", f"{counts[Change.VANISHED]} vanished"),
+        )
+
+
+def _lines(result: Refreshed) -> list[str]:
+    looked = [
+        f"{result.unchanged} unchanged",
+        f"{result.changed} changed",
+        f"{result.vanished} vanished",
+        *([f"{result.returned} returned"] if result.returned else []),
+        *([f"{result.still_gone} still gone"] if result.still_gone else []),
+        f"{result.failed} failed",
+    ]
+    lines = [
+        f"stopped: {result.stopped}",
+        f"{result.requests} of {result.budget} requests: {result.looked_at} pages looked at ({', '.join(looked)}), "
+        f"{result.new} new, {result.led_nowhere} links led nowhere; {result.pages} pages in all",
+    ]
+    for what, pages, count in (
+        ("changed", result.changed_pages, result.changed),
+        ("new", result.new_pages, result.new),
+        ("vanished", result.vanished_pages, result.vanished),
+        ("returned", result.returned_pages, result.returned),
+    ):
+        lines += _named(what, pages, count)
+    expected = ", ".join(f"{name} {changes:.1f}" for name, changes in result.expected_changes.items())
+    return [*lines, f"changes that {result.budget} requests would find a day from now, as expected: {expected}"]
+
+
+def _named(what: str, pages: list[Named], count: int) -> list[str]:
+    if not pages:
+        return []
+    more = f", the {len(pages)} most important of {count}" if count > len(pages) else ""
+    return [f"{what}{more}:", *(f"  {visible(f'{page.url} {page.title}', 300)}" for page in pages)]

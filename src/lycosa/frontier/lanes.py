@@ -1,0 +1,136 @@
+from collections.abc import Iterable, Sequence
+from math import inf
+from random import Random
+
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.records import LINKS, REFRESH, Candidate, Host, Skip, Url
+from lycosa.vocabulary.urls import host_of
+
+from .hosts import Entry, HostQueues
+from .memory import MemoryFrontier
+
+
+class Lanes:
+    """A frontier of two lanes over the same hosts: the links that wait, and pages of the collection to see again.
+
+    For each of so many turns a lane is drawn beforehand, links with the probability `expand`. Turns are dealt at
+    random; a lane whose hosts must all be left alone for now lets the other go first, and one in which nothing waits
+    leaves its turns to the other, but for a lane of which nothing at all is wanted. One URL of a host is in flight,
+    whichever lane it is of.
+
+    again: pages to see again, the most urgent first.
+    """
+
+    def __init__(
+        self,
+        links: MemoryFrontier,
+        again: Sequence[Candidate],
+        *,
+        turns: int,
+        expand: float,
+        chance: Random,
+        clock: Clock,
+        delay: float = 1.0,
+    ):
+        self._links = links
+        self._clock = clock
+        self._chance = chance
+        self._in_flight: dict[Url, str] = {}  # and the lane of each
+        self._again: dict[Url, Candidate] = {}
+        self._again_hosts = HostQueues(delay=delay, patience=0.0, is_current=lambda entry: entry.url in self._again)
+        self._order = 0
+        for candidate in again:
+            self._queue(candidate)
+        for host, until in links.holds(clock.now()).items():
+            self._again_hosts.hold(host, until)
+        self._open = {LINKS: expand > 0.0, REFRESH: expand < 1.0}
+        drawn = sum(chance.random() < expand for _ in range(turns))
+        self._turns = {LINKS: drawn, REFRESH: turns - drawn}
+
+    def __len__(self) -> int:
+        return len(self._links) + len(self._again)
+
+    def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
+        return self._links.put(candidates)
+
+    def is_known(self, url: Url) -> bool:
+        return url in self._again or url in self._in_flight or self._links.is_known(url)
+
+    def take(self, now: float) -> Candidate | None:
+        for lane in self._in_turn():
+            candidate = self._take_again(now) if lane == REFRESH else self._take_link(now)
+            if candidate is not None:
+                self._turns[lane if self._turns[lane] else _other(lane)] -= 1
+                self._in_flight[candidate.url] = lane
+                return candidate
+        return None
+
+    def _in_turn(self) -> list[str]:
+        """The lanes that may be taken from, the one drawn first."""
+        left = sum(self._turns.values())
+        if not left:
+            return []
+        first = LINKS if self._chance.random() * left < self._turns[LINKS] else REFRESH
+        return [lane for lane in (first, _other(first)) if self._may_take(lane)]
+
+    def _may_take(self, lane: str) -> bool:
+        other = _other(lane)
+        return self._turns[lane] > 0 or (self._open[lane] and self._turns[other] > 0 and not self._waits(other))
+
+    def _waits(self, lane: str) -> bool:
+        return bool(self._again) if lane == REFRESH else len(self._links) > 0
+
+    def _take_again(self, now: float) -> Candidate | None:
+        entry = self._again_hosts.pop(now)
+        if entry is None:
+            return None
+        self._links.occupy(host_of(entry.url), now)
+        return self._again.pop(entry.url)
+
+    def _take_link(self, now: float) -> Candidate | None:
+        candidate = self._links.take(now)
+        if candidate is not None:
+            self._again_hosts.occupy(host_of(candidate.url), now)
+        return candidate
+
+    def settle(self, url: Url) -> None:
+        if self._land(url) != REFRESH:
+            self._links.settle(url)
+
+    def give_back(self, candidate: Candidate) -> None:
+        if self._land(candidate.url) == REFRESH:
+            self._queue(candidate)
+        else:
+            self._links.give_back(candidate)
+
+    def _land(self, url: Url) -> str | None:
+        lane = self._in_flight.pop(url, None)
+        if lane is not None:
+            host, now = host_of(url), self._clock.now()
+            self._again_hosts.release(host, now)
+            if lane == REFRESH:
+                self._links.release(host, now)
+        return lane
+
+    def _queue(self, candidate: Candidate) -> None:
+        self._order += 1
+        self._again[candidate.url] = candidate
+        self._again_hosts.push(host_of(candidate.url), Entry(0.0, self._order, candidate.url))
+
+    def forget_waiting(self) -> None:
+        """Empties the lane of links."""
+        self._links.forget_waiting()
+
+    def hold(self, host: Host, until: float) -> None:
+        self._links.hold(host, until)
+        self._again_hosts.hold(host, until)
+
+    def next_ready_at(self) -> float | None:
+        ready = {LINKS: self._links.next_ready_at, REFRESH: self._again_hosts.next_ready_at}
+        moments = [ready[lane]() for lane in (LINKS, REFRESH) if self._may_take(lane)]
+        soonest = min((moment for moment in moments if moment is not None), default=inf)
+        return None if soonest == inf else soonest
+
+
+def _other(lane: str) -> str:
+    return REFRESH if lane == LINKS else LINKS

@@ -1,0 +1,225 @@
+"""Which refresh policy keeps a collection freshest, and how near it comes to the best that could be done."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from lycosa.lab.best_freshness import best_freshness
+from lycosa.lab.evolution import Evolution, evolving
+from lycosa.lab.findings import Claim, Findings, Picture, Row
+from lycosa.lab.statistics import summary
+from lycosa.lab.study import Size
+from lycosa.lab.upkeep import ESTIMATED, KNOWN, UNASKED, keep_up
+from lycosa.pictures import Series, line_chart
+from lycosa.refresh import POLICIES, policy_for
+from lycosa.vocabulary.records import Plain
+from lycosa.worlds import StudyWorld
+
+BY_RATE = ("crawl-value", "lambda")  # policies that ask how fast pages change
+WITHOUT_LINKS = ("uniform", "fixed", *BY_RATE)  # policies that ask for no links: cheap to try with many budgets
+NEAR = 0.97  # of the optimum
+AUTHORITIES = 0.9  # quantile of in-links from which a page is an authority
+
+
+class Freshness:
+    name = "freshness"
+    says = "How fresh each refresh policy keeps a collection in a world that goes on, against the best there is."
+    scales: Mapping[str, Size] = {
+        "small": {"world_pages": 2_000, "days": 200, "measured_from": 100, "budgets": [0.02, 0.05, 0.1], "repeats": 1},
+        "paper": {
+            "world_pages": 10_000,
+            "days": 365,
+            "measured_from": 120,
+            "budgets": [0.01, 0.02, 0.05, 0.1, 0.2],
+            "repeats": 1,
+        },
+    }
+    main_budget = 0.05  # of the pages, a day
+
+    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"pages": size["world_pages"], "topics": 10}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        return [
+            {"policy": policy, "rates": rates, "budget": budget, "repeat": repeat, "seed": seed}
+            for budget in size["budgets"]
+            for policy in (POLICIES if budget == self.main_budget else WITHOUT_LINKS)
+            for rates in ((ESTIMATED, KNOWN) if policy in BY_RATE else (UNASKED,))
+            for repeat in range(size["repeats"])
+        ]
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Evolution, int]:
+        evolution = Evolution.of(evolving(world), days=size["days"])
+        evolution.next_change(np.arange(1), 0.0)  # the calendar is made once, before workers part
+        return evolution, size["measured_from"]
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        evolution, measured_from = prepared
+        budget = max(1, round(job["budget"] * len(evolution)))
+        authority = float(np.quantile(evolution.world.plan.in_links, AUTHORITIES))
+        kept = keep_up(
+            evolution,
+            policy_for(job["policy"], seed=job["seed"] * 1_000 + job["repeat"]),
+            budget=budget,
+            rates=job["rates"],
+            measured_from=measured_from,
+            authority=authority if job["budget"] == self.main_budget else None,
+        )
+        best = best_freshness(evolution.importance, evolution.rates, budget)
+        return {**job, **kept, "pages": len(evolution), "looks_a_day": budget, "best": best}
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        rows = _rows(outcomes)
+        main = [row for row in rows if row["budget"] == self.main_budget]
+        return Findings(
+            claims=[_near_optimal(rows, self.main_budget), _policies(main)],
+            tables={"policies": rows, "days": _day_rows(outcomes, self.main_budget)},
+            pictures={
+                "over-time": _over_time(outcomes, self.main_budget, size["measured_from"]),
+                "by-budget": _by_budget(rows),
+            },
+        )
+
+
+def _rows(outcomes: Sequence[Plain]) -> list[Row]:
+    """One row for each policy, kind of rates and budget: means over repeats."""
+    rows: list[Row] = []
+    settings = list(dict.fromkeys((each["budget"], each["policy"], each["rates"]) for each in outcomes))
+    for budget, policy, rates in settings:
+        same = [each for each in outcomes if (each["budget"], each["policy"], each["rates"]) == (budget, policy, rates)]
+        weighted = summary(each["weighted_freshness"] for each in same)
+        looks = sum(each["looks"] for each in same)
+        rows.append(
+            {
+                "budget": budget,
+                "looks_a_day": same[0]["looks_a_day"],
+                "policy": policy,
+                "rates": rates,
+                "freshness": _rounded(summary(each["freshness"] for each in same).mean),
+                "weighted_freshness": _rounded(weighted.mean),
+                "optimum": _rounded(same[0]["best"]),
+                "share_of_optimum": _rounded(weighted.mean / same[0]["best"]),
+                "changed_per_look": _rounded(sum(each["found_changed"] for each in same) / looks),
+                "new_pages_per_1000_looks": _per_1000(same, "new_pages", looks),
+                "new_authorities_per_1000_looks": _per_1000(same, "new_authorities", looks),
+                "authorities_found": _mean_of(same, "authorities_found"),
+                "pages": same[0]["pages"],
+            }
+        )
+    return rows
+
+
+def _mean_of(same: Sequence[Plain], what: str) -> float | None:
+    known = [each[what] for each in same if each[what] is not None]
+    return _rounded(sum(known) / len(known)) if known else None
+
+
+def _per_1000(same: Sequence[Plain], what: str, looks: int) -> float | None:
+    return None if same[0][what] is None else _rounded(1_000 * sum(each[what] for each in same) / looks)
+
+
+def _day_rows(outcomes: Sequence[Plain], budget: float) -> list[Row]:
+    return [
+        {"policy": each["policy"], "rates": each["rates"], "day": day, "weighted_freshness": value}
+        for each in outcomes
+        if each["budget"] == budget and each["repeat"] == 0
+        for day, value in enumerate(each["curve"], start=1)
+        if day % 5 == 0
+    ]
+
+
+def _near_optimal(rows: Sequence[Row], main_budget: float) -> Claim:
+    own = [row for row in rows if row["policy"] == "crawl-value"]
+    known = {row["budget"]: row["share_of_optimum"] for row in own if row["rates"] == KNOWN}
+    estimated = {row["budget"]: row["share_of_optimum"] for row in own if row["rates"] == ESTIMATED}
+    short = [f"with known rates {known[budget]:.3f} at {budget:.0%}" for budget in known if known[budget] < NEAR]
+    if estimated[main_budget] < NEAR:
+        short.append(f"with its own estimates {estimated[main_budget]:.3f} at {main_budget:.0%}")
+    return Claim(
+        id="freshness.crawl-value-near-optimal",
+        kind="beyond",
+        says=f"The greedy crawl value keeps at least {NEAR} of the weighted freshness of the best schedule that knows"
+        f" all change rates: with rates estimated from its own looks at a budget of {main_budget:.0%} of the pages a"
+        " day, and with known rates at every budget",
+        paper=None,
+        measured=f"estimated {_said(estimated)}; known {_said(known)}",
+        holds=not short,
+        reason="; ".join(short),
+    )
+
+
+def _said(shares: Mapping[float, float]) -> str:
+    return ", ".join(f"{share:.3f} at {budget:.0%}" for budget, share in shares.items())
+
+
+def _policies(main: Sequence[Row]) -> Claim:
+    best_first = sorted(main, key=lambda row: -row["weighted_freshness"])
+    return Claim(
+        id="freshness.policies",
+        kind="beyond",
+        says="Time-averaged freshness, weighted by importance (unweighted in brackets), and new authorities found per"
+        " 1000 looks, of every policy at an equal budget",
+        paper=None,
+        measured="; ".join(
+            f"{_name(row)} {row['weighted_freshness']:.3f} ({row['freshness']:.3f}),"
+            f" {row['new_authorities_per_1000_looks']:.2f}"
+            for row in best_first
+        )
+        + f"; optimum {main[0]['optimum']:.3f}",
+        holds=None,
+    )
+
+
+def _name(row: Mapping[str, Plain]) -> str:
+    return f"{row['policy']}, rates known" if row["rates"] == KNOWN else str(row["policy"])
+
+
+def _over_time(outcomes: Sequence[Plain], budget: float, measured_from: int) -> Picture:
+    shown = [each for each in outcomes if each["budget"] == budget and each["rates"] != KNOWN and each["repeat"] == 0]
+    series = [Series(each["policy"], _smoothed(each["curve"])) for each in shown]
+    title = "Weighted freshness over time"
+    return Picture(
+        title,
+        f"Share of importance that is fresh, before the looks of the day, in means of ten days; {budget:.0%} of the"
+        f" pages looked at each day, change rates estimated. The table measures from day {measured_from} on.",
+        line_chart(series, title=title, x_title="days", y_title="weighted freshness", y_range=_range_of(series)),
+    )
+
+
+def _smoothed(curve: Sequence[float], window: int = 10) -> list[tuple[float, float]]:
+    return [
+        (start + (window + 1) / 2, float(np.mean(curve[start : start + window])))
+        for start in range(0, len(curve) - window + 1, window)
+    ]
+
+
+def _by_budget(rows: Sequence[Row]) -> Picture:
+    named: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        if row["policy"] in WITHOUT_LINKS:
+            named.setdefault(_name(row), []).append((100 * row["budget"], row["share_of_optimum"]))
+    series = [Series(name, points) for name, points in named.items()]
+    title = "Weighted freshness by budget, as a share of the optimum"
+    return Picture(
+        title,
+        "The optimum knows all change rates and looks at any moment; the policies look once a day. Where the rates are"
+        " not known, each policy estimates them from its own looks.",
+        line_chart(
+            series,
+            title=title,
+            x_title="looks a day, in percent of the pages",
+            y_title="share of the optimum",
+            y_range=_range_of(series),
+        ),
+    )
+
+
+def _range_of(series: Sequence[Series]) -> tuple[float, float]:
+    """From the tenth below all points to the tenth above."""
+    values = [y for curve in series for _, y in curve.points]
+    return (np.floor(10 * min(values)) / 10, np.ceil(10 * max(values)) / 10) if values else (0.0, 1.0)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.6g}")

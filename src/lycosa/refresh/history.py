@@ -1,0 +1,113 @@
+"""What is known of pages that were fetched before: the columns from which refresh policies choose.
+
+    history_of(looks: Iterable[Look], *, importance: Mapping[Url, float] = {}, unknown_rate=…) -> HistoryTable
+    Look(url, at, changed=False, out_links=0, new_links=0, link_score=0.0)
+
+`looks` come in the order in which they happened (for each page; pages may be mixed). A request that brought no page is
+no look. The rows of the table are the pages in the order of their first look.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lycosa.vocabulary.records import Url
+
+from .rates import UNKNOWN_RATE, change_rates
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class HistoryTable:
+    """One row for each page; all columns have the same length. Time has any unit, the same everywhere."""
+
+    urls: Sequence[Url]
+    importance: Floats  # relevance × standing, or whatever makes one page worth more than another
+    fetched_at: Floats  # when it was looked at last; NaN if never
+    fetches: Ints  # how often it was looked at
+    changes: Ints  # how often it had changed by then
+    rate: Floats  # changes per unit of time, as estimated
+    out_links: Ints  # links seen on it to date
+    yielded: Floats  # new links per unit of time at the latest look; NaN before the second
+    link_score: Floats  # in-links known so far of the targets of those new links, summed; NaN before the second
+
+    def __len__(self) -> int:
+        return len(self.urls)
+
+    def ages(self, now: float) -> Floats:
+        """Time since the last look, infinite if there was none; never negative, should a clock have been put back."""
+        return np.where(np.isnan(self.fetched_at), np.inf, np.maximum(0.0, now - self.fetched_at))
+
+
+class Look(NamedTuple):
+    """One time that a page was fetched and read, or found to be the same as before."""
+
+    url: Url
+    at: float  # time, in the unit of the table
+    changed: bool = False  # since the look before; of no meaning at the first
+    out_links: int = 0  # links on the page
+    new_links: int = 0  # of these, links that the look before had not seen
+    link_score: float = 0.0  # in-links known so far of the targets of the new links, summed
+
+
+def history_of(
+    looks: Iterable[Look], *, importance: Mapping[Url, float] = {}, unknown_rate: float = UNKNOWN_RATE
+) -> HistoryTable:
+    """The table of all pages that were looked at; a page without an importance has that of 1.
+
+    A look that is dated no later than the one before it, as when a clock was put back, counts as a look, but tells
+    nothing of how fast the page changes or yields links.
+    """
+    row_of: dict[Url, int] = {}
+    fetched_at: list[float] = []
+    fetches: list[int] = []
+    changes: list[int] = []
+    out_links: list[int] = []
+    yielded: list[float] = []
+    link_score: list[float] = []
+    rows: list[int] = []
+    intervals: list[float] = []
+    changed: list[bool] = []
+    for look in looks:
+        row = row_of.setdefault(look.url, len(row_of))
+        if row == len(fetched_at):
+            fetched_at.append(look.at)
+            fetches.append(1)
+            changes.append(0)
+            out_links.append(look.out_links)
+            yielded.append(np.nan)
+            link_score.append(np.nan)
+            continue
+        interval = look.at - fetched_at[row]
+        fetched_at[row] = look.at
+        fetches[row] += 1
+        changes[row] += look.changed
+        out_links[row] += look.new_links
+        link_score[row] = look.link_score
+        if interval > 0:
+            yielded[row] = look.new_links / interval
+            rows.append(row)
+            intervals.append(interval)
+            changed.append(look.changed)
+    return HistoryTable(
+        urls=list(row_of),
+        importance=np.array([importance.get(url, 1.0) for url in row_of], dtype=np.float64),
+        fetched_at=np.array(fetched_at, dtype=np.float64),
+        fetches=np.array(fetches, dtype=np.int64),
+        changes=np.array(changes, dtype=np.int64),
+        rate=change_rates(
+            np.array(rows, dtype=np.int64),
+            np.array(intervals, dtype=np.float64),
+            np.array(changed, dtype=np.bool_),
+            pages=len(row_of),
+            unknown_rate=unknown_rate,
+        ),
+        out_links=np.array(out_links, dtype=np.int64),
+        yielded=np.array(yielded, dtype=np.float64),
+        link_score=np.array(link_score, dtype=np.float64),
+    )

@@ -1,0 +1,64 @@
+import random
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
+
+from .linked import linked_by
+
+DRAWN_AT = "drawn_at"  # reason of candidates whose priority is minus a moment of this strategy's clock
+
+
+class CrawlAI:
+    """Draws any waiting URL with a chance proportional to its apparent in-degree: the pages seen that link to it.
+
+    Every in-link has an alarm of its own, set when it is seen to ring after a time drawn from Exp(1); the URL whose
+    alarm rings first comes next, and the clock stands at that moment. The first of d such alarms rings before all
+    others with a chance proportional to d, whenever they were set, so one draw for each link is exact, in a crawl that
+    fetches one page at a time; with n fetches under way the last n rings are not known yet. A page counts once for each
+    URL it links to, and not for itself; a seed counts as linked once. A URL found again keeps the earlier alarm.
+
+    seed: of the draws.
+
+    Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008).
+    """
+
+    name = "crawl-ai"
+    scale: Literal["unit", "order"] = "order"
+    exhaustive = True
+    uses_standing = False
+
+    def __init__(self, *, seed: int = 0):
+        self._chance = random.Random(seed)
+        self._now = 0.0
+
+    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
+        return [Candidate(seed, -self._alarm(), because={"seed": True, DRAWN_AT: self._now}) for seed in seeds]
+
+    def _alarm(self) -> float:
+        return self._now + self._chance.expovariate(1.0)
+
+    def learn(self, event: Visit | Skip) -> None:
+        # What another strategy ranked says nothing of this clock.
+        if isinstance(event, Visit) and DRAWN_AT in event.candidate.because:
+            self._now = max(self._now, -event.candidate.priority)
+
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        if isinstance(event, Skip):
+            return []
+        found_on, depth = event.candidate.url, event.candidate.depth + 1
+        because = {DRAWN_AT: self._now}
+        alarm = self._alarm
+        return [Candidate(link.target, -alarm(), found_on, link.anchor, because, depth) for link in linked_by(event)]
+
+    def merge(self, waiting: float, offered: float) -> float:
+        return max(waiting, offered)
+
+    def state(self) -> Plain:
+        version, numbers, gauss = self._chance.getstate()
+        return {"now": self._now, "chance": [version, list(numbers), gauss]}
+
+    def restore(self, state: Plain) -> None:
+        version, numbers, gauss = state["chance"]
+        self._now = state["now"]
+        self._chance.setstate((version, tuple(numbers), gauss))

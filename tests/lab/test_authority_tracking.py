@@ -1,0 +1,244 @@
+"""Keeping up with the most linked pages: recrawl draws, the simulation, and the study."""
+
+import math
+import random
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
+
+from lycosa.lab.recrawls import RECRAWLS, Sums
+from lycosa.lab.studies import STUDIES
+from lycosa.lab.study import run
+from lycosa.lab.tracking import EXPANSIONS, Moment, Tracker, compacted, moments_of, track
+from lycosa.refresh import HistoryTable, policy_for
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Url
+from lycosa.worlds.blog_posts import BlogPosts
+from lycosa.worlds.blogs import BlogGraph
+from lycosa.worlds.timed import TimedWorld, TimeGraph
+from lycosa.worlds.timed_files import timed_links
+
+NOT_YET = math.nan
+# Out-links to date, yield and link score of six pages; the last two were looked at once.
+HISTORY = [(4, 0.0, 0.0), (1, 2.0, 9.0), (3, 1.0, 9.0), (0, 5.0, 2.0), (2, NOT_YET, NOT_YET), (6, NOT_YET, NOT_YET)]
+NEW = [(4, NOT_YET, NOT_YET), (0, NOT_YET, NOT_YET), (2, NOT_YET, NOT_YET)]
+DRY = [(0, 0.0, 0.0), (0, 0.0, 0.0), (0, NOT_YET, NOT_YET)]
+
+
+def table_of(history: list[tuple[int, float, float]]) -> HistoryTable:
+    size = len(history)
+    out_links, yielded, scores = (np.array(column) for column in zip(*history, strict=True))
+    once = np.zeros(size)
+    return HistoryTable(
+        urls=[Url(f"http://a.example/{page}") for page in range(size)],
+        importance=once + 1,
+        fetched_at=once,
+        fetches=np.where(np.isnan(yielded), 1, 2),
+        changes=np.zeros(size, np.int64),
+        rate=once,
+        out_links=out_links.astype(np.int64),
+        yielded=yielded,
+        link_score=scores,
+    )
+
+
+@pytest.mark.parametrize("history", [HISTORY, NEW, DRY], ids=["history", "new", "dry"])
+@pytest.mark.parametrize("name", RECRAWLS)
+def test_a_recrawl_is_drawn_as_the_policy_of_that_name_draws(
+    name: str, history: list[tuple[int, float, float]]
+) -> None:
+    draws, table, policy = 3_000, table_of(history), policy_for(name, seed=1)
+    expected = Counter(int(policy.choose(table, 1.0, 1)[0]) for _ in range(draws))
+    drawn: Counter[int] = Counter()
+    for seed in range(draws):
+        recrawls = RECRAWLS[name](random.Random(seed))
+        for out_links, _, _ in history:
+            recrawls.add(out_links)
+        for page, (out_links, yielded, score) in enumerate(history):
+            if not math.isnan(yielded):
+                recrawls.note(page, out_links=out_links, yielded=yielded, link_score=score)
+        drawn[recrawls.draw()] += 1
+    pages = sorted(drawn | expected)
+    if len(pages) > 1:
+        assert chi2_contingency([[drawn[page] for page in pages], [expected[page] for page in pages]]).pvalue > 0.001
+
+
+def test_a_page_whose_score_has_sunk_is_no_longer_the_highest() -> None:
+    recrawls = RECRAWLS["ldu"](random.Random(0))
+    for _ in range(3):
+        recrawls.add(1)
+    recrawls.note(0, out_links=1, yielded=1.0, link_score=9.0)
+    recrawls.note(1, out_links=1, yielded=1.0, link_score=5.0)
+    recrawls.note(0, out_links=1, yielded=0.0, link_score=0.0)
+    drawn = Counter(recrawls.draw() for _ in range(600))
+    assert drawn[1] > 340 > drawn[0]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.floats(0, 100)), max_size=40),
+    st.lists(st.floats(0, 100), min_size=1, max_size=21),
+    st.floats(0, 1, exclude_max=True),
+)
+@settings(deadline=None)
+def test_sums_find_the_weight_under_any_share(
+    changes: list[tuple[int, float]], weights: list[float], share: float
+) -> None:
+    sums = Sums()
+    for weight in weights:
+        sums.append(weight)
+    for place, weight in changes:
+        if place < len(weights):
+            sums.change(place, weight)
+            weights[place] = weight
+    assert sums.total == pytest.approx(sum(weights), abs=1e-6)
+    found = sums.find(share)
+    if found is None:
+        assert sum(weights) < 1e-6 or share > 0.999_999 or share < 1e-6
+        return
+    before = sum(weights[:found])
+    assert weights[found] > 0
+    assert before <= share * sum(weights) + 1e-6
+    assert before + weights[found] >= share * sum(weights) - 1e-6
+
+
+# Page 0 links to 1 and 2 from the first day on, to 3 from the fifth; 1 to 2 and 4; 4 to 2 from the third.
+GROWING = [(0, 1, 0.0), (0, 2, 0.0), (1, 2, 0.5), (1, 4, 0.5), (4, 2, 3.0), (0, 3, 5.0), (5, 3, 5.5), (4, 3, 5.5)]
+
+
+def growing(window: float = 100.0) -> TimeGraph:
+    sources, targets, times = (np.array(column) for column in zip(*GROWING, strict=True))
+    return TimeGraph(timed_links(sources, targets, times, 6), window=window)
+
+
+def test_targets_at_a_moment_are_the_most_linked_pages_of_the_window() -> None:
+    moments = moments_of(growing(), [1.0, 6.0], k=2, day=1.0)
+    assert [moment.targets.tolist() for moment in moments] == [[2, 1], [2, 3]]
+    assert [moment.appeared for moment in moments] == [4, 6]
+    assert [moment.targets.tolist() for moment in moments_of(growing(2.0), [6.0], k=2, day=1.0)] == [[3]]
+
+
+def test_a_tracker_counts_what_it_has_crawled_and_seen() -> None:
+    tracker = Tracker(growing(), expansion="crawl-gai", policy="uniform", expand=1.0, day=1.0, seed=0)
+    moments = [Moment(1.0, 1.0, np.array([2, 1]), 4), Moment(3.5, 3.5, np.array([2, 4]), 5)]
+    first, second = track(tracker, moments, sources=[0], begin=0.6, crawls_a_day=1.0, day=1.0)
+    assert (first.crawled, first.known, first.crawl, first.discovery) == (1, 3, 0.0, 1.0)
+    assert first.lift_known == pytest.approx((2 / 3) / (2 / 4))
+    assert (second.crawled, second.crawl, second.discovery) == (2, 0.0, 1.0)
+    assert second.lift_crawled == 0.0
+
+
+def test_new_links_are_those_never_seen_and_yields_go_by_the_latest_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The link 0 -> 1 leaves a window of two days and comes back: it yields again, but is no new in-link."""
+    noted: list[tuple[float, ...]] = []
+    monkeypatch.setitem(RECRAWLS, "noting", lambda chance: Noting(noted))  # type: ignore[misc]
+    sources, targets, times = np.array([0, 0, 0]), np.array([1, 2, 1]), np.array([0.0, 3.0, 6.0])
+    graph = TimeGraph(timed_links(sources, targets, times, 3), window=2.0)
+    tracker = Tracker(graph, expansion="crawl-ai", policy="noting", expand=0.5, day=1.0, seed=0)
+    for time in (1.0, 4.0, 7.0, 7.5):
+        tracker.look_at(0, time)
+    assert noted == [(1,), (0, 2, 1 / 3, 1.0), (0, 2, 1 / 3, 1.0), (0, 2, 0.0, 0.0)]
+
+
+class Noting:
+    """A policy that only writes down what it is told."""
+
+    def __init__(self, told: list[tuple[float, ...]]):
+        self._told = told
+
+    def add(self, out_links: int) -> None:
+        self._told.append((out_links,))
+
+    def note(self, page: int, *, out_links: int, yielded: float, link_score: float) -> None:
+        self._told.append((page, out_links, pytest.approx(yielded), link_score))
+
+    def draw(self) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("expansion", EXPANSIONS)
+@pytest.mark.parametrize("policy", RECRAWLS)
+def test_every_combination_crawls_pages_once_and_knows_only_what_it_saw(expansion: str, policy: str) -> None:
+    graph = compacted(BlogPosts(nodes=6_000, links=3_000, seed=2).seen_through())
+    day = (graph.end - graph.begin) / 24
+    tracker = Tracker(graph, expansion=expansion, policy=policy, expand=0.5, day=day, seed=3)
+    begin = graph.begin + day
+    source = int(graph.links.sources[0])
+    (standing,) = track(
+        tracker, moments_of(graph, [graph.end], k=10, day=day), sources=[source], begin=begin, crawls_a_day=30, day=day
+    )
+    crawled = np.flatnonzero(tracker.is_crawled)
+    assert standing.crawled == len(crawled) <= 23 * 30
+    seen = {target for page in crawled.tolist() for target in graph.links.targets[graph.links.sources == page].tolist()}
+    assert set(np.flatnonzero(tracker.is_known).tolist()) <= seen | set(crawled.tolist())
+    if expansion == "sample-u":
+        assert 0.3 < len(crawled) / (23 * 30) < 0.7
+
+
+def test_compacting_leaves_out_pages_without_links_alone() -> None:
+    world = BlogPosts(nodes=2_000, links=500, seed=2)
+    whole, small = world.seen_through(), compacted(world.seen_through())
+    assert len(small) == len(np.unique([whole.links.sources, whole.links.targets]))
+    degrees = []
+    for graph in (whole, small):
+        window = graph.sliding()
+        window.move_to(graph.end)
+        degrees.append(window.in_degrees[window.in_degrees > 0].tolist())
+    assert degrees[0] == degrees[1]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory):
+    study, world = STUDIES["authority-tracking"], BlogPosts(nodes=60_000, links=8_000, seed=4)
+    return [
+        run(
+            study,
+            world,
+            scale="small",
+            seed=seed,
+            out=tmp_path_factory.mktemp("out"),
+            workers=1,
+            told=lambda done, total: None,
+        )
+        for seed in (5, 5, 6)
+    ]
+
+
+def test_the_study_computes_its_claims_from_its_tables(results) -> None:
+    first = results[0]
+    claims = {claim.id.partition(".")[2]: claim for claim in first.claims}
+    assert set(claims) == {"gai-or-best", "lift-over-20", "crawled-lift", "clever-not-better"}
+    usual = {
+        (row["expansion"], row["policy"]): row for row in first.tables["combinations"] if row["crawls_a_day"] == 40
+    }
+    assert len(usual) == 15
+    ours = usual["crawl-gai", "or"]
+    best = max(usual.values(), key=lambda row: row["lift_crawled"])
+    within = best["lift_crawled"] - ours["lift_crawled"] <= (best["lift_crawled_error"] or 0.0) + 1e-6
+    assert claims["gai-or-best"].holds == within
+    assert claims["lift-over-20"].holds == (ours["lift_known"] > 20)
+    assert claims["crawled-lift"].holds is None
+    for claim in claims.values():
+        assert claim.holds is not False or claim.reason
+    (set_up,) = first.tables["set-up"]
+    assert set_up["pages with a link"] / set_up["targets"] >= 400
+    assert {row["crawls_a_day"] for row in first.tables["combinations"]} == {20, 40, 100}
+
+
+def test_one_seed_gives_one_result_and_another_another(results) -> None:
+    one, same, other = results
+    assert (one.claims, one.tables) == (same.claims, same.tables)
+    assert one.claims[0].measured != other.claims[0].measured
+
+
+def test_a_world_without_times_or_of_too_few_days_is_refused(tmp_path: Path) -> None:
+    study = STUDIES["authority-tracking"]
+    with pytest.raises(UsageError, match="needs links with times"):
+        study.jobs(BlogGraph(nodes=100, links=200), study.scales["small"], 1)
+    (tmp_path / "short.txt").write_text("0 1 5\n1 2 4000\n")
+    with pytest.raises(UsageError, match="3 days or more"):
+        study.jobs(TimedWorld(path=str(tmp_path / "short.txt")), study.scales["small"], 1)

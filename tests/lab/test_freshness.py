@@ -1,0 +1,156 @@
+"""The study of freshness: its optimum is one, its truth is that of the world, its claims follow from its tables."""
+
+import json
+from typing import ClassVar
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lycosa.lab.best_freshness import best_freshness, best_intervals, freshness_at
+from lycosa.lab.evolution import Evolution, change_rates_in, evolving
+from lycosa.lab.studies.freshness import Freshness
+from lycosa.lab.study import run
+from lycosa.lab.upkeep import KNOWN, UNASKED, keep_up
+from lycosa.refresh import POLICIES, policy_for
+from lycosa.vocabulary.errors import UsageError
+from lycosa.worlds.synthetic import SyntheticWorld
+
+weights, paces = st.floats(0.01, 100.0), st.floats(0.01, 10.0)
+WORLD = SyntheticWorld(pages=400, topics=4, seed=3)
+
+
+class Tiny(Freshness):
+    scales: ClassVar = {
+        "small": {"world_pages": 400, "days": 60, "measured_from": 30, "budgets": [0.05, 0.1], "repeats": 1}
+    }
+
+
+def results_of(folder, seed=11):
+    world = SyntheticWorld(pages=400, topics=4, seed=seed)
+    results = run(Tiny(), world, scale="small", seed=seed, out=folder, workers=1, told=lambda done, total: None)
+    return json.loads(msgspec.json.encode(results))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    return results_of(tmp_path_factory.mktemp("study"))
+
+
+# The optimum
+
+
+def test_equal_pages_are_best_looked_at_equally_often() -> None:
+    assert best_intervals(np.ones(4), np.full(4, 0.3), 2.0) == pytest.approx([2.0] * 4, rel=1e-3)
+
+
+@given(
+    pages=st.lists(st.tuples(weights, paces), min_size=2, max_size=20),
+    per_day=st.floats(0.1, 10.0),
+    shares=st.randoms(use_true_random=False),
+)
+def test_no_other_share_of_the_looks_is_fresher(pages, per_day, shares) -> None:
+    importance, rate = (np.array(column) for column in zip(*pages, strict=True))
+    other = np.array([shares.random() + 1e-9 for _ in pages])
+    intervals = other.sum() / (per_day * other)
+    kept = float((importance * freshness_at(intervals, rate)).sum() / importance.sum())
+    assert kept <= best_freshness(importance, rate, per_day) + 1e-3
+
+
+@given(pages=st.lists(st.tuples(weights, paces), min_size=1, max_size=20), per_day=st.floats(0.1, 10.0))
+def test_the_best_schedule_keeps_to_the_budget(pages, per_day) -> None:
+    importance, rate = (np.array(column) for column in zip(*pages, strict=True))
+    assert (1 / best_intervals(importance, rate, per_day)).sum() <= per_day * 1.001
+
+
+def test_pages_that_change_all_the_time_are_not_worth_a_look() -> None:
+    assert best_intervals(np.ones(2), np.array([0.1, 1e4]), 0.1)[1] == np.inf
+
+
+# The truth
+
+
+def test_pages_change_as_often_as_their_rates_say() -> None:
+    days, numbers = 1_000.0, np.arange(400)
+    rates = change_rates_in(WORLD, numbers)
+    later = WORLD.at(days)
+    counts = np.array([len(later.changes(number)) for number in range(400)])
+    deviations = (counts - rates * days) / np.sqrt(rates * days)
+    assert abs(deviations.mean()) < 0.2
+    assert deviations.std() == pytest.approx(1.0, abs=0.15)
+
+
+def test_the_next_change_is_the_first_of_the_world_after_that_day() -> None:
+    evolution = Evolution.of(WORLD, days=50)
+    upcoming = evolution.next_change(np.arange(len(evolution)), 20.0)
+    end = WORLD.at(50.0)
+    for number, day in zip(evolution.numbers.tolist(), upcoming.tolist(), strict=True):
+        after = [change for change in end.changes(number) if change > 20.0]
+        assert day == pytest.approx(after[0] if after else np.inf)
+
+
+def test_a_world_that_stands_still_is_refused() -> None:
+    class Still:
+        name = "still"
+
+    with pytest.raises(UsageError, match="stands still"):
+        evolving(Still())  # type: ignore[arg-type]
+
+
+# Keeping up
+
+
+def test_with_a_look_at_every_page_every_day_little_is_stale() -> None:
+    evolution = Evolution.of(WORLD, days=40)
+    kept = keep_up(
+        evolution, policy_for("fixed"), budget=len(evolution), rates=UNASKED, measured_from=10, authority=None
+    )
+    daily = freshness_at(np.ones(len(evolution)), evolution.rates)
+    assert kept["freshness"] == pytest.approx(daily.mean(), abs=0.01)
+
+
+def test_without_looks_freshness_is_what_never_changed() -> None:
+    evolution = Evolution.of(WORLD, days=40)
+    kept = keep_up(evolution, policy_for("crawl-value"), budget=0, rates=KNOWN, measured_from=0, authority=None)
+    first = np.minimum(evolution.next_change(np.arange(len(evolution)), 0.0), 40.0)
+    assert kept["freshness"] == pytest.approx(first.mean() / 40.0)
+
+
+def test_known_rates_bring_more_than_looking_at_random() -> None:
+    evolution = Evolution.of(WORLD, days=80)
+    options = {"budget": len(evolution) // 20, "measured_from": 30, "authority": None}
+    uniform = keep_up(evolution, policy_for("uniform"), rates=UNASKED, **options)
+    value = keep_up(evolution, policy_for("crawl-value"), rates=KNOWN, **options)
+    assert value["weighted_freshness"] > uniform["weighted_freshness"]
+
+
+# The study
+
+
+def test_every_policy_has_a_row(results) -> None:
+    rows = [row for row in results["tables"]["policies"] if row["budget"] == Freshness.main_budget]
+    assert {row["policy"] for row in rows} == set(POLICIES)
+    assert all(0 < row["weighted_freshness"] < 1 for row in rows)
+    assert all(row["new_authorities_per_1000_looks"] is not None for row in rows)
+
+
+def test_the_claims_follow_from_the_table(results) -> None:
+    near, policies = results["claims"]
+    assert near["id"] == "freshness.crawl-value-near-optimal"
+    shares = {
+        (row["budget"], row["rates"]): row["share_of_optimum"]
+        for row in results["tables"]["policies"]
+        if row["policy"] == "crawl-value"
+    }
+    known = [share for (_, rates), share in shares.items() if rates == KNOWN]
+    assert near["holds"] == (min([*known, shares[Freshness.main_budget, "estimated"]]) >= 0.97)
+    assert policies["id"] == "freshness.policies"
+    assert policies["holds"] is None
+
+
+def test_the_same_seed_gives_the_same_results(results, tmp_path) -> None:
+    again = results_of(tmp_path)
+    assert again["tables"] == results["tables"]
+    assert again["claims"] == results["claims"]

@@ -70,7 +70,7 @@ class StandingSource(Struct, frozen=True, forbid_unknown_fields=True):
     collections: tuple[str, ...] = ()  # folders of collections whose links are counted
     graph: str = ""  # file of links between URLs, as `lycosa world` reads it
     traffic: str = ""  # CSV file: domain, reach
-    theta: float | None = None  # ln(1 + in-links) that counts as one half; else the median of the example pages
+    theta: float | None = None  # ln(1 + in-links) that counts as one half; else the median of pages seen
     characteristic: AtLeastOne = 10  # words of a page that tell how special its vocabulary is
 
 

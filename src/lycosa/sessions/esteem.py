@@ -32,7 +32,7 @@ from .opening import open_for_reading
 from .session import Session
 
 MODEL_FILE = "standing.json"
-LEARN_AT = (100, 1_000)  # pages of the collection with which its model is learnt anew
+LEARN_AT = (100, 1_000)  # pages of the collection with which its model is learnt anew; θ is settled at the first
 MOST_PAGES = 2_000  # of a collection, that are read again to learn from
 EXPLORED = 500  # pages of the collection whose median prediction is θ
 _BUILT_IN = "no in-links are given: a model that comes with Lycosa tells how much pages matter"
@@ -46,15 +46,15 @@ class _Saved(Struct, frozen=True):
 class Esteem:
     """Makes the model of how much pages matter of a session's crawl, and makes it anew as the collection grows.
 
-    It is learnt from pages whose in-links are told: good examples and, at 100 and 1 000 pages, those of the collection;
-    θ is the median of what it says of the examples at first, of the collection's own pages later.
+    It is learnt from pages whose in-links are told: good examples and, at 100 and 1 000 pages, those of the collection.
+    θ is the median of what it says of the examples at first, and of the collection's own pages from the hundredth on.
     """
 
     def __init__(self, session: Session):
         self._session = session
         self._source = session.recipe.standing
         self._is_new = False
-        self._stage = 0
+        self._stage: int | None = None  # of LEARN_AT; None before the model is made
 
     def check(self) -> None:
         """Tells what is wrong with the tables of the recipe, before anything is fetched."""
@@ -67,14 +67,15 @@ class Esteem:
     def learn(self) -> None:
         """Gives the crawl its model: the one that was learnt before, or one learnt now where that knows too little."""
         session, path = self._session, self._session.folder / MODEL_FILE
-        self._stage = bisect_right(LEARN_AT, session.crawl.pages)
+        is_first, self._stage = self._stage is None, self._stage_now()
         saved = _read(path) if path.exists() else None
         if saved is not None and saved.sources == self._fingerprint():
             model = StandingModel.from_plain(saved.model, traffic=self._traffic(), source=str(path))
         else:
             model, self._is_new = self._learnt(), True
         session.crawl.esteem = model
-        self._tell_of(model)
+        if is_first or self._is_new:
+            self._tell_of(model, is_first=is_first)
 
     def judge_anew(self) -> None:
         """Says of the pages of the collection how much they matter, where the model is new or has not told of some."""
@@ -92,17 +93,21 @@ class Esteem:
 
     def learn_if_due(self) -> None:
         """Learns anew once there are pages enough to learn from."""
-        if self._session.crawl.esteem is not None and self._stage < bisect_right(LEARN_AT, self._session.crawl.pages):
+        if self._stage is not None and self._stage < self._stage_now():
             self.learn()
             self.judge_anew()
 
-    def _tell_of(self, model: StandingModel) -> None:
+    def _stage_now(self) -> int:
+        """How many of the numbers of pages are reached with which it is learnt anew."""
+        learns_from_own_pages = bool(self._source.in_links or (self._source.graph and not self._source.collections))
+        return bisect_right(LEARN_AT if learns_from_own_pages else LEARN_AT[:1], self._session.crawl.pages)
+
+    def _tell_of(self, model: StandingModel, *, is_first: bool) -> None:
         source, tell = self._source, self._session.tell
-        if self._stage and not self._is_new:
-            return
         if not _name_of(source):
-            tell(_BUILT_IN)
-            if source.traffic:
+            if is_first:
+                tell(_BUILT_IN)
+            if is_first and source.traffic:
                 tell(f"{source.traffic} is not used: that model knows nothing of traffic; give in_links to learn from")
         elif model.notes:
             for note in model.notes:

@@ -11,7 +11,7 @@ from crawling import done, lycosa, pages
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
     out = tmp_path_factory.mktemp("demo") / "out"
-    return out, done("demo", "--pages", 200, "--out", out).out
+    return out, done("demo", "--pages", 500, "--out", out).out
 
 
 def test_it_shows_how_many_pages_are_on_the_topic_and_how_much_they_matter(shown):
@@ -22,7 +22,7 @@ def test_it_shows_how_many_pages_are_on_the_topic_and_how_much_they_matter(shown
     assert min(rates["adaptive"], rates["best-first"]) > rates["breadth-first"]
     assert in_links["adaptive"] > in_links["best-first"]
     assert (out / "adaptive" / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert [len(pages(out / name)) for name in rates] == [200, 200, 200]
+    assert [len(pages(out / name)) for name in rates] == [500, 500, 500]
 
 
 def test_the_commands_it_hints_at_work(shown):

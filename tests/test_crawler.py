@@ -80,7 +80,18 @@ def test_it_stops_when_bytes_are_used_up_and_when_nothing_is_left() -> None:
 def test_it_stops_at_exactly_as_many_requests_as_asked() -> None:
     crawl = crawl_of(STAR, BreadthFirst(), budget=Budget(requests=5))
     assert len(visits_of(crawl, [HUB])) == 5
-    assert (crawl.requests, crawl.stopped) == (5, "5 requests were made, as asked")
+    assert (crawl.asked.requests, crawl.stopped) == (5, "5 requests were made, as asked")
+
+
+def test_what_robots_forbids_is_no_request_and_yet_takes_its_turn() -> None:
+    clock = SimulatedClock()
+    rules = Reply(200, {"Content-Type": "text/plain"}, b"User-agent: *\nDisallow: /leaf\n")
+    star = SimulatedWeb(STAR | {Url(HUB + "robots.txt"): rules}, clock=clock)
+    web = RobotsWeb(star, user_agent="lycosa/0", clock=clock)
+    crawl = crawl_of(STAR, BreadthFirst(), clock=clock, web=web, budget=Budget(requests=5))
+    assert len(visits_of(crawl, [HUB])) == 5
+    assert (crawl.asked.requests, crawl.asked.barred, crawl.asked.answers) == (1, 4, 5)
+    assert crawl.stopped.startswith("1 requests were made, as asked; 4 more were not")
 
 
 def test_it_stops_when_the_harvest_has_dried_up() -> None:

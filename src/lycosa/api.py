@@ -154,7 +154,7 @@ class OpenCollection(_Readable):
         recipe = changed_recipe(load_recipe(self.folder), delay=delay, concurrency=concurrency)
         insist_on_pages(self.folder)
         bounded = refreshing_recipe(recipe, plan, minutes=minutes)
-        return RefreshRun(self.folder, bounded, settings, plan, most_pages=recipe.stop.pages, tell=tell)
+        return RefreshRun(self.folder, bounded, settings, plan, tell=tell)
 
     def close(self) -> None:
         self._closed = True
@@ -238,17 +238,15 @@ class RefreshRun(Run):
         settings: Settings,
         plan: Plan,
         *,
-        most_pages: int | None,
         tell: Callable[[str], None],
     ):
         super().__init__(folder, recipe, settings, tell=tell)
         self.result: Refreshed | None = None  # once it has ended
         self._plan = plan
-        self._most_pages = most_pages
         self._refreshing: Refreshing | None = None
 
     def _visits(self, session: Session) -> AsyncGenerator[Visit, None]:
-        self._refreshing = Refreshing(session, self._settings, self._plan, most_pages=self._most_pages)
+        self._refreshing = Refreshing(session, self._settings, self._plan)
         return self._refreshing.visits()
 
     def _end(self, session: Session) -> None:

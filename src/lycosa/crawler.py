@@ -36,6 +36,7 @@ from lycosa.vocabulary.records import (
     Visit,
 )
 from lycosa.vocabulary.urls import host_of
+from lycosa.web.asked import Asked, was_asked
 
 INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
 _PAGES_AT_A_STRETCH = 8  # worked on before sockets and signals are looked at again
@@ -112,7 +113,7 @@ class Crawl:
         self.pages = pages  # kept, over all runs
         self.relevant = relevant  # of these
         self.bytes_kept = bytes_kept
-        self.requests = 0  # of this run, that were answered or failed
+        self.asked = Asked()  # in this run
         self._clock = clock
         self._journal = journal or NoJournal()
         self._budget = budget
@@ -198,10 +199,10 @@ class Crawl:
     def _wanted(self) -> int:
         """How many fetches may be under way."""
         budget, wanted = self._budget, self._concurrency
-        if budget.pages is not None:
+        if budget.pages is not None and self.memory is None:
             wanted = min(wanted, budget.pages - self.pages - len(self._landed))
         if budget.requests is not None:
-            wanted = min(wanted, budget.requests - self.requests - len(self._landed))
+            wanted = min(wanted, budget.requests - self.asked.fetches - len(self._landed))
         return wanted
 
     async def _ask(self, candidate: Candidate) -> Fetch:
@@ -235,7 +236,8 @@ class Crawl:
     def _is_hopeless(self, ready_at: float | None) -> bool:
         """Whether nothing will come for a long time, which stops the crawl."""
         if ready_at is None:
-            self.stopped = "nothing is left to fetch"
+            full = "" if self.memory is None else self._why_full()
+            self.stopped = f"{full}, and nothing is left to see again" if full else "nothing is left to fetch"
         elif ready_at - self._clock.now() > _LONGEST_HOLD:
             minutes = (ready_at - self._clock.now()) / 60
             self.stopped = f"only hosts that ask to be left alone are left, the first for {minutes:.0f} minutes"
@@ -255,14 +257,12 @@ class Crawl:
         minutes = (self._clock.now() - self._began) / 60
         if self.is_interrupted:
             self.stopped = INTERRUPTED
-        elif budget.pages is not None and self.pages >= budget.pages:
-            self.stopped = f"the collection has {self.pages} pages, as asked"
+        elif self.memory is None and (full := self._why_full()):
+            self.stopped = full
         elif budget.minutes is not None and minutes >= budget.minutes:
             self.stopped = f"{budget.minutes:g} minutes have passed"
-        elif budget.requests is not None and self.requests >= budget.requests:
-            self.stopped = f"{self.requests} requests were made, as asked"
-        elif budget.bytes is not None and self.bytes_kept >= budget.bytes:
-            self.stopped = f"the pages have {self.bytes_kept} bytes"
+        elif budget.requests is not None and self.asked.fetches >= budget.requests:
+            self.stopped = self.asked.told()
         elif budget.dry_after and self.pages_since_relevant >= budget.dry_after:
             self.stopped = (
                 f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant "
@@ -270,19 +270,38 @@ class Crawl:
             )
         return bool(self.stopped)
 
+    def has_room(self, under_way: int = 0) -> bool:
+        """Whether the collection may have more pages, should so many that are under way become some."""
+        pages = self._budget.pages
+        return not self._why_full() and (pages is None or self.pages + under_way < pages)
+
+    def _why_full(self) -> str:
+        """Which bound of the whole collection is reached; empty if none. One that has pages to see again goes on."""
+        budget = self._budget
+        if budget.pages is not None and self.pages >= budget.pages:
+            return f"the collection has {self.pages} pages, as asked"
+        if budget.bytes is not None and self.bytes_kept >= budget.bytes:
+            return f"the pages have {self.bytes_kept} bytes"
+        return ""
+
     def absorb(self, candidate: Candidate, fetch: Fetch) -> Visit | None:
-        """Turns a fetch into a visit, writes it down and follows it; None where the fetch is to be tried again."""
-        host = host_of(candidate.url)
-        self.requests += 1
-        if fetch.host_not_before is not None:
+        """Turns a fetch into a visit, writes it down and follows it; None where the fetch is to be tried again.
+
+        A page that is seen again has one try: that it failed is noted, and the next pages have their turn.
+        """
+        host, is_again = host_of(candidate.url), candidate.lane == REFRESH
+        self.asked.count(fetch)
+        # Of a host whose robots.txt is out of reach nothing is asked, so its pages to see again need not wait for that.
+        if fetch.host_not_before is not None and not (is_again and not was_asked(fetch)):
             self.frontier.hold(host, fetch.host_not_before)
-        if fetch.outcome in (Outcome.BUSY, Outcome.FAILED) and candidate.attempts < self._retries:
+        is_worth_another = fetch.outcome in (Outcome.BUSY, Outcome.FAILED) and candidate.attempts < self._retries
+        if is_worth_another and not is_again:
             if fetch.outcome is Outcome.FAILED:
                 self.frontier.hold(host, self._clock.now() + self._backoff * 2**candidate.attempts)
             self._journal.record(Attempt(candidate, fetch))
             self.frontier.give_back(replace(candidate, attempts=candidate.attempts + 1))
             return None
-        if self.memory and candidate.lane == REFRESH:
+        if self.memory and is_again:
             visit = self.memory.noted(self._judged(candidate, self.memory.compared(fetch)))
         else:
             visit = self._judged(candidate, fetch)

@@ -150,6 +150,13 @@ def test_link_scores_count_the_links_known_to_lead_to_what_is_new(tmp_path):
         assert collection.catalog.link_scores() == {}, "the latest look found none"
 
 
+def test_a_look_that_failed_leaves_link_scores_as_they_were(tmp_path):
+    with collection_in(tmp_path) as collection:
+        for event in (*STORY[:5], look(WOLF, Change.FAILED, at=T + 60)):
+            collection.record(event)
+        assert collection.catalog.link_scores() == {2: 1}
+
+
 def test_every_page_has_looks_whether_or_not_it_was_seen_again(tmp_path):
     with collection_in(tmp_path) as collection:
         for event in (*STORY[:3], visit(CARS, at=T + 5)):

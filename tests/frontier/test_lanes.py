@@ -99,6 +99,48 @@ def test_what_is_given_back_comes_again_in_its_lane():
     assert [candidate.url[-1] for _, candidate in drained(frontier, clock)] == ["1", "0"]
 
 
+def test_turns_are_dealt_at_once_however_many_there_are():
+    frontier, clock = lanes(links(2, 2), again(2, 3), turns=10**12, expand=0.7)
+    assert len(drained(frontier, clock)) == 10
+
+
+@pytest.mark.parametrize("expand", [0.3, 1.0])
+def test_once_there_is_no_more_room_the_turns_of_links_go_to_pages_seen_before(expand):
+    room = [3]
+    clock = SimulatedClock(100.0)
+    waiting = MemoryFrontier(clock=clock, delay=0.0)
+    waiting.put(links(4, 5))
+    frontier = Lanes(
+        waiting,
+        again(4, 5),
+        turns=20,
+        expand=expand,
+        chance=Random(1),
+        clock=clock,
+        delay=0.0,
+        has_room=lambda under_way: under_way < room[0],
+    )
+    taken = []
+    while (candidate := frontier.take(clock.now())) is not None:
+        taken.append(candidate.lane)
+        room[0] -= candidate.lane == LINKS
+        frontier.settle(candidate.url)
+    assert (taken.count(LINKS), len(taken)) == (3, 20)
+
+
+def test_no_more_links_are_under_way_than_there_is_room_for():
+    clock = SimulatedClock(100.0)
+    waiting = MemoryFrontier(clock=clock, delay=0.0)
+    waiting.put(links(4, 1))
+    options = {"turns": 9, "expand": 1.0, "chance": Random(1), "clock": clock, "delay": 0.0}
+    frontier = Lanes(waiting, [], has_room=lambda under_way: under_way < 2, **options)
+    first, second, third = (frontier.take(clock.now()) for _ in range(3))
+    assert third is None
+    assert frontier.next_ready_at() is None, "until one of them has landed"
+    frontier.settle(first.url)
+    assert frontier.take(clock.now()).url not in (first.url, second.url)
+
+
 @given(
     hosts=some.integers(1, 4),
     found=some.integers(0, 6),

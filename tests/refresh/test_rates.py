@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.refresh.rates import change_rates, likeliest_rates, regular_rate
+from lycosa.refresh.rates import UNKNOWN_RATE, change_rates, likeliest_rates, typical_rate
 
 lengths = st.floats(1e-3, 1e3)
 intervals = st.lists(st.tuples(st.integers(0, 3), lengths, st.booleans()), min_size=1, max_size=40)
@@ -38,8 +38,9 @@ def test_every_rate_is_finite_and_positive(history: History) -> None:
 @given(history=intervals, scale=st.floats(1e-4, 1e6))
 def test_times_that_are_longer_by_a_factor_give_rates_that_are_lower_by_it(history: History, scale: float) -> None:
     rows, times, changed = columns(history)
-    rates = change_rates(rows, times, changed, pages=4)
-    assert change_rates(rows, times * scale, changed, pages=4) * scale == pytest.approx(rates, rel=1e-6)
+    rates = change_rates(rows, times, changed, pages=4, unknown_rate=0.1)
+    scaled = change_rates(rows, times * scale, changed, pages=4, unknown_rate=0.1 / scale)
+    assert scaled * scale == pytest.approx(rates, rel=1e-6)
 
 
 @given(times=st.lists(lengths, min_size=1, max_size=20), data=st.data())
@@ -67,15 +68,33 @@ def test_recovers_the_rates_of_simulated_pages() -> None:
     assert change_rates(rows, times, changed, pages=4) == pytest.approx(true, rel=0.06)
 
 
+def regular_rate(intervals: int, changes: float, length: float) -> float:
+    """The estimate of Cho and Garcia-Molina for intervals of one length, which has little bias."""
+    return float(-np.log((intervals - changes + 0.5) / (intervals + 0.5)) / length)
+
+
 def test_agrees_with_the_estimate_for_regular_looks() -> None:
     rows, times, changed = np.zeros(1_000, dtype=np.int64), np.full(1_000, 7.0), np.arange(1_000) < 300
-    rate = change_rates(rows, times, changed, pages=1)[0]
+    rate = change_rates(rows, times, changed, pages=1, unknown_rate=0.05)[0]
     assert rate == pytest.approx(regular_rate(1_000, 300, 7.0), rel=0.01)
 
 
 def test_pages_seen_once_are_taken_for_typical_ones() -> None:
-    rates = change_rates(np.array([0, 0, 0]), np.array([5.0, 5.0, 5.0]), np.array([True, False, False]), pages=2)
-    assert rates[1] == pytest.approx(regular_rate(3, 1, 5.0))
+    times, changed = np.array([5.0, 5.0, 5.0]), np.array([True, False, False])
+    rates = change_rates(np.array([0, 0, 0]), times, changed, pages=2, unknown_rate=0.1)
+    assert rates[1] == pytest.approx(typical_rate(times, changed, unknown_rate=0.1))
+
+
+@pytest.mark.parametrize("pages", [1, 1_000])
+def test_a_quick_second_look_that_finds_no_change_tells_next_to_nothing(pages: int) -> None:
+    rows = np.arange(pages)
+    rates = change_rates(rows, np.full(pages, 2.0), np.zeros(pages, dtype=bool), pages=pages)
+    assert rates == pytest.approx(np.full(pages, UNKNOWN_RATE), rel=0.01)
+
+
+def test_many_long_looks_outweigh_what_was_supposed() -> None:
+    day, changed = 86_400.0, np.arange(1_000) < 632  # as on pages that change once a day
+    assert typical_rate(np.full(1_000, day), changed) * day == pytest.approx(1.0, rel=0.05)
 
 
 def test_without_any_second_look_all_rates_are_the_one_given() -> None:

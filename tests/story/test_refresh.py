@@ -376,7 +376,7 @@ def test_markup_that_changes_with_every_answer_is_no_change(tmp_path):
 
 def test_a_host_that_fails_costs_no_page(tmp_path):
     with LoopbackServer({"/": response(html("Front", "honey bee hive"))}) as server:
-        folder = collection(tmp_path / "c", ["http://l.example/"], rest="retries = 0\n")
+        folder = collection(tmp_path / "c", ["http://l.example/"])
         words = ["--resolve", server.everything[0], "--concurrency", 1]
         done("crawl", folder, *words)
         server.routes = {"/": response(b"down", "500 Internal Server Error")}
@@ -386,6 +386,87 @@ def test_a_host_that_fails_costs_no_page(tmp_path):
         assert found(folder, "honey") == ["http://l.example/"]
         server.routes = {"/": response(html("Front", "honey bee hive"))}
         assert done("refresh", folder, "--budget", 1, "--expand", 0, "--json", *words).json["unchanged"] == 1
+
+
+@pytest.mark.parametrize("failure", ["500 Internal Server Error", "503 Service Unavailable"])
+def test_pages_that_fail_have_had_their_turn_so_that_others_have_theirs(tmp_path, failure):
+    """Of six pages five fail; with a budget of two, three refreshes have looked at every one."""
+    front, leaves = "http://l.example/", [f"http://l{number}.example/" for number in range(5)]
+    bodies = {"l.example": html("Front", "honey bee hive", leaves)}
+    bodies |= {f"l{number}.example": html(f"Leaf {number}", f"honey bee hive w{number}") for number in range(5)}
+    with Served(FixedWorld({f"http://{host}/": body for host, body in bodies.items()})) as served:
+        folder = collection(tmp_path / "c", [front])
+        done("crawl", folder, "--resolve", served.resolve)
+    assert len(pages(folder)) == 6
+    with LoopbackServer({"/": response(b"down", failure, Retry_After="1")}) as server:
+        server.routes["/robots.txt"] = response(b"", "404 Not Found")
+        words = ["--resolve", server.everything[0], "--concurrency", 1, "--policy", "fixed"]
+        for _ in range(3):
+            result = done("refresh", folder, "--budget", 2, "--expand", 0, "--json", *words).json
+            assert (result["requests"], result["looked_at"], result["failed"]) == (2, 2, 2)
+    assert rows(folder, "SELECT count(*) FROM looks WHERE change = 'failed'") == [(6,)]
+    assert rows(folder, "SELECT count(*) FROM pages WHERE looked_at IS NULL") == [(0,)]
+
+
+def test_a_page_out_of_reach_for_three_looks_and_a_day_has_vanished(folder):
+    with sqlite3.connect(folder / "catalog.sqlite") as connection:
+        connection.execute("UPDATE pages SET at = at - 100000")
+    with LoopbackServer({}) as server:
+        for path in ("/", *(f"/{number}" for number in range(10))):
+            server.routes[path] = response(b"down", "500 Internal Server Error")
+        words = ["--resolve", server.everything[0], "--policy", "fixed", "--expand", 0, "--json"]
+        results = [done("refresh", folder, "--budget", 7, *words).json for _ in range(3)]
+    assert [result["failed"] for result in results] == [7, 7, 0]
+    assert results[-1]["vanished"] == 7
+
+
+# ------------------------------------------------------------ bounds
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_budget_larger_than_any_web_is_no_trouble(folder, served, policy):
+    result = refreshed(folder, served, "--budget", 10**9, "--expand", 0.7, "--policy", policy)
+    assert (result["looked_at"], result["budget"]) == (7, 10**9)
+
+
+def test_a_large_budget_does_not_keep_a_refresh_from_ending_in_time(folder, served):
+    result = refreshed(folder, served, "--budget", 10**9, "--expand", 0.7, "--minutes", 0)
+    assert (result["requests"], result["stopped"]) == (0, "0 minutes have passed")
+
+
+def test_a_budget_that_nobody_can_mean_is_refused(folder):
+    said = lycosa("refresh", folder, "--budget", 10**30)
+    assert said.is_one_clear_line(2, "budget", "or less")
+
+
+def grown(folder: Path, served: Served, links: int) -> None:
+    """Lets pages appear and the collection know of them, without fetching any."""
+    fresh = [f"http://s.example/fresh{number}" for number in range(links)]
+    bodies = {url: html(f"Fresh {url}", f"honey bee hive {url[-2:]}") for url in fresh}
+    served.become(FixedWorld({**PAGES, **bodies, ONE: html("Leaf 1", "honey bee hive and more", [TWO, *fresh])}))
+    refreshed(folder, served)
+    assert set(waiting(folder)) == set(fresh)
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_a_refresh_adds_no_more_pages_than_the_recipe_wants(folder, served, concurrency):
+    grown(folder, served, links=10)
+    with (folder / "lycosa.toml").open("a") as recipe:
+        recipe.write("[stop]\npages = 10\n")
+    result = refreshed(folder, served, "--expand", 0.7, "--concurrency", concurrency)
+    assert (result["pages"], result["new"], result["looked_at"]) == (10, 3, 7)
+    assert result["stopped"] == "the collection has 10 pages, as asked, and nothing is left to see again"
+    again = refreshed(folder, served, "--expand", 1)
+    assert (again["pages"], again["new"], again["looked_at"]) == (10, 0, 10), "room is for known pages only"
+
+
+def test_a_refresh_adds_no_more_bytes_than_the_recipe_wants(folder, served):
+    grown(folder, served, links=10)
+    size = rows(folder, "SELECT sum(bytes) FROM pages")[0][0]
+    with (folder / "lycosa.toml").open("a") as recipe:
+        recipe.write(f"[stop]\nbytes = {size + 1}\n")
+    result = refreshed(folder, served, "--expand", 0.7, "--concurrency", 1)
+    assert (result["new"], result["looked_at"]) == (1, 7)
 
 
 # ------------------------------------------------------------ stopping, killing, cron
@@ -485,6 +566,39 @@ def test_a_refresh_from_cron_is_silent_and_refuses_to_run_beside_another(tmp_pat
         wait_until(lambda: len(served.asked) > asked, process)
         assert lycosa("refresh", folder, "--budget", 5, "--quiet", *words).is_one_clear_line(1, "is running", "pid")
         kill(process)
+
+
+@pytest.mark.parametrize("words", [["--quiet"], ["--json"]])
+def test_a_refresh_that_reaches_nobody_has_failed(folder, words):
+    """Nobody listens there: robots.txt is out of reach, so not one page is asked for."""
+    with LoopbackServer({}) as server:
+        nowhere = server.everything[0]
+    said = lycosa("refresh", folder, "--budget", 3, "--expand", 0, "--resolve", nowhere, *words)
+    assert said.is_one_clear_line(1, "nobody answered", "3 fetches", "robots.txt is out of reach")
+    if words == ["--json"]:
+        assert (said.json["requests"], said.json["looked_at"], said.json["failed"]) == (0, 3, 3)
+        assert "3 more were not" in said.json["stopped"]
+
+
+def test_pages_that_robots_forbids_are_no_requests(folder, served):
+    served.become(FixedWorld(PAGES, robots={"s.example": "User-agent: *\nDisallow: /\n"}))
+    result = refreshed(folder, served, "--budget", 5)
+    assert (result["requests"], result["looked_at"], result["failed"]) == (0, 5, 5)
+
+
+def test_what_is_expected_a_day_later_counts_pages_that_will_be_due_by_then(folder, served):
+    """All pages have vanished and are not due at once; a day later they are."""
+    served.become(FixedWorld({}))
+    assert refreshed(folder, served)["vanished"] == 7
+    time.sleep(0.5)
+    result = refreshed(folder, served)
+    assert result["still_gone"] == 7
+    assert all(expected > 0 for expected in result["expected_changes"].values())
+
+
+def test_pages_seen_twice_within_seconds_are_not_expected_to_change_within_a_day(folder, served):
+    expected = refreshed(folder, served)["expected_changes"]
+    assert all(0 < changes < 0.5 for changes in expected.values()), expected
 
 
 def test_a_clock_that_was_put_back_makes_no_age_negative(folder, served):

@@ -55,7 +55,7 @@ def refresh(
     with log_pages(log, verbose=verbose), Progress(form=form) as progress:
         bounded = refreshing_recipe(recipe, plan, minutes=minutes)
         with Session(name, bounded, clock=WallClock(), tell=progress.say) as session:
-            refreshing = Refreshing(session, settings, plan, most_pages=recipe.stop.pages)
+            refreshing = Refreshing(session, settings, plan)
             with asyncio.Runner() as runner:
                 runner.run(watch(session, refreshing.visits(), _Shown(session, refreshing, plan.budget, progress)))
             result = refreshing.result() if as_json or not quiet else None
@@ -64,6 +64,7 @@ def refresh(
             print_json(result)
         else:
             typer.echo("\n".join(_lines(result)))
+    refreshing.insist_on_an_answer()
 
 
 class _Shown:
@@ -79,17 +80,17 @@ class _Shown:
 
     def __call__(self, visit: Visit) -> None:
         self._errors += is_trouble(visit) and visit.change in (None, Change.FAILED)
-        requests, counts = self._crawl.requests, self._tally.counts
-        speed = requests / max(time.monotonic() - self._began, 1e-6)
+        fetches, counts = self._crawl.asked.fetches, self._tally.counts
+        speed = fetches / max(time.monotonic() - self._began, 1e-6)
         altered = counts[Change.CHANGED] + counts[Change.RETURNED]
         self._progress.update(
-            pages=requests,
+            pages=fetches,
             target=self._budget,
             relevant=altered,
             pages_per_second=speed,
             waiting=len(self._frontier),
             errors=self._errors,
-            seconds_left=(self._budget - requests) / speed,
+            seconds_left=(self._budget - fetches) / speed,
             title=visit.page.title if visit.page else "",
             url=visit.fetch.url,
             counted="requests",

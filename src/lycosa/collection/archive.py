@@ -106,6 +106,12 @@ class Archive:
             if self._writable and (files := self.files()):
                 self._index_if_missing(files[-1])
 
+    def abandon(self) -> None:
+        """Lets go of the file being written, unfinished."""
+        if self._out:
+            self._out.close()
+            self._out = None
+
     def _file(self) -> tuple[BinaryIO, Path, bytes]:
         """The file to write to, and what must precede the next group in it."""
         if not self._writable:

@@ -177,6 +177,7 @@ class Collection:
         """Lets go as a kill would: what came after the last checkpoint stays in the archive for the next writer."""
         self.search.abandon()
         self.catalog.close()
+        self.archive.abandon()
         if self._lock:
             self._lock.close()
 

@@ -107,11 +107,12 @@ class Queries:
         return ((row[0], row[1], _look(row[2:])) for row in rows)
 
     def link_scores(self) -> dict[int, float]:
-        """For the pages whose latest look found new links: the links known to lead to their targets, summed."""
+        """For the pages whose latest look, but for those that failed, found new links: the links known to lead to their
+        targets, summed."""
         if next(self._rows("SELECT 1 FROM new_links LIMIT 1"), None) is None:
             return {}  # and the links need not be read through
         sql = (
-            "WITH latest AS (SELECT page, max(look) AS look FROM looks GROUP BY page),"
+            "WITH latest AS (SELECT page, max(look) AS look FROM looks WHERE change != 'failed' GROUP BY page),"
             " wanted AS (SELECT new_links.page, target FROM new_links JOIN latest USING (page, look)),"
             " counts AS (SELECT target, count(*) AS known FROM links"
             " WHERE target IN (SELECT target FROM wanted) GROUP BY target)"

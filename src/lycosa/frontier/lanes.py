@@ -1,6 +1,8 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from random import Random
+
+import numpy as np
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.records import LINKS, REFRESH, Candidate, Host, Skip, Url
@@ -19,6 +21,8 @@ class Lanes:
     whichever lane it is of.
 
     again: pages to see again, the most urgent first.
+    has_room: whether one more link may be followed, should so many that are under way become pages. As soon as there
+        is no room even without them, what is left of the turns of links goes to the other lane.
     """
 
     def __init__(
@@ -31,10 +35,12 @@ class Lanes:
         chance: Random,
         clock: Clock,
         delay: float = 1.0,
+        has_room: Callable[[int], bool] = lambda under_way: True,
     ):
         self._links = links
         self._clock = clock
         self._chance = chance
+        self._has_room = has_room
         self._in_flight: dict[Url, str] = {}  # and the lane of each
         self._again: dict[Url, Candidate] = {}
         self._again_hosts = HostQueues(delay=delay, patience=0.0, is_current=lambda entry: entry.url in self._again)
@@ -44,7 +50,7 @@ class Lanes:
         for host, until in links.holds(clock.now()).items():
             self._again_hosts.hold(host, until)
         self._open = {LINKS: expand > 0.0, REFRESH: expand < 1.0}
-        drawn = sum(chance.random() < expand for _ in range(turns))
+        drawn = int(np.random.default_rng(chance.getrandbits(64)).binomial(turns, expand))
         self._turns = {LINKS: drawn, REFRESH: turns - drawn}
 
     def __len__(self) -> int:
@@ -74,11 +80,17 @@ class Lanes:
         return [lane for lane in (first, _other(first)) if self._may_take(lane)]
 
     def _may_take(self, lane: str) -> bool:
-        other = _other(lane)
-        return self._turns[lane] > 0 or (self._open[lane] and self._turns[other] > 0 and not self._waits(other))
+        other, is_full = _other(lane), not self._has_room(0)
+        if lane == LINKS and (is_full or not self._has_room(self._links_under_way())):
+            return False
+        may_stand_in = self._open[lane] or is_full
+        return self._turns[lane] > 0 or (may_stand_in and self._turns[other] > 0 and not self._waits(other))
 
     def _waits(self, lane: str) -> bool:
-        return bool(self._again) if lane == REFRESH else len(self._links) > 0
+        return bool(self._again) if lane == REFRESH else len(self._links) > 0 and self._has_room(0)
+
+    def _links_under_way(self) -> int:
+        return sum(lane == LINKS for lane in self._in_flight.values())
 
     def _take_again(self, now: float) -> Candidate | None:
         entry = self._again_hosts.pop(now)

@@ -12,8 +12,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-UNKNOWN_RATE = 1.0 / (60 * 86_400)  # changes per second of a page when no page at all was looked at twice
-PRIOR_CHANGES = 0.5  # changes that count as seen on each page, in as much time as they take on the typical page
+UNKNOWN_RATE = 1.0 / (60 * 86_400)  # changes per second of a page before any page was looked at twice
+PRIOR_CHANGES = 0.5  # that count as seen: on the typical page at the rate above, on each page at that of the typical
 _STEPS = 100  # at most; about ten do
 _EXACT = 1e-12  # of the rate, at which a step is too small to matter
 
@@ -26,24 +26,29 @@ def change_rates(
 
     Each page counts as having changed half a time more, in the time that takes on the typical page; so pages seen
     rarely are taken for typical ones, those that changed every time have a finite rate, those that never did a small
-    one. Intervals that are not positive and finite tell nothing.
+    one. The typical page in turn counts as having changed half a time more, in the time that takes at `unknown_rate`;
+    so a few quick looks, which can tell little, do not make it seem fast. Intervals that are not positive and finite
+    tell nothing.
     """
     told = (intervals > 0) & np.isfinite(intervals)
     rows, intervals, changed = rows[told], intervals[told], changed[told]
-    typical = typical_rate(intervals, changed) if len(rows) else unknown_rate
+    typical = typical_rate(intervals, changed, unknown_rate=unknown_rate)
     return likeliest_rates(
         rows, intervals, changed, pages=pages, prior_changes=PRIOR_CHANGES, prior_time=PRIOR_CHANGES / typical
     )
 
 
-def typical_rate(intervals: Floats, changed: Bools) -> float:
-    """One rate for all intervals together; never zero."""
-    return regular_rate(len(intervals), max(0.5, float(changed.sum())), float(intervals.mean()))
-
-
-def regular_rate(intervals: int, changes: float, length: float) -> float:
-    """The estimate of Cho and Garcia-Molina for intervals of one length, which has little bias and is always finite."""
-    return float(-np.log((intervals - changes + 0.5) / (intervals + 0.5)) / length)
+def typical_rate(intervals: Floats, changed: Bools, *, unknown_rate: float = UNKNOWN_RATE) -> float:
+    """One rate for all intervals together, as if they were those of one page; the unknown one where there are none."""
+    together = likeliest_rates(
+        np.zeros(len(intervals), dtype=np.int64),
+        intervals,
+        changed,
+        pages=1,
+        prior_changes=PRIOR_CHANGES,
+        prior_time=PRIOR_CHANGES / unknown_rate,
+    )
+    return float(together[0])
 
 
 def likeliest_rates(

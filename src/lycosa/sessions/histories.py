@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
+from msgspec import Struct
 
 from lycosa.collection import Catalog
 from lycosa.collection.rows import Due
@@ -16,31 +17,35 @@ _UNKNOWN = 0.5  # relevance or standing where no page of the collection tells an
 _ALTERED = frozenset((Change.CHANGED, Change.VANISHED, Change.RETURNED))
 
 
+class Typical(Struct, frozen=True):
+    """The average page, which stands in for what is not known of another."""
+
+    relevance: float = _UNKNOWN
+    standing: float = _UNKNOWN
+
+    def importance(self, relevance: float | None, standing: float | None) -> float:
+        """Relevance × standing; never so little that a page is never seen again."""
+        known_relevance = self.relevance if relevance is None else relevance
+        return max(LEAST, known_relevance * (self.standing if standing is None else standing))
+
+
 def history_in(catalog: Catalog, now: float, *, is_wanted: Callable[[Url], bool] = lambda url: True) -> HistoryTable:
     """The pages that may be seen again, with how often and when they were seen, and how often they had changed.
 
     A page that has vanished is due again after as long as it had been gone when it was last seen to be: soon at first,
     then less and less often.
     """
-    pages = [page for page in catalog.dues() if is_wanted(page.url) and _is_due(page, now)]
-    table = history_of(_looks(catalog, {page.number for page in pages}), importance=importances(pages))
+    every = list(catalog.dues())
+    pages, typical = [page for page in every if is_wanted(page.url) and _is_due(page, now)], typical_of(every)
+    importance = {page.url: typical.importance(page.relevance, page.standing) for page in pages}
+    table = history_of(_looks(catalog, {page.number for page in pages}), importance=importance)
     looked_at = {page.url: page.looked_at for page in pages}
     return replace(table, fetched_at=np.array([looked_at[url] for url in table.urls], dtype=np.float64))
 
 
-def importances(pages: Iterable[Due]) -> dict[Url, float]:
-    """Relevance × standing; where a page has none of one of them, that of the average page stands in."""
+def typical_of(pages: Iterable[Due]) -> Typical:
     pages = list(pages)
-    relevance = _mean(page.relevance for page in pages)
-    standing = _mean(page.standing for page in pages)
-    return {
-        page.url: max(
-            LEAST,
-            (relevance if page.relevance is None else page.relevance)
-            * (standing if page.standing is None else page.standing),
-        )
-        for page in pages
-    }
+    return Typical(_mean(page.relevance for page in pages), _mean(page.standing for page in pages))
 
 
 def _is_due(page: Due, now: float) -> bool:

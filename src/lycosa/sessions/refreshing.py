@@ -12,12 +12,12 @@ from lycosa.crawler import INTERRUPTED, Budget
 from lycosa.frontier.lanes import Lanes
 from lycosa.recipe import Recipe
 from lycosa.refresh import POLICIES, HistoryTable, expected_changes, policy_for
-from lycosa.vocabulary.errors import CollectionError, UsageError
+from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import REFRESH, Candidate, Url, Visit
 from lycosa.web.robots import RobotsWeb
 
 from .crawling import Crawling, insist_on_contact, make_web
-from .histories import history_in
+from .histories import history_in, typical_of
 from .opening import open_for_reading
 from .seen_before import SeenBefore
 from .session import Session
@@ -26,7 +26,12 @@ from .tally import Named, Refreshed, Tally
 
 POLICY = "crawl-value"  # which pages are seen again, where nothing else is said
 EXPAND = 0.7  # share of the requests that go to links that wait; within 2 % of the best in the study `one-budget`
+MOST_REQUESTS = 10**12  # that anybody can mean
 NEXT_REFRESH = 86_400.0  # seconds from now, for which it is told what the policies expect
+
+
+class NobodyAnsweredError(LycosaError):
+    pass
 
 
 class Plan(Struct, frozen=True):
@@ -42,6 +47,8 @@ def plan_of(*, budget: int, policy: str | None = None, expand: float | None = No
     plan = Plan(budget, policy or POLICY, EXPAND if expand is None else expand)
     if plan.budget < 1:
         raise UsageError(f"a budget of {plan.budget} requests sees nothing; give 1 or more")
+    if plan.budget > MOST_REQUESTS:
+        raise UsageError(f"a budget of {plan.budget} requests is never used up; give {MOST_REQUESTS} or less")
     if not 0.0 <= plan.expand <= 1.0:
         raise UsageError(f"expand is a share from 0 (only pages seen before) to 1 (only new ones), not {plan.expand:g}")
     policy_for(plan.policy)
@@ -49,9 +56,11 @@ def plan_of(*, budget: int, policy: str | None = None, expand: float | None = No
 
 
 def refreshing_recipe(recipe: Recipe, plan: Plan, *, minutes: float | None = None) -> Recipe:
-    """The recipe with the bounds of a refresh instead of those of a crawl."""
-    minutes = minutes if minutes is not None else recipe.stop.minutes
-    return replace(recipe, stop=Budget(requests=plan.budget, minutes=minutes, dry_after=0))
+    """The recipe with the bounds of a refresh; those of the whole collection stay as they are."""
+    stop = recipe.stop
+    minutes = minutes if minutes is not None else stop.minutes
+    bounds = Budget(requests=plan.budget, minutes=minutes, pages=stop.pages, bytes=stop.bytes, dry_after=0)
+    return replace(recipe, stop=bounds)
 
 
 def insist_on_pages(folder: Path) -> None:
@@ -64,11 +73,10 @@ def insist_on_pages(folder: Path) -> None:
 class Refreshing:
     """A refresh of a session's collection over HTTP; `tally` counts what came of it."""
 
-    def __init__(self, session: Session, settings: Settings, plan: Plan, *, most_pages: int | None = None):
+    def __init__(self, session: Session, settings: Settings, plan: Plan):
         self._session = session
         self._settings = settings
         self._plan = plan
-        self._most_pages = most_pages  # that the collection shall have
         self.tally = Tally()
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
@@ -95,16 +103,18 @@ class Refreshing:
         crawl.web = web
         crawling.learn_standing(crawl.strategy.name)
         crawling.begin(session.run_as_before(asdict(self._plan)))
-        chosen = self._chosen(self._table())
+        chosen = self._chosen(self._table(session.clock.now()))
+        self.tally.typical = typical_of(session.collection.catalog.dues())
         crawl.memory = SeenBefore(session.collection, [candidate.url for candidate in chosen], clock=session.clock)
         crawl.frontier = Lanes(
             session.frontier,
             chosen,
             turns=self._plan.budget,
-            expand=self._share_of_links(),
+            expand=self._plan.expand,
             chance=Random(self._seed()),
             clock=session.clock,
             delay=session.recipe.requests.delay,
+            has_room=crawl.has_room,
         )
         try:
             async with aclosing(crawling.follow()) as visits:
@@ -117,7 +127,8 @@ class Refreshing:
     def result(self) -> Refreshed:
         """What came of the refresh, and what each policy expects of the next."""
         crawl, budget = self._session.crawl, self._plan.budget
-        table, then = self._table(), self._session.clock.now() + NEXT_REFRESH
+        then = self._session.clock.now() + NEXT_REFRESH
+        table = self._table(then)
         expected = {}
         for name in POLICIES:
             rows = policy_for(name, seed=self._seed()).choose(table, then, budget)
@@ -125,27 +136,33 @@ class Refreshing:
         return self.tally.result(
             policy=self._plan.policy,
             budget=budget,
-            requests=crawl.requests,
+            requests=crawl.asked.requests,
             pages=crawl.pages,
             stopped=crawl.stopped or INTERRUPTED,
             expected_changes=expected,
         )
 
-    def _share_of_links(self) -> float:
-        is_full = self._most_pages is not None and self._session.crawl.pages >= self._most_pages
-        return 0.0 if is_full else self._plan.expand
+    def insist_on_an_answer(self) -> None:
+        """Raises where nothing that was asked for brought any answer, unless somebody ended the refresh."""
+        crawl, asked = self._session.crawl, self._session.crawl.asked
+        if asked.fetches and not asked.answers and crawl.stopped != INTERRUPTED:
+            why = f" ({asked.latest_trouble})" if asked.latest_trouble else ""
+            raise NobodyAnsweredError(
+                f"nobody answered: all {asked.fetches} fetches were in vain{why}; is the network there?"
+            )
 
     def _seed(self) -> int:
         """Chance is another one in every run, and the same if the run were made again."""
         return len(self._session.collection.catalog.runs())
 
-    def _table(self) -> HistoryTable:
+    def _table(self, moment: float) -> HistoryTable:
+        """What is known of the pages that may be seen again at a moment."""
         session = self._session
 
         def is_wanted(url: Url) -> bool:
             return session.out_of_scope(url) is None
 
-        return history_in(session.collection.catalog, session.clock.now(), is_wanted=is_wanted)
+        return history_in(session.collection.catalog, moment, is_wanted=is_wanted)
 
     def _chosen(self, table: HistoryTable) -> list[Candidate]:
         """The pages to see again, the most urgent first; the tally is told how they were."""

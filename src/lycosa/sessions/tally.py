@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from lycosa.vocabulary.records import Change, Url, Visit
 
+from .histories import Typical
+
 NAMED = 5  # pages of each kind that a result names, the most important
 
 
@@ -49,6 +51,7 @@ class Tally:
     def __init__(self) -> None:
         self.counts: Counter[Change | str] = Counter()
         self.known: dict[Url, Named] = {}  # the pages that are to be seen again, as they were
+        self.typical = Typical()  # page of the collection
         self._named: dict[Change | str, list[Named]] = {}
 
     def add(self, visit: Visit) -> None:
@@ -64,8 +67,7 @@ class Tally:
         url = visit.candidate.url
         if visit.page is None or not visit.is_kept:
             return self.known.get(url, Named(url, "", 0.0))
-        worth = (visit.relevance or 0.0) * (1.0 if visit.standing is None else visit.standing)
-        return Named(url, visit.page.title, round(worth, 4))
+        return Named(url, visit.page.title, round(self.typical.importance(visit.relevance, visit.standing), 4))
 
     @property
     def looked_at(self) -> int:

@@ -119,6 +119,8 @@ def test_long_node_numbers_stay_what_they_are(tmp_path: Path) -> None:
         ("0 1 5\n1 2 soon\n", 2, "seconds since 1970"),
         ("0 1 5\n-1 2 5\n", 2, "whole number"),
         ("# x\n0 1 1280369730\n1 2 1280369730000\n", 3, "milliseconds"),
+        ("# x\n0 1 1280369730000000\n1 2 1280369730000001\n", 2, "seconds or milliseconds"),
+        ("0 1 1280369730\n1 2 1280369730000000\n", 2, "seconds or milliseconds"),
         ("src dst time\n", 1, "no links"),
         ("", 1, "no links"),
     ],

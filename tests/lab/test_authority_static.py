@@ -12,6 +12,7 @@ from lycosa.lab.omniscient import SAMPLES, sampled
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.study import run
 from lycosa.strategies import STRATEGIES
+from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.blogs import BlogGraph
 from lycosa.worlds.edge_lists import graph_of
 from lycosa.worlds.graphs import LinkGraph
@@ -120,7 +121,7 @@ def test_the_study_computes_its_claims_from_its_tables(results) -> None:
     early = "crawl performance over the first fifth"
     least = min(means[early, "crawl-gai"], means[early, "crawl-ai"])
     assert claims["crawlers-start-faster"].holds == (least > means[early, "sample-i"])
-    middle = "rank performance at mid-crawl"
+    middle = "rank performance at 15% of the nodes"
     others = [means[middle, name] for name in ("crawl-ai", "sample-i", "sample-io")]
     assert claims["greedy-ranks-worst"].holds == (means[middle, "crawl-gai"] < min(others))
     assert claims["order-reverses"].holds is None
@@ -128,6 +129,11 @@ def test_the_study_computes_its_claims_from_its_tables(results) -> None:
         assert claim.holds is not False or claim.reason
     curve = [row for row in first.tables["curves"] if row["algorithm"] == "sample-u"]
     assert curve[-1]["nodes"] == 900
+    told = {row["nodes"]: row["rank"] for row in first.tables["curves"] if row["algorithm"] == "crawl-gai"}
+    for share in (1, 5, 15, 30):
+        assert means[f"rank performance at {share}% of the nodes", "crawl-gai"] == pytest.approx(
+            told[30 * share], abs=1e-6
+        )
     assert curve[-1]["crawl"] == pytest.approx(0.3, abs=0.15)
 
 
@@ -135,6 +141,12 @@ def test_one_seed_gives_one_result_and_another_another(results) -> None:
     one, same, other = results
     assert (one.claims, one.tables) == (same.claims, same.tables)
     assert one.claims[0].measured != other.claims[0].measured
+
+
+def test_a_graph_without_links_between_pages_is_refused() -> None:
+    study = STUDIES["authority-static"]
+    with pytest.raises(UsageError, match="has none; give a graph"):
+        study.prepare(graph_with([(0, 0), (3, 3)], 200), study.scales["small"], 1)
 
 
 def test_the_claim_fails_where_no_way_leads_to_what_is_most_linked(tmp_path: Path) -> None:

@@ -24,8 +24,11 @@ WORLD = SyntheticWorld(pages=400, topics=4, seed=3)
 
 class Tiny(Freshness):
     scales: ClassVar = {
-        "small": {"world_pages": 400, "days": 60, "measured_from": 30, "budgets": [0.05, 0.1], "repeats": 1}
+        "small": {"world_pages": 400, "days": 60, "measured_from": 30, "budgets": [0.05, 0.1], "repeats": 3}
     }
+
+    def made_up_world(self, size):
+        return {"pages": size["world_pages"], "topics": 4}
 
 
 def results_of(folder, seed=11):
@@ -63,6 +66,12 @@ def test_no_other_share_of_the_looks_is_fresher(pages, per_day, shares) -> None:
 def test_the_best_schedule_keeps_to_the_budget(pages, per_day) -> None:
     importance, rate = (np.array(column) for column in zip(*pages, strict=True))
     assert (1 / best_intervals(importance, rate, per_day)).sum() <= per_day * 1.001
+
+
+def test_a_page_that_is_only_just_worth_a_look_gets_what_is_left_of_the_budget() -> None:
+    intervals = best_intervals(np.ones(2), np.array([1.25, 0.01171875]), 0.109375)
+    assert (1 / intervals).sum() == pytest.approx(0.109375)
+    assert 1.25 * intervals[0] > 30
 
 
 def test_pages_that_change_all_the_time_are_not_worth_a_look() -> None:
@@ -134,6 +143,16 @@ def test_every_policy_has_a_row(results) -> None:
     assert {row["policy"] for row in rows} == set(POLICIES)
     assert all(0 < row["weighted_freshness"] < 1 for row in rows)
     assert all(row["new_authorities_per_1000_looks"] is not None for row in rows)
+
+
+def test_every_repeat_has_a_world_of_its_own_unless_one_is_given(results) -> None:
+    assert {row["worlds"] for row in results["tables"]["policies"]} == {3}
+    assert all(row["share_of_optimum_error"] > 0 for row in results["tables"]["policies"])
+    own, size = SyntheticWorld(pages=400, topics=4, seed=11), Tiny.scales["small"]
+    assert [each.world.options.seed for each in Tiny().prepare(own, size, 11)[0]] == [11, 11_001, 11_002]
+    for another in (WORLD, SyntheticWorld(pages=400, topics=4, seed=11, status_homophily=0.0)):
+        (only,) = Tiny().prepare(another, size, 11)[0]
+        assert only.world is another
 
 
 def test_the_claims_follow_from_the_table(results) -> None:

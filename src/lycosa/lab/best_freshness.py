@@ -28,7 +28,13 @@ def best_intervals(importance: Floats, rate: Floats, per_day: float) -> Floats:
             low = y
         else:
             high = y
-    return _intervals_at(high, shortfall, rate)
+    few, many = (1.0 / _intervals_at(y, shortfall, rate) for y in (high, low))
+    # Where a page begins to be worth a look, rounding makes its looks jump up from none, all of them worth the same.
+    missing, jump = per_day - few.sum(), (many - few).sum()
+    looks = few + (many - few) * (min(1.0, missing / jump) if jump > 0 else 0.0)
+    with np.errstate(divide="ignore"):
+        intervals: Floats = 1.0 / looks
+    return intervals
 
 
 def freshness_at(intervals: Floats, rate: Floats) -> Floats:

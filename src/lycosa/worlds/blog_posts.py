@@ -1,7 +1,12 @@
 """A made-up world of blogs that post, and link as they do, for some weeks."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import numpy as np
 from numpy.typing import NDArray
+
+from lycosa.vocabulary.records import Plain
 
 from .blog_links import Chance, Habits, Ints, drawn_by, heavy_tailed, targets_for
 from .timed import DAY, TimedGraph
@@ -32,6 +37,7 @@ class BlogPosts(TimedGraph):
     """
 
     name = "blog-posts"
+    settings: Mapping[str, Plain] = MappingProxyType({})  # the keywords it was made with; none if it was loaded
 
     def __init__(
         self,
@@ -73,8 +79,14 @@ class BlogPosts(TimedGraph):
         community = drawn_by(heavy_tailed(chance.random(many), 2.0), nodes, chance)
         made = _posted(links, days, lives, fame, linking, community, habits, chance)
         ways = {"newcomers": newcomers, "departures": departures, "communities": many}
+        given: dict[str, Plain] = {"nodes": nodes, "links": links, "days": days, "communities": communities}
         options = {"seed": seed, **shape, **ways, "linkers": linkers, "activity": activity, "renown": renown}
         super().__init__(made, options=options)
+        self.settings = {**options, **given}
+
+    def made_again(self, seed: int) -> "BlogPosts":
+        """A world made up with the same settings, but by another seed."""
+        return BlogPosts(**{**self.settings, "seed": seed})
 
 
 def _lives(size: int, days: float, newcomers: float, departures: float, chance: Chance) -> tuple[Floats, Floats]:

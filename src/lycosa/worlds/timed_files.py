@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 
 _RULE = "a line is to be FROM TO TIME, two node numbers and seconds since 1970"
 _MILLISECONDS = 1e11  # times from here on are not in seconds, or they would be after the year 5138
+_TOO_LARGE = 1e14  # nor are those from here on in milliseconds
 
 
 class TimedLinks(Struct, frozen=True):
@@ -60,8 +61,8 @@ def timed_links_in(path: Path) -> TimedLinks:
 
     They may come in any order. Nodes are numbers; a first line that names the columns and lines that begin with # or %
     are passed over. Times are seconds since 1970, with or without decimals; a file all of whose times are milliseconds
-    is taken as such. Links to oneself and repeated lines are left out. Refused are negative and missing times, and
-    seconds mixed with milliseconds.
+    is taken as such. Links to oneself and repeated lines are left out. Refused are negative and missing times, those in
+    microseconds or finer, and seconds mixed with milliseconds.
     """
     read = []
     with opened_list(path) as file:
@@ -113,6 +114,12 @@ def _time(path: Path, line: int, word: str) -> float:
 
 
 def _in_seconds(path: Path, times: Floats, lines: Ints) -> Floats:
+    are_too_large = times >= _TOO_LARGE
+    if are_too_large.any():
+        first = int(are_too_large.argmax())
+        raise bad_line(
+            path, int(lines[first]), f"{times[first]:.0f}", "a time is to be seconds or milliseconds since 1970"
+        )
     are_large = times >= _MILLISECONDS
     if are_large.all():
         return times / 1000.0

@@ -18,6 +18,7 @@ from lycosa.lab.study import Size
 from lycosa.pictures import Series, line_chart
 from lycosa.strategies import CrawlAI, CrawlGAI
 from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Page, Plain
 from lycosa.worlds import StudyWorld
 from lycosa.worlds.graphs import LinkGraph
@@ -25,14 +26,10 @@ from lycosa.worlds.graphs import LinkGraph
 GAI, AI, BY_IN, BY_BOTH = "crawl-gai", "crawl-ai", "sample-i", "sample-io"
 PUBLISHED = (GAI, AI, BY_IN, BY_BOTH)  # those that the paper compares here
 ALGORITHMS = (*PUBLISHED, "sample-u")
-POINTS = 50
+POINTS = 60
 FIRST_FIFTH, MIDDLE = slice(0, POINTS // 5), POINTS // 2 - 1
-WHEN = {
-    "over the first fifth": FIRST_FIFTH,
-    "at mid-crawl": slice(MIDDLE, MIDDLE + 1),
-    "at the end": slice(POINTS - 1, POINTS),
-}
 CRAWL = 0.3  # of the nodes
+LENGTHS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.3)  # of the nodes: crawls for which performance is told
 FEWEST_NODES = 100
 
 Curves = Mapping[str, np.ndarray[tuple[int, int], np.dtype[np.float64]]]  # by algorithm: one row for each run
@@ -54,6 +51,11 @@ class AuthorityStatic:
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> Any:
         graph = as_graph(world)
+        if not graph.in_degrees().any():
+            raise UsageError(
+                f"authority-static needs links between pages, and this {world.name} world has none; give a graph that"
+                " has some, such as --world blogs"
+            )
         return graph, most_linked(graph, _targets_in(world, size))
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
@@ -137,7 +139,7 @@ def _why_slow(short: Sequence[str], crawls: Curves) -> str:
     begun = ", ".join(f"{name} has {crawls[name][:, 0].mean():.1%} of them" for name in (GAI, AI, BY_IN))
     return (
         f"{'; '.join(short)}: from one page a crawl sees what lies near it, and here that holds few of the targets"
-        f" (after a fiftieth of the crawl {begun})"
+        f" (after a sixtieth of the crawl {begun})"
     )
 
 
@@ -206,12 +208,18 @@ def _said(values: Any) -> str:
 def _means(crawls: Curves, ranks: Curves) -> list[Row]:
     rows: list[Row] = []
     for what, curves in (("crawl", crawls), ("rank", ranks)):
-        for when, part in WHEN.items():
+        for when, part in _when().items():
             for name in ALGORITHMS:
                 found = summary(curves[name][:, part].mean(axis=1).tolist())
                 measure = f"{what} performance {when}"
                 rows.append({"measure": measure, "strategy": name, "mean": found.mean, "standard_error": _told(found)})
     return rows
+
+
+def _when() -> Mapping[str, slice]:
+    """Stretches of the curves that the table tells."""
+    ends = {f"at {length:.0%} of the nodes": round(length / CRAWL * POINTS) - 1 for length in LENGTHS}
+    return {"over the first fifth": FIRST_FIFTH, **{when: slice(end, end + 1) for when, end in ends.items()}}
 
 
 def _told(found: Any) -> float | None:

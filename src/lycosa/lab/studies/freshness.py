@@ -1,6 +1,7 @@
 """Which refresh policy keeps a collection freshest, and how near it comes to the best that could be done."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,15 @@ import numpy as np
 from lycosa.lab.best_freshness import best_freshness
 from lycosa.lab.evolution import Evolution, evolving
 from lycosa.lab.findings import Claim, Findings, Picture, Row
-from lycosa.lab.statistics import summary
+from lycosa.lab.statistics import Summary, summary
 from lycosa.lab.study import Size
 from lycosa.lab.upkeep import ESTIMATED, KNOWN, UNASKED, keep_up
 from lycosa.pictures import Series, line_chart
 from lycosa.refresh import POLICIES, policy_for
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
+from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa.worlds.synthetic.options import Options
 
 BY_RATE = ("crawl-value", "lambda")  # policies that ask how fast pages change
 WITHOUT_LINKS = ("uniform", "fixed", *BY_RATE)  # policies that ask for no links: cheap to try with many budgets
@@ -26,13 +29,13 @@ class Freshness:
     name = "freshness"
     says = "How fresh each refresh policy keeps a collection in a world that goes on, against the best there is."
     scales: Mapping[str, Size] = {
-        "small": {"world_pages": 2_000, "days": 200, "measured_from": 100, "budgets": [0.02, 0.05, 0.1], "repeats": 1},
+        "small": {"world_pages": 1_500, "days": 200, "measured_from": 100, "budgets": [0.02, 0.05, 0.1], "repeats": 3},
         "paper": {
-            "world_pages": 10_000,
+            "world_pages": 2_500,
             "days": 365,
             "measured_from": 120,
             "budgets": [0.01, 0.02, 0.05, 0.1, 0.2],
-            "repeats": 1,
+            "repeats": 3,
         },
     }
     main_budget = 0.05  # of the pages, a day
@@ -49,13 +52,23 @@ class Freshness:
             for repeat in range(size["repeats"])
         ]
 
-    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Evolution, int]:
-        evolution = Evolution.of(evolving(world), days=size["days"])
-        evolution.next_change(np.arange(1), 0.0)  # the calendar is made once, before workers part
-        return evolution, size["measured_from"]
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Sequence[Evolution], int]:
+        evolutions = [Evolution.of(each, days=size["days"]) for each in self._worlds(evolving(world), size, seed)]
+        for evolution in evolutions:
+            evolution.next_change(np.arange(1), 0.0)  # the calendar is made once, before workers part
+        return evolutions, size["measured_from"]
+
+    def _worlds(self, world: SyntheticWorld, size: Size, seed: int) -> Iterator[SyntheticWorld]:
+        """For each repeat a world of its own where the study makes up its own, else the one that was given."""
+        yield world
+        own = self.made_up_world(size)
+        if world.options == Options(**own, seed=seed):
+            for repeat in range(1, size["repeats"]):
+                yield SyntheticWorld(**own, seed=1_000 * seed + repeat)
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
-        evolution, measured_from = prepared
+        evolutions, measured_from = prepared
+        evolution = evolutions[job["repeat"] % len(evolutions)]
         budget = max(1, round(job["budget"] * len(evolution)))
         authority = float(np.quantile(evolution.world.plan.in_links, AUTHORITIES))
         kept = keep_up(
@@ -67,7 +80,15 @@ class Freshness:
             authority=authority if job["budget"] == self.main_budget else None,
         )
         best = best_freshness(evolution.importance, evolution.rates, budget)
-        return {**job, **kept, "pages": len(evolution), "looks_a_day": budget, "best": best}
+        world_seed = evolution.world.options.seed
+        return {
+            **job,
+            **kept,
+            "world_seed": world_seed,
+            "pages": len(evolution),
+            "looks_a_day": budget,
+            "best": best,
+        }
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
         rows = _rows(outcomes)
@@ -83,31 +104,41 @@ class Freshness:
 
 
 def _rows(outcomes: Sequence[Plain]) -> list[Row]:
-    """One row for each policy, kind of rates and budget: means over repeats."""
+    """One row for each policy, kind of rates and budget: means over repeats, and standard errors between them."""
     rows: list[Row] = []
     settings = list(dict.fromkeys((each["budget"], each["policy"], each["rates"]) for each in outcomes))
     for budget, policy, rates in settings:
         same = [each for each in outcomes if (each["budget"], each["policy"], each["rates"]) == (budget, policy, rates)]
         weighted = summary(each["weighted_freshness"] for each in same)
+        fresh = summary(each["freshness"] for each in same)
+        shares = summary(each["weighted_freshness"] / each["best"] for each in same)
         looks = sum(each["looks"] for each in same)
         rows.append(
             {
                 "budget": budget,
-                "looks_a_day": same[0]["looks_a_day"],
+                "looks_a_day": _mean_of(same, "looks_a_day"),
                 "policy": policy,
                 "rates": rates,
-                "freshness": _rounded(summary(each["freshness"] for each in same).mean),
+                "freshness": _rounded(fresh.mean),
+                "freshness_error": _error(fresh),
                 "weighted_freshness": _rounded(weighted.mean),
-                "optimum": _rounded(same[0]["best"]),
-                "share_of_optimum": _rounded(weighted.mean / same[0]["best"]),
+                "weighted_freshness_error": _error(weighted),
+                "optimum": _mean_of(same, "best"),
+                "share_of_optimum": _rounded(shares.mean),
+                "share_of_optimum_error": _error(shares),
                 "changed_per_look": _rounded(sum(each["found_changed"] for each in same) / looks),
                 "new_pages_per_1000_looks": _per_1000(same, "new_pages", looks),
                 "new_authorities_per_1000_looks": _per_1000(same, "new_authorities", looks),
                 "authorities_found": _mean_of(same, "authorities_found"),
-                "pages": same[0]["pages"],
+                "pages": _mean_of(same, "pages"),
+                "worlds": len({each["world_seed"] for each in same}),
             }
         )
     return rows
+
+
+def _error(found: Summary) -> float | None:
+    return None if math.isnan(found.standard_error) else _rounded(found.standard_error)
 
 
 def _mean_of(same: Sequence[Plain], what: str) -> float | None:
@@ -131,8 +162,10 @@ def _day_rows(outcomes: Sequence[Plain], budget: float) -> list[Row]:
 
 def _near_optimal(rows: Sequence[Row], main_budget: float) -> Claim:
     own = [row for row in rows if row["policy"] == "crawl-value"]
-    known = {row["budget"]: row["share_of_optimum"] for row in own if row["rates"] == KNOWN}
-    estimated = {row["budget"]: row["share_of_optimum"] for row in own if row["rates"] == ESTIMATED}
+    known, estimated = (
+        {row["budget"]: row["share_of_optimum"] for row in own if row["rates"] == rates} for rates in (KNOWN, ESTIMATED)
+    )
+    errors = {(row["budget"], row["rates"]): row["share_of_optimum_error"] for row in own}
     short = [f"with known rates {known[budget]:.3f} at {budget:.0%}" for budget in known if known[budget] < NEAR]
     if estimated[main_budget] < NEAR:
         short.append(f"with its own estimates {estimated[main_budget]:.3f} at {main_budget:.0%}")
@@ -143,14 +176,18 @@ def _near_optimal(rows: Sequence[Row], main_budget: float) -> Claim:
         f" all change rates: with rates estimated from its own looks at a budget of {main_budget:.0%} of the pages a"
         " day, and with known rates at every budget",
         paper=None,
-        measured=f"estimated {_said(estimated)}; known {_said(known)}",
+        measured=f"estimated {_said(estimated, ESTIMATED, errors)}; known {_said(known, KNOWN, errors)}",
         holds=not short,
         reason="; ".join(short),
     )
 
 
-def _said(shares: Mapping[float, float]) -> str:
-    return ", ".join(f"{share:.3f} at {budget:.0%}" for budget, share in shares.items())
+def _said(shares: Mapping[float, float], rates: str, errors: Mapping[tuple[float, str], float | None]) -> str:
+    return ", ".join(f"{_with(share, errors[budget, rates])} at {budget:.0%}" for budget, share in shares.items())
+
+
+def _with(value: float, error: float | None) -> str:
+    return f"{value:.3f}" if error is None else f"{value:.3f} ± {error:.1g}"
 
 
 def _policies(main: Sequence[Row]) -> Claim:
@@ -162,8 +199,8 @@ def _policies(main: Sequence[Row]) -> Claim:
         " 1000 looks, of every policy at an equal budget",
         paper=None,
         measured="; ".join(
-            f"{_name(row)} {row['weighted_freshness']:.3f} ({row['freshness']:.3f}),"
-            f" {row['new_authorities_per_1000_looks']:.2f}"
+            f"{_name(row)} {_with(row['weighted_freshness'], row['weighted_freshness_error'])}"
+            f" ({row['freshness']:.3f}), {row['new_authorities_per_1000_looks']:.2f}"
             for row in best_first
         )
         + f"; optimum {main[0]['optimum']:.3f}",
@@ -181,8 +218,8 @@ def _over_time(outcomes: Sequence[Plain], budget: float, measured_from: int) -> 
     title = "Weighted freshness over time"
     return Picture(
         title,
-        f"Share of importance that is fresh, before the looks of the day, in means of ten days; {budget:.0%} of the"
-        f" pages looked at each day, change rates estimated. The table measures from day {measured_from} on.",
+        f"Share of importance that is fresh, before the looks of the day, ten days each, in one world; {budget:.0%}"
+        f" of the pages looked at each day, change rates estimated. The table measures from day {measured_from} on.",
         line_chart(series, title=title, x_title="days", y_title="weighted freshness", y_range=_range_of(series)),
     )
 
@@ -196,15 +233,17 @@ def _smoothed(curve: Sequence[float], window: int = 10) -> list[tuple[float, flo
 
 def _by_budget(rows: Sequence[Row]) -> Picture:
     named: dict[str, list[tuple[float, float]]] = {}
+    errors: dict[str, list[float]] = {}
     for row in rows:
         if row["policy"] in WITHOUT_LINKS:
             named.setdefault(_name(row), []).append((100 * row["budget"], row["share_of_optimum"]))
-    series = [Series(name, points) for name, points in named.items()]
+            errors.setdefault(_name(row), []).append(row["share_of_optimum_error"] or 0.0)
+    series = [Series(name, points, errors[name]) for name, points in named.items()]
     title = "Weighted freshness by budget, as a share of the optimum"
     return Picture(
         title,
         "The optimum knows all change rates and looks at any moment; the policies look once a day. Where the rates are"
-        " not known, each policy estimates them from its own looks.",
+        " not known, each policy estimates them from its own looks. Thin bars are standard errors.",
         line_chart(
             series,
             title=title,

@@ -9,80 +9,95 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from lycosa.lab.findings import Findings, Kind
+from lycosa.lab.findings import Findings, Kind, Row
 from lycosa.lab.study import Size
-from lycosa.lab.tracking import Standing, Tracker, compacted, moments_of, track
-from lycosa.vocabulary.errors import UsageError
+from lycosa.lab.tracking import Standing, Tracker, track
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 from lycosa.worlds.blog_posts import BlogPosts
-from lycosa.worlds.timed import DAY, TimedGraph, TimeGraph
 
-from .claims import crawled_lift, is_best, not_better, over_random
-from .runs import MEASURES, PAIRS, combinations, over_time, picture, runs_of, sweep
+from .claims import BEST, crawled_lift, is_best, not_better, over_random
+from .grounds import WINDOW, Ground, day_in, ground_of, is_own, timed, world_seed, worlds_of
+from .runs import MEASURES, PAIRS, Runs, combinations, late, over_time, picture, runs_of, sweep
 
-DAYS = 24  # as many as a world that lasts too long is cut into
-LONGEST = 60  # days; a world that lasts longer is taken to have DAYS longer ones
-WINDOW = 7  # days
-BEGIN = 1  # day on which the crawl begins
-POINTS_A_DAY = 2
 EXPAND = 0.5  # share of the looks that are at new pages
-FEWEST_NODES = 400  # for each target
-WELL_LINKED = 20  # pages that have most links both ways
-SOURCES = 5  # of these, looked at first, so that no crawl is caught in a corner
+SOURCES = 5  # of the best linked pages, looked at first, so that no crawl is caught in a corner
 
 
 class AuthorityTracking:
     name = "authority-tracking"
     says = "How well strategies and recrawl policies keep up with the most linked pages while links come and go."
     scales: Mapping[str, Size] = {
-        "small": {"nodes": 600_000, "links": 68_000, "k": 75, "crawls": [20, 40, 100], "runs": 5},
-        "paper": {"nodes": 3_000_000, "links": 340_000, "k": 500, "crawls": [100, 200, 500], "runs": 5},
+        "small": {
+            "nodes": 600_000,
+            "links": 68_000,
+            "k": 75,
+            "nodes_a_target": 600,  # at least
+            "crawls": [20, 40, 100],
+            "runs": 5,
+        },
+        "paper": {
+            "nodes": 3_000_000,
+            "links": 340_000,
+            "k": 500,
+            "nodes_a_target": 400,
+            "crawls": [100, 200, 500],
+            "runs": 5,
+        },
     }
 
     def made_up_world(self, size: Size) -> Mapping[str, Plain]:
         return {"kind": "blog-posts", "nodes": size["nodes"], "links": size["links"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
-        _day_in(_timed(world))
+        day_in(timed(world))
+        has_own = is_own(world, size, seed)
         return [
-            {"crawls": crawls, "expansion": expansion, "policy": policy, "seed": 1_000 * seed + 10 * run}
+            {
+                "crawls": crawls,
+                "expansion": expansion,
+                "policy": policy,
+                "seed": 1_000 * seed + 10 * run,
+                "world": run if has_own else 0,
+            }
             for crawls in size["crawls"]
             for run in range(size["runs"])
             for expansion, policy in PAIRS
         ]
 
-    def prepare(self, world: StudyWorld, size: Size, seed: int) -> Any:
-        graph, day = _graph_of(world)
-        times = np.arange(BEGIN + 1 / POINTS_A_DAY, (graph.end - graph.begin) / day, 1 / POINTS_A_DAY)
-        moments = moments_of(graph, (graph.begin + times * day).tolist(), k=_targets_in(graph, size), day=day)
-        begin = graph.begin + BEGIN * day
-        window = graph.sliding()
-        window.move_to(begin)
-        both_ways = np.minimum(window.in_degrees, window.out_degrees)
-        return graph, day, moments, begin, np.argsort(-both_ways, kind="stable")[:WELL_LINKED]
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> list[Ground]:
+        return [ground_of(each, size) for each in worlds_of(world, size, seed)]
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
-        graph, day, moments, begin, well_linked = prepared
+        ground: Ground = prepared[job["world"]]
         seed = job["seed"]
-        sources = np.random.default_rng(seed).permutation(well_linked)[:SOURCES].tolist()
+        sources = np.random.default_rng(seed).permutation(ground.well_linked)[:SOURCES].tolist()
         pair = {"expansion": job["expansion"], "policy": job["policy"]}
-        tracker = Tracker(graph, **pair, expand=EXPAND, day=day, seed=seed)
-        standings = track(tracker, moments, sources=sources, begin=begin, crawls_a_day=job["crawls"], day=day)
-        return {"standings": [plain_of(each) for each in standings]}
+        tracker = Tracker(ground.graph, **pair, expand=EXPAND, day=ground.day, seed=seed)
+        standings = track(
+            tracker, ground.moments, sources=sources, begin=ground.begin, crawls_a_day=job["crawls"], day=ground.day
+        )
+        return {
+            "standings": [plain_of(each) for each in standings],
+            "pages": len(ground.graph),
+            "targets": ground.targets,
+            "day": ground.day,
+        }
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
         runs = runs_of(self.jobs(world, size, seed), outcomes)
         usual = float(size["crawls"][len(size["crawls"]) // 2])
-        graph, day = _graph_of(world)
+        firsts = outcomes[: size["runs"] * len(PAIRS) : len(PAIRS)]  # of each run
+        seeds = [world_seed(seed, run) for run in range(size["runs"])] if is_own(world, size, seed) else []
         set_up = {
-            "pages with a link": len(graph),
-            "targets": _targets_in(graph, size),
-            "day in seconds": day,
+            "pages with a link": round(float(np.mean([outcome["pages"] for outcome in firsts]))),
+            "targets": min(outcome["targets"] for outcome in firsts),
+            "day in seconds": firsts[0]["day"],
             "window in days": WINDOW,
             "crawls a day": usual,
             "expand": EXPAND,
             "runs": size["runs"],
+            "worlds": len(seeds) or 1,
         }
         # The lift is the higher the heavier the tail of in-degrees, which in that world was set with lifts in view.
         kind: Kind = "calibration" if world.name == BlogPosts.name else "paper"
@@ -96,6 +111,7 @@ class AuthorityTracking:
             tables={
                 "combinations": combinations(runs),
                 "over-time": over_time(runs, usual),
+                "runs": by_run(runs, usual, firsts, seeds),
                 "set-up": [set_up],
             },
             pictures={
@@ -105,36 +121,19 @@ class AuthorityTracking:
         )
 
 
-def _timed(world: StudyWorld) -> TimedGraph:
-    if isinstance(world, TimedGraph):
-        return world
-    raise UsageError(
-        f"authority-tracking needs links with times, which a {world.name} world has not; say blog-posts, or"
-        " timed:path=FILE"
-    )
-
-
-def _day_in(world: TimedGraph) -> float:
-    """The length of a day in seconds."""
-    times = world.timed.times
-    lasts = float(times[-1] - times[0])
-    day = DAY if lasts <= LONGEST * DAY else lasts / DAYS
-    if lasts < (BEGIN + 2) * day:
-        raise UsageError(f"authority-tracking needs links of {BEGIN + 2} days or more, not of {lasts / day:.1f}")
-    return day
-
-
-def _graph_of(world: StudyWorld) -> tuple[TimeGraph, float]:
-    """The links of a world as they come and go, and the length of a day in seconds."""
-    timed = _timed(world)
-    day = _day_in(timed)
-    return compacted(timed.seen_through(WINDOW * day)), day
-
-
-def _targets_in(graph: TimeGraph, size: Size) -> int:
-    """As many as the scale says, but no more than one for so many nodes."""
-    k: int = size["k"]
-    return max(1, min(k, len(graph) // FEWEST_NODES))
+def by_run(runs: Runs, crawls: float, firsts: Sequence[Plain], world_seeds: Sequence[int]) -> list[Row]:
+    """How the combination that the paper finds best did in each run; seeds of worlds where each had its own."""
+    found = {what: late(runs, crawls, BEST, what) for what in MEASURES}
+    return [
+        {
+            "run": run,
+            "world_seed": world_seeds[run] if world_seeds else None,
+            "pages with a link": first["pages"],
+            "targets": first["targets"],
+            **{what: round(values[run], 6) for what, values in found.items()},
+        }
+        for run, first in enumerate(firsts)
+    ]
 
 
 def plain_of(standing: Standing) -> dict[str, float]:

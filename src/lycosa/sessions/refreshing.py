@@ -93,7 +93,7 @@ class Refreshing:
             crawl.stopped = INTERRUPTED
             return
         crawl.web = web
-        crawling.learn_standing(crawl.strategy.name)
+        crawling.learn_standing(session.strategy_name)
         crawling.begin(session.run_as_before(asdict(self._plan)))
         chosen = self._chosen(self._table())
         crawl.memory = SeenBefore(session.collection, [candidate.url for candidate in chosen], clock=session.clock)

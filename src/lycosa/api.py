@@ -326,6 +326,10 @@ def crawl(
     exclude_urls: Sequence[str] = (),
     stay: bool = False,
     languages: Sequence[str] = (),
+    atlas: str | Path | None = None,
+    map_topic: str | None = None,
+    map_priority: float | None = None,
+    taxonomy: str | Path | None = None,
     sitemaps: bool = False,
     allow_private: bool = False,
     resolve: Sequence[str] = (),
@@ -333,8 +337,8 @@ def crawl(
 ) -> Run:
     """A crawl of a collection, or its continuation; nothing happens before one iterates over its visits.
 
-    What is not given is as the recipe says, and the keywords mean what the flags of `lycosa crawl` mean. `tell` is
-    called with what the command line would print beside the progress.
+    What is not given is as the recipe says, and the keywords mean what the flags of `lycosa crawl` mean (`atlas` is
+    its --map). `tell` is called with what the command line would print beside the progress.
     """
     folder = Path(folder)
     settings = settings_of(sitemaps=sitemaps, allow_private=allow_private, resolve=resolve)
@@ -354,6 +358,10 @@ def crawl(
         exclude_urls=exclude_urls,
         stay=stay,
         languages=languages,
+        atlas=Path(atlas) if atlas is not None else None,
+        map_topic=map_topic,
+        map_priority=map_priority,
+        taxonomy=Path(taxonomy) if taxonomy is not None else None,
     )
     return Run(folder, recipe, settings, tell=tell)
 

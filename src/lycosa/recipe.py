@@ -63,6 +63,18 @@ class Utility(Struct, frozen=True, forbid_unknown_fields=True):
     form: Literal["cobb-douglas", "linear"] = "cobb-douglas"
 
 
+class Map(Struct, frozen=True, forbid_unknown_fields=True):
+    """What past crawls have learnt of where pages on the topic are."""
+
+    atlas: str = ""  # file of maps, as `lycosa map build` makes it
+    topic: str = ""  # of the atlas; needed where it has several
+    priority: Share = 0.6  # of the links of the map: higher goes back to known pages, lower to new ones
+    share: Share = 0.6  # of what the strategy says that the links of pages are worth beside them
+    taxonomy: str = (
+        ""  # file that tells topics apart, as `lycosa map topics` makes it; pages on related topics lead to portals
+    )
+
+
 class StandingSource(Struct, frozen=True, forbid_unknown_fields=True):
     """From what is learnt how much pages matter. Of several sources given, the first named here decides."""
 
@@ -86,6 +98,7 @@ class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
     topic: Topic = field(default_factory=Topic)
     utility: Utility = field(default_factory=Utility)
     standing: StandingSource = field(default_factory=StandingSource)
+    map: Map = field(default_factory=Map)
     scope: Scope = field(default_factory=Scope)
     requests: Requests = field(default_factory=Requests)
     stop: Budget = field(default_factory=Budget)
@@ -167,6 +180,14 @@ def languages_in(given: Iterable[str], source: str) -> tuple[str, ...]:
 def check_strategy(name: str, source: str = "") -> None:
     if name not in STRATEGIES:
         raise RecipeError(f"{source}no strategy {name!r}; there are {', '.join(STRATEGIES)}")
+
+
+def check_takes_map(name: str) -> None:
+    """Refuses a strategy beside which the links of a map cannot be ranked."""
+    check_strategy(name)
+    if STRATEGIES[name]().scale != "unit":
+        having = ", ".join(each for each in STRATEGIES if STRATEGIES[each]().scale == "unit")
+        raise UsageError(f"the strategy {name} cannot go by a map; those that can are {having}")
 
 
 def options_of(name: str) -> frozenset[str]:
@@ -261,6 +282,10 @@ text = {quoted(topic_text).decode()}
 # in_links = "in-links.csv"  # URL, in-links: from this is learnt how much pages matter; else a built-in model tells
 # collections = ["../other"]  # instead: in-links counted in other collections
 # traffic = "traffic.csv"  # domain, reach
+
+[map]
+# atlas = "../atlas"  # what crawls before this one have learnt: made by lycosa map build
+# priority = 0.6  # of its links; higher goes back to known pages, lower to new ones
 
 [scope]
 # hosts = ["example.org"]  # only these hosts and their subdomains

@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.relevance import Cosine, Function, Keywords, LinearModel, train
+from lycosa.relevance import Cosine, Function, Keywords, LinearModel, Taxonomy, train
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.records import Page
 from pages import page_of_terms
 
 GOOD = [{"spider": 3, "hunt": 1, "leg": 8}, {"spider": 1, "web": 2, "silk": 2}]
 BAD = [{"ship": 4, "sail": 2, "hunt": 1}, {"harbour": 1, "ship": 2}, {"cake": 3, "sugar": 2}]
+
+TOPICS = {topic: list(map(page_of_terms, pages)) for topic, pages in {"spiders": GOOD, "others": BAD}.items()}
 
 MAKERS: dict[str, Callable[[], Relevance]] = {
     "cosine": lambda: Cosine({"spider": 2, "web": 1}),
@@ -23,6 +25,7 @@ MAKERS: dict[str, Callable[[], Relevance]] = {
     "any keyword": lambda: Keywords(["spider", "wolf spider", "/sp[iy]der/"]),
     "all keywords": lambda: Keywords(["spider", "web"], need="all"),
     "share of keywords": lambda: Keywords(["spider", "web", "silk"], need="share"),
+    "taxonomy": lambda: Taxonomy.train(TOPICS).judge("spiders"),
     "function": lambda: Function("here:length", lambda page: len(page.text) - 3.0),
 }
 

@@ -37,6 +37,7 @@ for name, command in COMMANDS.items():
     app.command(name)(command)
 GROUPS = {
     "world": "Worlds to crawl offline: list, make, show, serve.",
+    "map": "Maps that crawls draw for the next: build, show, merge, export.",
     "lab": "Studies of strategies: list, run, compare, table.",
 }
 

@@ -31,6 +31,23 @@ def crawl(
         float | None,
         typer.Option(metavar="SHARE", min=0, max=1, help="How relevant pages shall be, seeking those that matter."),
     ] = None,
+    atlas: Annotated[
+        Path | None,
+        typer.Option("--map", metavar="ATLAS", help="Go by what crawls before have learnt; see lycosa map build."),
+    ] = None,
+    map_topic: Annotated[
+        str | None, typer.Option(metavar="TOPIC", help="Whose map; needed where the atlas has several.")
+    ] = None,
+    map_priority: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", min=0, max=1, help="Of the map's links: higher for known pages, lower for new ones. [0.6]"
+        ),
+    ] = None,
+    taxonomy: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Tells topics apart: pages on related ones lead to the map's portals."),
+    ] = None,
     delay: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0, help="Pause between two requests to one host.")
     ] = None,
@@ -82,6 +99,10 @@ def crawl(
         exclude_urls=exclude_url or (),
         stay=stay,
         languages=languages_in(language or (), "--language"),
+        atlas=atlas,
+        map_topic=map_topic,
+        map_priority=map_priority,
+        taxonomy=taxonomy,
     )
     form: Form | None = "silent" if quiet else "words" if as_json or verbose else None
     with log_pages(log, verbose=verbose), Progress(form=form) as progress:

@@ -31,6 +31,7 @@ class Run(Struct, frozen=True, tag_field="lycosa", tag="run"):
     scope: Plain = None
     utility: Plain = None  # how the strategy weighs relevance against standing
     refresh: Plain = None  # of a run that sees pages again: its policy, budget and share of expansion
+    map: Plain = None  # of past crawls that the strategy goes by: its atlas, topic and priority
 
 
 class Attempt(Struct, frozen=True):

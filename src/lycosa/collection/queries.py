@@ -189,6 +189,14 @@ class Queries:
         """Every URL that was visited; one visited twice comes twice, one that was seen again as a page does not."""
         return (url for (url,) in self._rows("SELECT url FROM fetches WHERE settled AND NOT again"))
 
+    def found_dead(self) -> Iterator[tuple[Url, float]]:
+        """The URLs that were visited and are no pages: gone, or something else than HTML; and when that was."""
+        return self._rows(
+            "SELECT url, at FROM fetches WHERE settled AND NOT again AND outcome IN (?, ?)",
+            Outcome.GONE.value,
+            Outcome.UNWANTED.value,
+        )
+
     def pages_since_relevant(self) -> int:
         """How many pages have come since the last relevant one."""
         last_relevant = "SELECT coalesce(max(number), 0) FROM pages WHERE relevance >= ?"

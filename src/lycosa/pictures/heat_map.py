@@ -4,11 +4,12 @@ import math
 from collections.abc import Sequence
 
 from .axes import Scale, nice_ticks, number_label, ticks_below
-from .svg import FAINT, PAPER, drawing, element, empty_drawing, text
+from .svg import FAINT, PAPER, TEXT_SIZE, drawing, element, empty_drawing, text
 
 DARK = (11, 32, 64)  # of the fullest cell; cells get lighter evenly, so that grey print shows the same
 LIGHT = (222, 232, 243)  # of a cell with one thing; empty ones are left white
 KEY_WIDTH, KEY_STEPS = 12.0, 24
+NAMES_LEFT, NAMES_BELOW = 130.0, 112.0  # room for what rows and columns are called
 
 
 def heat_map(
@@ -16,6 +17,7 @@ def heat_map(
     *,
     x_range: tuple[float, float] = (0.0, 1.0),
     y_range: tuple[float, float] = (0.0, 1.0),
+    names: Sequence[str] = (),
     title: str = "",
     x_title: str = "",
     y_title: str = "",
@@ -24,13 +26,15 @@ def heat_map(
 ) -> str:
     """Cells as dark as the logarithm of what lies in them; rows from the bottom up, columns from the left.
 
-    The key at the right tells which shade stands for which number.
+    The key at the right tells which shade stands for which number. With `names`, rows and columns are called so, and
+    the ranges say nothing.
     """
     most = max((count for row in counts for count in row), default=0)
     if most <= 0 or not (x_range[0] < x_range[1] and y_range[0] < y_range[1]):
         return empty_drawing(width, height, title=title)
-    top, bottom = (34.0 if y_title else 16.0), height - (48.0 if x_title else 30.0)
-    across = Scale(*x_range, 60.0, width - 70)
+    left, below = (NAMES_LEFT, NAMES_BELOW) if names else (60.0, 30.0)
+    top, bottom = (34.0 if y_title else 16.0), height - below - (18.0 if x_title else 0.0)
+    across = Scale(*x_range, left, width - 70)
     upward = Scale(*y_range, bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
     tall = (bottom - top) / len(counts)
@@ -41,8 +45,11 @@ def heat_map(
                 x, y = across.start + column * wide, bottom - (row + 1) * tall
                 parts.append(element("rect", x=x, y=y, width=wide, height=tall, fill=_shade(count, most)))
     parts.append(element("rect", x=across.start, y=top, width=across.end - across.start, height=bottom - top, **_FRAME))
-    parts += _ticks_beside(upward, across.start, title=y_title)
-    parts += ticks_below(across, bottom, title=x_title)
+    if names:
+        parts += _names(names, across, upward, titles=(x_title, y_title))
+    else:
+        parts += _ticks_beside(upward, across.start, title=y_title)
+        parts += ticks_below(across, bottom, title=x_title)
     parts += _key(most, x=width - 56, top=top, bottom=bottom)
     return drawing(width, height, parts, title=title or f"{y_title} by {x_title}")
 
@@ -64,6 +71,25 @@ def _ticks_beside(scale: Scale, x: float, *, title: str) -> list[str]:
         parts.append(text(x - 8, y + 4.5, number_label(tick), fill=FAINT, text_anchor="end"))
     if title:
         parts.append(text(8.0, scale.end - 14, title, fill=FAINT))
+    return parts
+
+
+def _names(names: Sequence[str], across: Scale, upward: Scale, *, titles: tuple[str, str]) -> list[str]:
+    """What rows and columns are called; of many, every so many-th."""
+    wide, tall = (across.end - across.start) / len(names), (upward.start - upward.end) / len(names)
+    every = max(1, math.ceil(TEXT_SIZE / tall), math.ceil(TEXT_SIZE / wide))
+    parts = []
+    for place in range(0, len(names), every):
+        x, y = across.start + (place + 0.5) * wide, upward.start - (place + 0.5) * tall
+        parts.append(text(across.start - 6, y + 4.5, names[place], limit=16, fill=FAINT, text_anchor="end"))
+        turned = {"transform": f"rotate(-60 {x:.1f} {upward.start + 12:.1f})", "text_anchor": "end"}
+        parts.append(text(x, upward.start + 12, names[place], limit=14, fill=FAINT, **turned))
+    middle = (across.start + across.end) / 2
+    x_title, y_title = titles
+    if x_title:
+        parts.append(text(middle, upward.start + NAMES_BELOW + 10, x_title, fill=FAINT, text_anchor="middle"))
+    if y_title:
+        parts.append(text(8.0, upward.end - 14, y_title, fill=FAINT))
     return parts
 
 

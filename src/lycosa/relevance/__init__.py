@@ -8,6 +8,7 @@ from .keywords import Keywords
 from .learning import train
 from .retraining import RETRAIN_AT, least_like, retrain
 from .svm import LinearModel
+from .taxonomy import Taxonomy
 
 __all__ = [
     "RETRAIN_AT",
@@ -16,6 +17,7 @@ __all__ = [
     "Function",
     "Keywords",
     "LinearModel",
+    "Taxonomy",
     "background",
     "least_like",
     "load_function",

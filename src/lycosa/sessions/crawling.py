@@ -11,6 +11,7 @@ from lycosa.collection.events import Example, Run, Stop
 from lycosa.crawler import INTERRUPTED, EverySeedRefusedError
 from lycosa.recipe import FILE_NAME, Recipe, uses_standing
 from lycosa.relevance.retraining import RETRAIN_AT
+from lycosa.strategies import Mapped
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.records import Fetch, Host, Outcome, Url, Visit
@@ -22,6 +23,7 @@ from lycosa.web.sitemaps import urls_in_sitemaps
 
 from .esteem import Esteem
 from .examples import fetch_examples
+from .mapping import open_map
 from .session import Session
 from .settings import Settings
 from .training import Training
@@ -74,7 +76,7 @@ async def crawl_live(session: Session, settings: Settings) -> AsyncGenerator[Vis
     """Crawls over HTTP until something ends it, and leaves no connection open."""
     insist_on_contact(session, settings.resolve)
     web = make_web(session.recipe, clock=session.clock, allow_private=settings.allow_private, resolve=settings.resolve)
-    crawling = Crawling(session, web, sitemaps=settings.sitemaps)
+    crawling = Crawling(session, web, sitemaps=settings.sitemaps, allow_private=settings.allow_private)
     try:
         async with aclosing(crawling.visits()) as visits:
             async for visit in visits:
@@ -86,10 +88,11 @@ async def crawl_live(session: Session, settings: Settings) -> AsyncGenerator[Vis
 class Crawling:
     """A run of a session's crawl on a web."""
 
-    def __init__(self, session: Session, web: RobotsWeb, *, sitemaps: bool = False):
+    def __init__(self, session: Session, web: RobotsWeb, *, sitemaps: bool = False, allow_private: bool = False):
         self._session = session
         self._web = web
         self._sitemaps = sitemaps or session.recipe.sitemaps
+        self._allow_private = allow_private
         self._training = Training(session)
         self._esteem = Esteem(session)
         self._not_before: dict[Host, float] = {}  # when a host may be asked for its next sitemap
@@ -103,6 +106,8 @@ class Crawling:
                 f'{session.folder}: no seeds; name a file of URLs in {FILE_NAME} (seeds = "seeds.txt"), '
                 "or give examples as URLs"
             )
+        recipe = session.recipe
+        map_found = open_map(recipe.map, session.folder, allow_private=self._allow_private, stem=recipe.topic.stem)
         await self.learn_topic()
         if crawl.is_interrupted:
             crawl.stopped = INTERRUPTED
@@ -110,7 +115,6 @@ class Crawling:
         crawl.web = RememberedWeb(self._web, self._examples_at_hand())
         if self._sitemaps:
             seeds += await self._sitemap_urls(seeds)
-        recipe = session.recipe
         self.learn_standing(recipe.strategy)
         self.begin(
             Run(
@@ -119,6 +123,7 @@ class Crawling:
                 tuple(seeds),
                 msgspec.to_builtins(recipe.scope),
                 msgspec.to_builtins(recipe.utility),
+                map=session.map.offer(map_found),
             )
         )
         async with aclosing(self.follow()) as visits:
@@ -130,7 +135,7 @@ class Crawling:
         session = self._session
         session.record(run)
         if session.begin_run(run) and session.crawl.pages:
-            session.tell(f"strategy, target or scope have changed: what waits is ranked anew for {run.strategy}")
+            session.tell(f"strategy, target, map or scope have changed: what waits is ranked anew for {run.strategy}")
             session.relive()
         self._esteem.judge_anew()
         self._training.train_if_due()  # a kill may have come before it
@@ -145,9 +150,18 @@ class Crawling:
                     session.checkpoint_if_due()
                     self._training.train_if_due()
                     self._esteem.learn_if_due()
+            self._tell_what_is_dead()
         finally:
             session.record(Stop(session.clock.now(), crawl.stopped or INTERRUPTED))
             session.checkpoint()
+
+    def _tell_what_is_dead(self) -> None:
+        strategy = self._session.crawl.strategy
+        if isinstance(strategy, Mapped) and strategy.dead:
+            self._session.tell(
+                f"gone by now, of the pages of the map: {len(strategy.dead)}; "
+                f"its atlas learns of it by: lycosa map build {self._session.folder} --out ATLAS"
+            )
 
     async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:
         named: dict[Url, None] = {}

@@ -101,7 +101,7 @@ class Refreshing:
             crawl.stopped = INTERRUPTED
             return
         crawl.web = web
-        crawling.learn_standing(crawl.strategy.name)
+        crawling.learn_standing(session.strategy_name)
         crawling.begin(session.run_as_before(asdict(self._plan)))
         chosen = self._chosen(self._table(session.clock.now()))
         self.tally.typical = typical_of(session.collection.catalog.dues())

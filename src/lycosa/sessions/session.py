@@ -20,6 +20,7 @@ from lycosa.vocabulary.urls import site_of
 from lycosa.web.simulated import SimulatedWeb
 
 from .forgotten import is_forgotten, read_forgotten
+from .mapping import MapOfSession
 from .opening import open_collection
 from .topic import Terms, TopicJudge
 
@@ -43,6 +44,7 @@ class Session:
         self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
         self._checkpointed_at = time.monotonic()
         self._unsaved = 0
+        self.map = MapOfSession(stem=recipe.topic.stem, tell=tell)
         try:
             with self.collection.catalog.watched():
                 self.crawl = self._prepare()
@@ -76,9 +78,12 @@ class Session:
         catalog, recipe = self.collection.catalog, self.recipe
         self._seeds: list[Url] = catalog.get_state("seeds") or []
         self._utility = _utility_of(catalog.get_state("utility") or msgspec.to_builtins(recipe.utility))
-        strategy = self._made_strategy(catalog.get_state("strategy") or recipe.strategy)
+        self.strategy_name: str = catalog.get_state("strategy") or recipe.strategy
+        map_named = catalog.get_state("map")
+        self.map.use(map_named, self.strategy_name)
+        strategy = self._made_strategy()
         if (state := catalog.get_state("strategy_state")) is not None:
-            strategy.restore(state)
+            strategy.restore(state["inner"] if map_named and not self.map.named else state)
         self._scope = msgspec.convert(catalog.get_state("scope") or {}, Scope)  # of the last run, flags included
         self._admission = Admission(
             self._scope,
@@ -154,21 +159,24 @@ class Session:
         self._seeds += [seed for seed in run.seeds if seed not in known]
         scope = msgspec.convert(run.scope or {}, Scope)
         utility = _utility_of(run.utility)
-        changes = run.strategy != self.crawl.strategy.name or scope != self._scope or utility != self._utility
-        if run.strategy != self.crawl.strategy.name or utility != self._utility:
-            self._utility = utility
-            self._start_strategy(run.strategy)
+        goes_another_way = (run.strategy, utility, run.map) != (self.strategy_name, self._utility, self.map.named)
+        changes = goes_another_way or scope != self._scope
+        if goes_another_way:
+            self.strategy_name, self._utility = run.strategy, utility
+            self.map.use(run.map, run.strategy)
+            self._start_strategy()
         self._use_scope(scope)
         self.collection.catalog.put_state("seeds", self._seeds)
         self.collection.catalog.put_state("scope", run.scope)
         self.collection.catalog.put_state("utility", run.utility)
+        self.collection.catalog.put_state("map", self.map.named)
         self.crawl.seed(seed for seed in run.seeds if not self.frontier.is_known(seed))
         return changes
 
     def run_as_before(self, refresh: Plain) -> Run:
         """A run that changes neither strategy nor scope, whatever the recipe says by now."""
         scope, utility = msgspec.to_builtins(self._scope), msgspec.to_builtins(self._utility)
-        return Run(self.clock.now(), self.crawl.strategy.name, (), scope, utility, refresh)
+        return Run(self.clock.now(), self.strategy_name, (), scope, utility, refresh, self.map.named)
 
     def out_of_scope(self, url: Url) -> str | None:
         """Why a URL is none of this collection's business, or None."""
@@ -178,13 +186,16 @@ class Session:
         self._scope = scope
         self._admission.use(scope, sites=frozenset(map(site_of, self._seeds)))
 
-    def _made_strategy(self, name: str) -> Strategy:
+    def _made_strategy(self) -> Strategy:
         stem = self.recipe.topic.stem
         taught = [url for url, is_good in self.topic.examples.urls.items() if is_good]
-        return make_strategy(name, topic_words=self.topic.words, stem=stem, utility=self._utility, taught=taught)
+        strategy = make_strategy(
+            self.strategy_name, topic_words=self.topic.words, stem=stem, utility=self._utility, taught=taught
+        )
+        return self.map.around(strategy)
 
-    def _start_strategy(self, name: str) -> None:
-        self.crawl.strategy = self._made_strategy(name)
+    def _start_strategy(self) -> None:
+        self.crawl.strategy = self._made_strategy()
         self.frontier.rank_by(self.crawl.strategy)
 
     def relive(
@@ -194,7 +205,7 @@ class Session:
 
         With a judge of relevance or of standing, every page is judged anew too. Returns what they say.
         """
-        self._start_strategy(self.crawl.strategy.name)
+        self._start_strategy()
         judged: dict[str, float] = {}
         esteemed: dict[str, float] = {}
         known = {row.url: (row.relevance, row.standing) for row in self.collection.catalog.pages()}
@@ -273,7 +284,7 @@ class Session:
         """Everything up to now survives a kill without being read again from the archive."""
         catalog = self.collection.catalog
         self._write_frontier()
-        catalog.put_state("strategy", self.crawl.strategy.name)
+        catalog.put_state("strategy", self.strategy_name)
         catalog.put_state("strategy_state", self.crawl.strategy.state())
         catalog.put_state("holds", self.frontier.holds(self.clock.now() + _SHORT_HOLD))
         self.collection.checkpoint()

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from math import isfinite
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.recipe import Recipe, check_strategy, hosts_in, languages_in, options_of
-from lycosa.strategies import STRATEGIES
+from lycosa.recipe import Map, Recipe, check_strategy, check_takes_map, hosts_in, languages_in, options_of
+from lycosa.strategies import STRATEGIES, Mapped
 from lycosa.vocabulary.errors import UsageError
 from lycosa.web.live import connect_to
 
@@ -47,6 +48,10 @@ def changed_recipe(
     exclude_urls: Sequence[str] = (),
     stay: bool = False,
     languages: Sequence[str] = (),
+    atlas: Path | None = None,
+    map_topic: str | None = None,
+    map_priority: float | None = None,
+    taxonomy: Path | None = None,
 ) -> Recipe:
     """The recipe with what was said: numbers replace those of the recipe, hosts and patterns are added to them."""
     scope, strategy = recipe.scope, strategy or recipe.strategy
@@ -54,10 +59,22 @@ def changed_recipe(
         having = ", ".join(name for name in STRATEGIES if "target" in options_of(name))
         raise UsageError(f"the strategy {strategy} has no target; those that have one are {having}")
     check_strategy(strategy)
+    map_ = _changed(
+        recipe.map,
+        atlas=None if atlas is None else str(atlas.absolute()),
+        topic=map_topic,
+        priority=map_priority,
+        taxonomy=None if taxonomy is None else str(taxonomy.absolute()),
+    )
+    if map_.atlas:
+        check_takes_map(strategy)
+    elif strategy == Mapped.name or map_ != Map():
+        raise UsageError("there is no map to go by; name the atlas it is in with --map")
     return replace(
         recipe,
         strategy=strategy,
         utility=_changed(recipe.utility, target=target),
+        map=map_,
         scope=replace(
             scope,
             hosts=(*scope.hosts, *hosts_in(hosts, "hosts")),

@@ -19,6 +19,7 @@ class WayIn:
         self._split = split
         self._enough = enough
         self.relevant_seen = 0
+        self.share = 1.0  # of what links are worth that they are offered at
 
     def learn(self, relevance: float | None) -> None:
         """Of a page just visited."""
@@ -28,16 +29,19 @@ class WayIn:
     def candidates(self, visit: Visit, worth: float, because: Mapping[str, Plain]) -> Sequence[Candidate]:
         """The links of a page that is worth so much for this reason."""
         found_on, depth = visit.candidate.url, visit.candidate.depth + 1
-        links = visit.open_links()
+        links, share = visit.open_links(), self.share
+        if share != 1.0:
+            because = {**because, "share": share}
         if not self._topic_words or self.relevant_seen >= self._enough:
-            return [Candidate(link.target, worth, found_on, link.anchor, because, depth) for link in links]
+            priority = share * worth
+            return [Candidate(link.target, priority, found_on, link.anchor, because, depth) for link in links]
         candidates = []
         for link in links:
             priority, its_because = worth, because
             if said := self._share_said(link.anchor):
                 priority += 0.5 * said * (1 - worth)
                 its_because = {**because, "anchor": round(said, 4)}
-            candidates.append(Candidate(link.target, priority, found_on, link.anchor, its_because, depth))
+            candidates.append(Candidate(link.target, share * priority, found_on, link.anchor, its_because, depth))
         return candidates
 
     def _share_said(self, anchor: str) -> float:

@@ -46,6 +46,9 @@ class BestFirst:
         relevance = clamped(event.relevance)
         return self._way_in.candidates(event, relevance, {"page": round(relevance, 4)})
 
+    def leave_room(self, share: float) -> None:
+        self._way_in.share = share
+
     def merge(self, waiting: float, offered: float) -> float:
         return max(waiting, offered)
 

@@ -115,6 +115,9 @@ class Utility:
         because["utility"] = round(utility, 4)
         return self._way_in.candidates(event, utility, because)
 
+    def leave_room(self, share: float) -> None:
+        self._way_in.share = share
+
     def merge(self, waiting: float, offered: float) -> float:
         return max(waiting, offered)
 

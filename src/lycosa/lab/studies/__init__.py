@@ -12,6 +12,7 @@ from .inlinks_benchmark import InlinksBenchmark
 from .one_budget import OneBudget
 from .status_locality import StatusLocality
 from .topic_driven import TopicDriven
+from .topical_map import TopicalMap
 from .utility_tradeoff import UtilityTradeoff
 
 STUDIES: Mapping[str, Study] = {
@@ -26,5 +27,6 @@ STUDIES: Mapping[str, Study] = {
         AuthorityTracking(),
         Freshness(),
         OneBudget(),
+        TopicalMap(),
     )
 }

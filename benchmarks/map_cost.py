@@ -1,0 +1,85 @@
+"""What do maps cost: to build, to extend by another crawl, to look something up in?
+
+python benchmarks/map_cost.py [--pages 100000] [--links 1000000] [--new 15000] [--reach mixed]
+
+Pages by made-up URLs on few sites, links spread as on the Web: few pages have many. An atlas is written from them, then
+a crawl is taken in of which half the pages are new. Times are processor time of this process, memory is its largest.
+"""
+
+import argparse
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from lycosa.maps import REACHES, Atlas, CrawlMap, Sighting
+from lycosa.vocabulary.records import Url
+
+LOOK_UPS = 100_000
+
+
+def url_of(number: int) -> Url:
+    return Url(f"http://site{number % 997}.example.org/section-{number % 31}/page-{number}.html")
+
+
+def links_among(first: int, last: int, count: int, *, seed: int) -> Iterator[tuple[Url, Url]]:
+    """Links between pages of a range, the earlier of them having more."""
+    random = np.random.default_rng(seed)
+    sources = first + ((last - first) * random.random(count) ** 3).astype(int)
+    targets = random.integers(first, last, count)
+    return ((url_of(source), url_of(target)) for source, target in zip(sources.tolist(), targets.tolist(), strict=True))
+
+
+def seconds_of(job: Callable[[], None]) -> float:
+    began = time.process_time()
+    job()
+    return time.process_time() - began
+
+
+def take_in(path: Path, first: int, last: int, links: int, options: argparse.Namespace) -> None:
+    good = {url_of(number): Sighting(float(last), f"crawl-{first}") for number in range(first, last)}
+    with Atlas(path, writable=True) as atlas:
+        atlas.extend("bees", good, links_among(first, last, links, seed=first), at=float(last), reach=options.reach)
+
+
+def look_up(crawl_map: CrawlMap, urls: list[Url]) -> float:
+    """Microseconds of one."""
+    return 1e6 * seconds_of(lambda: [crawl_map.links_of(url) for url in urls] and None) / len(urls)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pages", type=int, default=100_000)
+    parser.add_argument("--links", type=int, default=1_000_000)
+    parser.add_argument("--new", type=int, default=15_000, help="pages of the second crawl")
+    parser.add_argument("--reach", choices=REACHES, default="mixed")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "atlas"
+        per_page = options.links // options.pages
+        first = options.pages - options.new // 2
+        built = seconds_of(lambda: take_in(path, 0, options.pages, options.links, options))
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        extended = seconds_of(lambda: take_in(path, first, first + options.new, options.new * per_page, options))
+        size = path.stat().st_size
+        with Atlas(path) as atlas:
+            loaded = seconds_of(lambda: atlas.for_crawl("bees") and None)
+            crawl_map = atlas.for_crawl("bees")
+            facts = atlas.facts("bees")
+    random = np.random.default_rng(1)
+    any_page = [url_of(number) for number in random.integers(0, options.pages, LOOK_UPS).tolist()]
+    portals = list(crawl_map.portals)[:1000]
+    print(f"{facts.pages} pages, {facts.portals} portals, {size / facts.pages:.0f} bytes a page\n")
+    print("| | |\n|---|---:|")
+    print(f"| build, s | {built:.2f} |\n| memory, MB | {memory:.0f} |")
+    print(f"| take in {options.new} pages, s | {extended:.2f} |")
+    print(f"| taking in, as a share of building | {extended / built:.2f} |\n| load for a crawl, s | {loaded:.2f} |")
+    print(f"| look up a page, µs | {look_up(crawl_map, any_page):.2f} |")
+    print(f"| look up a portal, µs | {look_up(crawl_map, portals):.2f} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,270 @@
+"""`lycosa map`: what crawls have learnt of where the pages of a topic are, for the next ones to use."""
+
+import csv
+import time
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lycosa.collection.export import iso
+from lycosa.maps import REACHES, Atlas, CrawlMap, Reach, TopicFacts, merge_atlases
+from lycosa.pictures.heat_map import heat_map
+from lycosa.pictures.wheel import wheel
+from lycosa.relevance.taxonomy import Taxonomy
+from lycosa.sessions.atlas_making import ABOVE, AUTO, NONE, Wanted, build_atlas
+from lycosa.sessions.taxonomies import examples_in_folders, load_taxonomy, save_taxonomy
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.plain_text import visible
+from lycosa.vocabulary.urls import host_of, path_of
+
+from .options import LOOK, Json, Quiet, print_json, program, tell
+from .working import Counting, working
+
+app = typer.Typer(name="map", help="Maps of topics, drawn from crawls, for the next ones to use.", **LOOK)
+AtlasArgument = Annotated[Path, typer.Argument(metavar="ATLAS", help="The file of the maps.")]
+AllowPrivate = Annotated[
+    bool, typer.Option("--allow-private", help="Keep pages at private addresses; only in maps of your own.")
+]
+PORTALS_SHOWN = 5
+
+
+@app.command("build")
+def build(
+    names: Annotated[list[Path], typer.Argument(metavar="NAME", help="Folders of collections.")],
+    out: Annotated[Path, typer.Option("--out", metavar="ATLAS", help="The file to write, or to extend.")],
+    topics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--for", metavar="TOPIC", help="What to map: topics of the taxonomy, or a name for the one topic."
+        ),
+    ] = None,
+    above: Annotated[
+        float, typer.Option(metavar="CHANCE", min=0, max=1, help="Map pages that are more likely on the topic.")
+    ] = ABOVE,
+    related: Annotated[
+        list[str] | None, typer.Option(metavar="TOPIC", help="Topics to map too; auto: by their links; or none.")
+    ] = None,
+    reach: Annotated[
+        str | None, typer.Option(metavar="REACH", help=f"Pages are tied to portals: {', '.join(REACHES)}. [mixed]")
+    ] = None,
+    similar: Annotated[
+        bool | None, typer.Option("--similar/--not-similar", help="Rather tie pages with similar texts.")
+    ] = None,
+    taxonomy: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Tells topics apart: a folder of examples for each, or made by map topics."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", min=0, help="Of what is drawn by chance.")] = None,
+    allow_private: AllowPrivate = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Draw maps from collections. An atlas that is there is extended."""
+    wanted = Wanted(
+        topics=tuple(dict.fromkeys(topics or ())),
+        above=above,
+        related=_related(related),
+        reach=_reach(reach),
+        similar=similar,
+        seed=seed,
+        allow_private=allow_private,
+    )
+    silent = quiet or as_json
+    with working("learning the topics", quiet=silent):
+        told_apart = load_taxonomy(taxonomy) if taxonomy is not None else None
+    with Counting("pages read", quiet=silent) as count, working("drawing maps", quiet=silent):
+        built = build_atlas(names, out, wanted, now=time.time(), taxonomy=told_apart, count=count)
+    if as_json:
+        print_json({"atlas": str(out), "topics": [_plain(facts) for facts in built.topics], "left_out": built.left_out})
+        return
+    for facts in built.topics:
+        typer.echo(_line(facts))
+    _tell_left_out(built.left_out)
+    if built.topics and not quiet:
+        which = f" --map-topic '{visible(built.topics[0].name, 60)}'" if len(built.known) > 1 else ""
+        typer.echo(f"Look at it:  {program()} map show {out}\nUse it:      {program()} crawl NAME --map {out}{which}")
+
+
+def _related(given: list[str] | None) -> tuple[str, ...]:
+    related = tuple(dict.fromkeys(given or (AUTO,)))
+    if len(related) > 1 and {AUTO, NONE} & set(related):
+        raise UsageError("--related auto and --related none go with no other --related")
+    return related
+
+
+def _reach(given: str | None) -> Reach | None:
+    for reach in REACHES:
+        if reach == given:
+            return reach
+    if given is None:
+        return None
+    raise UsageError(f"no reach {given!r}; there are {', '.join(REACHES)}")
+
+
+@app.command("show")
+def show(
+    atlas: AtlasArgument,
+    topic: Annotated[
+        str | None, typer.Option(metavar="TOPIC", help="Of which to draw the map; else the largest.")
+    ] = None,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a picture of the map.")] = None,
+    matrix: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a picture of which topics cite which.")
+    ] = None,
+    allow_private: AllowPrivate = False,
+    as_json: Json = False,
+) -> None:
+    """Show what an atlas holds. Its topics, their size, portals and where they came from."""
+    with working("reading the atlas", quiet=as_json), Atlas(atlas, allow_private=allow_private) as opened:
+        topics = [opened.facts(each) for each in opened.topics()]
+        if topic is not None and topic not in opened.topics():
+            opened.portals_of(topic)  # says which there are
+        maps = {each.name: opened.for_crawl(each.name) for each in topics}
+        citations = opened.citations()
+        left_out = opened.left_out
+    if svg is not None:
+        _write(svg, _picture(topic, topics, maps))
+    if matrix is not None:
+        _write(
+            matrix,
+            heat_map(
+                citations.links,
+                names=citations.topics,
+                title="links between topics",
+                x_title="cited topic",
+                y_title="citing topic",
+                width=640,
+                height=560,
+            ),
+        )
+    if as_json:
+        shown = [{**_plain(facts), "portal_urls": maps[facts.name].portals[:1000]} for facts in topics]
+        counted = {"topics": citations.topics, "links": citations.links}
+        print_json({"atlas": str(atlas), "topics": shown, "citations": counted, "left_out": left_out})
+        return
+    if not topics:
+        typer.echo(f"{atlas}: no maps yet")
+    for facts in topics:
+        typer.echo(_line(facts))
+        for portal in maps[facts.name].portals[:PORTALS_SHOWN]:
+            typer.echo(f"  {visible(portal, 110)}  {len(maps[facts.name].spokes_of(portal))} spokes")
+    _tell_left_out(left_out)
+
+
+def _picture(topic: str | None, topics: list[TopicFacts], maps: Mapping[str, CrawlMap]) -> str:
+    largest = max(topics, key=lambda facts: facts.pages).name if topics else ""
+    name = topic or largest
+    if not name:
+        return wheel([])
+    crawl_map = maps[name]
+    hubs = [(host_of(url) + path_of(url), len(crawl_map.spokes_of(url))) for url in crawl_map.portals]
+    return wheel(hubs, title=f"{name}: {len(crawl_map)} pages")
+
+
+@app.command("merge")
+def merge(
+    first: Annotated[Path, typer.Argument(metavar="A", help="An atlas.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another one.")],
+    out: Annotated[Path, typer.Option("--out", metavar="ATLAS", help="The file to write; may be A or B.")],
+    allow_private: AllowPrivate = False,
+) -> None:
+    """Merge two atlases into one. Maps of topics that both have are drawn again."""
+    if out.exists() and not any(each.exists() and out.samefile(each) for each in (first, second)):
+        raise UsageError(f"{out} is there already; give another --out")
+    with working("merging"):
+        merge_atlases(first, second, out, allow_private=allow_private)
+        with Atlas(out, allow_private=allow_private) as merged:
+            topics = [merged.facts(topic) for topic in merged.topics()]
+    for facts in topics:
+        typer.echo(_line(facts))
+
+
+@app.command("export")
+def export(
+    atlas: AtlasArgument,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The table to write, as CSV.")],
+    topic: Annotated[str | None, typer.Option(metavar="TOPIC", help="Only of this map.")] = None,
+    allow_private: AllowPrivate = False,
+) -> None:
+    """Export maps as a list of edges. Every tie once: topic, page, page, kind."""
+    edges = 0
+    with Atlas(atlas, allow_private=allow_private) as opened, working("writing"):
+        topics = opened.topics() if topic is None else [topic]
+        for each in topics:
+            opened.for_crawl(each)
+        try:
+            with out.open("w", encoding="utf-8", newline="") as file:
+                table = csv.writer(file)
+                table.writerow(("topic", "from", "to", "kind"))
+                for each in topics:
+                    for edge in opened.edges(each):
+                        table.writerow((each, *edge))
+                        edges += 1
+        except OSError as error:
+            raise LycosaError(f"cannot write {out}: {error.strerror}; give another --out") from None
+        left_out = opened.left_out
+    typer.echo(f"{edges} edges in {out}")
+    _tell_left_out(left_out)
+
+
+@app.command("topics")
+def learn_topics(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Has a folder of example pages for each topic.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The taxonomy to write.")],
+    as_json: Json = False,
+) -> None:
+    """Learn to tell topics apart. Says how well: learnt from two thirds of the examples, tried on the others."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder; it shall have a folder of example pages for each topic")
+    with working("learning the topics", quiet=as_json):
+        examples = examples_in_folders(folder)
+        taxonomy = Taxonomy.train(examples)
+        accuracy = Taxonomy.accuracy(examples)
+    save_taxonomy(taxonomy, out)
+    if as_json:
+        plain = {topic: {"examples": len(pages), "accuracy": accuracy[topic]} for topic, pages in examples.items()}
+        print_json({"taxonomy": str(out), "topics": plain})
+        return
+    for topic, pages in examples.items():
+        typer.echo(f"{visible(topic, 40):40}{len(pages):7} examples, {accuracy[topic]:6.1%} told right")
+
+
+def _plain(facts: TopicFacts) -> dict[str, object]:
+    return {
+        "topic": facts.name,
+        "pages": facts.pages,
+        "portals": facts.portals,
+        "dead": facts.dead,
+        "drawn_at": iso(facts.drawn_at),
+        "reach": facts.reach,
+        "similar": facts.similar,
+        "related": facts.related,
+        "sources": facts.sources,
+    }
+
+
+def _line(facts: TopicFacts) -> str:
+    said = [f"{facts.name}: {facts.pages} pages, {facts.portals} of them portals"]
+    if facts.dead:
+        said.append(f"{facts.dead} dead")
+    said.append(f"drawn {datetime.fromtimestamp(facts.drawn_at):%Y-%m-%d %H:%M} ({facts.reach})")
+    said.append("from " + " and ".join(f"{name} ({pages})" for name, pages in list(facts.sources.items())[:5]))
+    if facts.related:
+        said.append("related to " + ", ".join(facts.related[:8]))
+    return visible("; ".join(said), 400)
+
+
+def _tell_left_out(left_out: Mapping[str, int]) -> None:
+    if left_out:
+        tell("left out of the maps: " + ", ".join(f"{count} ({reason})" for reason, count in left_out.items()))
+
+
+def _write(path: Path, picture: str) -> None:
+    try:
+        path.write_text(picture, encoding="utf-8")
+    except OSError as error:
+        raise LycosaError(f"cannot write {path}: {error.strerror}; give another file") from None
+    tell(f"wrote {path}")

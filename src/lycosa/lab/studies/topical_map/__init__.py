@@ -1,0 +1,65 @@
+"""What a crawl gains by a map of an earlier one.
+
+Shao: Exploring social networks in computer systems (Princeton, 2007), chapter 4 and section 6.2.1.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lycosa.lab.findings import Findings
+from lycosa.lab.study import Size
+from lycosa.vocabulary.records import Plain
+from lycosa.worlds import StudyWorld
+from lycosa.worlds.synthetic import SyntheticWorld
+
+from .claims import all_claims
+from .drawings import pictures
+from .figures import Figures
+from .ground import Ground, chosen_leaves, lay_out
+from .job import TopicJob
+
+HALF_A_YEAR = 180.0  # days
+
+
+class TopicalMap:
+    name = "topical-map"
+    says = "What a focused crawl gains by a map of an earlier crawl of the same or a related topic."
+    scales: Mapping[str, Size] = {
+        "small": {"topics": 10, "pages": 1_000, "seeds": 14, "examples": 100, "world_pages": 150_000},
+        "paper": {"topics": 12, "pages": 15_000, "seeds": 200, "examples": 1_000, "world_pages": 1_000_000},
+    }
+
+    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"pages": size["world_pages"], "topics": 24}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        leaves = chosen_leaves(world, size["topics"])
+        return [category.name for tops in leaves for category in tops][: size["topics"]]
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Ground, StudyWorld | None]:
+        return lay_out(world, size, seed), half_a_year_on(world)
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        ground, later = prepared
+        return TopicJob(world, later, ground, ground.topic(job)).work()
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        figures = Figures(outcomes)
+        return Findings(
+            claims=all_claims(figures),
+            tables={
+                "crawls": figures.crawl_rows(),
+                "means": figures.mean_rows(seed=seed),
+                "gains": figures.gain_rows(),
+                "curves": figures.curve_rows(),
+                "maps": figures.map_rows(),
+                "chances": figures.chance_rows(),
+                "citations": figures.citation_rows(),
+            },
+            pictures=pictures(figures),
+        )
+
+
+def half_a_year_on(world: StudyWorld) -> StudyWorld | None:
+    """The world as it is half a year later; None where it does not go on."""
+    return world.at(HALF_A_YEAR) if isinstance(world, SyntheticWorld) else None

@@ -1,0 +1,190 @@
+"""The file of an atlas: its tables, how it is opened though a stranger made it, and how it is written whole or not.
+
+A file is never changed in place: whoever writes works on a copy beside it, which then takes its name. So a reader has
+one state, a kill leaves the file as it was, and the file alone can be copied and sent.
+"""
+
+import fcntl
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from lycosa.vocabulary.errors import LycosaError, UsageError
+
+APPLICATION = int.from_bytes(b"LyMa", "big")  # in the header of the file
+VERSION = 1
+LARGEST = 8 << 30  # bytes
+HIGHEST_NUMBER = 2_000_000_000  # of a page
+TABLES = {
+    "pages": """CREATE TABLE pages (
+    number INTEGER PRIMARY KEY,
+    url TEXT NOT NULL UNIQUE,
+    alive_at REAL,  -- when last seen so, in seconds since the epoch
+    dead_at REAL,
+    links BLOB NOT NULL DEFAULT x'',  -- numbers of the pages it links to, 4 bytes each, lowest byte first
+    sketch BLOB  -- of its text
+)""",
+    "topics": """CREATE TABLE topics (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    drawn_at REAL NOT NULL,
+    seed INTEGER NOT NULL,
+    reach TEXT NOT NULL,
+    similar INTEGER NOT NULL  -- 1 where similar pages are rather tied
+)""",
+    "sources": "CREATE TABLE sources (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, at REAL NOT NULL)",
+    "members": """CREATE TABLE members (
+    topic INTEGER NOT NULL,
+    page INTEGER NOT NULL,
+    portal INTEGER,  -- that the page is tied to; NULL for a portal
+    rank INTEGER,  -- among the portals; NULL for the others
+    source INTEGER NOT NULL,
+    PRIMARY KEY (topic, page)
+) WITHOUT ROWID""",
+    "related": """CREATE TABLE related (
+    topic INTEGER NOT NULL,
+    met TEXT NOT NULL,  -- the topic from whose pages one is sent to the portals
+    PRIMARY KEY (topic, met)
+) WITHOUT ROWID""",
+    "citations": """CREATE TABLE citations (
+    source INTEGER NOT NULL,
+    citing TEXT NOT NULL,
+    cited TEXT NOT NULL,
+    links INTEGER NOT NULL,
+    PRIMARY KEY (source, citing, cited)
+) WITHOUT ROWID""",
+}
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """An atlas for reading; refuses what is none, or not whole."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            header = file.read(16)
+    except OSError as error:
+        raise UsageError(f"cannot read the atlas {path}: {error.strerror}") from None
+    if header != b"SQLite format 3\0":
+        raise UsageError(f"{path} is not an atlas; make one with: lycosa map build NAME --out {path}")
+    if size > LARGEST:
+        raise UsageError(f"{path} is larger than {LARGEST >> 30} GB, which no atlas is")
+    with told(path):
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+        try:
+            _check(connection, path, size)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+@contextmanager
+def rewritten(path: Path, *, start: Path | None = None) -> Iterator[sqlite3.Connection]:
+    """An atlas for writing, which takes its name at the end, or stays as it was where something goes wrong.
+
+    start: the atlas to begin with; an empty one where it is None and there is none at `path`.
+    """
+    begin = start if start is not None else path if path.exists() else None
+    if begin is not None:
+        opened(begin).close()
+    beside = path.with_name(f"{path.name}.new")
+    with told(path), _locked(beside, path) as file:
+        file.truncate(0)
+        if begin is not None:
+            with begin.open("rb") as before:
+                shutil.copyfileobj(before, file, 1 << 20)
+            file.flush()
+        connection = sqlite3.connect(beside)
+        try:
+            connection.execute("PRAGMA journal_mode = OFF")  # the file that is there is what is gone back to
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.text_factory = _text
+            if begin is None:
+                _create(connection)
+            yield connection
+            connection.commit()
+            connection.close()
+            os.fsync(file.fileno())
+            beside.replace(path)
+        except BaseException:
+            connection.close()
+            beside.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """What disk and database raise leaves as one line."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # what SQLite says may quote what is damaged
+        if "full" in str(error) or "unable to open" in str(error) or "I/O" in str(error):
+            raise LycosaError(f"cannot write the atlas {path}: {error}; make room or give access") from None
+        raise UsageError(f"the atlas {path} is damaged ({error}); take another copy, or build it again") from None
+    except OSError as error:
+        raise LycosaError(
+            f"cannot write the atlas {path}: {error.strerror or error}; make room or give access"
+        ) from None
+
+
+@contextmanager
+def _locked(beside: Path, path: Path) -> Iterator[IO[bytes]]:
+    """The file beside, for one writer at a time; remains of one that was killed are used again."""
+    while True:
+        with beside.open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise LycosaError(f"another program is writing {path}; try again when it is done") from None
+            if _is_still(file, beside):  # else another writer gave it the name of the atlas meanwhile
+                yield file
+                return
+
+
+def _is_still(file: IO[bytes], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    for statement in TABLES.values():
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _check(connection: sqlite3.Connection, path: Path, size: int) -> None:
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.text_factory = _text
+
+    def pragma(name: str) -> int:
+        return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+    if pragma("application_id") != APPLICATION:
+        raise UsageError(f"{path} is a database, but not an atlas; make one with: lycosa map build NAME --out FILE")
+    if (version := pragma("user_version")) != VERSION:
+        raise UsageError(
+            f"the atlas {path} is of version {version}, this Lycosa knows {VERSION}; use the Lycosa that wrote it"
+        )
+    if pragma("page_count") * pragma("page_size") > size:
+        raise UsageError(f"the atlas {path} is cut off; take another copy")
+    found = connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoindex%' LIMIT ?", (len(TABLES) + 1,)
+    )
+    if dict(found) != TABLES:  # a view or a trigger could do anything
+        raise UsageError(f"the atlas {path} has other tables than an atlas has; take another copy")
+    (highest,) = connection.execute("SELECT max(number) FROM pages").fetchone()
+    if highest is not None and not 0 < highest < HIGHEST_NUMBER:  # links keep numbers in four bytes
+        raise UsageError(f"the atlas {path} numbers its pages as none does; take another copy")
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "replace")

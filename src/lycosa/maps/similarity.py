@@ -1,0 +1,45 @@
+"""How much the texts of pages resemble each other, from a few bytes a page."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from lycosa.vocabulary.records import Page
+
+from .subgraph import Floats, Integers
+
+WIDTH = 128  # bytes of a sketch
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
+
+
+def sketch_of(page: Page) -> bytes:
+    """The words of a page, each falling into one of 128 sums with one sign: the cosine of two such is near theirs."""
+    codes, counts = page.words.counted
+    mixed = codes * _MIXER
+    weights = 1.0 + np.log(np.maximum(counts.astype(np.float64), 1.0))
+    signs = np.where(mixed >> np.uint64(63), -1.0, 1.0)
+    sums = np.bincount((mixed >> np.uint64(40)).astype(np.int64) % WIDTH, weights * signs, minlength=WIDTH)
+    most = np.abs(sums).max()
+    return (np.round(sums * (127.0 / most)) if most else sums).astype(np.int8).tobytes()
+
+
+class Resemblance:
+    """The cosine of the sketches of pages, at least 0; pages without a sketch resemble none."""
+
+    def __init__(self, sketches: Mapping[int, bytes | None]):
+        self._numbers: Integers = np.array(sorted(sketches), dtype=np.int64)
+        rows = np.zeros((len(sketches), WIDTH), dtype=np.float32)
+        for place, number in enumerate(self._numbers.tolist()):
+            sketch = sketches[number]
+            if sketch is not None and len(sketch) == WIDTH:
+                rows[place] = np.frombuffer(sketch, dtype=np.int8)
+        rows /= np.maximum(
+            np.linalg.norm(rows, axis=1, keepdims=True), 1.0
+        )  # whole numbers: a length is 0 or 1 and more
+        self._rows = rows
+
+    def __call__(self, some: Integers, others: Integers) -> Floats:
+        """Of pages by number, pairwise."""
+        left, right = (self._rows[np.searchsorted(self._numbers, numbers)] for numbers in (some, others))
+        cosines: Floats = np.einsum("ij,ij->i", left, right).astype(np.float64)
+        return np.maximum(cosines, 0.0)

@@ -1,0 +1,68 @@
+"""The hyperlinks among the pages of a topic."""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+Links = Iterable[tuple[int, int]] | NDArray[Any]  # pairs of source and target, or an array with one a row
+
+
+class SubGraph:
+    """Links among `nodes`, each counted once; nodes go by their places in the sequence."""
+
+    def __init__(self, nodes: Sequence[int] | NDArray[Any], links: Links):
+        self.nodes: Integers = np.asarray(nodes, dtype=np.int64).reshape(-1)
+        self.size = len(self.nodes)
+        order = np.argsort(self.nodes, kind="stable")
+        ordered = self.nodes[order]
+        if (ordered[1:] == ordered[:-1]).any():
+            raise ValueError("a page is given twice")
+        pairs = pairs_in(links)
+        places = np.full(pairs.shape, -1, dtype=np.int64)
+        if self.size:
+            found = np.searchsorted(ordered, pairs).clip(max=self.size - 1)
+            places = np.where(ordered[found] == pairs, order[found], -1)
+        inside = (places >= 0).all(axis=1) & (places[:, 0] != places[:, 1])
+        keys = np.sort(places[inside, 0] * max(1, self.size) + places[inside, 1])
+        self._keys: Integers = keys[np.diff(keys, prepend=-1) > 0]
+        self.sources: Integers
+        self.targets: Integers
+        self.sources, self.targets = np.divmod(self._keys, max(1, self.size))
+        self.out_links: Integers = np.bincount(self.sources, minlength=self.size)
+        self._by_target: Integers = np.argsort(self.targets, kind="stable")
+        self._first: Integers = np.searchsorted(self.targets[self._by_target], np.arange(self.size + 1))
+
+    def has(self, sources: Integers, targets: Integers) -> Marks:
+        """Whether there is a link, for each pair."""
+        if not len(self._keys):
+            return np.zeros(len(sources), dtype=np.bool_)
+        wanted = sources * self.size + targets
+        found: Marks = self._keys[np.searchsorted(self._keys, wanted).clip(max=len(self._keys) - 1)] == wanted
+        return found
+
+    def parents(self, node: int) -> Integers:
+        """The nodes that link to a node."""
+        return self.sources[self._by_target[self._first[node] : self._first[node + 1]]]
+
+    def spread(self, marks: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """The bits of every node, and those of the nodes that link to it."""
+        linked = np.flatnonzero(np.diff(self._first))
+        if not len(linked):
+            return marks.copy()
+        brought = np.bitwise_or.reduceat(marks[self.sources[self._by_target]], self._first[linked])
+        spread = marks.copy()
+        spread[linked] |= brought
+        return spread
+
+
+def pairs_in(links: Links) -> Integers:
+    """The links as an array with one a row."""
+    if isinstance(links, np.ndarray):
+        return links.astype(np.int64, copy=False).reshape(-1, 2)
+    return np.fromiter(chain.from_iterable(links), dtype=np.int64).reshape(-1, 2)

@@ -1,0 +1,60 @@
+"""Hubs on a circle, tied to one another, each with its spokes."""
+
+import math
+from collections.abc import Sequence
+
+from .svg import COLOURS, FAINT, GRID, INK, PAPER, drawing, element, empty_drawing, text
+
+MOST_HUBS, MOST_SPOKES, MOST_NAMES = 60, 24, 16  # that are drawn, of a hub the spokes, and hubs that are named
+
+
+def wheel(hubs: Sequence[tuple[str, int]], *, title: str = "", width: float = 900.0, height: float = 660.0) -> str:
+    """Hubs by name, and how many spokes each has; of many, the first."""
+    shown = hubs[:MOST_HUBS]
+    if not shown:
+        return empty_drawing(width, height, title=title)
+    middle, radius = (width / 2, height / 2), height * 0.27
+    most = max(1, *(spokes for _, spokes in shown))
+    angles = [2 * math.pi * place / len(shown) - math.pi / 2 for place in range(len(shown))]
+    points = [_point(middle, angle, radius) for angle in angles]
+    parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER), *_chords(points)]
+    every = math.ceil(len(shown) / MOST_NAMES)
+    for place, ((name, spokes), angle, point) in enumerate(zip(shown, angles, points, strict=True)):
+        length = height * (0.05 + 0.05 * math.sqrt(spokes / most))
+        parts += _fan(point, angle, min(spokes, MOST_SPOKES), length, math.pi / max(6, len(shown) / 2))
+        parts.append(element("circle", cx=point[0], cy=point[1], r=3.5, fill=COLOURS[0]))
+        if place % every == 0 and (place == 0 or place + every <= len(shown)):
+            parts.append(_label(f"{spokes}: {name}", angle, _point(middle, angle, radius + height * 0.12)))
+    note = f"{len(shown)} of {len(hubs)} portals" if len(hubs) > len(shown) else f"{len(hubs)} portals"
+    parts.append(text(12.0, height - 12, f"{note}; of each up to {MOST_SPOKES} of its spokes", fill=FAINT))
+    if title:
+        parts.append(text(12.0, 22.0, title, fill=INK))
+    return drawing(width, height, parts, title=title or "portals and their spokes")
+
+
+def _point(middle: tuple[float, float], angle: float, distance: float) -> tuple[float, float]:
+    return middle[0] + distance * math.cos(angle), middle[1] + distance * math.sin(angle)
+
+
+def _chords(points: Sequence[tuple[float, float]]) -> list[str]:
+    lines = "".join(
+        f"M{x:.1f} {y:.1f}L{other_x:.1f} {other_y:.1f}"
+        for place, (x, y) in enumerate(points)
+        for other_x, other_y in points[place + 1 :]
+    )
+    return [element("path", d=lines, stroke=GRID, fill="none", stroke_width=0.5)] if lines else []
+
+
+def _fan(point: tuple[float, float], angle: float, spokes: int, length: float, spread: float) -> list[str]:
+    lines, dots = [], []
+    for number in range(spokes):
+        turn = angle + spread * ((number + 0.5) / spokes - 0.5)
+        x, y = _point(point, turn, length)
+        lines.append(f"M{point[0]:.1f} {point[1]:.1f}L{x:.1f} {y:.1f}")
+        dots.append(element("circle", cx=x, cy=y, r=1.3, fill=COLOURS[1]))
+    return [element("path", d="".join(lines), stroke=FAINT, fill="none", stroke_width=0.4), *dots] if lines else []
+
+
+def _label(name: str, angle: float, at: tuple[float, float]) -> str:
+    anchor = "start" if math.cos(angle) > 0.2 else "end" if math.cos(angle) < -0.2 else "middle"
+    return text(at[0], at[1] + 4.5, name, limit=28, fill=FAINT, text_anchor=anchor, font_size=11)

@@ -1,0 +1,134 @@
+"""The map of past crawls that a session goes by: opened from an atlas, named in the run, and found again by it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.maps.atlas import Atlas
+from lycosa.maps.crawl_map import CrawlMap
+from lycosa.recipe import Map, check_takes_map
+from lycosa.relevance.taxonomy import Taxonomy
+from lycosa.strategies import Mapped
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.records import Plain
+
+from .taxonomies import load_taxonomy
+
+
+class MapNamed(Struct, frozen=True):
+    """What a run says of its map."""
+
+    atlas: str  # absolute path
+    topic: str
+    priority: float
+    share: float
+    taxonomy: str  # absolute path, or empty
+    allow_private: bool  # whether pages of private addresses are in it
+    stamp: str  # differs when the atlas was written anew
+
+
+class MapInUse(Struct, frozen=True):
+    """A map that was opened."""
+
+    named: MapNamed
+    links: CrawlMap
+    taxonomy: Taxonomy | None = None
+
+    def around(self, strategy: Strategy) -> Mapped:
+        """The strategy with the map beside it."""
+        return Mapped(
+            strategy.inner if isinstance(strategy, Mapped) else strategy,
+            self.links,
+            map_priority=self.named.priority,
+            share=self.named.share,
+            topic_of=self.taxonomy.best if self.taxonomy else None,
+        )
+
+
+class MapOfSession:
+    """The map that the crawl of a session goes by."""
+
+    def __init__(self, *, stem: bool, tell: Callable[[str], None]):
+        self.named: Plain = None  # as the run says that goes by it; None where there is none, or it was not found
+        self._in_use: MapInUse | None = None
+        self._at_hand: MapInUse | None = None
+        self._stem = stem
+        self._tell = tell
+
+    def offer(self, found: MapInUse | None) -> Plain:
+        """Has a map at hand for the next run; returns what that is to say of it."""
+        self._at_hand = found
+        return None if found is None else msgspec.to_builtins(found.named)
+
+    def use(self, named: Plain, strategy: str) -> None:
+        """Goes by the map that a run names from now on; by none where it is not as it was."""
+        if self._at_hand is not None and msgspec.to_builtins(self._at_hand.named) == named:
+            self._in_use = self._at_hand
+        else:
+            try:
+                self._in_use = map_of_run(named, strategy, stem=self._stem)
+            except LycosaError as error:
+                self._in_use = None
+                self._tell(f"going on without the map of the run before: {error}")
+        self.named = named if self._in_use else None
+
+    def around(self, strategy: Strategy) -> Strategy:
+        """The strategy with the map beside it; by itself where there is none."""
+        return self._in_use.around(strategy) if self._in_use else strategy
+
+
+def open_map(wanted: Map, folder: Path, *, allow_private: bool = False, stem: bool = False) -> MapInUse | None:
+    """The map that a recipe names; None where it names none."""
+    if not wanted.atlas:
+        return None
+    atlas = (folder / wanted.atlas).absolute()
+    taxonomy = str((folder / wanted.taxonomy).absolute()) if wanted.taxonomy else ""
+    named = MapNamed(str(atlas), wanted.topic, wanted.priority, wanted.share, taxonomy, allow_private, "")
+    return _opened(named, stem=stem)
+
+
+def map_of_run(plain: Plain, strategy: str, *, stem: bool = False) -> MapInUse | None:
+    """The map of a run that was archived; None where it had none. Refuses one that is no longer as it was."""
+    if not plain:
+        return None
+    try:
+        named = msgspec.convert(plain, MapNamed)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"what the run says of it makes no sense: {error}") from None
+    check_takes_map(strategy)
+    found = _opened(named, stem=stem)
+    if found.named != named:
+        raise UsageError(f"the atlas {named.atlas} was written anew since")
+    return found
+
+
+def _opened(named: MapNamed, *, stem: bool) -> MapInUse:
+    path = Path(named.atlas)
+    with Atlas(path, allow_private=named.allow_private) as atlas:
+        topic = _topic_of(atlas, named.topic, path)
+        links = atlas.for_crawl(topic)
+    facts = path.stat()
+    stamp = f"{facts.st_size}-{facts.st_mtime_ns}"
+    taxonomy = _taxonomy(Path(named.taxonomy), stem) if named.taxonomy else None
+    return MapInUse(msgspec.structs.replace(named, topic=topic, stamp=stamp), links, taxonomy)
+
+
+def _topic_of(atlas: Atlas, wanted: str, path: Path) -> str:
+    topics = atlas.topics()
+    if wanted in topics:
+        return wanted
+    if not topics:
+        raise UsageError(f"the atlas {path} has no map in it; draw one with: lycosa map build NAME --out {path}")
+    if not wanted and len(topics) == 1:
+        return next(iter(topics))
+    which = f"has no map for {wanted!r}" if wanted else "has maps for several topics"
+    raise UsageError(f"the atlas {path} {which}; name one with --map-topic: {', '.join(map(repr, topics))}")
+
+
+def _taxonomy(path: Path, stem: bool) -> Taxonomy:
+    if stem:
+        raise UsageError(f"the taxonomy {path} knows whole words, and the collection compares stems (topic.stem)")
+    return load_taxonomy(path)

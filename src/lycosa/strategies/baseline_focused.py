@@ -1,0 +1,55 @@
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from lycosa.vocabulary.records import RELEVANT, Candidate, Plain, Skip, Url, Visit
+
+from .unit_scale import clamped
+
+
+class BaselineFocused:
+    """Follows the links of relevant pages alone, those of the most relevant first: the usual focused crawler.
+
+    A link is worth the relevance of the best page it was found on. The links of a page that is not relevant are left
+    alone, but for those of seeds, which somebody chose.
+
+    Chakrabarti, van den Berg, Dom: Focused crawling: a new approach to topic-specific Web resource discovery (1999).
+    """
+
+    name = "baseline-focused"
+    scale: Literal["unit", "order"] = "unit"
+    exhaustive = False
+    uses_standing = False
+
+    def __init__(self) -> None:
+        self._share = 1.0
+
+    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
+        return [Candidate(seed, 1.0, because={"seed": True}) for seed in seeds]
+
+    def learn(self, event: Visit | Skip) -> None:
+        pass
+
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        if isinstance(event, Skip):
+            return []
+        relevance = clamped(event.relevance)
+        if relevance < RELEVANT and event.candidate.depth > 0:
+            return []
+        found_on, depth = event.candidate.url, event.candidate.depth + 1
+        because = {"page": round(relevance, 4)}
+        if self._share != 1.0:
+            because["share"] = self._share
+        priority, links = self._share * relevance, event.open_links()
+        return [Candidate(link.target, priority, found_on, link.anchor, because, depth) for link in links]
+
+    def leave_room(self, share: float) -> None:
+        self._share = share
+
+    def merge(self, waiting: float, offered: float) -> float:
+        return max(waiting, offered)
+
+    def state(self) -> Plain:
+        return None
+
+    def restore(self, state: Plain) -> None:
+        pass

@@ -1,0 +1,208 @@
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Literal, Protocol, runtime_checkable
+
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Candidate, Outcome, Page, Plain, Skip, Url, Visit
+
+from .baseline_focused import BaselineFocused
+from .unit_scale import checked
+
+_DEAD = frozenset((Outcome.GONE, Outcome.UNWANTED))
+_OUT_OF_REACH = frozenset((Outcome.FORBIDDEN, Outcome.REFUSED, Outcome.FAILED, Outcome.BUSY))
+
+
+class CrawlMap(Protocol):
+    """What a crawl knows of the crawls before it, all in memory: pages on the topic, and the links of the map between
+    them, from portals to their spokes and back, and between portals."""
+
+    @property
+    def portals(self) -> Collection[Url]: ...
+
+    @property
+    def related(self) -> Collection[str]:
+        """The topics from whose pages the map leads to its portals."""
+        ...
+
+    def is_mapped(self, url: Url) -> bool: ...
+
+    def links_of(self, url: Url) -> Sequence[Url]:
+        """Where the map leads from a page of it; nothing for others."""
+        ...
+
+    def related_portals(self, topic: str) -> Sequence[Url]:
+        """Where the map leads from any page on another topic; nothing where that is not a related one."""
+        ...
+
+
+@runtime_checkable
+class LeavesRoom(Protocol):
+    """A strategy that can itself offer links at less than they are worth, which saves making every candidate twice."""
+
+    def leave_room(self, share: float) -> None:
+        """From now on links are offered at this share of what they are worth; `because` says so."""
+        ...
+
+
+class NoMap:
+    """The map before the first crawl."""
+
+    portals: Collection[Url] = ()
+    related: Collection[str] = ()
+
+    def is_mapped(self, url: Url) -> bool:
+        return False
+
+    def links_of(self, url: Url) -> Sequence[Url]:
+        return ()
+
+    def related_portals(self, topic: str) -> Sequence[Url]:
+        return ()
+
+
+class Mapped:
+    """Follows another strategy, and beside the links of pages those that a map of past crawls has for them.
+
+    When a page of the map arrives, the links that the map has for it join the others; when the first page on a
+    related topic arrives, the portals of the map. A page of the map that is dead, or out of this crawl's reach, is not
+    offered again.
+
+    inner: decides what the links of pages are worth, from 0 to 1.
+    map_priority: what a link of the map is worth; a higher one goes back to known pages, a lower one to new ones.
+    share: links of pages are worth this share of what `inner` says.
+    topic_of: tells the topic of a page, or None; without it, no page is on a related topic.
+
+    Shao: Exploring social networks in computer systems (Princeton University 2007), chapter 4.
+    """
+
+    name = "mapped"
+    scale: Literal["unit", "order"] = "unit"
+
+    def __init__(
+        self,
+        inner: Strategy | None = None,
+        crawl_map: CrawlMap | None = None,
+        *,
+        map_priority: float = 0.6,
+        share: float = 0.6,
+        topic_of: Callable[[Page], str | None] | None = None,
+    ):
+        self.inner: Strategy = BaselineFocused() if inner is None else inner
+        if self.inner.scale != "unit":
+            raise UsageError(
+                f"a map goes only with a strategy whose priorities are from 0 to 1, such as {BaselineFocused.name}; "
+                f"those of {self.inner.name} are not"
+            )
+        self.exhaustive = self.inner.exhaustive
+        self.uses_standing = self.inner.uses_standing
+        self._map: CrawlMap = NoMap() if crawl_map is None else crawl_map
+        self._portals = frozenset(self._map.portals)
+        self._map_priority = checked("map priority", map_priority)
+        self._share = checked("share", share)
+        self._inner_shares = isinstance(self.inner, LeavesRoom)
+        if isinstance(self.inner, LeavesRoom):
+            self.inner.leave_room(self._share)
+        self._topic_of = topic_of if self._map.related else None
+        self._portals_offered = False
+        self._topics_met: dict[str, None] = {}
+        self._dead: dict[Url, float] = {}
+        self._closed: dict[Url, None] = {}  # pages of the map that this crawl may not, or could not fetch
+
+    @property
+    def dead(self) -> Mapping[Url, float]:
+        """Pages of the map that turned out to be dead, and when."""
+        return self._dead
+
+    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
+        return self.inner.start(seeds)
+
+    def learn(self, event: Visit | Skip) -> None:
+        self.inner.learn(event)
+        if isinstance(event, Visit) and event.page is not None:
+            return
+        url = event.candidate.url
+        if not self._map.is_mapped(url):
+            return
+        if isinstance(event, Skip) or event.fetch.outcome in _OUT_OF_REACH:
+            self._closed[url] = None
+        elif event.fetch.outcome in _DEAD:
+            self._dead[url] = event.fetch.at
+
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        candidates = self.inner.propose(event)
+        if not self._inner_shares:
+            candidates = self._hyperlinks(candidates)
+        if isinstance(event, Skip):
+            return candidates
+        if targets := self._map.links_of(event.candidate.url):
+            candidates = [*candidates, *self._navigation(event, targets)]
+        if self._topic_of is not None and event.page is not None:
+            candidates = [*candidates, *self._redirection(event, self._topic_of(event.page))]
+        return candidates
+
+    def _hyperlinks(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+        share = self._share
+        its: Mapping[str, Plain] = {}
+        ours: Mapping[str, Plain] = {}
+        shared = []
+        for candidate in candidates:
+            if candidate.because is not its:
+                its = candidate.because
+                ours = {**its, "share": share}
+            shared.append(
+                Candidate(
+                    candidate.url,
+                    share * candidate.priority,
+                    candidate.found_on,
+                    candidate.anchor,
+                    ours,
+                    candidate.depth,
+                    candidate.hops,
+                    candidate.attempts,
+                    candidate.lane,
+                )
+            )
+        return shared
+
+    def _navigation(self, visit: Visit, targets: Sequence[Url]) -> list[Candidate]:
+        """The links of the map from a page that has arrived, or has moved."""
+        if visit.page is None and visit.fetch.outcome is not Outcome.MOVED:
+            return []
+        url = visit.candidate.url
+        if self._portals_offered:  # all at once, when the first of them arrived
+            targets = [target for target in targets if target not in self._portals]
+        elif url in self._portals:
+            self._portals_offered = True
+        return self._offered(targets, visit, {"map": url}) if targets else []
+
+    def _redirection(self, visit: Visit, topic: str | None) -> list[Candidate]:
+        """The portals for a page on a related topic, once for each topic."""
+        if topic is None or topic not in self._map.related or topic in self._topics_met:
+            return []
+        self._topics_met[topic] = None
+        return self._offered(self._map.related_portals(topic), visit, {"map_topic": topic})
+
+    def _offered(self, targets: Iterable[Url], visit: Visit, because: Mapping[str, Plain]) -> list[Candidate]:
+        if self._dead or self._closed:
+            targets = [target for target in targets if target not in self._dead and target not in self._closed]
+        found_on, depth, priority = visit.candidate.url, visit.candidate.depth + 1, self._map_priority
+        return [Candidate(target, priority, found_on, "", because, depth) for target in targets]
+
+    def merge(self, waiting: float, offered: float) -> float:
+        return self.inner.merge(waiting, offered)
+
+    def state(self) -> Plain:
+        return {
+            "inner": self.inner.state(),
+            "portals_offered": self._portals_offered,
+            "topics_met": list(self._topics_met),
+            "dead": [[url, at] for url, at in self._dead.items()],
+            "closed": list(self._closed),
+        }
+
+    def restore(self, state: Plain) -> None:
+        self.inner.restore(state["inner"])
+        self._portals_offered = state["portals_offered"]
+        self._topics_met = dict.fromkeys(state["topics_met"])
+        self._dead = {url: at for url, at in state["dead"]}  # noqa: C416
+        self._closed = dict.fromkeys(state["closed"])

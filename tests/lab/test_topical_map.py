@@ -1,0 +1,251 @@
+"""The study of topical maps: crawls keep to their budget, judgements to the truth, and claims follow from tables."""
+
+import json
+from typing import ClassVar
+
+import msgspec
+import pytest
+
+from lycosa.lab.statistics import paired_t
+from lycosa.lab.studies import STUDIES
+from lycosa.lab.studies.topical_map import TopicalMap, half_a_year_on
+from lycosa.lab.studies.topical_map.crawls import run as crawl
+from lycosa.lab.studies.topical_map.ground import OTHERS, chosen_leaves, lay_out
+from lycosa.lab.studies.topical_map.judging import judged, points_of
+from lycosa.lab.studies.topical_map.kinds import BASELINE, LATER, MAPPED, RELATED
+from lycosa.lab.studies.topical_map.mapping import drawn, links_among
+from lycosa.lab.studies.topical_map.pages import JudgedPages
+from lycosa.lab.study import run
+from lycosa.maps import CitationMatrix
+from lycosa.strategies import BaselineFocused
+from lycosa.vocabulary.errors import UsageError
+from lycosa.worlds.synthetic import SyntheticWorld
+
+CLAIMS = [
+    "same-topic-gain",
+    "near-optimal-start",
+    "finds-new-pages",
+    "overlap",
+    "related-topic-gain",
+    "survives-change",
+    "both-kinds",
+    "reach",
+    "over-caching",
+]
+PICTURES = [
+    "chances",
+    "same-topic",
+    "overlap",
+    "new-pages",
+    "related-topic",
+    "controls",
+    "half-a-year-on",
+    "citations",
+]
+SIZE = {"topics": 4, "pages": 200, "seeds": 5, "examples": 50, "world_pages": 16_000}
+WORLD = SyntheticWorld(pages=16_000, topics=8, seed=11)
+
+
+class Tiny(TopicalMap):
+    scales: ClassVar = {"small": SIZE}
+
+
+def results_of(folder, world=WORLD, seed=11):
+    results = run(Tiny(), world, scale="small", seed=seed, out=folder, workers=1, told=lambda done, total: None)
+    return json.loads(msgspec.json.encode(results))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("study")
+
+
+@pytest.fixture(scope="module")
+def results(folder):
+    return results_of(folder)
+
+
+@pytest.fixture(scope="module")
+def ground():
+    return lay_out(WORLD, SIZE, 11)
+
+
+@pytest.fixture(scope="module")
+def pages(ground):
+    return JudgedPages([WORLD], ground.taxonomy)
+
+
+# What crawls share
+
+
+def test_seeds_are_of_the_topic_and_no_two_sets_share_one(ground):
+    for topic in ground.topics:
+        (listed,) = [category.entries for category in WORLD.directory() if category.name == topic.name]
+        assert {*topic.first, *topic.other} <= {entry.url for entry in listed}
+        assert not {*topic.first} & {*topic.other}
+        assert len(topic.first) == len(topic.other) == SIZE["seeds"]
+
+
+def test_related_topics_are_others_under_the_same_top(ground):
+    assert {topic.related for topic in ground.topics} <= {topic.name for topic in ground.topics}
+    for topic in ground.topics:
+        assert topic.related != topic.name
+        assert topic.related.partition("/")[0] == topic.name.partition("/")[0]
+
+
+def test_the_taxonomy_knows_the_topics_and_others(ground):
+    assert set(ground.taxonomy.topics) == {OTHERS, *(topic.name for topic in ground.topics)}
+    assert len(ground.topics) < len(WORLD.directory())
+
+
+def test_a_crawl_is_no_longer_than_topics_are_large(ground):
+    size = {**SIZE, "pages": 1_000_000}
+    pages = lay_out(WORLD, size, 11).pages
+    names = {topic.name for topic in ground.topics}
+    assert pages == sum(WORLD.topic(url) in names for url in WORLD.urls()) // len(names)
+
+
+def test_a_world_without_related_topics_is_refused():
+    with pytest.raises(UsageError, match="two related topics"):
+        chosen_leaves(SyntheticWorld(pages=400, topics=2, seed=3), 4)
+
+
+# Crawls
+
+
+def test_pages_are_judged_for_all_topics_and_keep_their_links(ground, pages):
+    url = ground.topics[0].first[0]
+    read = WORLD.read(url)
+    assert [link.target for link in pages.judged(url).page.links] == [link.target for link in read.links]
+    for topic in ground.taxonomy.topics:
+        assert pages.chance(url, topic) == pytest.approx(ground.taxonomy.chance(read, topic))
+
+
+def test_a_page_that_is_not_there_is_no_good(pages, ground):
+    assert pages.judged("http://nowhere.example/") is None
+    assert not pages.is_good("http://nowhere.example/", ground.topics[0].name)
+    assert pages.topic("http://nowhere.example/") is None
+
+
+def test_a_crawl_ends_with_its_downloads_and_asks_for_no_page_twice(ground, pages):
+    topic = ground.topics[0]
+    trace = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=50)
+    assert len(trace) == len({request.url for request in trace}) == 50
+    assert {*topic.first} <= {request.url for request in trace}
+
+
+def test_copies_cost_no_download(ground, pages):
+    topic = ground.topics[0]
+    first = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=50)
+    known = frozenset(request.url for request in first)
+    again = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=50, copies=pages, copied=known)
+    assert [request.url for request in again if request.is_copy] == [request.url for request in first]
+    assert sum(not request.is_copy for request in again) == 50
+
+
+def test_what_is_gone_counts_as_a_download(ground):
+    later = JudgedPages([half_a_year_on(WORLD), WORLD], ground.taxonomy)
+    topic = ground.topics[0]
+    trace = crawl(BaselineFocused(), topic.first, later, topic.name, downloads=100)
+    told = judged(trace, later, topic.name, frozenset(), downloads=100)
+    assert len(trace) == 100
+    assert told["dead"] == sum(request.digest is None for request in trace) > 0
+    assert told["new"] + told["dead"] == 100
+
+
+def test_a_judgement_counts_what_the_crawl_brought(ground, pages):
+    topic = ground.topics[1]
+    trace = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=80)
+    seen = frozenset(request.url for request in trace[:30])
+    told = judged(trace, pages, topic.name, seen, downloads=80)
+    good = [pages.is_good(request.url, topic.name) for request in trace]
+    assert told["good"] == sum(good)
+    assert told["start"] == sum(good[:8]) / 8
+    assert (told["seen"], told["new"], told["new_good"]) == (30, 50, sum(good[30:]))
+    assert told["true"] == sum(WORLD.topic(request.url) == topic.name for request in trace)
+    assert told["curves"]["good"] == [sum(good[:point]) for point in points_of(80)]
+
+
+def test_a_crawl_that_found_no_more_stays_where_it_was(ground, pages):
+    topic = ground.topics[1]
+    trace = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=20)
+    told = judged(trace, pages, topic.name, frozenset(), downloads=100)
+    assert len(told["curves"]["good"]) == len(points_of(100))
+    assert told["curves"]["new"][-40:] == [20] * 40
+
+
+def test_maps_are_of_the_pages_given_and_their_links(ground, pages):
+    urls = ground.topics[0].first
+    links = links_among(urls, pages)
+    assert all(urls[target] in WORLD.out_links(urls[source]) for source, target in links.tolist())
+    made = drawn("map", urls, pages, seed=1, by_text=True)
+    assert sorted((*made.map.portals, *made.map.portal_of)) == list(range(len(urls)))
+    assert all(made.for_crawl().is_mapped(url) for url in urls)
+
+
+def test_no_page_makes_an_empty_map(pages):
+    made = drawn("map", [], pages, seed=1)
+    assert not made.map.portals
+    assert made.for_crawl(related=["other"]).related_portals("other") == ()
+
+
+# The study
+
+
+def test_it_is_among_the_studies():
+    assert isinstance(STUDIES["topical-map"], TopicalMap)
+
+
+def test_every_claim_is_computed_and_every_figure_drawn(results, folder):
+    assert [claim["id"] for claim in results["claims"]] == [f"topical-map.{name}" for name in CLAIMS]
+    for picture in PICTURES:
+        assert "<svg" in (folder / f"{picture}.svg").read_text()
+    for table in results["tables"]:
+        assert len((folder / f"{table}.csv").read_text().splitlines()) == len(results["tables"][table]) + 1
+
+
+def good_pages(results, kind):
+    return [row["good"] for row in results["tables"]["crawls"] if row["crawl"] == kind]
+
+
+def test_the_gains_follow_from_the_table(results):
+    claims = {claim["id"].removeprefix("topical-map."): claim for claim in results["claims"]}
+    for name, kind, over in (
+        ("same-topic-gain", MAPPED, BASELINE),
+        ("related-topic-gain", RELATED, BASELINE),
+        ("survives-change", LATER[1], LATER[0]),
+    ):
+        test = paired_t(good_pages(results, kind), good_pages(results, over))
+        assert claims[name]["p"] == pytest.approx(test.p)
+        assert claims[name]["holds"] == (test.difference > 0 and test.p < 0.05)
+        assert claims[name]["holds"] or claims[name]["reason"]
+
+
+def test_every_crawl_has_the_same_downloads(results):
+    for row in results["tables"]["crawls"]:
+        assert row["downloads"] == SIZE["pages"], row
+        assert row["seen"] + row["new"] + row["dead"] == row["downloads"] + row["copies"]
+
+
+def test_related_maps_have_fewer_than_two_in_a_hundred_pages(results):
+    related = [row for row in results["tables"]["maps"] if row["map"] == RELATED]
+    assert len(related) == SIZE["topics"]
+    assert all(row["pages"] < 0.02 * SIZE["pages"] for row in related)
+
+
+def test_links_stay_mostly_within_a_topic(results):
+    rows = results["tables"]["citations"]
+    topics = sorted({row["from"] for row in rows} | {row["to"] for row in rows})
+    counts = {(row["from"], row["to"]): row["links"] for row in rows}
+    matrix = CitationMatrix(
+        tuple(topics), tuple(tuple(counts.get((one, other), 0) for other in topics) for one in topics)
+    )
+    crawled = {row["topic"] for row in results["tables"]["crawls"]}
+    share = matrix.affinity()
+    assert all(share[topics.index(topic), topics.index(topic)] > 0.5 for topic in crawled)
+
+
+def test_the_same_seed_gives_the_same_results(results, tmp_path):
+    again = results_of(tmp_path)
+    assert again["tables"] == results["tables"]
+    assert again["claims"] == results["claims"]

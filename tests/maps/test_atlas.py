@@ -1,0 +1,230 @@
+"""An atlas keeps maps, extends them, merges them, and survives a kill."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lycosa.maps import Atlas, Sighting, TopicMap, cited, crawl_map_of, draw_map, merge_atlases
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from maps.small_atlases import extended, links, pages, ties, url_of
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "atlas"
+
+
+def test_a_map_that_was_drawn_is_kept_as_it_is(path):
+    numbers = list(range(100))
+    pairs = [(int(one.split("-")[1][:-5]), int(other.split("-")[1][:-5])) for one, other in links(numbers)]
+    drawn = draw_map(numbers, pairs, seed=3)
+    with Atlas(path, writable=True) as atlas:
+        atlas.add("bees", drawn, {number: url_of(number) for number in numbers}, "first", 5.0, links=pairs)
+        atlas.relate("bees", ["wasps"])
+    with Atlas(path) as atlas:
+        assert atlas.topics() == ("bees",)
+        assert atlas.portals_of("bees") == tuple(map(url_of, drawn.portals))
+        for number in numbers:
+            assert set(atlas.links_of(url_of(number), "bees")) == set(map(url_of, drawn.links_of(number)))
+        crawl_map = atlas.for_crawl("bees")
+        assert len(crawl_map) == 100
+        assert crawl_map.is_mapped(url_of(3)) and not crawl_map.is_mapped("http://elsewhere.example/")
+        assert crawl_map.links_of("http://elsewhere.example/") == ()
+        assert crawl_map.related_portals("wasps") == crawl_map.portals
+        assert crawl_map.related_portals("chess") == ()
+        assert atlas.for_crawl("bees", related=["chess"]).related_portals("chess") == crawl_map.portals
+        facts = atlas.facts("bees")
+        assert (facts.pages, facts.portals, facts.sources) == (100, len(drawn.portals), {"first": 100})
+        assert (facts.drawn_at, facts.related) == (5.0, ("wasps",))
+
+
+def test_a_map_in_memory_is_the_one_in_the_file(path):
+    numbers = list(range(80))
+    drawn = draw_map(numbers, [(number, (7 * number + step) % 80) for number in numbers for step in range(9)], seed=3)
+    with Atlas(path, writable=True) as atlas:
+        atlas.add("bees", drawn, [url_of(number) for number in numbers], "first", 5.0)
+    ours = crawl_map_of(drawn, [url_of(number) for number in numbers], related=["wasps"])
+    assert ours.related_portals("wasps") == ours.portals
+    with Atlas(path) as atlas:
+        theirs = atlas.for_crawl("bees")
+        for number in numbers:
+            assert set(ours.links_of(url_of(number))) == set(theirs.links_of(url_of(number)))
+            spokes = ours.spokes_of(url_of(number))
+            assert set(spokes) == set(ours.links_of(url_of(number))) - (
+                set(ours.portals) if ours.is_portal(url_of(number)) else set()
+            )
+
+
+def test_extending_draws_the_map_that_all_pages_together_give(tmp_path):
+    both = links(range(120))
+    with Atlas(tmp_path / "one", writable=True) as atlas:
+        atlas.extend("bees", pages(range(120)), both, at=1.0, seed=4)
+    with Atlas(tmp_path / "two", writable=True) as atlas:
+        atlas.extend("bees", pages(range(70)), both, at=1.0, seed=4)
+    with Atlas(tmp_path / "two", writable=True) as atlas:
+        atlas.extend("bees", pages(range(50, 120), source="second", at=200.0), both, at=2.0)
+    assert ties(tmp_path / "one") == ties(tmp_path / "two")
+    with Atlas(tmp_path / "two") as atlas:
+        assert atlas.facts("bees").sources == {"second": 70, "first": 50}
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 60), st.integers(1, 90), st.integers(0, 5))
+def test_the_order_of_a_merge_makes_no_difference(tmp_path_factory, first, count, seed):
+    folder = tmp_path_factory.mktemp("merge")
+    extended(folder / "a", range(70), source="a", seed=seed)
+    extended(folder / "b", range(first, first + count), source="b", at=50.0, seed=seed + 1)
+    extended(folder / "b", range(5), topic="wasps", source="b", at=50.0)
+    with Atlas(folder / "b", writable=True) as atlas:
+        atlas.seen_dead(url_of(first), 170.0)
+        atlas.relate("wasps", ["bees"])
+        atlas.cite("b", cited(["bees", "wasps"], {1: 0, 2: 1}, [(1, 2)]))
+    merge_atlases(folder / "a", folder / "b", folder / "ab")
+    merge_atlases(folder / "b", folder / "a", folder / "ba")
+    assert ties(folder / "ab") == ties(folder / "ba")
+    with Atlas(folder / "ab") as atlas:
+        assert atlas.topics() == ("bees", "wasps")
+        assert atlas.related("wasps") == ("bees",)
+        assert atlas.citations().links == ((0, 1), (0, 0))
+        crawl_map = atlas.for_crawl("bees")
+        assert {url for number in range(200) if crawl_map.is_mapped(url := url_of(number))} == (
+            set(pages({*range(70), *range(first, first + count)})) - {url_of(first)}
+        )
+
+
+def test_merging_again_changes_nothing(tmp_path):
+    extended(tmp_path / "a", range(70), source="a")
+    extended(tmp_path / "b", range(40, 110), source="b")
+    merge_atlases(tmp_path / "a", tmp_path / "b", tmp_path / "a")
+    once = ties(tmp_path / "a")
+    merge_atlases(tmp_path / "a", tmp_path / "b", tmp_path / "a")
+    assert ties(tmp_path / "a") == once
+
+
+def test_dead_pages_are_left_out_until_they_are_seen_alive(path):
+    extended(path, range(100))
+    with Atlas(path) as atlas:
+        portal = atlas.portals_of("bees")[0]
+        orphans = atlas.for_crawl("bees").spokes_of(portal)
+    with Atlas(path, writable=True) as atlas:
+        atlas.seen_dead(portal, 150.0)
+    with Atlas(path) as atlas:
+        crawl_map = atlas.for_crawl("bees")
+        assert atlas.facts("bees").dead == 1
+        assert not crawl_map.is_mapped(portal)
+        assert len(crawl_map) == 99
+        assert {crawl_map.links_of(orphan) for orphan in orphans} <= {(crawl_map.portals[0],)}
+    extended(path, range(100, 110), at=160.0)
+    with Atlas(path) as atlas:
+        assert (atlas.facts("bees").pages, atlas.facts("bees").dead) == (109, 0)
+    extended(path, [int(portal.split("-")[1][:-5])], at=170.0)
+    with Atlas(path) as atlas:
+        assert atlas.for_crawl("bees").is_mapped(portal)
+    with Atlas(path, writable=True) as atlas:
+        atlas.seen_dead(portal, 180.0)
+        atlas.seen_alive(portal, 190.0)
+    with Atlas(path) as atlas:
+        assert atlas.for_crawl("bees").is_mapped(portal)
+
+
+def test_a_map_keeps_its_reach_and_weighs_texts_again_when_it_is_extended(path):
+    def sketched(numbers):
+        return {
+            url_of(number): Sighting(1.0, "first", bytes([1 + 100 * (number % 4 == place) for place in range(128)]))
+            for number in numbers
+        }
+
+    with Atlas(path, writable=True) as atlas:
+        atlas.extend("bees", sketched(range(90)), links(range(300)), at=1.0, reach="far", similar=True, seed=9)
+    with Atlas(path, writable=True) as atlas:
+        atlas.extend("bees", sketched(range(90, 300)), links(range(300), seed=2), at=2.0)
+    with Atlas(path) as atlas:
+        facts = atlas.facts("bees")
+        assert (facts.reach, facts.similar, facts.seed) == ("far", True, 9)
+        crawl_map = atlas.for_crawl("bees")
+    alike = [
+        int(portal.split("-")[1][:-5]) % 4 == number % 4
+        for number in range(300)
+        if not crawl_map.is_portal(url_of(number))
+        for portal in crawl_map.links_of(url_of(number))
+    ]
+    assert np.mean(alike) > 0.5  # a quarter by chance
+
+
+def test_an_error_leaves_the_atlas_as_it_was(path):
+    extended(path, range(50))
+    before = path.read_bytes()
+    with pytest.raises(RuntimeError), Atlas(path, writable=True) as atlas:
+        atlas.extend("bees", pages(range(50, 90)), [], at=2.0)
+        raise RuntimeError
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_two_writers_do_not_meet(path):
+    extended(path, range(20))
+    with Atlas(path, writable=True), pytest.raises(LycosaError, match="another program is writing"):
+        Atlas(path, writable=True)
+    extended(path, range(20, 40))
+    with Atlas(path) as atlas:
+        assert atlas.facts("bees").pages == 40
+
+
+def test_who_reads_has_one_state_while_another_writes(path):
+    extended(path, range(30))
+    with Atlas(path) as atlas:
+        extended(path, range(30, 90))
+        assert len(atlas.for_crawl("bees")) == 30
+    with Atlas(path) as atlas:
+        assert len(atlas.for_crawl("bees")) == 90
+
+
+WRITING = """
+import sys
+from pathlib import Path
+sys.path[:0] = {paths!r}
+from maps.small_atlases import extended
+print("ready", flush=True)
+for start in range(0, 10**6, 400):
+    extended(Path({atlas!r}), range(start % 4000, start % 4000 + 800), source=f"crawl {{start}}")
+    print(start, flush=True)
+"""
+
+
+@pytest.mark.parametrize("delay", [0.02, 0.11, 0.17])
+def test_a_killed_merge_leaves_a_whole_map(path, delay):
+    extended(path, range(1000))
+    script = WRITING.format(paths=[str(Path(__file__).parents[1])], atlas=str(path))
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    try:
+        for _ in range(3):
+            process.stdout.readline()
+        time.sleep(delay)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+    with sqlite3.connect(path) as file:
+        assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    with Atlas(path) as atlas:
+        assert len(atlas.for_crawl("bees")) == atlas.facts("bees").pages >= 1000
+    extended(path, range(5000, 5100))  # and what the killed one left is no hindrance
+    with Atlas(path) as atlas:
+        assert atlas.for_crawl("bees").is_mapped(url_of(5050))
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_topic_that_is_not_there_and_a_bad_name_are_refused(path):
+    extended(path, range(10))
+    with Atlas(path) as atlas, pytest.raises(UsageError, match="no map of 'wasps'; there are bees"):
+        atlas.for_crawl("wasps")
+    with Atlas(path, writable=True) as atlas, pytest.raises(UsageError, match="not a name"):
+        atlas.add("\x1b[31m", TopicMap(), {}, "first", 1.0)

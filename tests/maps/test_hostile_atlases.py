@@ -1,0 +1,244 @@
+"""A map that is broken, or was made by someone hostile, is refused or bounded, with the reason."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from lycosa.maps import Atlas, Sighting, merge_atlases
+from lycosa.maps.atlas_file import APPLICATION
+from lycosa.maps.public_urls import why_left_out
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from maps.small_atlases import extended, url_of
+
+
+@pytest.fixture
+def path(tmp_path):
+    extended(tmp_path / "atlas", range(200))
+    return tmp_path / "atlas"
+
+
+def change(path, *statements):
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(*statement) if isinstance(statement, tuple) else connection.execute(statement)
+
+
+def refusal(path, *words):
+    for act in (lambda: Atlas(path), lambda: Atlas(path, writable=True)):
+        with pytest.raises(LycosaError) as caught:
+            act()
+        assert len(str(caught.value).splitlines()) == 1
+        assert all(word in str(caught.value) for word in words), str(caught.value)
+    assert not path.with_name("atlas.new").exists()
+
+
+def test_what_is_no_atlas_is_refused(tmp_path):
+    (tmp_path / "text").write_text("not a database at all, but long enough to look at")
+    refusal(tmp_path / "text", "not an atlas", "lycosa map build")
+    (tmp_path / "empty").write_bytes(b"")
+    refusal(tmp_path / "empty", "not an atlas")
+    change(tmp_path / "other", "CREATE TABLE pages (number)")
+    refusal(tmp_path / "other", "but not an atlas")
+    with pytest.raises(UsageError, match="cannot read"):
+        Atlas(tmp_path / "missing")
+    refusal(tmp_path)
+
+
+def test_another_version_is_refused(path):
+    change(path, "PRAGMA user_version = 7")
+    refusal(path, "version 7")
+
+
+@pytest.mark.parametrize("kept", [0.98, 0.5, 0.1, 0.02])
+def test_a_file_that_was_cut_off_is_refused(path, kept):
+    content = path.read_bytes()
+    path.write_bytes(content[: int(kept * len(content))])
+    refusal(path)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_damaged_file_is_refused_or_read_within_bounds(path, seed):
+    content = bytearray(path.read_bytes())
+    for place in range(1000 + 977 * seed, len(content), 4099):
+        content[place : place + 40] = bytes([(17 * seed + place) % 256]) * 40
+    path.write_bytes(bytes(content))
+    try:
+        with Atlas(path) as atlas:
+            for topic in atlas.topics():
+                atlas.facts(topic)
+                assert len(atlas.for_crawl(topic)) <= 200
+            atlas.citations()
+    except LycosaError as error:
+        assert len(str(error).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t AFTER UPDATE ON pages BEGIN DELETE FROM members; END",
+        "CREATE VIEW v AS WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM n) SELECT i FROM n",
+        "CREATE TABLE more (x)",
+        "ALTER TABLE members ADD COLUMN x",
+        "DROP TABLE citations",
+    ],
+)
+def test_other_tables_views_and_triggers_are_refused(path, statement):
+    change(path, statement)
+    refusal(path, "other tables")
+
+
+def test_a_view_in_place_of_a_table_is_refused(tmp_path):
+    endless = "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM n) SELECT i AS number, 'x' AS name FROM n"
+    change(
+        tmp_path / "atlas",
+        f"CREATE VIEW topics AS {endless}",
+        f"PRAGMA application_id = {APPLICATION}",
+        "PRAGMA user_version = 1",
+    )
+    refusal(tmp_path / "atlas", "other tables")
+
+
+BAD = {
+    "javascript:alert(1)": "not http or https",
+    "file:///etc/passwd": "not http or https",
+    "ftp://site.example/x": "not http or https",
+    "http://127.0.0.1/": "a private address",
+    "http://10.1.2.3:8080/x": "a private address",
+    "http://169.254.169.254/latest/meta-data/": "a private address",
+    "http://[::1]/": "a private address",
+    "http://[fd00::1]/": "a private address",
+    "http://localhost/": "a private address",
+    "http://printer.local/": "a private address",
+    "http://intranet/": "a private address",
+    "http://0x7f.1/": "not spelt as a URL",
+    "http://user:secret@site.example/": "not spelt as a URL",
+    "http://site.example/a b": "not spelt as a URL",
+    "http://site.example/\ud800": "not spelt as a URL",
+    "http://site.example/" + 3000 * "x": "longer than 2048 characters",
+}
+
+
+@pytest.mark.parametrize(("url", "reason"), BAD.items(), ids=range(len(BAD)))
+def test_urls_that_no_crawl_may_ask_for_have_a_reason(url, reason):
+    assert why_left_out(url) == reason
+    assert (why_left_out(url, allow_private=True) is None) == (reason == "a private address")
+
+
+@pytest.mark.parametrize("url", ["http://site.example/", "https://a.b.example/x?y=1", "http://8.8.8.8/", 5, None, b"x"])
+def test_other_urls_have_none(url):
+    assert (why_left_out(url) is None) == isinstance(url, str)
+
+
+def test_pages_that_no_crawl_may_ask_for_are_left_out_and_counted(path):
+    bad = [url for url in BAD if "\ud800" not in url]
+    change(path, *(("UPDATE pages SET url = ? WHERE number = ?", (url, place + 1)) for place, url in enumerate(bad)))
+    with Atlas(path) as atlas:
+        crawl_map = atlas.for_crawl("bees")
+        assert len(crawl_map) == 200 - len(bad)
+        assert not any(crawl_map.is_mapped(url) for url in bad)
+        assert sum(atlas.left_out.values()) == len(bad)
+        assert atlas.left_out["a private address"] == 8
+    extended(path, range(200, 210))
+    with Atlas(path) as atlas:
+        assert len(atlas.for_crawl("bees")) == 210 - len(bad)
+        assert not atlas.left_out
+    with Atlas(path, allow_private=True) as atlas:
+        assert not atlas.left_out
+
+
+def test_private_addresses_of_ones_own_are_kept_where_that_is_asked(tmp_path):
+    good = {f"http://127.0.0.1:8080/{number}": Sighting(1.0, "home") for number in range(12)}
+    for allow_private, pages in ((False, 0), (True, 12)):
+        with Atlas(tmp_path / f"{allow_private}", writable=True, allow_private=allow_private) as atlas:
+            atlas.extend("bees", good, [], at=1.0)
+            assert atlas.facts("bees").pages == pages
+    with Atlas(tmp_path / "True") as atlas:
+        assert len(atlas.for_crawl("bees")) == 0
+
+
+def test_a_million_ties_of_one_page_are_cut(path):
+    change(
+        path,
+        "BEGIN",
+        "INSERT INTO pages (number, url, alive_at) WITH RECURSIVE n(i) AS (VALUES(1000) UNION ALL SELECT i+1 FROM n"
+        " WHERE i < 101000) SELECT i, 'http://many.example/' || i, 1.0 FROM n",
+        "INSERT INTO members SELECT 1, number, (SELECT page FROM members WHERE rank = 0), NULL, 1 FROM pages"
+        " WHERE number >= 1000",
+        "COMMIT",
+    )
+    with Atlas(path) as atlas:
+        portal = atlas.portals_of("bees")[0]
+        assert max(len(atlas.links_of(url_of(number), "bees")) for number in range(200)) == 10_000
+        assert len(atlas.links_of(portal, "bees")) == 10_000
+        assert atlas.left_out["more than 10000 ties of one page"] > 90_000
+
+
+def test_a_million_portals_are_cut(path):
+    change(
+        path,
+        "BEGIN",
+        "INSERT INTO pages (number, url, alive_at) WITH RECURSIVE n(i) AS (VALUES(1000) UNION ALL SELECT i+1 FROM n"
+        " WHERE i < 31000) SELECT i, 'http://many.example/' || i, 1.0 FROM n",
+        "INSERT INTO members SELECT 1, number, NULL, number, 1 FROM pages WHERE number >= 1000",
+        "COMMIT",
+    )
+    with Atlas(path) as atlas:
+        crawl_map = atlas.for_crawl("bees")
+        assert len(crawl_map.portals) == 10_000
+        assert len(crawl_map.links_of(crawl_map.portals[0])) <= 10_000
+
+
+def test_a_page_with_a_million_hyperlinks_counts_for_no_more_than_a_page_can_have(path):
+    many = b"".join(number.to_bytes(4, "little") for number in range(1, 201)) * 5000
+    change(
+        path,
+        ("UPDATE pages SET links = ? WHERE number = 3", (many,)),
+        "UPDATE pages SET links = x'0102' WHERE number = 4",
+    )
+    extended(path, range(200, 210))
+    with Atlas(path) as atlas:
+        assert len(atlas.for_crawl("bees")) == 210
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE topics SET drawn_at = 1e300",
+        "UPDATE topics SET reach = 'sideways'",
+        "UPDATE topics SET seed = -1",
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(path, statement):
+    change(path, statement)
+    with Atlas(path) as atlas, pytest.raises(UsageError, match="does not say how 'bees' was drawn"):
+        atlas.facts("bees")
+
+
+def test_values_of_other_kinds_do_no_harm(path, tmp_path):
+    change(
+        path,
+        "UPDATE pages SET alive_at = 'yesterday' WHERE number < 5",
+        "UPDATE pages SET dead_at = x'00' WHERE number = 5",
+        "UPDATE pages SET sketch = 'text' WHERE number = 6",
+        "UPDATE members SET portal = 'none' WHERE page = 7",
+        "UPDATE members SET portal = 8 WHERE page = 8",
+        "UPDATE members SET portal = NULL, rank = NULL WHERE page = 9",
+        "UPDATE members SET source = 99 WHERE page = 10",
+        "INSERT INTO related VALUES (1, '\x1b[31m')",
+        "INSERT INTO citations VALUES (1, 'bees', 'bees', -5), (1, 'bees', '', 1), (1, 'bees', 'wasps', 'x')",
+    )
+    with Atlas(path) as atlas:
+        assert len(atlas.for_crawl("bees")) <= 200
+        assert atlas.related("bees") == ()
+        assert atlas.citations().topics == ()
+        atlas.facts("bees")
+    extended(tmp_path / "mine", range(20))
+    merge_atlases(tmp_path / "mine", path, tmp_path / "both")
+    with Atlas(tmp_path / "both") as atlas:
+        assert 180 <= len(atlas.for_crawl("bees")) <= 200
+
+
+def test_page_numbers_that_do_not_fit_are_refused(path):
+    change(path, ("INSERT INTO pages (number, url) VALUES (?, 'http://high.example/')", (2**62,)))
+    refusal(path, "numbers its pages")

@@ -109,6 +109,7 @@ BAD = {
     "http://[::1]/": "a private address",
     "http://[fd00::1]/": "a private address",
     "http://localhost/": "a private address",
+    "http://printer.lan./": "a private address",
     "http://printer.local/": "a private address",
     "http://intranet/": "a private address",
     "http://0x7f.1/": "not spelt as a URL",
@@ -138,7 +139,7 @@ def test_pages_that_no_crawl_may_ask_for_are_left_out_and_counted(path):
         assert len(crawl_map) == 200 - len(bad)
         assert not any(crawl_map.is_mapped(url) for url in bad)
         assert sum(atlas.left_out.values()) == len(bad)
-        assert atlas.left_out["a private address"] == 8
+        assert atlas.left_out["a private address"] == 9
     extended(path, range(200, 210))
     with Atlas(path) as atlas:
         assert len(atlas.for_crawl("bees")) == 210 - len(bad)
@@ -242,3 +243,12 @@ def test_values_of_other_kinds_do_no_harm(path, tmp_path):
 def test_page_numbers_that_do_not_fit_are_refused(path):
     change(path, ("INSERT INTO pages (number, url) VALUES (?, 'http://high.example/')", (2**62,)))
     refusal(path, "numbers its pages")
+
+
+def test_citations_of_more_topics_than_anybody_has_are_cut_short(path):
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("INSERT INTO sources (number, name, at) VALUES (99, 'somebody', 1.0)")
+        file.executemany("INSERT INTO citations VALUES (99, ?, ?, 1)", [(f"x{n}", f"y{n}") for n in range(3_000)])
+    with Atlas(path) as atlas:
+        topics = {topic for pair in atlas.citations_by_source()["somebody"] for topic in pair}
+    assert 900 < len(topics) <= 1_000

@@ -57,7 +57,9 @@ def build(
         Path | None,
         typer.Option(metavar="PATH", help="Tells topics apart: a folder of examples for each, or made by map topics."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="N", min=0, help="Of what is drawn by chance.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, max=2**63 - 1, help="Of what is drawn by chance.")
+    ] = None,
     allow_private: AllowPrivate = False,
     quiet: Quiet = False,
     as_json: Json = False,

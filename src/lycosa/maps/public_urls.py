@@ -23,6 +23,7 @@ def why_left_out(url: object, *, allow_private: bool = False) -> str | None:
 
 
 def _is_private(name: str) -> bool:
+    name = name.rstrip(".")
     if ":" in name or name[-1:].isdigit():
         try:
             return not ip_address(name).is_global

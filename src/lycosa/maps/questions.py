@@ -90,8 +90,13 @@ class AtlasQuestions:
         """The links from topic to topic that each collection has."""
         sql = "SELECT name, citing, cited, links FROM citations JOIN sources ON number = source LIMIT ?"
         found: dict[str, dict[tuple[str, str], int]] = {}
+        topics: set[str] = set()
         for name, citing, other, links in self._rows(sql, MOST_CITATIONS):
-            if is_name(name) and is_name(citing) and is_name(other) and isinstance(links, int) and 0 < links < 1 << 40:
+            if not (is_name(name) and is_name(citing) and is_name(other)):
+                continue
+            has_room = len(topics) < MOST_TOPICS - 1 or {citing, other} <= topics
+            if has_room and isinstance(links, int) and 0 < links < 1 << 40:
+                topics |= {citing, other}
                 found.setdefault(name, {})[citing, other] = links
         return found
 

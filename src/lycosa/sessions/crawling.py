@@ -160,7 +160,7 @@ class Crawling:
         if isinstance(strategy, Mapped) and strategy.dead:
             self._session.tell(
                 f"gone by now, of the pages of the map: {len(strategy.dead)}; "
-                f"its atlas learns of it by: lycosa map build {self._session.folder} --out ATLAS"
+                f"its atlas learns of it by: lycosa map build {self._session.folder} --for TOPIC --out ATLAS"
             )
 
     async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:

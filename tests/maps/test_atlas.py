@@ -228,3 +228,12 @@ def test_a_topic_that_is_not_there_and_a_bad_name_are_refused(path):
         atlas.for_crawl("wasps")
     with Atlas(path, writable=True) as atlas, pytest.raises(UsageError, match="not a name"):
         atlas.add("\x1b[31m", TopicMap(), {}, "first", 1.0)
+
+
+def test_a_page_that_is_gone_by_now_is_not_mapped_when_it_is_first_heard_of(tmp_path):
+    pages = {url_of(number): Sighting(1e9, "b") for number in range(12)}
+    with Atlas(tmp_path / "atlas", writable=True) as atlas:
+        atlas.extend("t", pages, (), at=2e9, dead={url_of(3): 1.5e9, url_of(4): 0.5e9, url_of(99): 1.5e9})
+    with Atlas(tmp_path / "atlas") as atlas:
+        drawn = atlas.for_crawl("t")
+    assert [drawn.is_mapped(url_of(number)) for number in (2, 3, 4, 99)] == [True, False, True, False]

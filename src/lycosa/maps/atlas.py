@@ -87,15 +87,19 @@ class Atlas(AtlasQuestions):
         seed: int | None = None,
         reach: Reach | None = None,
         similar: bool | None = None,
+        dead: Mapping[Url, float] = {},
     ) -> None:
         """Takes in pages on a topic with the hyperlinks among them, and draws its map again, without the pages that
         are dead by now. Seed, reach and `similar` stay as they were where they are not given.
 
         links: by URL; those from or to pages that are not on the topic count for nothing.
+        dead: when pages were found gone; of those that were not seen alive since, no map is drawn.
         """
         number, seed, reach, similar = self._settings(topic, at, seed, reach, similar)
         members = self._members(number)
         new = self._numbers_of(good)
+        for url in dead.keys() & new.keys():
+            self.seen_dead(url, dead[url])
         numbers = {url: page for page, url, _ in members} | new
         self._keep_links((numbers[one], numbers[other]) for one, other in links if one in numbers and other in numbers)
         sources = {page: source for page, _, source in members}
@@ -118,10 +122,10 @@ class Atlas(AtlasQuestions):
 
     def take_over(self, other: "Atlas") -> None:
         """Takes in all that another atlas knows, and draws all maps again."""
-        for url, at in other.deaths():
-            self.seen_dead(url, at)
         brought = {topic: other.sightings(topic) for topic in other.topics()}
         numbers = self._numbers_of({url: seen for good in brought.values() for url, seen in good.items()})
+        for url, at in other.deaths():
+            self.seen_dead(url, at)
         self._keep_links(
             (numbers[one], numbers[another])
             for one, another in other.hyperlinks()

@@ -121,7 +121,7 @@ class _Survey:
             self._done += 1
             count(self._done)
             if row.vanished_at is not None:
-                self._dead[row.url] = row.vanished_at
+                self._dead[row.url] = max(row.vanished_at, self._dead.get(row.url, row.vanished_at))
                 continue
             page = self._page(collection, row) if self._taxonomy or self._sketches else None
             sketch = sketch_of(page) if page and self._sketches else None
@@ -211,6 +211,7 @@ class _Survey:
             seed=wanted.seed,
             reach=wanted.reach,
             similar=wanted.similar,
+            dead=self._dead,
         )
 
     def _links_among(self, good: Collection[int], pairs: Integers) -> Iterator[tuple[Url, Url]]:

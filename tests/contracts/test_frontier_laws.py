@@ -56,7 +56,7 @@ def drain(frontier: MemoryFrontier, clock: SimulatedClock) -> list[Candidate]:
 def entries_in(frontier: MemoryFrontier | SequentialFrontier) -> int:
     """How many entries its queues have, those out of date among them."""
     if isinstance(frontier, SequentialFrontier):
-        return len(frontier._heap)
+        return len(frontier._queue)
     return sum(len(queue.entries) for queue in frontier._hosts._queues.values())
 
 

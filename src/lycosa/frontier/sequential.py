@@ -1,17 +1,16 @@
 from collections.abc import Callable, Iterable
-from heapq import heapify, heappop, heappush, nlargest
+from heapq import nlargest
 
 from msgspec.structs import replace
 
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, Host, Skip, Url
 
+from .ladder import Entry, Ladder
 from .memory import EVICTED
 
 _MANY = 10_000  # URLs; a frontier of so many evicts a tenth at once, since finding the worst looks at all
 _MOST_STALE = 1_000  # entries, and as many more as there are that count
-
-_Entry = tuple[float, int, Candidate]  # minus the priority, the order of arrival; the smallest is the best
 
 
 class SequentialFrontier:
@@ -27,8 +26,8 @@ class SequentialFrontier:
     def __init__(self, *, limit: int = 1_000_000):
         self._limit = limit
         self._merge: Callable[[float, float], float] = max
-        self._heap: list[_Entry] = []  # with stale ones, which are dropped when popped
-        self._waiting: dict[Url, _Entry] = {}
+        self._queue = Ladder()  # by minus the priority; with stale entries, which are dropped when popped
+        self._waiting: dict[Url, Entry] = {}
         self._taken: set[Url] = set()  # in flight or settled
         self._last_order = 0
 
@@ -40,7 +39,8 @@ class SequentialFrontier:
         return len(self._waiting)
 
     def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
-        taken, waiting, heap, order = self._taken, self._waiting, self._heap, self._last_order
+        taken, waiting, order = self._taken, self._waiting, self._last_order
+        entries: list[Entry] = []
         for candidate in candidates:
             url = candidate.url
             if url in taken:
@@ -54,11 +54,12 @@ class SequentialFrontier:
             order += 1
             entry = (-candidate.priority, order, candidate)
             waiting[url] = entry
-            heappush(heap, entry)
+            entries.append(entry)
         self._last_order = order
+        self._queue.push(entries)
         if len(waiting) > self._limit:
             return self._evict()
-        if len(heap) > 2 * len(waiting) + _MOST_STALE:
+        if len(self._queue) > 2 * len(waiting) + _MOST_STALE:
             self._drop_stale()
         return []
 
@@ -73,13 +74,11 @@ class SequentialFrontier:
         return [Skip(candidate, EVICTED) for _, _, candidate in evicted]
 
     def _drop_stale(self) -> None:
-        self._heap = list(self._waiting.values())
-        heapify(self._heap)
+        self._queue = Ladder(self._waiting.values())
 
     def take(self, now: float = 0.0) -> Candidate | None:
-        heap, waiting = self._heap, self._waiting
-        while heap:
-            entry = heappop(heap)
+        waiting, pop = self._waiting, self._queue.pop
+        while (entry := pop()) is not None:
             candidate = entry[2]
             if waiting.get(candidate.url) is entry:
                 del waiting[candidate.url]
@@ -96,11 +95,11 @@ class SequentialFrontier:
         self._last_order += 1
         entry = (-candidate.priority, self._last_order, candidate)
         self._waiting[candidate.url] = entry
-        heappush(self._heap, entry)
+        self._queue.push([entry])
 
     def forget_waiting(self) -> None:
         self._waiting.clear()
-        self._heap.clear()
+        self._queue = Ladder()
 
     def is_known(self, url: Url) -> bool:
         return url in self._taken or url in self._waiting

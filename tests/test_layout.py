@@ -29,7 +29,7 @@ HOMES = {  # each heavy library can be replaced by changing the files named here
     "rich": ["cli/"],
     "scipy": ["lab/statistics.py"],
     "selectolax": ["reading/"],
-    "sqlite3": ["collection/", "frontier/", "maps/"],
+    "sqlite3": ["collection/", "frontier/", "logs/", "maps/"],
     "Stemmer": ["reading/words.py"],
     "tantivy": ["collection/search_index.py"],
     "typer": ["cli/"],

@@ -330,6 +330,9 @@ def crawl(
     map_topic: str | None = None,
     map_priority: float | None = None,
     taxonomy: str | Path | None = None,
+    logs: str | Path | None = None,
+    log_half_life: float | None = None,
+    min_users: int | None = None,
     sitemaps: bool = False,
     allow_private: bool = False,
     resolve: Sequence[str] = (),
@@ -362,6 +365,9 @@ def crawl(
         map_topic=map_topic,
         map_priority=map_priority,
         taxonomy=Path(taxonomy) if taxonomy is not None else None,
+        logs=Path(logs) if logs is not None else None,
+        log_half_life=log_half_life,
+        min_users=min_users,
     )
     return Run(folder, recipe, settings, tell=tell)
 

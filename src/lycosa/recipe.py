@@ -16,7 +16,10 @@ from msgspec.structs import replace
 
 from lycosa.crawler import Budget
 from lycosa.frontier.admission import Scope, Traps
+from lycosa.logs import Readings
 from lycosa.reading.words import terms_of, tokens_of
+from lycosa.relevance import predicates
+from lycosa.relevance.predicates import Predicate
 from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError
@@ -34,6 +37,7 @@ AtLeastOne = Annotated[int, Meta(ge=1)]
 class Topic(Struct, frozen=True, forbid_unknown_fields=True):
     """What the collection is about. Of several ways given, the first named here decides."""
 
+    predicate: Predicate | None = None  # put together from the ways below, and others, by all, any and not
     function: str = ""  # package.module:function of a page, 0 to 1 or a truth value
     keywords: tuple[str, ...] = ()  # words, phrases or /regular expressions/: any of them
     examples: str = ""  # file of pages that are on the topic: URLs, file names or texts, one a line
@@ -75,6 +79,14 @@ class Map(Struct, frozen=True, forbid_unknown_fields=True):
     )
 
 
+class Logs(Struct, frozen=True, forbid_unknown_fields=True):
+    """What people have read."""
+
+    file: str = ""  # access log, as `lycosa logs import` makes it
+    half_life: Positive | None = None  # days after which an access counts half; else all count the same
+    min_users: AtLeastOne = 1  # pages that fewer people have read are left out
+
+
 class StandingSource(Struct, frozen=True, forbid_unknown_fields=True):
     """From what is learnt how much pages matter. Of several sources given, the first named here decides."""
 
@@ -99,6 +111,7 @@ class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
     utility: Utility = field(default_factory=Utility)
     standing: StandingSource = field(default_factory=StandingSource)
     map: Map = field(default_factory=Map)
+    logs: Logs = field(default_factory=Logs)
     scope: Scope = field(default_factory=Scope)
     requests: Requests = field(default_factory=Requests)
     stop: Budget = field(default_factory=Budget)
@@ -115,6 +128,8 @@ def load_recipe(folder: Path) -> Recipe:
         raise UsageError(f"there is no collection {folder}; make it with: lycosa new {folder}")
     try:
         plain = tomllib.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise RecipeError(f"{path}: tables within tables too deep to read; write it with fewer") from None
     except tomllib.TOMLDecodeError as error:
         raise RecipeError(f'{path}: not TOML: {error}; mend that line: key = "value"') from None
     except (OSError, UnicodeDecodeError) as error:
@@ -128,6 +143,8 @@ def recipe_of(plain: Mapping[str, object], source: str) -> Recipe:
     except msgspec.ValidationError as error:
         raise RecipeError(f"{source}: {_said_simply(str(error))}") from None
     check_strategy(recipe.strategy, f"{source}: ")
+    if recipe.topic.predicate is not None:
+        predicates.check(recipe.topic.predicate, where=f"{source}: topic.predicate")
     scope = replace(
         recipe.scope,
         hosts=hosts_in(recipe.scope.hosts, f"{source}: scope.hosts"),
@@ -142,17 +159,17 @@ def _said_simply(message: str) -> str:
     what, _, where = message.partition(" - at `$")
     section = where.rstrip("`").lstrip(".")
     if unknown := re.search("unknown field `(.*)`", what, re.DOTALL):
-        known = _sections()[section]
+        known = _keys_of(section)
         return f"no key {unknown[1]!r} {f'in [{section}]' if section else 'at the top'}; there are {', '.join(known)}"
     return f"{section}: {what}" if where else what
 
 
-def _sections() -> dict[str, tuple[str, ...]]:
-    """The keys that each section of a recipe may have."""
-    empty = Recipe()
-    parts = {key: getattr(empty, key) for key in Recipe.__struct_fields__}
-    sections = {key: part.__struct_fields__ for key, part in parts.items() if isinstance(part, Struct)}
-    return {"": Recipe.__struct_fields__, **sections}
+def _keys_of(section: str) -> tuple[str, ...]:
+    """The keys that a section of a recipe may have."""
+    if section.startswith("topic.predicate"):
+        return Predicate.__struct_encode_fields__
+    part = getattr(Recipe(), section) if section else Recipe
+    return tuple(part.__struct_encode_fields__)
 
 
 def hosts_in(given: Iterable[str], source: str) -> tuple[str, ...]:
@@ -190,6 +207,19 @@ def check_takes_map(name: str) -> None:
         raise UsageError(f"the strategy {name} cannot go by a map; those that can are {having}")
 
 
+def goes_by_log(name: str) -> bool:
+    """Whether a strategy is about readers, and nothing without their log."""
+    return "readings" in options_of(name)
+
+
+def check_takes_log(name: str) -> None:
+    """Refuses a strategy to which readers' evidence cannot be added."""
+    check_strategy(name)
+    if STRATEGIES[name]().scale != "unit":
+        having = ", ".join(each for each in STRATEGIES if STRATEGIES[each]().scale == "unit")
+        raise UsageError(f"the strategy {name} cannot go by an access log; those that can are {having}")
+
+
 def options_of(name: str) -> frozenset[str]:
     """What a strategy can be told."""
     check_strategy(name)
@@ -209,11 +239,13 @@ def make_strategy(
     stem: bool = False,
     utility: Utility = Utility(),
     taught: Collection[Url] = (),
+    readings: Readings | None = None,
 ) -> Strategy:
     """A strategy with what it can use of all this.
 
     stem: whether the topic's words are stems.
     taught: pages from which the topic was learnt.
+    readings: of the log to go by.
     """
     offered = {
         "topic_words": topic_words or None,
@@ -222,6 +254,7 @@ def make_strategy(
         "alpha": utility.alpha,
         "form": utility.form,
         "taught": taught,
+        "readings": readings,
     }
     taken = options_of(name)
     return STRATEGIES[name](**{option: value for option, value in offered.items() if option in taken})
@@ -274,6 +307,8 @@ negatives = {quoted(negatives).decode()}  # file of pages that are not
 text = {quoted(topic_text).decode()}
 # keywords = ["orchid", "/cattleya|vanda/"]  # instead: any of these words, phrases or /regular expressions/
 # function = "package.module:function"  # instead: your own judgement of a page, 0 to 1
+# [topic.predicate]  # or several ways put together by all, any and not; topic = true is what is said above
+# all = [{{topic = true}}, {{keywords = ["orchid"]}}, {{not = {{url = "*/tag/*"}}}}]
 
 [utility]
 # target = 0.7  # how relevant pages shall be on average, while those that matter are sought
@@ -286,6 +321,11 @@ text = {quoted(topic_text).decode()}
 [map]
 # atlas = "../atlas"  # what crawls before this one have learnt: made by lycosa map build
 # priority = 0.6  # of its links; higher goes back to known pages, lower to new ones
+
+[logs]
+# file = "../readers.log"  # what people read, for strategies to go by: made by lycosa logs import
+# half_life = 30  # days after which an access counts half
+# min_users = 1  # pages that fewer people have read are left out
 
 [scope]
 # hosts = ["example.org"]  # only these hosts and their subdomains

@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.relevance import Cosine, Function, Keywords, LinearModel, Taxonomy, train
+from lycosa.relevance import (
+    All,
+    Cosine,
+    Either,
+    Function,
+    Keywords,
+    LinearModel,
+    Not,
+    Taxonomy,
+    UrlPattern,
+    train,
+)
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.records import Page
 from pages import page_of_terms
@@ -26,6 +37,10 @@ MAKERS: dict[str, Callable[[], Relevance]] = {
     "all keywords": lambda: Keywords(["spider", "web"], need="all"),
     "share of keywords": lambda: Keywords(["spider", "web", "silk"], need="share"),
     "taxonomy": lambda: Taxonomy.train(TOPICS).judge("spiders"),
+    "url": lambda: UrlPattern(["http://*/", "/wiki/"]),
+    "all": lambda: All([Cosine({"spider": 1}), Keywords(["web"], need="share")]),
+    "either": lambda: Either([Cosine({"spider": 1}), UrlPattern(["*/none"])]),
+    "not": lambda: Not(Cosine({"spider": 1})),
     "function": lambda: Function("here:length", lambda page: len(page.text) - 3.0),
 }
 

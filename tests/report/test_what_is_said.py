@@ -55,6 +55,18 @@ def test_a_quiet_crawl_says_nothing_beside_its_result(tmp_path, served, flags):
         ({"imported from": "x.warc.gz"}, "imported from x.warc.gz"),
         ({"page": "odd", "mine": 7, "also": True}, "page odd, mine 7, also"),
         ({}, "it was asked for"),
+        (
+            {"words": 2.5, "links": 0.5},
+            "2.5 times as likely by the words of the pages that link to it, "
+            "0.5 times as likely by which pages link to it",
+        ),
+        (
+            {"readers": {"frequency": 1.8, "signature": 1.0, "temporal": 1.63, "people": 12}},
+            "read by 12 people, 1.8 times as likely by how many of their pages are on the topic, "
+            "1.63 times as likely by what they read shortly before or after",
+        ),
+        ({"readers": {"people": 1}}, "read by one person"),
+        ({"readers": "somehow"}, "readers somehow"),
     ],
 )
 def test_reasons_are_told_in_words(because, words):

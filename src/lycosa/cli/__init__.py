@@ -38,6 +38,7 @@ for name, command in COMMANDS.items():
 GROUPS = {
     "world": "Worlds to crawl offline: list, make, show, serve.",
     "map": "Maps that crawls draw for the next: build, show, merge, export.",
+    "logs": "Access logs, for crawls that go where people go: import, show.",
     "lab": "Studies of strategies: list, run, compare, table.",
 }
 

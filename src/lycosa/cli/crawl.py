@@ -48,6 +48,16 @@ def crawl(
         Path | None,
         typer.Option(metavar="FILE", help="Tells topics apart: pages on related ones lead to the map's portals."),
     ] = None,
+    logs: Annotated[
+        Path | None,
+        typer.Option(metavar="LOG", help="Go where people went; see lycosa logs import."),
+    ] = None,
+    log_half_life: Annotated[
+        float | None, typer.Option(metavar="DAYS", help="Accesses so old count half as much as the latest.")
+    ] = None,
+    min_users: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Leave out pages that fewer people have read. [1]")
+    ] = None,
     delay: Annotated[
         float | None, typer.Option(metavar="SECONDS", min=0, help="Pause between two requests to one host.")
     ] = None,
@@ -103,6 +113,9 @@ def crawl(
         map_topic=map_topic,
         map_priority=map_priority,
         taxonomy=taxonomy,
+        logs=logs,
+        log_half_life=log_half_life,
+        min_users=min_users,
     )
     form: Form | None = "silent" if quiet else "words" if as_json or verbose else None
     with log_pages(log, verbose=verbose), Progress(form=form) as progress:

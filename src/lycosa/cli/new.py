@@ -47,5 +47,5 @@ def new(
     if seeds is None and not any(example.kind == "url" for example in good):
         typer.echo(
             f"before the crawl it needs seeds: write URLs, one a line, into {name / 'seeds.txt'}, "
-            f'and seeds = "seeds.txt" into {recipe}; or make it with --seeds FILE'
+            f'and seeds = "seeds.txt" into {recipe}; or make it with --seeds FILE; or crawl it with --logs LOG'
         )

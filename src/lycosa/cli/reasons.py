@@ -14,9 +14,14 @@ _WORDS = {
     "topicality_lately": "the pages before being of relevance {:.2f} on average",
     "utility": "so worth {:.2f}",
     "anchor": "by a link that says {:.0%} of the topic's words",
+    "words": "{:.3g} times as likely by the words of the pages that link to it",
+    "tokens": "{:.3g} times as likely by the words of its URL",
+    "links": "{:.3g} times as likely by which pages link to it",
+    "siblings": "{:.3g} times as likely by what else these pages link to",
     "share": "of which {:g} counts beside a map",
     "map": "by the map, from {}",
     "map_topic": "by the map, a page on {} having been met",
+    "readers": "{}",
     "depth": "found at depth {}",
     "chance": "drawn by chance",
     "drawn_at": "drawn by chance among the links seen, at {:.3f} of the strategy's clock",
@@ -36,8 +41,26 @@ def in_words(because: Mapping[str, Plain]) -> str:
     return ", ".join(_said(what, because[what]) for what in ordered) or "it was asked for"
 
 
+_KINDS_OF_READING = {
+    "frequency": "by how many of their pages are on the topic",
+    "signature": "by what their pages on the topic say",
+    "temporal": "by what they read shortly before or after",
+}
+
+
+def _readers(told: Mapping[str, Plain]) -> str:
+    """What its readers tell of a page, by kind; of them, no more than how many they are."""
+    people = told.get("people")
+    who = "" if people is None else " by one person" if people == 1 else f" by {people} people"
+    ratios = {kind: f"{told[kind]:.3g}" for kind in _KINDS_OF_READING if kind in told}
+    kinds = [f"{ratio} times as likely {_KINDS_OF_READING[kind]}" for kind, ratio in ratios.items() if ratio != "1"]
+    return ", ".join([f"read{who}", *kinds])
+
+
 def _said(what: str, value: Plain) -> str:
     try:
+        if what == "readers":
+            return _readers(value)
         return _WORDS[what].format(value)
-    except (KeyError, ValueError, TypeError):  # of another version, or of a strategy of the user's
+    except (KeyError, ValueError, TypeError, AttributeError):  # of another version, or of a strategy of the user's
         return what if value is True else f"{what} {value}"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from lycosa.collection.export import iso
 from lycosa.recipe import Recipe
+from lycosa.sessions.beside import layers_of
 from lycosa.sessions.crawling import crawl_live
 from lycosa.sessions.session import Session
 from lycosa.sessions.settings import Settings
-from lycosa.strategies import Mapped
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError
@@ -95,7 +95,7 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
 
 def _esteem(strategy: Strategy, visit: Visit, mean_standing: float | None) -> Esteem:
     """What the strategy goes by at present, where it weighs relevance against standing, and what led it to a visit."""
-    strategy = strategy.inner if isinstance(strategy, Mapped) else strategy
+    *_, strategy = layers_of(strategy)
     alpha = getattr(strategy, "alpha", None)
     if alpha is None:
         return Esteem(mean_standing)

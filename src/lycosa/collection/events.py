@@ -32,6 +32,7 @@ class Run(Struct, frozen=True, tag_field="lycosa", tag="run"):
     utility: Plain = None  # how the strategy weighs relevance against standing
     refresh: Plain = None  # of a run that sees pages again: its policy, budget and share of expansion
     map: Plain = None  # of past crawls that the strategy goes by: its atlas, topic and priority
+    logs: Plain = None  # access log that the strategy goes by: its file, half-life and least number of readers
 
 
 class Attempt(Struct, frozen=True):

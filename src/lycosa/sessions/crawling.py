@@ -2,32 +2,38 @@
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
+from functools import lru_cache
 from ipaddress import ip_address
+from itertools import chain
 
 import msgspec
 
 from lycosa import __version__
 from lycosa.collection.events import Example, Run, Stop
 from lycosa.crawler import INTERRUPTED, EverySeedRefusedError
+from lycosa.frontier.admission import Admission
 from lycosa.recipe import FILE_NAME, Recipe, uses_standing
 from lycosa.relevance.retraining import RETRAIN_AT
 from lycosa.strategies import Mapped
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.records import Fetch, Host, Outcome, Url, Visit
-from lycosa.vocabulary.urls import host_of, hostname_of
+from lycosa.vocabulary.urls import host_of, hostname_of, site_of
 from lycosa.web.live import LiveWeb, user_agent
 from lycosa.web.remembered import RememberedWeb
 from lycosa.web.robots import RobotsWeb
 from lycosa.web.sitemaps import urls_in_sitemaps
 
+from .beside import layers_of
 from .esteem import Esteem
 from .examples import fetch_examples
 from .mapping import open_map
+from .reading import open_log
 from .session import Session
 from .settings import Settings
 from .training import Training
 
+_PREDICATE = "predicate"  # state: by which the pages were judged
 _REMEMBERED_FOR = 86_400  # seconds in which an example page need not be fetched again
 _MOST_REMEMBERED = 64_000_000  # bytes of example pages that need not be fetched twice
 
@@ -51,20 +57,27 @@ def make_web(recipe: Recipe, *, clock: Clock, allow_private: bool = False, resol
     return RobotsWeb(live, user_agent=name, clock=clock)
 
 
-def insist_on_contact(session: Session, resolve: Sequence[str]) -> None:
-    """Refuses to ask public hosts without saying who asks."""
-    if session.recipe.contact:
-        return
+def insist_on_contact(session: Session, resolve: Sequence[str], read: Iterable[Url] = ()) -> None:
+    """Refuses to ask public hosts without saying who asks.
+
+    read: pages of a log; they count as far as they are within the scope.
+    """
     own = {entry.partition("=")[0].strip().lower() for entry in resolve}
-    for url in [*session.recipe_seeds(), *session.topic.examples.urls]:
+    if session.recipe.contact or "*" in own:
+        return
+    seeds = session.recipe_seeds()
+    admission = Admission(session.recipe.scope, sites=frozenset(map(site_of, seeds)))
+    wanted = (url for url in read if _is_public(hostname_of(url)) and admission.out_of_scope(url) is None)
+    for url in chain(seeds, session.topic.examples.urls, wanted):
         name = hostname_of(url)
-        if "*" not in own and name not in own and _is_public(name):
+        if name not in own and _is_public(name):
             raise RecipeError(
                 f"{name} is a public host, and those who run it must be able to reach you: "
                 f'put contact = "you@example.org" at the top of {session.folder / FILE_NAME}'
             )
 
 
+@lru_cache(maxsize=10_000)
 def _is_public(name: str) -> bool:
     try:
         return ip_address(name).is_global
@@ -76,7 +89,13 @@ async def crawl_live(session: Session, settings: Settings) -> AsyncGenerator[Vis
     """Crawls over HTTP until something ends it, and leaves no connection open."""
     insist_on_contact(session, settings.resolve)
     web = make_web(session.recipe, clock=session.clock, allow_private=settings.allow_private, resolve=settings.resolve)
-    crawling = Crawling(session, web, sitemaps=settings.sitemaps, allow_private=settings.allow_private)
+    crawling = Crawling(
+        session,
+        web,
+        sitemaps=settings.sitemaps,
+        allow_private=settings.allow_private,
+        resolve=settings.resolve,
+    )
     try:
         async with aclosing(crawling.visits()) as visits:
             async for visit in visits:
@@ -88,11 +107,20 @@ async def crawl_live(session: Session, settings: Settings) -> AsyncGenerator[Vis
 class Crawling:
     """A run of a session's crawl on a web."""
 
-    def __init__(self, session: Session, web: RobotsWeb, *, sitemaps: bool = False, allow_private: bool = False):
+    def __init__(
+        self,
+        session: Session,
+        web: RobotsWeb,
+        *,
+        sitemaps: bool = False,
+        allow_private: bool = False,
+        resolve: Sequence[str] = (),
+    ):
         self._session = session
         self._web = web
         self._sitemaps = sitemaps or session.recipe.sitemaps
         self._allow_private = allow_private
+        self._resolve = resolve
         self._training = Training(session)
         self._esteem = Esteem(session)
         self._not_before: dict[Host, float] = {}  # when a host may be asked for its next sitemap
@@ -100,13 +128,15 @@ class Crawling:
     async def visits(self) -> AsyncGenerator[Visit, None]:
         """Learns the topic, then crawls until the recipe says stop, something stops it, or nothing is left."""
         session, crawl = self._session, self._session.crawl
-        seeds = session.recipe_seeds()
-        if not seeds:
+        recipe, seeds = session.recipe, session.recipe_seeds()
+        log_found = open_log(recipe.logs, session.folder, known=session.log.in_use)
+        if not seeds and log_found is None:
             raise RecipeError(
                 f'{session.folder}: no seeds; name a file of URLs in {FILE_NAME} (seeds = "seeds.txt"), '
-                "or give examples as URLs"
+                "or give examples as URLs, or begin where people went with --logs"
             )
-        recipe = session.recipe
+        if log_found is not None:
+            insist_on_contact(session, self._resolve, log_found.readings.urls)
         map_found = open_map(recipe.map, session.folder, allow_private=self._allow_private, stem=recipe.topic.stem)
         await self.learn_topic()
         if crawl.is_interrupted:
@@ -124,6 +154,7 @@ class Crawling:
                 msgspec.to_builtins(recipe.scope),
                 msgspec.to_builtins(recipe.utility),
                 map=session.map.offer(map_found),
+                logs=session.log.offer(log_found),
             )
         )
         async with aclosing(self.follow()) as visits:
@@ -135,7 +166,9 @@ class Crawling:
         session = self._session
         session.record(run)
         if session.begin_run(run) and session.crawl.pages:
-            session.tell(f"strategy, target, map or scope have changed: what waits is ranked anew for {run.strategy}")
+            session.tell(
+                f"strategy, target, map, log or scope have changed: what waits is ranked anew for {run.strategy}"
+            )
             session.relive()
         self._esteem.judge_anew()
         self._training.train_if_due()  # a kill may have come before it
@@ -156,12 +189,12 @@ class Crawling:
             session.checkpoint()
 
     def _tell_what_is_dead(self) -> None:
-        strategy = self._session.crawl.strategy
-        if isinstance(strategy, Mapped) and strategy.dead:
-            self._session.tell(
-                f"gone by now, of the pages of the map: {len(strategy.dead)}; "
-                f"its atlas learns of it by: lycosa map build {self._session.folder} --for TOPIC --out ATLAS"
-            )
+        for strategy in layers_of(self._session.crawl.strategy):
+            if isinstance(strategy, Mapped) and strategy.dead:
+                self._session.tell(
+                    f"gone by now, of the pages of the map: {len(strategy.dead)}; "
+                    f"its atlas learns of it by: lycosa map build {self._session.folder} --for TOPIC --out ATLAS"
+                )
 
     async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:
         named: dict[Url, None] = {}
@@ -188,15 +221,31 @@ class Crawling:
 
     async def learn_topic(self) -> None:
         """Makes the crawl's judge, from example pages that are fetched for it."""
-        session, topic = self._session, self._session.topic
         self._esteem.check()  # while nothing has been fetched yet
+        self._session.topic.check()
+        await self._learn_topic()
+        self._go_by_predicate()
+
+    def _go_by_predicate(self) -> None:
+        """Judges every page anew where the predicate of the recipe is another one than in the run before."""
+        session, catalog = self._session, self._session.collection.catalog
+        said = msgspec.to_builtins(session.recipe.topic.predicate)
+        if session.crawl.judge is not None and said != catalog.get_state(_PREDICATE):
+            if session.crawl.pages:
+                self._training.judge_anew("the predicate has changed")
+            catalog.put_state(_PREDICATE, said)  # last: after a kill before here, the next run does it again
+
+    async def _learn_topic(self) -> None:
+        session, topic = self._session, self._session.topic
         if not topic.learns:
             session.crawl.judge = topic.untrained(may_run_code=True)
-            if any(row.relevance is None for row in session.collection.catalog.pages()):
-                self._training.judge_anew("some pages were imported")
+            self._judge_imported()
             return
-        session.crawl.judge = topic.load()
-        if session.crawl.judge is not None:
+        model = topic.load()
+        if model is not None:
+            session.crawl.judge = topic.judge(model)
+            if topic.runs_code:
+                self._judge_imported()
             return
         await self._fetch_examples()
         if session.crawl.is_interrupted:
@@ -207,6 +256,10 @@ class Crawling:
                 f"{', '.join(map(str, RETRAIN_AT))} pages the pages least like the examples join it"
             )
         self._training.learn()
+
+    def _judge_imported(self) -> None:
+        if any(row.relevance is None for row in self._session.collection.catalog.pages()):
+            self._training.judge_anew("some pages were imported")
 
     async def _fetch_examples(self) -> None:
         session = self._session

@@ -1,6 +1,5 @@
 """The map of past crawls that a session goes by: opened from an atlas, named in the run, and found again by it."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -12,7 +11,7 @@ from lycosa.recipe import Map, check_takes_map
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.strategies import Mapped
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Plain
 
 from .taxonomies import load_taxonomy
@@ -46,38 +45,6 @@ class MapInUse(Struct, frozen=True):
             share=self.named.share,
             topic_of=self.taxonomy.best if self.taxonomy else None,
         )
-
-
-class MapOfSession:
-    """The map that the crawl of a session goes by."""
-
-    def __init__(self, *, stem: bool, tell: Callable[[str], None]):
-        self.named: Plain = None  # as the run says that goes by it; None where there is none, or it was not found
-        self._in_use: MapInUse | None = None
-        self._at_hand: MapInUse | None = None
-        self._stem = stem
-        self._tell = tell
-
-    def offer(self, found: MapInUse | None) -> Plain:
-        """Has a map at hand for the next run; returns what that is to say of it."""
-        self._at_hand = found
-        return None if found is None else msgspec.to_builtins(found.named)
-
-    def use(self, named: Plain, strategy: str) -> None:
-        """Goes by the map that a run names from now on; by none where it is not as it was."""
-        if self._at_hand is not None and msgspec.to_builtins(self._at_hand.named) == named:
-            self._in_use = self._at_hand
-        else:
-            try:
-                self._in_use = map_of_run(named, strategy, stem=self._stem)
-            except LycosaError as error:
-                self._in_use = None
-                self._tell(f"going on without the map of the run before: {error}")
-        self.named = named if self._in_use else None
-
-    def around(self, strategy: Strategy) -> Strategy:
-        """The strategy with the map beside it; by itself where there is none."""
-        return self._in_use.around(strategy) if self._in_use else strategy
 
 
 def open_map(wanted: Map, folder: Path, *, allow_private: bool = False, stem: bool = False) -> MapInUse | None:

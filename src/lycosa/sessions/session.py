@@ -1,5 +1,6 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -12,16 +13,18 @@ from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
-from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds
+from lycosa.recipe import Recipe, Utility, goes_by_log, make_strategy, read_seeds
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Relevance, Standing, Strategy
 from lycosa.vocabulary.records import REFRESH, RELEVANT, Page, Plain, Skip, Url, Visit
 from lycosa.vocabulary.urls import site_of
 from lycosa.web.simulated import SimulatedWeb
 
+from .beside import Beside
 from .forgotten import is_forgotten, read_forgotten
-from .mapping import MapOfSession
+from .mapping import map_of_run
 from .opening import open_collection
+from .reading import log_of_run
 from .topic import Terms, TopicJudge
 
 _RANKS_BEHIND = "ranks_behind"  # state: pages were judged anew, or the strategy changed, and what waits not ranked yet
@@ -44,7 +47,8 @@ class Session:
         self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
         self._checkpointed_at = time.monotonic()
         self._unsaved = 0
-        self.map = MapOfSession(stem=recipe.topic.stem, tell=tell)
+        self.map = Beside("map", find=partial(map_of_run, stem=recipe.topic.stem), tell=tell)
+        self.log = Beside("access log", find=log_of_run, tell=tell)
         try:
             with self.collection.catalog.watched():
                 self.crawl = self._prepare()
@@ -79,11 +83,11 @@ class Session:
         self._seeds: list[Url] = catalog.get_state("seeds") or []
         self._utility = _utility_of(catalog.get_state("utility") or msgspec.to_builtins(recipe.utility))
         self.strategy_name: str = catalog.get_state("strategy") or recipe.strategy
-        map_named = catalog.get_state("map")
-        self.map.use(map_named, self.strategy_name)
+        self.map.use(catalog.get_state("map"), self.strategy_name)
+        self.log.use(catalog.get_state("logs"), self.strategy_name)
         strategy = self._made_strategy()
-        if (state := catalog.get_state("strategy_state")) is not None:
-            strategy.restore(state["inner"] if map_named and not self.map.named else state)
+        if (state := self._strategy_state()) is not None:
+            strategy.restore(state)
         self._scope = msgspec.convert(catalog.get_state("scope") or {}, Scope)  # of the last run, flags included
         self._admission = Admission(
             self._scope,
@@ -125,6 +129,16 @@ class Session:
             bytes_kept=facts.bytes,
         )
 
+    def _strategy_state(self) -> Plain:
+        """What the strategy knew at the last checkpoint, less what it knew by a map or a log that is not there."""
+        catalog = self.collection.catalog
+        state, log_is_lost = catalog.get_state("strategy_state"), catalog.get_state("logs") and not self.log.named
+        if state is None or (log_is_lost and goes_by_log(self.strategy_name)):
+            return None
+        if log_is_lost:
+            state = state["inner"]
+        return state["inner"] if catalog.get_state("map") and not self.map.named else state
+
     # ------------------------------------------------------------ from the archive
 
     def _catch_up(self) -> None:
@@ -159,24 +173,27 @@ class Session:
         self._seeds += [seed for seed in run.seeds if seed not in known]
         scope = msgspec.convert(run.scope or {}, Scope)
         utility = _utility_of(run.utility)
-        goes_another_way = (run.strategy, utility, run.map) != (self.strategy_name, self._utility, self.map.named)
+        before = (self.strategy_name, self._utility, self.map.named, self.log.named)
+        goes_another_way = (run.strategy, utility, run.map, run.logs) != before
         changes = goes_another_way or scope != self._scope
         if goes_another_way:
             self.strategy_name, self._utility = run.strategy, utility
             self.map.use(run.map, run.strategy)
+            self.log.use(run.logs, run.strategy)
             self._start_strategy()
         self._use_scope(scope)
         self.collection.catalog.put_state("seeds", self._seeds)
         self.collection.catalog.put_state("scope", run.scope)
         self.collection.catalog.put_state("utility", run.utility)
-        self.collection.catalog.put_state("map", self.map.named)
-        self.crawl.seed(seed for seed in run.seeds if not self.frontier.is_known(seed))
+        seeds = [seed for seed in run.seeds if not self.frontier.is_known(seed)]
+        if seeds or not (self.crawl.pages or len(self.frontier)):  # a strategy may begin without any
+            self.crawl.seed(seeds)
         return changes
 
     def run_as_before(self, refresh: Plain) -> Run:
         """A run that changes neither strategy nor scope, whatever the recipe says by now."""
         scope, utility = msgspec.to_builtins(self._scope), msgspec.to_builtins(self._utility)
-        return Run(self.clock.now(), self.strategy_name, (), scope, utility, refresh, self.map.named)
+        return Run(self.clock.now(), self.strategy_name, (), scope, utility, refresh, self.map.named, self.log.named)
 
     def out_of_scope(self, url: Url) -> str | None:
         """Why a URL is none of this collection's business, or None."""
@@ -190,9 +207,14 @@ class Session:
         stem = self.recipe.topic.stem
         taught = [url for url, is_good in self.topic.examples.urls.items() if is_good]
         strategy = make_strategy(
-            self.strategy_name, topic_words=self.topic.words, stem=stem, utility=self._utility, taught=taught
+            self.strategy_name,
+            topic_words=self.topic.words,
+            stem=stem,
+            utility=self._utility,
+            taught=taught,
+            readings=self.log.in_use.readings if self.log.in_use else None,
         )
-        return self.map.around(strategy)
+        return self.log.around(self.map.around(strategy))
 
     def _start_strategy(self) -> None:
         self.crawl.strategy = self._made_strategy()
@@ -285,6 +307,8 @@ class Session:
         catalog = self.collection.catalog
         self._write_frontier()
         catalog.put_state("strategy", self.strategy_name)
+        catalog.put_state("map", self.map.named)
+        catalog.put_state("logs", self.log.named)
         catalog.put_state("strategy_state", self.crawl.strategy.state())
         catalog.put_state("holds", self.frontier.holds(self.clock.now() + _SHORT_HOLD))
         self.collection.checkpoint()

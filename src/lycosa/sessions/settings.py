@@ -9,7 +9,18 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.recipe import Map, Recipe, check_strategy, check_takes_map, hosts_in, languages_in, options_of
+from lycosa.recipe import (
+    Logs,
+    Map,
+    Recipe,
+    check_strategy,
+    check_takes_log,
+    check_takes_map,
+    goes_by_log,
+    hosts_in,
+    languages_in,
+    options_of,
+)
 from lycosa.strategies import STRATEGIES, Mapped
 from lycosa.vocabulary.errors import UsageError
 from lycosa.web.live import connect_to
@@ -52,6 +63,9 @@ def changed_recipe(
     map_topic: str | None = None,
     map_priority: float | None = None,
     taxonomy: Path | None = None,
+    logs: Path | None = None,
+    log_half_life: float | None = None,
+    min_users: int | None = None,
 ) -> Recipe:
     """The recipe with what was said: numbers replace those of the recipe, hosts and patterns are added to them."""
     scope, strategy = recipe.scope, strategy or recipe.strategy
@@ -70,11 +84,23 @@ def changed_recipe(
         check_takes_map(strategy)
     elif strategy == Mapped.name or map_ != Map():
         raise UsageError("there is no map to go by; name the atlas it is in with --map")
+    log = _changed(
+        recipe.logs,
+        file=None if logs is None else str(logs.absolute()),
+        half_life=log_half_life,
+        min_users=min_users,
+    )
+    if log.file:
+        check_takes_log(strategy)
+    elif goes_by_log(strategy) or log != Logs():
+        whose = f"the strategy {strategy} goes by what people read: " if goes_by_log(strategy) else ""
+        raise UsageError(f"{whose}there is no access log; name one, as lycosa logs import makes it, with --logs")
     return replace(
         recipe,
         strategy=strategy,
         utility=_changed(recipe.utility, target=target),
         map=map_,
+        logs=log,
         scope=replace(
             scope,
             hosts=(*scope.hosts, *hosts_in(hosts, "hosts")),

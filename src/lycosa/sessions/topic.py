@@ -1,8 +1,9 @@
 """From what a user says of a topic to something that judges pages.
 
-Of the ways to name a topic, the first given decides: a function, keywords, examples, words. Examples train a linear
-model. Where no negatives are given, a built-in background stands for them, and at 100, 300 and 1 000 pages the model
-is trained again with the pages of the crawl least like the examples.
+Of the ways to name a topic, the first given decides: a predicate, a function, keywords, examples, words. A predicate
+may ask for the topic that the other ways name. Examples train a linear model. Where no negatives are given, a built-in
+background stands for them, and at 100, 300 and 1 000 pages the model is trained again with the pages of the crawl
+least like the examples.
 """
 
 import hashlib
@@ -15,13 +16,14 @@ from msgspec import Struct
 from lycosa.collection.trouble import told
 from lycosa.reading import Reader, page_of_html, page_of_text
 from lycosa.reading.decode import decode
-from lycosa.recipe import Topic
+from lycosa.recipe import FILE_NAME, Topic
 from lycosa.relevance.background import background
 from lycosa.relevance.cosine import Cosine
 from lycosa.relevance.examples import Example, read_examples
 from lycosa.relevance.function import load_function
 from lycosa.relevance.keywords import Keywords
 from lycosa.relevance.learning import train
+from lycosa.relevance.predicates import Predicate, relevance_of
 from lycosa.relevance.retraining import retrain
 from lycosa.relevance.svm import LinearModel
 from lycosa.vocabulary.contracts import Relevance
@@ -29,6 +31,7 @@ from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, 
 from lycosa.vocabulary.records import Page, Plain, Url
 
 from .forgotten import is_forgotten, read_forgotten
+from .taxonomies import load_taxonomy
 
 MODEL_FILE = "model.json"
 LABELS_FILE = "labels.txt"
@@ -67,6 +70,13 @@ class TrainedModel(Struct, frozen=True):
     examples: str  # digest
     rounds: int  # how many of the sizes at which it is trained again the collection had reached
     model: Plain
+
+
+def is_rule(topic: Topic) -> bool:
+    """Whether there is nothing in it that learns from examples."""
+    if topic.predicate is not None and not topic.predicate.asks_for_topic:
+        return True
+    return bool(topic.function or topic.keywords)
 
 
 def examples_of(topic: Topic, folder: Path) -> Examples:
@@ -129,7 +139,7 @@ class TopicJudge:
         self._topic = topic
         self._folder = folder
         self._reader = reader
-        self.examples = Examples() if topic.function or topic.keywords else examples_of(topic, folder)
+        self.examples = Examples() if is_rule(topic) else examples_of(topic, folder)
         self.rounds = 0
 
     @property
@@ -154,11 +164,42 @@ class TopicJudge:
         """Whether there is every example, and a good one among them."""
         return self.learns and all(recall(url) for url in self.examples.urls)
 
+    @property
+    def runs_code(self) -> bool:
+        """Whether pages cannot be judged without a function of the user's."""
+        predicate = self._topic.predicate
+        if predicate is None or predicate.asks_for_topic:
+            return bool(self._topic.function) or (predicate is not None and predicate.runs_code)
+        return predicate.runs_code
+
     def untrained(self, *, may_run_code: bool) -> Relevance | None:
         """The judge for topics that need no training; None where the function may not be run."""
+        if self.runs_code and not may_run_code:
+            return None
+        return self.judge(None)
+
+    def check(self) -> None:
+        """Refuses a predicate that cannot judge pages, before anything is fetched; loads the user's code."""
+        if self._topic.predicate is not None:
+            self.judge(Keywords(["stands for the model"]) if self.learns else None)
+
+    def judge(self, model: Relevance | None) -> Relevance:
+        """What judges pages, given the model of the examples; without one, by the other ways. May run user's code."""
+        predicate = self._topic.predicate
+        if predicate is None:
+            return model or self._named()
+        ways = {
+            "topic": lambda _: model or self._named(),
+            "text": lambda part: Cosine(self._terms(part.text or "")),
+            "taxonomy": self._one_of_many,
+        }
+        return relevance_of(predicate, ways, where=f"{self._folder / FILE_NAME}: topic.predicate")
+
+    def _named(self) -> Relevance:
+        """By the first way that the recipe names, other than examples."""
         topic = self._topic
         if topic.function:
-            return load_function(topic.function) if may_run_code else None
+            return load_function(topic.function)
         if topic.keywords:
             return Keywords(topic.keywords)
         if topic.text:
@@ -167,6 +208,12 @@ class TopicJudge:
             f"{self._folder}: the recipe names no topic; "
             "give [topic] examples, text, keywords or function in lycosa.toml"
         )
+
+    def _one_of_many(self, part: Predicate) -> Relevance:
+        path = self._folder / (part.taxonomy or "")
+        if self._topic.stem:
+            raise UsageError(f"the taxonomy {path} knows whole words, and the collection compares stems (topic.stem)")
+        return load_taxonomy(path).judge(part.about)
 
     def load(self) -> LinearModel | None:
         """The model trained earlier, if it was trained on the examples there are now."""

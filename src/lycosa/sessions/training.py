@@ -19,7 +19,10 @@ class Training:
     def judge_at_hand(self) -> Relevance | None:
         """The judge that needs neither a fetch nor the user's code; None where there is none yet."""
         topic = self._session.topic
-        return topic.load() if topic.learns else topic.untrained(may_run_code=False)
+        if not topic.learns:
+            return topic.untrained(may_run_code=False)
+        model = topic.load()
+        return topic.judge(model) if model is not None and not topic.runs_code else None
 
     def train_again(self, reason: str) -> None:
         """Trains on the examples at hand and judges every page of the collection anew."""
@@ -38,7 +41,7 @@ class Training:
         rounds = bisect_right(RETRAIN_AT, session.crawl.pages) if session.topic.wants_negatives else 0
         crawled = session.sample_of_terms() if rounds else []
         model = session.topic.train(session.page, crawled, rounds)
-        session.crawl.judge = model
+        session.crawl.judge = session.topic.judge(model)
         return model
 
     def learn(self) -> None:

@@ -14,7 +14,7 @@ from lycosa.web.encodings import decoded
 
 from .forgotten import add_forgotten, is_forgotten, read_forgotten
 from .session import Session, Tell
-from .topic import MODEL_FILE, add_label, forget_labels
+from .topic import MODEL_FILE, add_label, forget_labels, is_rule
 from .training import Training
 
 REPORT_FILE = "report.html"
@@ -60,12 +60,12 @@ def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imp
 def label(folder: Path, url: Url, *, good: bool, clock: Clock, tell: Tell) -> bool:
     """Notes an example and trains the model anew; False if its page has to be fetched first, by the next crawl."""
     recipe = load_recipe(folder)
-    if recipe.topic.function or recipe.topic.keywords:
+    if is_rule(recipe.topic):
         raise UsageError(f"{folder}: the recipe's topic is a rule, which learns nothing from labels; change the rule")
-    _insist_on_writing(folder, recipe, clock)
+    _insist_on_writing(folder, recipe, clock, tell)
     add_label(folder, url, good=good)
     with Session(folder, recipe, clock=clock, tell=tell) as session:
-        if not session.topic.is_at_hand(session.page):
+        if not session.topic.is_at_hand(session.page) or session.topic.runs_code:
             return False
         Training(session).train_again("an example was labelled")
         return True
@@ -75,7 +75,7 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> int:
     """Removes a URL, or everything of a host, everywhere, and never fetches it again; returns the number of pages."""
     name = _url_or_host(what)
     recipe = load_recipe(folder)
-    _insist_on_writing(folder, recipe, clock)
+    _insist_on_writing(folder, recipe, clock, tell)
     add_forgotten(folder, name)
 
     def is_named(url: Url) -> bool:
@@ -90,9 +90,9 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> int:
     return pages
 
 
-def _insist_on_writing(folder: Path, recipe: Recipe, clock: Clock) -> None:
+def _insist_on_writing(folder: Path, recipe: Recipe, clock: Clock, tell: Tell) -> None:
     """Fails where the collection cannot be written, before anything is noted that should then be done."""
-    with Session(folder, recipe, clock=clock):
+    with Session(folder, recipe, clock=clock, tell=tell):
         pass
 
 

@@ -1,0 +1,248 @@
+"""`lycosa logs`: access logs, from which crawls learn where people go."""
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lycosa.collection.export import iso
+from lycosa.logs.dropping import SAYS
+from lycosa.logs.formats import FORMATS
+from lycosa.logs.groups import MOST_A_DAY, MOST_A_MINUTE
+from lycosa.logs.importing import TABLE_FORMATS, Asked, Outcome, import_logs
+from lycosa.logs.summary import Activity, Summary, summary_of
+from lycosa.logs.tables import columns_of
+from lycosa.pictures.lines import Series, line_chart
+from lycosa.vocabulary.errors import LycosaError
+from lycosa.vocabulary.plain_text import visible
+
+from .options import LOOK, Json, Quiet, print_json, program, tell
+from .progress import SPARKS
+from .working import Counting, working
+
+app = typer.Typer(name="logs", help="Access logs, for crawls that go where people go.", **LOOK)
+SPARKLINE = 60  # characters
+EXAMPLES_TOLD = 10
+PICTURE = "activity.svg"
+
+
+@app.command("import")
+def import_(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Access logs, plain or gzipped.")],
+    into: Annotated[Path, typer.Option(metavar="NAME.log", help="The log to make, or to add to.")],
+    site: Annotated[
+        str | None, typer.Option(metavar="URL", help="The site of a server's log, whose lines have paths only.")
+    ] = None,
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="FORMAT", help=f"{', '.join((*FORMATS, *TABLE_FORMATS))}; else it is found out."
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="user=…,url=…,time=…",
+            help="Of a table: the names of its columns; also status=…, method=…, type=… where it has them.",
+        ),
+    ] = None,
+    most_a_day: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help=f"Who has more lines in a day is a group, and dropped. [{MOST_A_DAY}]"),
+    ] = None,
+    most_a_minute: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help=f"The same in a minute. [{MOST_A_MINUTE}]")
+    ] = None,
+    min_users: Annotated[
+        int | None, typer.Option(metavar="K", min=1, help="Leave out pages that fewer people read. [1]")
+    ] = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Import access logs. Page views that succeeded are kept; people only as keyed hashes."""
+    asked = Asked(
+        site=site,
+        format=format_,
+        columns=columns_of(columns) if columns is not None else {},
+        most_a_day=most_a_day,
+        most_a_minute=most_a_minute,
+        min_users=min_users,
+    )
+    with Counting("MB read", quiet=quiet or as_json) as count:
+        tell_each = (lambda outcome: None) if quiet or as_json else _tell
+        done = import_logs(files, into, asked, now=time.time(), count=count, tell=tell_each)
+    if as_json:
+        print_json({"log": str(into), "files": [_plain(each) for each in done]})
+        return
+    if quiet:
+        return
+    typer.echo(f"Look at it:  {program()} logs show {into}\nUse it:      {program()} crawl NAME --logs {into}")
+
+
+def _tell(outcome: Outcome) -> None:
+    file = outcome.file
+    name = visible(file.name, 100)
+    if outcome.known:
+        typer.echo(f"{name}: already imported; nothing was added")
+        return
+    rest = ", only what is new since it was imported before" if outcome.grown else ""
+    typer.echo(f"{name} ({file.format}){rest}: {file.lines} lines, {file.used} used{_because(file.dropped)}")
+    if outcome.new_key:
+        tell("the key was gone; a new one was made, so people of earlier imports count as others")
+    if file.out_of_order:
+        tell(f"{file.out_of_order} lines are earlier than the line before them; they were put in order")
+    for example in outcome.examples[:EXAMPLES_TOLD]:
+        shape = f": {example.shape}" if example.shape else ""
+        tell(f"  {name}:{example.line}: {SAYS[example.why]}{shape}")
+
+
+def _because(dropped: Mapping[str, int]) -> str:
+    if not dropped:
+        return ""
+    ordered = sorted(dropped.items(), key=lambda each: -each[1])
+    return "; dropped: " + ", ".join(f"{count} {reason}" for reason, count in ordered)
+
+
+def _plain(outcome: Outcome) -> dict[str, object]:
+    file = outcome.file
+    return {
+        "file": file.name,
+        "format": file.format,
+        "already_imported": outcome.known,
+        "grown": outcome.grown,
+        "new_key": outcome.new_key,
+        "lines": 0 if outcome.known else file.lines,
+        "used": 0 if outcome.known else file.used,
+        "dropped": {} if outcome.known else file.dropped,
+        "out_of_order": 0 if outcome.known else file.out_of_order,
+        "examples": [
+            {"line": example.line, "reason": SAYS[example.why], "shape": example.shape} for example in outcome.examples
+        ],
+    }
+
+
+@app.command("show")
+def show(
+    log: Annotated[Path, typer.Argument(metavar="NAME.log", help="An imported log.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR|FILE.svg", help="Write a picture of how much was read when.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a log holds. Days, people, pages, what was dropped and why, what is read most, and when."""
+    with working("reading the log", quiet=as_json):
+        found = summary_of(log)
+    if out is not None:
+        _draw(out, found.activity)
+    if as_json:
+        print_json(_summary(log, found))
+        return
+    for line in _lines(log, found):
+        typer.echo(line)
+
+
+def _lines(log: Path, found: Summary) -> list[str]:
+    if not found.files:
+        return [f"{log}: nothing imported yet"]
+    since = "" if found.first is None or found.last is None else f", {_day(found.first)} to {_day(found.last)}"
+    said = [
+        f"{log}: {found.accesses} accesses of {found.users} people to {_many(found.pages, 'page')} "
+        f"on {_many(found.days, 'day')}{since}",
+        f"  from {_many(len(found.files), 'file')} with {found.lines} lines",
+    ]
+    if found.groups:
+        said.append(f"  {_many(found.groups, 'source')} dropped as groups")
+    if found.min_users > 1:
+        said.append(
+            f"  {_many(found.rare_pages, 'page')} with {found.rare_accesses} accesses left out, "
+            f"read by fewer than {found.min_users} people"
+        )
+    if found.dropped:
+        said.append("dropped lines")
+        said += [f"  {count:>10}  {reason}" for reason, count in found.dropped.items()]
+    if found.activity.counts:
+        said += [f"accesses {_spoken(found.activity.span)}", f"  {sparkline(found.activity.counts)}"]
+    if found.most_read:
+        said.append("most read, by people")
+        said += [f"  {people:>8}  {visible(url, 100)}" for url, people, _ in found.most_read]
+    return said
+
+
+def _many(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
+
+
+def sparkline(counts: Sequence[int], width: int = SPARKLINE) -> str:
+    """The counts as bars of characters, neighbours added up where there are more than fit.
+
+    >>> sparkline([0, 1, 8])
+    '▁▁█'
+    """
+    together = -(-len(counts) // width)
+    sums = [sum(counts[start : start + together]) for start in range(0, len(counts), together or 1)]
+    most = max(sums, default=0) or 1
+    return "".join(SPARKS[(len(SPARKS) - 1) * count // most] for count in sums)
+
+
+def _spoken(span: float) -> str:
+    days = round(span / 86_400)
+    return "by the hour" if span < 86_400 else "by the day" if days == 1 else f"by {days} days"
+
+
+def _day(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
+
+
+def _summary(log: Path, found: Summary) -> dict[str, object]:
+    return {
+        "log": str(log),
+        "files": [
+            {
+                "file": file.name,
+                "format": file.format,
+                "imported_at": iso(file.at),
+                "lines": file.lines,
+                "used": file.used,
+            }
+            for file in found.files
+        ],
+        "lines": found.lines,
+        "accesses": found.accesses,
+        "users": found.users,
+        "pages": found.pages,
+        "first": None if found.first is None else iso(found.first),
+        "last": None if found.last is None else iso(found.last),
+        "days": found.days,
+        "groups": found.groups,
+        "dropped": found.dropped,
+        "min_users": found.min_users,
+        "left_out": {"pages": found.rare_pages, "accesses": found.rare_accesses},
+        "most_read": [{"url": url, "users": people, "accesses": accesses} for url, people, accesses in found.most_read],
+        "activity": {
+            "start": iso(found.activity.start) if found.activity.counts else None,
+            "seconds": found.activity.span,
+            "counts": found.activity.counts,
+        },
+    }
+
+
+def _draw(out: Path, activity: Activity) -> None:
+    path = out if out.suffix == ".svg" else out / PICTURE
+    unit, name = (3600.0, "hours") if activity.span < 86_400 else (86_400.0, "days")
+    points = [(place * activity.span / unit, float(count)) for place, count in enumerate(activity.counts)]
+    since = f" after {datetime.fromtimestamp(activity.start, UTC):%Y-%m-%d %H:%M} UTC" if points else ""
+    picture = line_chart(
+        [Series("accesses", points)],
+        title="activity",
+        x_title=name + since,
+        y_title=f"accesses {_spoken(activity.span)}",
+    )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(picture, encoding="utf-8")
+    except OSError as error:
+        raise LycosaError(f"cannot write {path}: {error.strerror}; give another --out") from None
+    tell(f"wrote {path}")

@@ -1,0 +1,80 @@
+"""Lines of a file, plain or gzipped, in blocks: however long the file or a line of it, little is held in memory."""
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from lycosa.vocabulary.errors import LycosaError, UsageError
+
+BLOCK = 1 << 20  # bytes
+LONGEST_LINE = 1 << 16  # bytes; of a longer one no more than this and one is handed on
+
+
+class Block(NamedTuple):
+    """Whole lines without their ends; or none, where all that was read so far is known from an earlier time."""
+
+    lines: list[bytes]
+    known_so_far: bool = False
+
+
+class LogText:
+    """The text of a log file; `size` and `digest` are those of what has been read of it."""
+
+    def __init__(self, path: Path, *, known: Collection[tuple[int, bytes]] = (), read: Callable[[int], None]):
+        self._path = path
+        self._known = frozenset(known)  # size and digest of texts seen before
+        self._marks = sorted({size for size, _ in self._known if size}, reverse=True)
+        self._told = read  # how many bytes of the file have been read
+        self._hash = hashlib.blake2b(digest_size=16)
+        self.size = 0
+
+    @property
+    def digest(self) -> bytes:
+        return self._hash.digest()
+
+    def blocks(self) -> Iterator[Block]:
+        try:
+            with self._path.open("rb") as file:
+                packed = file.read(2) == b"\x1f\x8b"
+                file.seek(0)
+                if packed:
+                    with gzip.open(file) as text:
+                        yield from self._blocks(text, file)
+                else:
+                    yield from self._blocks(file, file)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise LycosaError(
+                f"{self._path} is a gzip file that is cut off or damaged ({error}); nothing of it was imported"
+            ) from None
+        except OSError as error:
+            raise UsageError(f"cannot read {self._path}: {error.strerror or error}") from None
+
+    def _blocks(self, text: IO[bytes] | gzip.GzipFile, file: IO[bytes]) -> Iterator[Block]:
+        begun, skipping = b"", False  # a line whose end is not read yet, and whether it is too long to be kept
+        while data := text.read(self._next_read()):
+            self._hash.update(data)
+            self.size += len(data)
+            self._told(file.tell())
+            end = data.rfind(b"\n")
+            if end >= 0:
+                yield Block((begun + data[:end]).split(b"\n"))
+                begun, skipping = data[end + 1 :], False
+            elif not skipping:
+                begun += data
+            if len(begun) > LONGEST_LINE:
+                begun, skipping = begun[: LONGEST_LINE + 1], True
+            if self._marks and self._marks[-1] == self.size:
+                self._marks.pop()
+                if (self.size, self.digest) in self._known:
+                    yield Block([], known_so_far=True)
+                    begun = b""
+        if begun:
+            yield Block([begun])
+
+    def _next_read(self) -> int:
+        while self._marks and self._marks[-1] <= self.size:
+            self._marks.pop()
+        return min(BLOCK, self._marks[-1] - self.size) if self._marks else BLOCK

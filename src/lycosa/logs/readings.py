@@ -1,0 +1,244 @@
+"""Who read what, when: what an access log tells a crawler, in columns."""
+
+import hashlib
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from lycosa.vocabulary.records import Url
+
+from .url_column import UrlColumn
+
+Numbers = np.ndarray[tuple[int], np.dtype[np.int32]]  # of users, URLs or places in a walk
+Places = np.ndarray[tuple[int], np.dtype[np.int64]]  # in a column of all accesses
+Reals = np.ndarray[tuple[int], np.dtype[np.float64]]
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+SECONDS_A_DAY = 86_400.0
+
+
+class Readings:
+    """The accesses of a log. Users and URLs are numbers; of a user nothing else is known.
+
+    Each user's accesses, in order of time, are a *walk*. Every access has a weight, 1 unless old ones shall count
+    less (`aged`). Nothing changes once made; what is chosen from it is a new one, in which users and URLs have new
+    numbers.
+
+    >>> readings = Readings.of([("ann", Url("http://a.org/"), 1.0), ("bob", Url("http://a.org/"), 2.0)])
+    >>> readings.users, readings.readers_of(0).tolist()
+    (2, [0, 1])
+    """
+
+    def __init__(self, urls: UrlColumn, starts: Places, walks: Numbers, times: Reals, weights: Reals | None = None):
+        self._urls = urls
+        self._starts = starts  # where each user's walk begins, and where the last one ends
+        self._walks = walks  # the URLs of all walks, one walk after the other
+        self._times = times
+        self._weights = weights  # None: all ones
+
+    @classmethod
+    def of(cls, accesses: Iterable[tuple[Hashable, Url, float]]) -> Self:
+        """From (user, URL, seconds since the epoch) in any order; of the same moment, the first stays first."""
+        users: dict[Hashable, int] = {}
+        urls: dict[Url, int] = {}
+        rows = [(users.setdefault(u, len(users)), urls.setdefault(url, len(urls)), at) for u, url, at in accesses]
+        who, what, when = zip(*rows, strict=True) if rows else ((), (), ())
+        return cls.of_columns(
+            UrlColumn.of(urls), len(users), np.array(who, np.int32), np.array(what, np.int32), np.array(when, float)
+        )
+
+    @classmethod
+    def of_columns(cls, urls: UrlColumn, users: int, who: Numbers, what: Numbers, when: Reals) -> Self:
+        """From columns of the numbers of users and URLs, and of times; in any order."""
+        if not np.isfinite(when).all():
+            raise ValueError("a time is not finite")
+        in_time = bool((np.diff(when) >= 0).all())
+        order = np.argsort(who, kind="stable") if in_time else np.lexsort((when, who))
+        starts = np.zeros(users + 1, np.int64)
+        np.cumsum(np.bincount(who, minlength=users), out=starts[1:])
+        return cls(urls, starts, what[order].astype(np.int32, copy=False), when[order])
+
+    @property
+    def urls(self) -> Sequence[Url]:
+        """Every URL at its number."""
+        return self._urls
+
+    @property
+    def users(self) -> int:
+        return len(self._starts) - 1
+
+    @property
+    def accesses(self) -> int:
+        return len(self._walks)
+
+    @property
+    def newest(self) -> float | None:
+        """The time of the last access."""
+        return float(self._times.max()) if self.accesses else None
+
+    @property
+    def is_aged(self) -> bool:
+        """Whether accesses differ in weight."""
+        return self._weights is not None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The same for the same readings, and for no others."""
+        digest = hashlib.blake2b(digest_size=16)
+        for column in (self._urls.ends, self._starts, self._walks, self._times, self._weights):
+            if column is not None:
+                digest.update(np.ascontiguousarray(column).data)
+        digest.update(self._urls.text)
+        return digest.hexdigest()
+
+    def id_of(self, url: str) -> int | None:
+        """The number of a URL, or None where nobody read it."""
+        return self._urls.id_of(url)
+
+    def walk_of(self, user: int) -> tuple[Numbers, Reals]:
+        """What a user read, in order of time, and when."""
+        start, end = self._starts[user], self._starts[user + 1]
+        return self._walks[start:end], self._times[start:end]
+
+    def weights_of(self, user: int) -> Reals:
+        """The weight of each access of a user's walk."""
+        start, end = self._starts[user], self._starts[user + 1]
+        return self.weights[start:end]
+
+    def places_of(self, url_id: int) -> tuple[Numbers, Numbers]:
+        """Where a URL stands in the walks of its readers: the users, and its places in their walks."""
+        order, starts = self._by_url
+        places = order[starts[url_id] : starts[url_id + 1]]
+        users = self.walkers[places]
+        return users, (places - self._starts[users]).astype(np.int32)
+
+    def readers_of(self, url_id: int) -> Numbers:
+        """Everybody who read a URL, once and in order."""
+        starts, users, _ = self._readers
+        return users[starts[url_id] : starts[url_id + 1]]
+
+    def reader_weights(self, url_id: int) -> Reals:
+        """For each of `readers_of`, the weight of the latest time they read it."""
+        starts, _, weights = self._readers
+        return weights[starts[url_id] : starts[url_id + 1]]
+
+    def read_by(self, user: int) -> Numbers:
+        """Every URL that a user read, once and in order of the numbers."""
+        starts, urls, _ = self._read
+        return urls[starts[user] : starts[user + 1]]
+
+    def read_weights(self, user: int) -> Reals:
+        """For each of `read_by`, the weight of the latest time it was read."""
+        starts, _, weights = self._read
+        return weights[starts[user] : starts[user + 1]]
+
+    @property
+    def walk_starts(self) -> Places:
+        """Where each user's walk begins in the columns of all walks, and where the last one ends."""
+        return self._starts
+
+    @property
+    def walks(self) -> Numbers:
+        """The URLs of all walks, one walk after the other."""
+        return self._walks
+
+    @property
+    def times(self) -> Reals:
+        """The times of all walks."""
+        return self._times
+
+    @cached_property
+    def weights(self) -> Reals:
+        """The weights of all walks."""
+        return self._weights if self._weights is not None else np.ones(self.accesses)
+
+    @cached_property
+    def walkers(self) -> Numbers:
+        """The users of all walks."""
+        return np.repeat(np.arange(self.users, dtype=np.int32), np.diff(self._starts))
+
+    @property
+    def readers(self) -> tuple[Places, Numbers]:
+        """All of `readers_of` as one column, with where each URL's readers begin in it."""
+        return self._readers[:2]
+
+    @property
+    def read(self) -> tuple[Places, Numbers]:
+        """All of `read_by` as one column, with where each user's URLs begin in it."""
+        return self._read[:2]
+
+    def with_at_least(self, readers: int) -> "Readings":
+        """Without the pages that fewer people read, and without those who read nothing else."""
+        if readers <= 1:
+            return self
+        enough = np.diff(self._readers[0]) >= readers
+        return self if enough.all() else self._only(enough[self._walks])
+
+    def sample(self, share: float, *, seed: int) -> "Readings":
+        """A share of the users, at least one, drawn by chance; with the same seed a larger share has them all too."""
+        if not 0 < share <= 1:
+            raise ValueError(f"a share is above 0 and at most 1, not {share}")
+        drawn = np.random.default_rng(seed).permutation(self.users)[: max(1, round(share * self.users))]
+        chosen = np.zeros(self.users, np.bool_)
+        chosen[drawn] = True
+        return self if chosen.all() else self._only(chosen[self.walkers])
+
+    def aged(self, half_life_days: float | None) -> "Readings":
+        """The same, an access counting half when so many days older than the newest one; None: all count one."""
+        if half_life_days is not None and not half_life_days > 0:
+            raise ValueError(f"a half-life is above 0 days, not {half_life_days}")
+        newest = self.newest
+        weights = None
+        if half_life_days is not None and newest is not None:
+            weights = np.exp2((self._times - newest) / (half_life_days * SECONDS_A_DAY))
+        aged = Readings(self._urls, self._starts, self._walks, self._times, weights)
+        for shared in ("walkers", "_by_url"):
+            if shared in self.__dict__:
+                aged.__dict__[shared] = self.__dict__[shared]
+        return aged
+
+    def without_the_unread(self) -> "Readings":
+        """Without URLs that nobody read and users who read nothing."""
+        everybody = (np.diff(self._starts) > 0).all()
+        everything = (np.bincount(self._walks, minlength=len(self._urls)) > 0).all()
+        return self if everybody and everything else self._only(np.ones(self.accesses, np.bool_))
+
+    def _only(self, kept: Mask) -> "Readings":
+        """The kept accesses, with those users and URLs that have one."""
+        lengths = np.bincount(self.walkers[kept], minlength=self.users)
+        starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths[lengths > 0], dtype=np.int64)))
+        ids = np.flatnonzero(np.bincount(self._walks[kept], minlength=len(self._urls)))
+        renumbered = np.zeros(len(self._urls), np.int32)
+        renumbered[ids] = np.arange(len(ids), dtype=np.int32)
+        weights = None if self._weights is None else self._weights[kept]
+        return Readings(self._urls.chosen(ids), starts, renumbered[self._walks[kept]], self._times[kept], weights)
+
+    @cached_property
+    def _by_url(self) -> tuple[Places, Places]:
+        """The places of all walks in order of their URLs, and where each URL's begin."""
+        starts = np.zeros(len(self._urls) + 1, np.int64)
+        np.cumsum(np.bincount(self._walks, minlength=len(self._urls)), out=starts[1:])
+        return np.argsort(self._walks, kind="stable"), starts
+
+    @cached_property
+    def _readers(self) -> tuple[Places, Numbers, Reals]:
+        order, _ = self._by_url
+        urls, users = self._walks[order], self.walkers[order]
+        last = np.ones(len(order), np.bool_)  # of a user's accesses to a URL, the latest
+        last[:-1] = (urls[1:] != urls[:-1]) | (users[1:] != users[:-1])
+        return _starts_of(urls[last], len(self._urls)), users[last], self.weights[order[last]]
+
+    @cached_property
+    def _read(self) -> tuple[Places, Numbers, Reals]:
+        starts, users, weights = self._readers
+        urls = np.repeat(np.arange(len(self._urls), dtype=np.int32), np.diff(starts))
+        order = np.argsort(users, kind="stable")
+        return _starts_of(users, self.users), urls[order], weights[order]
+
+
+def _starts_of(numbers: "np.ndarray[Any, np.dtype[Any]]", most: int) -> Places:
+    starts = np.zeros(most + 1, np.int64)
+    np.cumsum(np.bincount(numbers, minlength=most), out=starts[1:])
+    return starts

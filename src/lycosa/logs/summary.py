@@ -1,0 +1,97 @@
+"""What a log holds, for people."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lycosa.vocabulary.records import Url
+
+from .dropping import SAYS, Drop
+from .log_file import MIN_USERS, ImportedFile, opened
+from .readings import SECONDS_A_DAY, Readings
+
+HOUR = 3600.0
+DAYS_BY_HOUR = 4.0  # a log of fewer days is shown by the hour
+MOST_BARS = 400  # a longer log is shown by several days
+
+
+@dataclass(frozen=True)
+class Activity:
+    """How many accesses there were in each of many equal spans of time."""
+
+    start: float
+    span: float  # seconds
+    counts: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Summary:
+    files: Sequence[ImportedFile]
+    min_users: int
+    lines: int
+    accesses: int
+    users: int
+    pages: int
+    first: float | None
+    last: float | None
+    days: int  # calendar days with an access, UTC
+    groups: int
+    dropped: Mapping[str, int]  # by reason, the most frequent first
+    rare_pages: int  # left out since fewer than `min_users` people read them
+    rare_accesses: int
+    most_read: Sequence[tuple[Url, int, int]]  # page, people, accesses
+    activity: Activity
+
+
+def summary_of(path: Path, *, most_read: int = 10) -> Summary:
+    """What the log holds; pages read by too few people are only counted."""
+    with opened(path) as log:
+        files, groups = log.imports(), len(log.groups())
+        least = log.settings().get(MIN_USERS, 1)
+        everything = log.readings()
+    readings = everything.with_at_least(least)
+    dropped = Counter[str]()
+    for file in files:
+        dropped.update(file.dropped)
+    dropped[SAYS[Drop.GROUP]] += max(0, sum(file.used for file in files) - everything.accesses)  # found out later
+    times = readings.times
+    return Summary(
+        files=files,
+        min_users=least,
+        lines=sum(file.lines for file in files),
+        accesses=readings.accesses,
+        users=readings.users,
+        pages=len(readings.urls),
+        first=float(times.min()) if len(times) else None,
+        last=float(times.max()) if len(times) else None,
+        days=len(np.unique(times // SECONDS_A_DAY)),
+        groups=groups,
+        dropped={reason: count for reason, count in dropped.most_common() if count},
+        rare_pages=len(everything.urls) - len(readings.urls),
+        rare_accesses=everything.accesses - readings.accesses,
+        most_read=_most_read(readings, most_read),
+        activity=_activity(readings),
+    )
+
+
+def _most_read(readings: Readings, most: int) -> list[tuple[Url, int, int]]:
+    starts, _ = readings.readers
+    people = np.diff(starts)
+    times_read = np.bincount(readings.walks, minlength=len(people))
+    order = np.lexsort((-times_read, -people))[:most]
+    return [(readings.urls[each], int(people[each]), int(times_read[each])) for each in order.tolist()]
+
+
+def _activity(readings: Readings) -> Activity:
+    times = readings.times
+    if not len(times):
+        return Activity(0.0, HOUR, ())
+    first, last = float(times.min()), float(times.max())
+    span = HOUR if last - first < DAYS_BY_HOUR * SECONDS_A_DAY else SECONDS_A_DAY
+    if (last - first) / span > MOST_BARS:
+        span *= -(-(last - first) // (span * MOST_BARS))
+    start = first // span * span
+    return Activity(start, span, np.bincount(((times - start) // span).astype(np.int64)).tolist())

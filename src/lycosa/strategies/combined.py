@@ -1,0 +1,111 @@
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, Unpack
+
+import numpy as np
+
+from lycosa.logs.readings import Readings
+from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
+
+from .collaborative import UNKNOWN, chance_candidate
+from .intelligent import candidate_of
+from .interest import logistic
+from .linkage import WEIGHTS, LinkageEvidence, Told
+from .log_offers import LogOffers, Offer, is_evicted
+from .readers import EvidenceOptions, ReadersEvidence
+
+
+class Combined:
+    """Goes where people went, and where links lead, that satisfy a predicate, whichever that is.
+
+    A page is worth ratio / (1 + ratio), the ratio being the product of that of `ReadersEvidence` and that of
+    `LinkageEvidence`; what is not known counts 1. Pages join whose readers' ratio exceeds 1, and those that a page
+    links to which satisfies the predicate: so come pages that nobody has read, and pages that nothing links to. Seeds
+    are worth 0.5; when few pages wait, others are drawn by chance from the log.
+
+    readings: who read what, when.
+    weights: of the factors of links.
+    min_candidates, ahead, most, seed: as `LogOffers` has them.
+    evidence: as `ReadersEvidence` has it.
+
+    Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery (KDD 2002), section 3.1.
+    """
+
+    name = "combined"
+    scale: Literal["unit", "order"] = "unit"
+    exhaustive = False
+    uses_standing = False
+
+    def __init__(
+        self,
+        readings: Readings | None = None,
+        *,
+        weights: Mapping[str, float] = WEIGHTS,
+        min_candidates: int | None = None,
+        ahead: int = 8,
+        most: int = 200,
+        seed: int = 0,
+        **evidence: Unpack[EvidenceOptions],
+    ):
+        self.readers = ReadersEvidence(readings, **evidence)
+        self.links = LinkageEvidence(weights=weights, significance=evidence.get("significance", 2.0))
+        self._offers = LogOffers(self.readers, most=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
+        self._others: dict[Url, None] = {}  # URLs that wait and that nobody read
+
+    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
+        self._offers.made_of(seeds)
+        self._others |= dict.fromkeys(seed for seed in seeds if self._offers.number_of(seed) is None)
+        return [*(Candidate(seed, UNKNOWN, because={"seed": True}) for seed in seeds), *self._drawn()]
+
+    def learn(self, event: Visit | Skip) -> None:
+        self._others.pop(event.candidate.url, None)
+        self._offers.learn(event)
+        self.readers.learn(event)
+        self.links.learn(event)
+
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        """What readers or links say something new of."""
+        linked = {told.url: told for told in self.links.told(self.links.changed) if self._may_join(told)}
+        ids = np.union1d(self._offers.worth_offering(), self._offers.numbers_of(linked))
+        offers = self._offers.made(ids)
+        for told in self.links.told(offer.url for offer in offers if offer.url not in linked):
+            linked[told.url] = told
+        found = [_candidate(offer, linked.get(offer.url)) for offer in offers]
+        for url, told in linked.items():
+            if self._offers.number_of(url) is None:
+                self._others[url] = None
+                found.append(candidate_of(told))
+        return found if is_evicted(event) else [*found, *self._drawn()]
+
+    def _may_join(self, told: Told) -> bool:
+        return told.lead.satisfying > 0 or self._offers.is_waiting(self._offers.number_of(told.url))
+
+    def _drawn(self) -> list[Candidate]:
+        waiting = self._offers.waiting + len(self._others)
+        return [chance_candidate(offer) for offer in self._offers.drawn(waiting)]
+
+    def merge(self, waiting: float, offered: float) -> float:
+        return offered
+
+    def state(self) -> Plain:
+        return {
+            "readers": self.readers.state(),
+            "links": self.links.state(),
+            "offers": self._offers.state(),
+            "others": list(self._others),
+        }
+
+    def restore(self, state: Plain) -> None:
+        self.readers.restore(state["readers"])
+        self.links.restore(state["links"])
+        self._offers.restore(state["offers"])
+        self._others = dict.fromkeys(state["others"])
+
+
+def _candidate(offer: Offer, told: Told | None) -> Candidate:
+    """A page that was read, at what readers, and links if there are any, say of it."""
+    because: Mapping[str, Plain] = {"readers": offer.told}
+    if told is None:
+        return Candidate(offer.url, logistic(offer.log_ratio), because=because, depth=1)
+    lead = told.lead
+    priority = logistic(offer.log_ratio + told.log_ratio)
+    return Candidate(offer.url, priority, lead.found_on, lead.anchor, {**told.ratios, **because}, lead.depth)

@@ -1,0 +1,125 @@
+"""Interest ratios: how much likelier than others a page is to satisfy a predicate, given something about it.
+
+I(C, E) = P(C and E) / (P(C) · P(E)). Ratios are handled as logarithms, 0 saying nothing; counts are smoothed by what
+is usual, so that what was never seen says nothing either.
+"""
+
+from collections.abc import Iterable
+from math import exp, log
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.urls import key_of
+
+Ids = NDArray[np.int64]
+Logs = NDArray[np.float64]
+
+
+_TINY = 1e-12  # where nothing is smoothed, the least share
+
+
+class Tally(Struct):
+    """Pages judged so far, and those that satisfy the predicate."""
+
+    pages: int = 0
+    satisfying: int = 0
+
+    def learn(self, satisfies: bool) -> None:
+        self.pages += 1
+        self.satisfying += satisfies
+
+    @property
+    def usual(self) -> float:
+        """P(C), neither 0 nor 1: half a page is added to each side."""
+        return (self.satisfying + 0.5) / (self.pages + 1.0)
+
+
+def share_ratio(satisfying: float, seen: float, usual: float, *, smoothing: float = 1.0) -> float:
+    """log of (satisfying / seen) / P(C).
+
+    >>> round(exp(share_ratio(3, 4, 0.25, smoothing=0.0)), 6)
+    3.0
+    """
+    return _log((satisfying + smoothing * usual) / ((seen + smoothing) * usual)) if seen else 0.0
+
+
+def links_ratio(
+    satisfying_parents: int, parents: int, *, links: tuple[int, int, int], usual: float, smoothing: float = 1.0
+) -> float:
+    """log of (f1 / p²)^k · (f3 / (p(1-p)))^(m-k) for k of m pages linking here that satisfy the predicate.
+
+    links: between pages judged: all; from satisfying to satisfying pages (f1 is their share); from others to
+    satisfying ones (f3).
+    """
+    seen, from_satisfying, from_others = links
+    if not seen:
+        return 0.0
+    both, one = usual * usual, usual * (1.0 - usual)
+    good = _log((from_satisfying + smoothing * both) / ((seen + smoothing) * both))
+    bad = _log((from_others + smoothing * one) / ((seen + smoothing) * one))
+    return satisfying_parents * good + (parents - satisfying_parents) * bad
+
+
+def _log(ratio: float) -> float:
+    return log(max(ratio, _TINY))
+
+
+class Features:
+    """How often pages with some feature, such as a word, satisfy the predicate.
+
+    A feature counts where P(C|Q) differs from P(C) by `significance` standard deviations or more, which are
+    sqrt(P(C)(1-P(C)) / n) for one that n pages had, and n is `least` or more. Features are numbers below `places`;
+    codes and words are folded into them, so two of them share a place now and then, and memory is bounded.
+    """
+
+    def __init__(self, *, significance: float, least: int, smoothing: float, places: int = 1 << 17):
+        self._significance = significance
+        self._least = least
+        self._smoothing = smoothing
+        self._mask = np.uint64(places - 1)
+        self._seen = np.zeros(places, np.int64)
+        self._satisfying = np.zeros(places, np.int64)
+
+    def folded(self, codes: NDArray[np.uint64]) -> Ids:
+        """Features for 64-bit codes, sorted, each once."""
+        return np.unique(codes & self._mask).astype(np.int64)
+
+    def named(self, words: Iterable[str]) -> Ids:
+        """Features for words, each once; quicker than codes where there are few."""
+        mask = len(self._seen) - 1
+        return np.array(sorted({key_of(word) & mask for word in words}), np.int64)
+
+    def learn(self, features: Ids, satisfies: bool) -> None:
+        """Of a page; each feature once."""
+        self._seen[features] += 1
+        if satisfies:
+            self._satisfying[features] += 1
+
+    def ratios(self, features: Ids, usual: float) -> Logs:
+        """The logarithms for features; 0 for those that do not count."""
+        seen = self._seen[features].astype(np.float64)
+        satisfying = self._satisfying[features]
+        counted = np.maximum(seen, 1.0)
+        deviation = np.sqrt(usual * (1.0 - usual) / counted)
+        counts = (seen >= self._least) & (np.abs(satisfying / counted - usual) >= self._significance * deviation)
+        shares = (satisfying + self._smoothing * usual) / (seen + self._smoothing)
+        return np.where(counts, np.log(np.maximum(shares, _TINY) / usual), 0.0)
+
+    def state(self) -> Plain:
+        (places,) = self._seen.nonzero()
+        return [places.tolist(), self._seen[places].tolist(), self._satisfying[places].tolist()]
+
+    def restore(self, state: Plain) -> None:
+        places, seen, satisfying = state
+        self._seen[:] = 0
+        self._satisfying[:] = 0
+        self._seen[places] = seen
+        self._satisfying[places] = satisfying
+
+
+def logistic(log_ratio: float) -> float:
+    """ratio / (1 + ratio): 0.5 where there is no evidence."""
+    return 1.0 / (1.0 + exp(-log_ratio)) if log_ratio >= 0 else exp(log_ratio) / (1.0 + exp(log_ratio))

@@ -1,0 +1,225 @@
+"""What links tell of pages not seen yet, by what was learnt of pages seen.
+
+How others use it, in this order at every event:
+
+    evidence.learn(event)             a Visit or a Skip
+    for url in evidence.changed:      waiting URLs about which something new is known: those the page visited links
+        ...                           to, some of its siblings, and a few scored long ago; none after a Skip
+    evidence.log_ratio_of(url)        log of the interest ratio; None for a URL that no page seen links to
+    evidence.lead_to(url)             where it was first found (page, anchor, depth), and how many pages link to it,
+                                      and how many of these satisfy the predicate; None likewise
+    evidence.told(urls)               all this at once and quicker, with the factors for `because`
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from math import exp, inf, isfinite
+
+import numpy as np
+from msgspec import Struct
+
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import RELEVANT, Outcome, Page, Plain, Skip, Url, Visit
+
+from .interest import Features, Ids, Tally, links_ratio, share_ratio
+from .link_memory import NO_PAGE, Lead, LinkMemory, Parent
+from .linked import linked_by
+from .unit_scale import clamped
+
+WEIGHTS: Mapping[str, float] = {"words": 1.0, "tokens": 1.0, "links": 1.0, "siblings": 1.0}
+_WORDS = 64  # of a page, the most frequent
+_TOKENS = 24  # of a URL
+_SIBLINGS = 32  # scored anew at a page
+_AGAIN = 16  # of those that were scored longest ago, scored anew at a page
+_LEAST = 3  # pages that have a word, a token; rarer ones do not count
+_MOST = 700.0  # logarithm of a number that can be written
+_MAY_COME_BACK = ("evicted", "nofollow", "redirect")  # beginnings of reasons for which a URL was skipped
+_tokens = re.compile(r"[^\W\d_]{2,}").findall
+_NOTHING: Ids = np.empty(0, np.int64)
+
+
+class Told(Struct, frozen=True):
+    """What links tell of a URL."""
+
+    url: Url
+    log_ratio: float
+    ratios: Mapping[str, float]  # by factor, those that say something
+    lead: Lead
+
+
+class LinkageEvidence:
+    """The interest ratio of URLs that pages link to, learnt from no more than the crawl itself.
+
+    Its factors: *words* of the pages that link here, *tokens* of the URL, *links* from pages that satisfy the
+    predicate and from others, *siblings* visited, which are the other pages that a page links to. A page satisfies
+    the predicate from a relevance of 0.5 on. What words, tokens and links are worth is counted over pages visited, by
+    what was known of each before. Of all that waits, the work at a page looks at the page's links and a few more.
+
+    weights: of the factors' logarithms; a factor not named has 0.
+    significance: standard deviations from which on words and tokens count.
+    smoothing: how often each is taken to have been seen as usual.
+    clip: the largest logarithm of a factor, either way.
+    waiting, pages, visited: as `LinkMemory` has them. A URL that was forgotten keeps the priority it has.
+
+    Aggarwal, Al-Garawi, Yu: Intelligent crawling on the World Wide Web with arbitrary predicates (WWW 2001).
+    """
+
+    def __init__(
+        self,
+        *,
+        weights: Mapping[str, float] = WEIGHTS,
+        significance: float = 2.0,
+        smoothing: float = 10.0,
+        clip: float = 5.0,
+        waiting: int = 20_000,
+        pages: int = 2_000,
+        visited: int = 50_000,
+    ):
+        for name, weight in weights.items():
+            if name not in WEIGHTS:
+                raise UsageError(f"no factor {name!r} to weigh; there are {', '.join(WEIGHTS)}")
+            if not isfinite(weight):
+                raise UsageError(f"the weight of {name} must be a number, not {weight}")
+        for name, value in (("significance", significance), ("smoothing", smoothing), ("clip", clip)):
+            if not 0.0 <= value < inf:
+                raise UsageError(f"{name} must be a number from 0 on, not {value:g}")
+        self._weights = [float(weights.get(name, 0.0)) for name in WEIGHTS]
+        self._smoothing = smoothing
+        self._clip = clip
+        self.tally = Tally()
+        self._words = Features(significance=significance, least=_LEAST, smoothing=smoothing)
+        self._tokens = Features(significance=significance, least=_LEAST, smoothing=smoothing)
+        self._links = (0, 0, 0)  # seen before their target was visited: all, good to good, bad to good
+        self._memory = LinkMemory(waiting=waiting, pages=pages, visited=visited)
+        self.changed: Sequence[Url] = ()
+
+    # ------------------------------------------------------------ learning
+
+    def learn(self, event: Visit | Skip) -> None:
+        self.changed = ()
+        self._memory.forget()
+        url = event.candidate.url
+        if isinstance(event, Skip):
+            if event.reason.startswith(_MAY_COME_BACK):
+                self._memory.drop(url)
+            else:
+                self._memory.settle(url, NO_PAGE)
+        elif event.page is None:
+            if event.fetch.outcome is Outcome.MOVED and event.fetch.location is not None:
+                self._memory.move(url, event.fetch.location)
+            self._memory.settle(url, NO_PAGE)
+        else:
+            self._learn_page(event, event.page)
+
+    def _learn_page(self, visit: Visit, page: Page) -> None:
+        url, satisfies = visit.candidate.url, clamped(visit.relevance) >= RELEVANT
+        siblings: Sequence[Url] = ()
+        if self._memory.judged(url) in (None, NO_PAGE):  # not one that is seen again
+            lead = self._memory.leads.get(url)
+            parents = self._memory.parents_of(lead)
+            self._count(url, lead, parents, satisfies)
+            self._memory.settle(url, int(satisfies))
+            siblings = self._memory.siblings(parents, _SIBLINGS)
+        links = [(link.target, link.anchor) for link in linked_by(visit)]
+        found: Sequence[Url] = ()
+        if links:
+            found = self._memory.link(url, visit.candidate.depth + 1, links, self._words_of(page), satisfies)
+        self.changed = list(dict.fromkeys((*found, *siblings, *self._memory.oldest(_AGAIN))))
+        self._memory.look_at(self.changed)
+
+    def _count(self, url: Url, lead: Lead | None, parents: Sequence[Parent], satisfies: bool) -> None:
+        self.tally.learn(satisfies)
+        self._tokens.learn(self._tokens_of(url), satisfies)
+        self._words.learn(_words_around(parents), satisfies)
+        for parent in parents:
+            parent.seen += 1
+            parent.satisfying += satisfies
+        if lead is not None:
+            links, good, bad = self._links
+            if satisfies:
+                good, bad = good + lead.satisfying, bad + lead.linking - lead.satisfying
+            self._links = links + lead.linking, good, bad
+
+    # ------------------------------------------------------------ telling
+
+    def lead_to(self, url: Url) -> Lead | None:
+        return self._memory.leads.get(url)
+
+    def log_ratio_of(self, url: Url) -> float | None:
+        """log of the interest ratio; None for a URL that no page seen links to."""
+        return next((told.log_ratio for told in self.told([url])), None)
+
+    def told(self, urls: Iterable[Url]) -> list[Told]:
+        """What is known of some URLs; nothing of those that no page seen links to."""
+        leads = {url: self._memory.leads[url] for url in urls if url in self._memory.leads}
+        told = []
+        words: dict[tuple[int, ...], float] = {}  # links of one page share their parents, mostly
+        for (url, lead), of_tokens in zip(leads.items(), self._tokens_logs(leads), strict=True):
+            parents, key = self._memory.parents_of(lead), tuple(lead.parents)
+            if key not in words:
+                words[key] = float(self._words.ratios(_words_around(parents), self.tally.usual).sum())
+            logs = (words[key], of_tokens, self._links_log(lead), self._siblings_log(parents))
+            told.append(self._weighed(url, logs, lead))
+        return told
+
+    def _weighed(self, url: Url, logs: Sequence[float], lead: Lead) -> Told:
+        clip = self._clip
+        weighed = [weight * min(clip, max(-clip, value)) for weight, value in zip(self._weights, logs, strict=True)]
+        ratios = {name: round(exp(min(value, _MOST)), 3) for name, value in zip(WEIGHTS, weighed, strict=True) if value}
+        return Told(url, sum(weighed), ratios, lead)
+
+    def _tokens_logs(self, urls: Iterable[Url]) -> list[float]:
+        tokens = [self._tokens_of(url) for url in urls]
+        lengths = [len(each) for each in tokens]
+        logs = self._tokens.ratios(np.concatenate((_NOTHING, *tokens)), self.tally.usual)
+        sums: list[float] = np.bincount(np.repeat(np.arange(len(lengths)), lengths), logs, len(lengths)).tolist()
+        return sums
+
+    def _links_log(self, lead: Lead) -> float:
+        links, usual = self._links, self.tally.usual
+        return links_ratio(lead.satisfying, lead.linking, links=links, usual=usual, smoothing=self._smoothing)
+
+    def _siblings_log(self, parents: Sequence[Parent]) -> float:
+        seen, satisfying = sum(parent.seen for parent in parents), sum(parent.satisfying for parent in parents)
+        return share_ratio(satisfying, seen, self.tally.usual, smoothing=self._smoothing)
+
+    # ------------------------------------------------------------ words
+
+    def _words_of(self, page: Page) -> Ids:
+        codes, counts = page.words.counted
+        if len(codes) > _WORDS:
+            codes = codes[np.argsort(counts, kind="stable")[-_WORDS:]]
+        return self._words.folded(codes)
+
+    def _tokens_of(self, url: Url) -> Ids:
+        """The words of a URL, its scheme aside; the nodes of a graph without URLs have none."""
+        if not isinstance(url, str):
+            return _NOTHING
+        return self._tokens.named(_tokens(url.partition("://")[2].lower())[:_TOKENS])
+
+    # ------------------------------------------------------------ state
+
+    def state(self) -> Plain:
+        return {
+            "tally": [self.tally.pages, self.tally.satisfying],
+            "words": self._words.state(),
+            "tokens": self._tokens.state(),
+            "links": list(self._links),
+            "memory": self._memory.state(),
+        }
+
+    def restore(self, state: Plain) -> None:
+        self.tally = Tally(*state["tally"])
+        self._words.restore(state["words"])
+        self._tokens.restore(state["tokens"])
+        links, good, bad = state["links"]
+        self._links = links, good, bad
+        self._memory.restore(state["memory"])
+        self.changed = ()
+
+
+def _words_around(parents: Sequence[Parent]) -> Ids:
+    """The words of some pages, each once."""
+    if len(parents) > 1:
+        return np.unique(np.concatenate([parent.words for parent in parents]))
+    return parents[0].words if parents else _NOTHING

@@ -1,0 +1,152 @@
+"""Which pages of a log were offered to the frontier, at what they were then worth."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from lycosa.logs.readings import Readings
+from lycosa.vocabulary.records import Plain, Skip, Url, Visit
+
+from .packed import packed, unpacked
+from .readers import ReadersEvidence
+
+Ids = NDArray[np.int64]
+
+_STEP = 0.25  # of the logarithm of a ratio; what changes by less is not offered again
+_FULL = 25  # times as many pages are offered after a full update of the evidence
+_LOWEST, _HIGHEST = -120, 120
+_NEVER, _DONE = -128, 127  # levels of pages that were not offered, and of those that will not be
+_NONE: Ids = np.empty(0, np.int64)
+
+
+class Offer(Struct, frozen=True, gc=False):
+    """A page of a log, and what its readers say of it."""
+
+    number: int
+    url: Url
+    log_ratio: float
+    told: Mapping[str, Plain]  # the factors by kind
+
+
+class LogOffers:
+    """The pages of a log on their way through a crawl: not offered, offered at some level, done.
+
+    most: pages offered, or offered again, after one page; those whose ratios changed most. After a full update of the
+    evidence, 25 times as many.
+    ahead: pages that shall wait or be under way, lest a crawl of several fetches at once starve; where there are
+    fewer, others are drawn.
+    min_candidates: pages are drawn until so many were visited; None: as long as there are any.
+    seed: of the order in which pages are drawn: as if accesses of the log were drawn by chance.
+    """
+
+    def __init__(
+        self,
+        evidence: ReadersEvidence,
+        *,
+        most: int = 200,
+        ahead: int = 8,
+        min_candidates: int | None = None,
+        seed: int = 0,
+    ):
+        readings = evidence.readings
+        self._readings = readings
+        self._evidence = evidence
+        self._most = most
+        self._ahead = ahead
+        self._min_candidates = min_candidates
+        self._levels = np.full(len(readings.urls), _NEVER, np.int8)
+        self._turns = _by_chance(readings, seed)
+        self._turn = 0
+        self.waiting = 0  # offered, and not done
+
+    def number_of(self, url: Url) -> int | None:
+        """The number of a page in the log; graphs, which have integers for URLs, have no readers."""
+        return self._readings.id_of(url) if isinstance(url, str) else None
+
+    def learn(self, event: Visit | Skip) -> None:
+        """The page of an event waits no longer."""
+        number = self.number_of(event.candidate.url)
+        if number is None or (isinstance(event, Skip) and event.reason == "nofollow"):
+            return  # a link there that may not be followed says nothing of the page
+        level = self._levels[number]
+        self.waiting -= _NEVER < level < _DONE
+        self._levels[number] = _NEVER if is_evicted(event) and level != _DONE else _DONE
+
+    def is_waiting(self, number: int | None) -> bool:
+        return number is not None and bool(_NEVER < self._levels[number] < _DONE)
+
+    def made(self, ids: Ids) -> list[Offer]:
+        """Offers of these pages, less those that are done, at what they are worth now."""
+        ids = ids[self._levels[ids] != _DONE]
+        logs = self._evidence.log_ratios(ids)
+        self.waiting += int(np.count_nonzero(self._levels[ids] == _NEVER))
+        self._levels[ids] = _level(logs)
+        urls, told = self._readings.urls, self._evidence.told(ids)
+        offers = zip(ids.tolist(), logs.tolist(), told, strict=True)
+        return [Offer(number, urls[number], log, parts) for number, log, parts in offers]
+
+    def made_of(self, urls: Iterable[Url]) -> list[Offer]:
+        """Offers of those of the URLs that are in the log."""
+        return self.made(self.numbers_of(urls))
+
+    def numbers_of(self, urls: Iterable[Url]) -> Ids:
+        """The numbers of those that are in the log, each once."""
+        numbers = {number for url in urls if (number := self.number_of(url)) is not None}
+        return np.array(sorted(numbers), np.int64)
+
+    def worth_offering(self) -> Ids:
+        """The pages of a ratio above 1 that were not offered, and those offered whose ratio is another now."""
+        ids = self._evidence.changed
+        old = self._levels[ids]
+        ids = ids[old != _DONE]
+        if not len(ids):
+            return _NONE
+        logs, old = self._evidence.log_ratios(ids), self._levels[ids]
+        is_new = old == _NEVER
+        change = np.where(is_new, logs / _STEP, _level(logs) - old.astype(np.int64))
+        wanted = np.where(is_new, logs > 0.0, change != 0)
+        chosen: Ids = ids[wanted]
+        change = change[wanted]
+        most = self._most * (_FULL if self._evidence.is_full else 1)
+        if len(chosen) > most:
+            chosen = chosen[np.sort(np.argsort(-np.abs(change), kind="stable")[:most])]
+        return chosen
+
+    def drawn(self, waiting: int) -> list[Offer]:
+        """Pages drawn by chance, as many as are missing where so many wait."""
+        missing, drawn = self._ahead - waiting, list[int]()
+        if self._min_candidates is not None and self._evidence.tally.pages >= self._min_candidates:
+            return []
+        while len(drawn) < missing and self._turn < len(self._turns):
+            number = int(self._turns[self._turn])
+            self._turn += 1
+            if self._levels[number] == _NEVER:
+                drawn.append(number)
+        return self.made(np.array(drawn, np.int64))
+
+    def state(self) -> Plain:
+        return {"levels": packed(self._levels), "turn": self._turn}
+
+    def restore(self, state: Plain) -> None:
+        self._levels = unpacked(state["levels"], np.int8)
+        self._turn = state["turn"]
+        self.waiting = int(np.count_nonzero((self._levels > _NEVER) & (self._levels < _DONE)))
+
+
+def is_evicted(event: Visit | Skip) -> bool:
+    """Whether a page was skipped for want of room, and so may be offered again."""
+    return isinstance(event, Skip) and event.reason == "evicted"
+
+
+def _level(logs: NDArray[np.float64]) -> NDArray[np.int64]:
+    levels: Ids = np.clip(np.floor(logs / _STEP), _LOWEST, _HIGHEST).astype(np.int64)
+    return levels
+
+
+def _by_chance(readings: Readings, seed: int) -> Ids:
+    """The order in which pages would come if accesses were drawn one after the other, each page counting once."""
+    accesses = np.bincount(readings.walks, readings.weights, len(readings.urls))
+    clocks = np.random.default_rng(seed).exponential(size=len(accesses))
+    return np.argsort(clocks / np.maximum(accesses, 1e-300), kind="stable")

@@ -1,0 +1,159 @@
+"""Any strategy with readers' evidence beside it."""
+
+import json
+from math import exp, log
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from lycosa.crawler import without_event_loop
+from lycosa.frontier.memory import MemoryFrontier
+from lycosa.logs.readings import Readings
+from lycosa.strategies import STRATEGIES, Adaptive, BaselineFocused, BestFirst, Guided, Intelligent, Mapped, Utility
+from lycosa.strategies.guided import multiplied
+from lycosa.vocabulary.clock import SimulatedClock
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Candidate, Url, Visit
+from simulation import Budget, crawl_of, urls_of, visits_of
+from strategies.esteemed import url_of, visit_of
+from strategies.reading_people import log_of, visit_to
+from worlds import TOPICAL, TOPICAL_SEED, topic_of
+
+INNER = [BestFirst, BaselineFocused, Utility, Adaptive, Intelligent, Mapped]
+BEES = [url for url in TOPICAL if topic_of(url) == "bees"]
+WALKS = {"ann": "abcd", "bob": "abe", "cat": "xyz"}
+
+
+def keepers() -> Readings:
+    """People who read about bees."""
+    return Readings.of((who, url, float(at)) for who in range(8) for at, url in enumerate(BEES[who : who + 12]))
+
+
+def proposed(strategy: Strategy, event: Visit) -> dict[str, Candidate]:
+    strategy.learn(event)
+    return {candidate.url.removeprefix("http://").split(".")[0]: candidate for candidate in strategy.propose(event)}
+
+
+def esteemed() -> list[Visit]:
+    visits = visits_of(crawl_of(TOPICAL, BestFirst()), [TOPICAL_SEED])
+    return [replace(visit, standing=(number * 7 % 10) / 10) for number, visit in enumerate(visits)]
+
+
+@pytest.mark.parametrize("make", INNER)
+@pytest.mark.parametrize("readings", [None, log_of({}), log_of({"ann": "ab"})], ids=["none", "empty", "of other pages"])
+def test_without_readings_of_its_pages_it_is_exactly_the_inner_strategy(make, readings) -> None:
+    inner, guided = make(), Guided(make(), readings)
+    assert list(guided.start([TOPICAL_SEED])) == list(inner.start([TOPICAL_SEED]))
+    for visit in esteemed():
+        inner.learn(visit)
+        guided.learn(visit)
+        assert list(guided.propose(visit)) == list(inner.propose(visit))
+    assert guided.merge(0.2, 0.7) == inner.merge(0.2, 0.7)
+    assert guided.merge(0.7, 0.2) == inner.merge(0.7, 0.2)
+    assert (guided.exhaustive, guided.uses_standing) == (inner.exhaustive, inner.uses_standing)
+
+
+@pytest.mark.parametrize("make", INNER)
+def test_a_crawl_without_readings_is_that_of_the_inner_strategy(make) -> None:
+    alone = urls_of(visits_of(crawl_of(TOPICAL, make()), [TOPICAL_SEED]))
+    assert urls_of(visits_of(crawl_of(TOPICAL, Guided(make())), [TOPICAL_SEED])) == alone
+
+
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if STRATEGIES[name]().scale == "order"])
+def test_a_strategy_whose_numbers_are_only_an_order_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=name):
+        Guided(STRATEGIES[name]())
+
+
+def test_odds_are_multiplied_by_the_ratio() -> None:
+    assert multiplied(0.3, 0.0) == 0.3
+    assert multiplied(0.2, log(4.0)) == pytest.approx(0.5)
+    assert multiplied(1.0, -2.0) < multiplied(1.0, -1.0) < 1.0
+    assert multiplied(0.0, 5.0) == 0.0
+
+
+def test_links_that_people_follow_are_worth_more_than_others() -> None:
+    strategy = Guided(BestFirst(), log_of(WALKS), significance=0.0)
+    proposed(strategy, visit_to("x", False))
+    found = proposed(strategy, visit_of("a", 0.6, links=["b", "y", "unread"]))
+    assert found["unread"].priority == 0.6
+    for name in "by":
+        ratio = exp(strategy.evidence.log_ratio_of(url_of(name)))
+        assert found[name].priority == pytest.approx(0.6 * ratio / (0.4 + 0.6 * ratio))
+        assert found[name].because["page"] == 0.6
+        assert set(found[name].because["readers"]) == {"frequency", "signature", "temporal", "people"}
+        assert found[name].found_on == url_of("a")
+    assert found["b"].priority > 0.6 > found["y"].priority
+
+
+def test_pages_that_nothing_links_to_join_at_the_chance_of_any_page_times_their_ratio() -> None:
+    strategy = Guided(BestFirst(), log_of(WALKS), significance=0.0)
+    proposed(strategy, visit_to("x", False))
+    found = proposed(strategy, visit_to("a", True))
+    assert set(found) == set("bcde")
+    odds = exp(strategy.evidence.log_ratio_of(url_of("c")))  # P(U) = 1.5 / 3, whose odds are 1
+    assert found["c"].priority == pytest.approx(odds / (1 + odds))
+    assert found["c"].found_on is None
+
+
+def test_what_readers_say_anew_replaces_what_waits_and_links_are_merged_as_ever() -> None:
+    strategy = Guided(BestFirst(), log_of(WALKS), significance=0.0)
+    before = proposed(strategy, visit_of("a", 0.9, links=["b", "unread"]))
+    after = proposed(strategy, visit_of("c", 0.1, links=["unread"]))
+    assert "b" in after
+    assert after["b"].priority < before["b"].priority
+    assert strategy.merge(before["b"].priority, after["b"].priority) == after["b"].priority
+    assert strategy.merge(before["unread"].priority, after["unread"].priority) == 0.9
+    assert after["b"].found_on == url_of("a")
+
+
+def test_a_link_found_again_counts_as_the_inner_strategy_has_it() -> None:
+    strategy = Guided(BestFirst(), log_of(WALKS), significance=0.0)
+    proposed(strategy, visit_of("a", 0.9, links=["b"]))
+    again = proposed(strategy, visit_of("unread", 0.1, links=["b"]))
+    assert again["b"].because["page"] == 0.9
+
+
+def test_without_seeds_pages_are_drawn_as_seeds() -> None:
+    drawn = list(Guided(BestFirst(), keepers(), ahead=3).start([]))
+    assert len(drawn) == 3
+    assert {(candidate.priority, candidate.depth) for candidate in drawn} == {(1.0, 0)}
+    assert list(Guided(BestFirst(), keepers()).start([TOPICAL_SEED])) == list(BestFirst().start([TOPICAL_SEED]))
+
+
+@pytest.mark.parametrize("make", INNER)
+def test_with_readers_a_crawl_finds_what_is_on_the_topic_sooner(make) -> None:
+    alone = urls_of(visits_of(crawl_of(TOPICAL, make()), [TOPICAL_SEED]))
+    guided = urls_of(visits_of(crawl_of(TOPICAL, Guided(make(), keepers())), [TOPICAL_SEED]))
+    assert len(guided) == len(set(guided))
+    assert set(alone) <= set(guided)
+    assert len(set(BEES) & set(guided[:22])) >= max(17, len(set(BEES) & set(alone[:22])))
+
+
+@pytest.mark.parametrize("make", INNER)
+@pytest.mark.parametrize("seeds", [[], [TOPICAL_SEED]])
+@pytest.mark.parametrize("stop_after", [1, 8, 20])
+def test_stopped_and_restored_it_goes_on_as_if_it_had_not(make, seeds: list[Url], stop_after: int) -> None:
+    whole = urls_of(visits_of(crawl_of(TOPICAL, Guided(make(), keepers(), full_every=4)), seeds))
+    clock = SimulatedClock()
+    frontier = MemoryFrontier(clock=clock, delay=0.0)
+    first, second = (Guided(make(), keepers(), full_every=4) for _ in range(2))
+    crawl = crawl_of(TOPICAL, first, clock=clock, frontier=frontier, budget=Budget(pages=stop_after))
+    begun = urls_of(visits_of(crawl, seeds))
+    second.restore(json.loads(json.dumps(first.state())))
+    crawl = crawl_of(TOPICAL, second, clock=clock, frontier=frontier)
+    assert begun + urls_of(list(without_event_loop(crawl.visits()))) == whole
+
+
+@given(st.lists(st.none() | st.floats(), min_size=1, max_size=12))
+@settings(max_examples=25, deadline=None)
+def test_whatever_the_model_says_priorities_stay_on_the_scale(relevances: list[float | None]) -> None:
+    strategy = Guided(BestFirst(), keepers(), significance=0.0, full_every=3)
+    for visit, relevance in zip(esteemed(), relevances, strict=False):
+        visit = replace(visit, relevance=relevance)
+        strategy.learn(visit)
+        assert all(0.0 <= candidate.priority <= 1.0 for candidate in strategy.propose(visit))
+    json.dumps(strategy.state(), allow_nan=False)

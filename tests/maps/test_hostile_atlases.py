@@ -9,7 +9,7 @@ from lycosa.maps import Atlas, Sighting, merge_atlases
 from lycosa.maps.atlas_file import APPLICATION
 from lycosa.maps.public_urls import why_left_out
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from maps.small_atlases import extended, url_of
+from maps.small_atlases import extended, links, pages, url_of
 
 
 @pytest.fixture
@@ -150,10 +150,10 @@ def test_pages_that_no_crawl_may_ask_for_are_left_out_and_counted(path):
 
 def test_private_addresses_of_ones_own_are_kept_where_that_is_asked(tmp_path):
     good = {f"http://127.0.0.1:8080/{number}": Sighting(1.0, "home") for number in range(12)}
-    for allow_private, pages in ((False, 0), (True, 12)):
+    for allow_private, kept in ((False, 0), (True, 12)):
         with Atlas(tmp_path / f"{allow_private}", writable=True, allow_private=allow_private) as atlas:
             atlas.extend("bees", good, [], at=1.0)
-            assert atlas.facts("bees").pages == pages
+            assert atlas.facts("bees").pages == kept
     with Atlas(tmp_path / "True") as atlas:
         assert len(atlas.for_crawl("bees")) == 0
 
@@ -235,7 +235,7 @@ def test_values_of_other_kinds_do_no_harm(path, tmp_path):
         assert atlas.citations().topics == ()
         atlas.facts("bees")
     extended(tmp_path / "mine", range(20))
-    merge_atlases(tmp_path / "mine", path, tmp_path / "both")
+    merge_atlases(tmp_path / "mine", path, tmp_path / "both", now=1e9)
     with Atlas(tmp_path / "both") as atlas:
         assert 180 <= len(atlas.for_crawl("bees")) <= 200
 
@@ -252,3 +252,26 @@ def test_citations_of_more_topics_than_anybody_has_are_cut_short(path):
     with Atlas(path) as atlas:
         topics = {topic for pair in atlas.citations_by_source()["somebody"] for topic in pair}
     assert 900 < len(topics) <= 1_000
+
+
+def test_moments_to_come_count_as_now_when_they_are_taken_over(path, tmp_path):
+    change(path, "UPDATE pages SET alive_at = 2e10, dead_at = 2e11", "UPDATE sources SET at = 2e11")
+    change(path, "UPDATE topics SET drawn_at = 2e11")
+    extended(tmp_path / "mine", range(20))
+    for first, second, out in (("mine", path, "a"), (path, "mine", "b")):
+        merge_atlases(tmp_path / first, tmp_path / second, tmp_path / out, now=1000.0)
+        with Atlas(tmp_path / out, writable=True, now=2000.0) as atlas:
+            assert atlas.facts("bees").drawn_at == 1000.0
+            atlas.extend("bees", pages(range(20), at=1500.0), links(range(20)), at=2000.0)
+            assert len(atlas.for_crawl("bees")) == 20
+
+
+def test_an_atlas_with_moments_to_come_can_be_extended_by_what_is_seen_now(path):
+    change(path, "UPDATE pages SET dead_at = 2e11")
+    with Atlas(path, writable=True, now=1000.0) as atlas:
+        atlas.extend("bees", pages(range(20), at=900.0), (), at=1000.0)
+        assert len(atlas.for_crawl("bees")) == 0  # found dead as late as can be
+    with Atlas(path, writable=True, now=2000.0) as atlas:
+        atlas.extend("bees", pages(range(20), at=5000.0), (), at=2000.0)
+        assert len(atlas.for_crawl("bees")) == 20
+        assert max(sighting.at for sighting in atlas.sightings("bees").values()) == 2000.0

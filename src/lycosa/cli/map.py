@@ -177,7 +177,7 @@ def merge(
     if out.exists() and not any(each.exists() and out.samefile(each) for each in (first, second)):
         raise UsageError(f"{out} is there already; give another --out")
     with working("merging"):
-        merge_atlases(first, second, out, allow_private=allow_private)
+        merge_atlases(first, second, out, now=time.time(), allow_private=allow_private)
         with Atlas(out, allow_private=allow_private) as merged:
             topics = [merged.facts(topic) for topic in merged.topics()]
     for facts in topics:

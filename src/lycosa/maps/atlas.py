@@ -1,5 +1,6 @@
 """An atlas: the maps of some topics in one file, which crawls extend and others can be given."""
 
+import math
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
@@ -13,7 +14,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Url
 
-from .atlas_file import opened, rewritten
+from .atlas_file import MOMENTS, opened, rewritten
 from .citations import CitationMatrix
 from .crawl_map import MOST_LINKS
 from .drawing import Reach, TopicMap, draw_map
@@ -39,13 +40,26 @@ class Atlas(AtlasQuestions):
 
     allow_private: whether private addresses may be in a map, which those of others should never have.
     start: the atlas to begin with, in place of the one at the path.
+    now: a writable one takes later moments for this one; nobody could ever see a page after a moment far ahead.
     """
 
-    def __init__(self, path: Path, *, writable: bool = False, allow_private: bool = False, start: Path | None = None):
+    def __init__(
+        self,
+        path: Path,
+        *,
+        writable: bool = False,
+        allow_private: bool = False,
+        start: Path | None = None,
+        now: float = math.inf,
+    ):
+        self._now = now
         self._held: AbstractContextManager[sqlite3.Connection] = (
             rewritten(path, start=start) if writable else closing(opened(path))
         )
         super().__init__(path, self._held.__enter__(), allow_private=allow_private)
+        if writable and now < math.inf:
+            for table, moment in MOMENTS:
+                self._do(f"UPDATE {table} SET {moment} = ?1 WHERE {moment} > ?1", now)
 
     def __enter__(self) -> Self:
         return self
@@ -170,10 +184,7 @@ class Atlas(AtlasQuestions):
 
     def seen_dead(self, url: Url, at: float) -> None:
         """A page of a map was gone: no crawl is sent to it before it was seen alive again."""
-        self._do("UPDATE pages SET dead_at = max(coalesce(dead_at, ?1), ?1) WHERE url = ?2", at, url)
-
-    def seen_alive(self, url: Url, at: float) -> None:
-        self._do("UPDATE pages SET alive_at = max(coalesce(alive_at, ?1), ?1) WHERE url = ?2", at, url)
+        self._do("UPDATE pages SET dead_at = max(coalesce(dead_at, ?1), ?1) WHERE url = ?2", min(at, self._now), url)
 
     def relate(self, topic: str, met: Iterable[str]) -> None:
         """A crawl for `topic` is sent to its portals from pages of these topics."""
@@ -208,7 +219,7 @@ class Atlas(AtlasQuestions):
             seed = before.seed if seed is None else seed
             reach = cast(Reach, before.reach) if reach is None else reach
             similar = before.similar if similar is None else similar
-        settings = (at, seed or 0, reach or "mixed", bool(similar))
+        settings = (min(at, self._now), seed or 0, reach or "mixed", bool(similar))
         self._do(
             "INSERT INTO topics (name, drawn_at, seed, reach, similar) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (name) DO UPDATE SET drawn_at = excluded.drawn_at, seed = excluded.seed,"
@@ -222,7 +233,7 @@ class Atlas(AtlasQuestions):
         self._do(
             "INSERT INTO sources (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET at = max(at, excluded.at)",
             _name(name),
-            at,
+            min(at, self._now),
         )
         ((number,),) = self._rows("SELECT number FROM sources WHERE name = ?", name)
         return int(number)
@@ -234,7 +245,7 @@ class Atlas(AtlasQuestions):
             "INSERT INTO pages (url, alive_at, sketch) VALUES (?, ?, ?) ON CONFLICT (url) DO UPDATE SET"
             " alive_at = max(coalesce(alive_at, excluded.alive_at), excluded.alive_at),"
             " sketch = coalesce(excluded.sketch, sketch)",
-            ((url, sighting.at, sighting.sketch) for url, sighting in kept.items()),
+            ((url, min(sighting.at, self._now), sighting.sketch) for url, sighting in kept.items()),
         )
         return {url: number for url, number in self._rows("SELECT url, number FROM pages") if url in kept}
 
@@ -293,10 +304,10 @@ def _name(name: str) -> str:
     return name
 
 
-def merge_atlases(first: Path, second: Path, out: Path, *, allow_private: bool = False) -> None:
+def merge_atlases(first: Path, second: Path, out: Path, *, now: float, allow_private: bool = False) -> None:
     """Writes what both know into one atlas, which may be one of the two."""
     with (
         Atlas(second, allow_private=allow_private) as other,
-        Atlas(out, writable=True, allow_private=allow_private, start=first) as merged,
+        Atlas(out, writable=True, allow_private=allow_private, start=first, now=now) as merged,
     ):
         merged.take_over(other)

@@ -72,7 +72,7 @@ def build_atlas(
             survey.read_pages(name, collection, lambda done: count(done, total))
         links = {name: survey.links_in(collection) for name, collection in opened}
     survey.insist_on_topics()
-    with Atlas(out, writable=True, allow_private=wanted.allow_private) as atlas:
+    with Atlas(out, writable=True, allow_private=wanted.allow_private, now=now) as atlas:
         return survey.put_into(atlas, links, now)
 
 

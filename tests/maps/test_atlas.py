@@ -39,9 +39,7 @@ def test_a_map_that_was_drawn_is_kept_as_it_is(path):
         assert len(crawl_map) == 100
         assert crawl_map.is_mapped(url_of(3)) and not crawl_map.is_mapped("http://elsewhere.example/")
         assert crawl_map.links_of("http://elsewhere.example/") == ()
-        assert crawl_map.related_portals("wasps") == crawl_map.portals
-        assert crawl_map.related_portals("chess") == ()
-        assert atlas.for_crawl("bees", related=["chess"]).related_portals("chess") == crawl_map.portals
+        assert crawl_map.related == {"wasps"}
         facts = atlas.facts("bees")
         assert (facts.pages, facts.portals, facts.sources) == (100, len(drawn.portals), {"first": 100})
         assert (facts.drawn_at, facts.related) == (5.0, ("wasps",))
@@ -53,15 +51,15 @@ def test_a_map_in_memory_is_the_one_in_the_file(path):
     with Atlas(path, writable=True) as atlas:
         atlas.add("bees", drawn, [url_of(number) for number in numbers], "first", 5.0)
     ours = crawl_map_of(drawn, [url_of(number) for number in numbers], related=["wasps"])
-    assert ours.related_portals("wasps") == ours.portals
+    assert ours.related == {"wasps"}
     with Atlas(path) as atlas:
         theirs = atlas.for_crawl("bees")
         for number in numbers:
             assert set(ours.links_of(url_of(number))) == set(theirs.links_of(url_of(number)))
-            spokes = ours.spokes_of(url_of(number))
-            assert set(spokes) == set(ours.links_of(url_of(number))) - (
-                set(ours.portals) if ours.is_portal(url_of(number)) else set()
-            )
+            if url_of(number) in ours.spokes:
+                assert set(ours.spokes[url_of(number)]) == set(ours.links_of(url_of(number))) - set(ours.portals)
+            else:
+                assert ours.links_of(url_of(number)) == (ours.portal_of[url_of(number)],)
 
 
 def test_extending_draws_the_map_that_all_pages_together_give(tmp_path):
@@ -114,7 +112,7 @@ def test_dead_pages_are_left_out_until_they_are_seen_alive(path):
     extended(path, range(100))
     with Atlas(path) as atlas:
         portal = atlas.portals_of("bees")[0]
-        orphans = atlas.for_crawl("bees").spokes_of(portal)
+        orphans = atlas.for_crawl("bees").spokes[portal]
     with Atlas(path, writable=True) as atlas:
         atlas.seen_dead(portal, 150.0)
     with Atlas(path) as atlas:
@@ -149,7 +147,7 @@ def test_a_map_keeps_its_reach_and_weighs_texts_again_when_it_is_extended(path):
     alike = [
         int(portal.split("-")[1][:-5]) % 4 == number % 4
         for number in range(300)
-        if not crawl_map.is_portal(url_of(number))
+        if url_of(number) in crawl_map.portal_of
         for portal in crawl_map.links_of(url_of(number))
     ]
     assert np.mean(alike) > 0.5  # a quarter by chance

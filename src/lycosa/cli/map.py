@@ -152,7 +152,7 @@ def show(
     for facts in topics:
         typer.echo(_line(facts))
         for portal in maps[facts.name].portals[:PORTALS_SHOWN]:
-            typer.echo(f"  {visible(portal, 110)}  {len(maps[facts.name].spokes_of(portal))} spokes")
+            typer.echo(f"  {visible(portal, 110)}  {len(maps[facts.name].spokes[portal])} spokes")
     _tell_left_out(left_out)
 
 
@@ -162,7 +162,7 @@ def _picture(topic: str | None, topics: list[TopicFacts], maps: Mapping[str, Cra
     if not name:
         return wheel([])
     crawl_map = maps[name]
-    hubs = [(host_of(url) + path_of(url), len(crawl_map.spokes_of(url))) for url in crawl_map.portals]
+    hubs = [(host_of(url) + path_of(url), len(crawl_map.spokes[url])) for url in crawl_map.portals]
     return wheel(hubs, title=f"{name}: {len(crawl_map)} pages")
 
 

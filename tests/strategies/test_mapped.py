@@ -78,12 +78,12 @@ def priorities(candidates: Mapping[str, Candidate]) -> dict[str, float]:
     return {name: candidate.priority for name, candidate in candidates.items()}
 
 
-@pytest.mark.parametrize("relevance", [0.5, 0.7, 1.0])
+@pytest.mark.parametrize("relevance", [0.51, 0.7, 1.0])
 def test_the_baseline_offers_links_of_a_relevant_page_at_its_relevance(relevance: float) -> None:
     assert priorities(proposed(BaselineFocused(), visit_of("page", relevance, depth=3))) == {"out": relevance}
 
 
-@pytest.mark.parametrize("relevance", [None, 0.0, 0.49])
+@pytest.mark.parametrize("relevance", [None, 0.0, 0.49, 0.5])
 def test_the_baseline_leaves_links_of_other_pages_alone_but_not_those_of_seeds(relevance: float | None) -> None:
     assert proposed(BaselineFocused(), visit_of("page", relevance, depth=1)) == {}
     assert priorities(proposed(BaselineFocused(), visit_of("seed", relevance, depth=0))) == {"out": relevance or 0.0}

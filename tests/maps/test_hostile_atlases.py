@@ -2,13 +2,17 @@
 
 import sqlite3
 from contextlib import closing
+from ipaddress import IPv4Address, IPv6Address
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lycosa.maps import Atlas, Sighting, merge_atlases
 from lycosa.maps.atlas_file import APPLICATION
 from lycosa.maps.public_urls import why_left_out
 from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.urls import normalise
 from maps.small_atlases import extended, links, pages, url_of
 
 
@@ -108,6 +112,18 @@ BAD = {
     "http://169.254.169.254/latest/meta-data/": "a private address",
     "http://[::1]/": "a private address",
     "http://[fd00::1]/": "a private address",
+    "http://[2002:7f00:1::]/": "a private address",  # 6to4
+    "http://[64:ff9b::7f00:1]/": "a private address",  # NAT64
+    "http://[::ffff:7f00:1]/": "a private address",
+    "http://[2001:0:808:808::80ff:fffe]/": "a private address",  # Teredo
+    "http://[2001:0:808:808::f7f7:f7f7]/": "a private address",  # the same, though both of its ends are public
+    "http://[64:ff9b:1::a00:1]/": "a private address",
+    "http://[fec0::1]/": "a private address",
+    "http://192.88.99.1/": "a private address",
+    "http://224.0.0.1/": "a private address",
+    "http://a..example/": "not spelt as a URL",
+    "http://.example/": "not spelt as a URL",
+    "http://a.example../": "not spelt as a URL",
     "http://localhost/": "a private address",
     "http://printer.lan./": "a private address",
     "http://printer.local/": "a private address",
@@ -126,9 +142,20 @@ def test_urls_that_no_crawl_may_ask_for_have_a_reason(url, reason):
     assert (why_left_out(url, allow_private=True) is None) == (reason == "a private address")
 
 
-@pytest.mark.parametrize("url", ["http://site.example/", "https://a.b.example/x?y=1", "http://8.8.8.8/", 5, None, b"x"])
+@pytest.mark.parametrize(
+    "url",
+    ["http://site.example/", "http://site.example./", "https://a.b.example/x?y=1", "http://8.8.8.8/", 5, None, b"x"],
+)
 def test_other_urls_have_none(url):
     assert (why_left_out(url) is None) == isinstance(url, str)
+
+
+@given(st.integers(0, 2**128 - 1))
+def test_what_the_standard_library_calls_private_is_left_out(number):
+    for address in (IPv4Address(number % 2**32), IPv6Address(number)):
+        url = normalise(f"http://{address}/" if address.version == 4 else f"http://[{address}]/")
+        if not address.is_global:
+            assert why_left_out(url) == "a private address"
 
 
 def test_pages_that_no_crawl_may_ask_for_are_left_out_and_counted(path):
@@ -139,7 +166,7 @@ def test_pages_that_no_crawl_may_ask_for_are_left_out_and_counted(path):
         assert len(crawl_map) == 200 - len(bad)
         assert not any(crawl_map.is_mapped(url) for url in bad)
         assert sum(atlas.left_out.values()) == len(bad)
-        assert atlas.left_out["a private address"] == 9
+        assert atlas.left_out["a private address"] == list(BAD.values()).count("a private address")
     extended(path, range(200, 210))
     with Atlas(path) as atlas:
         assert len(atlas.for_crawl("bees")) == 210 - len(bad)

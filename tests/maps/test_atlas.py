@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.maps import Atlas, Sighting, TopicMap, cited, crawl_map_of, draw_map, merge_atlases
+from lycosa.maps import Atlas, Sighting, cited, crawl_map_of, draw_map, merge_atlases
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from maps.small_atlases import extended, links, pages, ties, url_of
 
@@ -23,43 +23,29 @@ def path(tmp_path):
     return tmp_path / "atlas"
 
 
-def test_a_map_that_was_drawn_is_kept_as_it_is(path):
-    numbers = list(range(100))
-    pairs = [(int(one.split("-")[1][:-5]), int(other.split("-")[1][:-5])) for one, other in links(numbers)]
-    drawn = draw_map(numbers, pairs, seed=3)
+def test_a_map_is_kept_as_it_was_drawn(path):
+    numbers = sorted(range(100), key=url_of)
+    pairs = [(int(one.split("-")[1][:-5]), int(other.split("-")[1][:-5])) for one, other in links(range(100))]
+    ours = crawl_map_of(draw_map(numbers, pairs, seed=3), {number: url_of(number) for number in numbers})
     with Atlas(path, writable=True) as atlas:
-        atlas.add("bees", drawn, {number: url_of(number) for number in numbers}, "first", 5.0, links=pairs)
+        atlas.extend("bees", pages(range(100)), links(range(100)), at=5.0, seed=3)
         atlas.relate("bees", ["wasps"])
     with Atlas(path) as atlas:
         assert atlas.topics() == ("bees",)
-        assert atlas.portals_of("bees") == tuple(map(url_of, drawn.portals))
-        for number in numbers:
-            assert set(atlas.links_of(url_of(number), "bees")) == set(map(url_of, drawn.links_of(number)))
-        crawl_map = atlas.for_crawl("bees")
-        assert len(crawl_map) == 100
-        assert crawl_map.is_mapped(url_of(3)) and not crawl_map.is_mapped("http://elsewhere.example/")
-        assert crawl_map.links_of("http://elsewhere.example/") == ()
-        assert crawl_map.related == {"wasps"}
-        facts = atlas.facts("bees")
-        assert (facts.pages, facts.portals, facts.sources) == (100, len(drawn.portals), {"first": 100})
-        assert (facts.drawn_at, facts.related) == (5.0, ("wasps",))
-
-
-def test_a_map_in_memory_is_the_one_in_the_file(path):
-    numbers = list(range(80))
-    drawn = draw_map(numbers, [(number, (7 * number + step) % 80) for number in numbers for step in range(9)], seed=3)
-    with Atlas(path, writable=True) as atlas:
-        atlas.add("bees", drawn, [url_of(number) for number in numbers], "first", 5.0)
-    ours = crawl_map_of(drawn, [url_of(number) for number in numbers], related=["wasps"])
-    assert ours.related == {"wasps"}
-    with Atlas(path) as atlas:
+        assert atlas.portals_of("bees") == ours.portals
         theirs = atlas.for_crawl("bees")
-        for number in numbers:
-            assert set(ours.links_of(url_of(number))) == set(theirs.links_of(url_of(number)))
-            if url_of(number) in ours.spokes:
-                assert set(ours.spokes[url_of(number)]) == set(ours.links_of(url_of(number))) - set(ours.portals)
-            else:
-                assert ours.links_of(url_of(number)) == (ours.portal_of[url_of(number)],)
+        assert (theirs.portal_of, theirs.related, len(theirs)) == (ours.portal_of, {"wasps"}, 100)
+        assert theirs.is_mapped(url_of(3)) and not theirs.is_mapped("http://elsewhere.example/")
+        assert theirs.links_of("http://elsewhere.example/") == ()
+        for portal in ours.portals:
+            assert set(theirs.spokes[portal]) == set(ours.spokes[portal])
+            others = {other for other in ours.portals if other != portal}
+            assert set(atlas.links_of(portal, "bees")) == others | set(ours.spokes[portal])
+        for node, portal in ours.portal_of.items():
+            assert atlas.links_of(node, "bees") == (portal,)
+        facts = atlas.facts("bees")
+        assert (facts.pages, facts.portals, facts.sources) == (100, len(ours.portals), {"first": 100})
+        assert (facts.drawn_at, facts.related) == (5.0, ("wasps",))
 
 
 def test_extending_draws_the_map_that_all_pages_together_give(tmp_path):
@@ -220,7 +206,7 @@ def test_a_topic_that_is_not_there_and_a_bad_name_are_refused(path):
     with Atlas(path) as atlas, pytest.raises(UsageError, match="no map of 'wasps'; there are bees"):
         atlas.for_crawl("wasps")
     with Atlas(path, writable=True) as atlas, pytest.raises(UsageError, match="not a name"):
-        atlas.add("\x1b[31m", TopicMap(), {}, "first", 1.0)
+        atlas.extend("\x1b[31m", {}, (), at=1.0)
 
 
 def test_a_page_that_is_gone_by_now_is_not_mapped_when_it_is_first_heard_of(tmp_path):

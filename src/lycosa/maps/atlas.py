@@ -17,10 +17,10 @@ from lycosa.vocabulary.records import Url
 from .atlas_file import MOMENTS, opened, rewritten
 from .citations import CitationMatrix
 from .crawl_map import MOST_LINKS
-from .drawing import Reach, TopicMap, draw_map
+from .drawing import Reach, draw_map
 from .questions import DEAD, MOST_PAGES, AtlasQuestions, is_moment, is_name
 from .similarity import Resemblance
-from .subgraph import Integers, Links, pairs_in
+from .subgraph import Integers, pairs_in
 
 _NUMBERS = np.dtype("<i4")  # as the links of a page are kept
 
@@ -66,30 +66,6 @@ class Atlas(AtlasQuestions):
 
     def __exit__(self, *about: Any) -> None:
         self._held.__exit__(*about)
-
-    def add(
-        self,
-        topic: str,
-        drawn: TopicMap,
-        urls: Mapping[int, Url] | Sequence[Url],
-        source: str,
-        at: float,
-        *,
-        links: Links = (),
-        seed: int = 0,
-        reach: Reach = "mixed",
-    ) -> None:
-        """Keeps a map as it was drawn, in place of the topic's earlier one. `urls` tells the URL of every number in
-        it; `links` are the hyperlinks it was drawn from, without which it cannot be drawn again with more pages."""
-        number = self._settings(topic, at, seed, reach, None)[0]
-        numbers = self._numbers_of({urls[node]: Sighting(at, source) for node in (*drawn.portals, *drawn.portal_of)})
-        kept = {node: numbers[urls[node]] for node in (*drawn.portals, *drawn.portal_of) if urls[node] in numbers}
-        self._keep_links(
-            (kept[one], kept[other]) for one, other in pairs_in(links).tolist() if one in kept and other in kept
-        )
-        tied_to = {kept[node]: kept.get(portal) for node, portal in drawn.portal_of.items() if node in kept}
-        portals = [kept[portal] for portal in drawn.portals if portal in kept]
-        self._write(number, portals, tied_to, dict.fromkeys(kept.values(), self._source(source, at)))
 
     def extend(
         self,
@@ -284,13 +260,13 @@ class Atlas(AtlasQuestions):
         self._connection.executemany("UPDATE pages SET links = ? WHERE number = ?", rows)
 
     def _write(
-        self, topic: int, portals: Sequence[int], tied_to: Mapping[int, int | None], sources: Mapping[int, int]
+        self, topic: int, portals: Sequence[int], portal_of: Mapping[int, int], sources: Mapping[int, int]
     ) -> None:
         self._crawl_maps.clear()
         self._do("DELETE FROM members WHERE topic = ?", topic)
         rows: list[tuple[int, int, int | None, int | None, int]]
         rows = [(topic, portal, None, rank, sources[portal]) for rank, portal in enumerate(portals)]
-        rows += [(topic, page, portal, None, sources[page]) for page, portal in tied_to.items() if portal is not None]
+        rows += [(topic, page, portal, None, sources[page]) for page, portal in portal_of.items()]
         rows.sort(key=lambda row: row[1])
         self._connection.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?)", rows)
 

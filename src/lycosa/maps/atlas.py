@@ -2,6 +2,7 @@
 
 import math
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
@@ -280,10 +281,13 @@ def _name(name: str) -> str:
     return name
 
 
-def merge_atlases(first: Path, second: Path, out: Path, *, now: float, allow_private: bool = False) -> None:
-    """Writes what both know into one atlas, which may be one of the two."""
+def merge_atlases(
+    first: Path, second: Path, out: Path, *, now: float, allow_private: bool = False
+) -> Mapping[str, int]:
+    """Writes what both know into one atlas, which may be one of the two; tells what was left out, and why."""
     with (
         Atlas(second, allow_private=allow_private) as other,
         Atlas(out, writable=True, allow_private=allow_private, start=first, now=now) as merged,
     ):
         merged.take_over(other)
+        return Counter(other.left_out) + Counter(merged.left_out)

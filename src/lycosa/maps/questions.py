@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -115,11 +116,17 @@ class AtlasQuestions:
             self._crawl_maps[topic] = CrawlMap(portals, spokes, related=self.related(topic))
         return self._crawl_maps[topic]
 
-    def edges(self, topic: str) -> Iterator[tuple[Url, Url, str]]:
-        """Every tie of a topic's map once, and its kind: of portals to one another, and of portals to their spokes."""
+    def edges(self, topic: str, *, clique: bool = True) -> Iterator[tuple[Url, Url | None, str]]:
+        """Every tie of a topic's map once, and its kind: of portals to one another, and of portals to their spokes.
+
+        clique: else the ties between portals, which are all tied to one another, are one row for each portal.
+        """
         crawl_map = self.for_crawl(topic)
         for place, portal in enumerate(crawl_map.portals):
-            yield from ((portal, other, "portals") for other in crawl_map.portals[place + 1 :])
+            if clique:
+                yield from ((portal, other, "portals") for other in islice(crawl_map.portals, place + 1, None))
+            else:
+                yield portal, None, "portal"
             yield from ((portal, node, "spoke") for node in crawl_map.spokes[portal])
 
     def _living_ties(self, topic: int) -> tuple[list[Url], dict[Url, list[Url]]]:

@@ -191,7 +191,8 @@ def test_a_page_on_a_related_topic_leads_to_the_portals(tmp_path):
     with Served(world) as served:
         crawl = ["--map", atlas, "--resolve", served.resolve]
         for name, options in (("without", []), ("with", ["--taxonomy", topics])):
-            done("crawl", collection(tmp_path / name, [HOME], topic=ON_HONEY), *crawl, *options)
+            said = done("crawl", collection(tmp_path / name, [HOME], topic=ON_HONEY), *crawl, *options)
+            assert ("the map leads on from pages on ships" in said.err) == (name == "without")
     assert set(pages(tmp_path / "without")) == {HOME}
     assert set(pages(tmp_path / "with")) == {HOME, *FAR}
     assert "by the map, a page on ships having been met" in done("explain", tmp_path / "with", next(iter(FAR))).out

@@ -175,6 +175,11 @@ def test_bad_input_is_one_clear_line(crawled, examples, tmp_path):
         (("build", bees, "--for", "a", "--for", "b", *out), ["--taxonomy"]),
         (("build", bees, "--related", "auto", "--related", "b", *out), ["--related"]),
         (("build", bees, "--taxonomy", examples, "--for", "poker", *out), ["poker", "bees, chess"]),
+        (("build", bees, "--taxonomy", examples, "--related", "poker", *out), ["poker", "bees, chess"]),
+        (("build", bees, "--above", 0.5, "--related", "chess", *out), ["'chess'", "--taxonomy"]),
+        (("build", bees, "--above", 0.5, "--for", "bees", "--related", "chess", *out), ["'chess'", "--taxonomy"]),
+        (("build", bees, "--above", 0.5, "--for", "auto", *out), ["--for auto", "--related auto"]),
+        (("build", bees, "--taxonomy", examples, "--for", "none", *out), ["--for none", "--related none"]),
         (("build", bees, "--taxonomy", tmp_path / "text", *out), ["not a taxonomy"]),
         (("build", bees, "--taxonomy", tmp_path / "few", *out), ["two topics"]),
         (("build", bees, "--taxonomy", tmp_path / "none", *out), ["cannot read"]),
@@ -194,6 +199,17 @@ def test_bad_input_is_one_clear_line(crawled, examples, tmp_path):
     assert lycosa("map", "build", bees, "--above", 0.5, "--out", tmp_path / "no" / "atlas").is_one_clear_line(
         1, "cannot write"
     )
+
+
+def test_a_collection_of_private_pages_alone_makes_no_map(tmp_path):
+    home = "http://intranet/"
+    folder = collection(tmp_path / "c", [home], topic='keywords = ["honey"]')
+    with Served(FixedWorld({home: html("Home", "honey and honey")})) as served:
+        done("crawl", folder, "--resolve", served.resolve, "--allow-private", "--quiet")
+    build = ("map", "build", folder, "--above", 0.1, "--out", tmp_path / "atlas")
+    assert lycosa(*build).is_one_clear_line(2, "1 (a private address)", "--allow-private")
+    assert not (tmp_path / "atlas").exists()
+    assert done(*build, "--allow-private", "--json").json["topics"][0]["pages"] == 1
 
 
 def test_a_hostile_atlas_is_shown_with_what_was_left_out(crawled, tmp_path):

@@ -61,6 +61,9 @@ class MapOfSession:
     def offer(self, found: MapInUse | None) -> Plain:
         """Has a map at hand for the next run; returns what that is to say of it."""
         self._at_hand = found
+        if found is not None and found.links.related and found.taxonomy is None:
+            topics = ", ".join(sorted(found.links.related)[:8])
+            self._tell(f"the map leads on from pages on {topics} too, but only --taxonomy PATH tells which those are")
         return None if found is None else msgspec.to_builtins(found.named)
 
     def use(self, named: Plain, strategy: str) -> None:

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Literal, Protocol, runtime_checkable
 
 from lycosa.vocabulary.contracts import Strategy
@@ -90,9 +90,10 @@ class Mapped:
         self._spokes, self._portal_of = self._map.spokes, self._map.portal_of
         self._map_priority = checked("map priority", map_priority)
         self._share = checked("share", share)
-        self._inner_shares = isinstance(self.inner, LeavesRoom)
+        self._hyperlinks: Callable[[Visit | Skip], Iterable[Candidate]] = self._shared
         if isinstance(self.inner, LeavesRoom):
             self.inner.leave_room(self._share)
+            self._hyperlinks = self.inner.propose
         self._topic_of = topic_of if self._map.related else None
         self._portals_left = len(self._spokes)  # those not offered yet, the last of them
         self._dead: dict[Url, float] = {}
@@ -119,11 +120,9 @@ class Mapped:
             self._dead[url] = event.fetch.at
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        candidates = self.inner.propose(event)
-        if not self._inner_shares:
-            candidates = self._hyperlinks(candidates)
+        candidates = self._hyperlinks(event)
         if self._portals_left or event.candidate.url in self._spokes:  # where all are offered, only they lead on
-            return [*candidates, *self._by_map(event)]
+            return chain(candidates, self._by_map(event))
         return candidates
 
     def _by_map(self, event: Visit | Skip) -> Sequence[Candidate]:
@@ -149,12 +148,13 @@ class Mapped:
         self._portals_left -= len(more)
         return more
 
-    def _hyperlinks(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+    def _shared(self, event: Visit | Skip) -> list[Candidate]:
+        """What a strategy offers that cannot leave room itself, at the share."""
         share = self._share
         its: Mapping[str, Plain] = {}
         ours: Mapping[str, Plain] = {}
         shared = []
-        for candidate in candidates:
+        for candidate in self.inner.propose(event):
             if candidate.because is not its:
                 its = candidate.because
                 ours = {**its, "share": share}

@@ -22,6 +22,7 @@ class CrawlMap:
             url: tuple(spokes.get(url, ())[:MOST_LINKS]) for url in self.portals
         }
         self.portal_of: Mapping[Url, Url] = {node: portal for portal, nodes in self.spokes.items() for node in nodes}
+        self._places = {url: place for place, url in enumerate(self.portals)}
         self.related: frozenset[str] = frozenset(related)
 
     def __len__(self) -> int:
@@ -33,9 +34,9 @@ class CrawlMap:
     def links_of(self, url: Url) -> tuple[Url, ...]:
         """Where the map leads from a page: from a portal to its spokes and the other portals, as many as one page may
         lead to; else to its portal."""
-        if url in self.spokes:
-            others = (portal for portal in self.portals if portal != url)
-            return (*self.spokes[url], *others)[:MOST_LINKS]
+        place = self._places.get(url)
+        if place is not None:
+            return (self.spokes[url] + self.portals[:place] + self.portals[place + 1 :])[:MOST_LINKS]
         return (self.portal_of[url],) if url in self.portal_of else ()
 
 

@@ -1,9 +1,11 @@
-"""What do maps cost: to build, to extend by another crawl, to look something up in?
+"""What do maps cost: to build, to extend by another crawl, to look something up in, to crawl by?
 
 python benchmarks/map_cost.py [--pages 100000] [--links 1000000] [--new 15000] [--reach mixed]
 
 Pages by made-up URLs on few sites, links spread as on the Web: few pages have many. An atlas is written from them, then
-a crawl is taken in of which half the pages are new. Times are processor time of this process, memory is its largest.
+a crawl is taken in of which half the pages are new. Then strategies hear of a crawl of 15 000 pages with 15 links
+each, a little over half of them relevant and half of them in the map, as crawls by a map are: the baseline and `mapped`
+in turns, the median of their ratios. Times are processor time of this process, memory is its largest.
 """
 
 import argparse
@@ -12,13 +14,19 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
+from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.maps import REACHES, Atlas, CrawlMap, Sighting
-from lycosa.vocabulary.records import Url
+from lycosa.reading import page_of_text
+from lycosa.strategies import BaselineFocused, Mapped
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Url, Visit
 
 LOOK_UPS = 100_000
+CRAWLED, LINKS_OF_A_PAGE, ROUNDS = 15_000, 15, 15
 
 
 def url_of(number: int) -> Url:
@@ -46,8 +54,59 @@ def take_in(path: Path, first: int, last: int, links: int, options: argparse.Nam
 
 
 def look_up(crawl_map: CrawlMap, urls: list[Url]) -> float:
-    """Microseconds of one."""
-    return 1e6 * seconds_of(lambda: [crawl_map.links_of(url) for url in urls] and None) / len(urls)
+    """Microseconds of one, as a crawl does it."""
+    spokes, portal_of = crawl_map.spokes, crawl_map.portal_of
+    return 1e6 * seconds_of(lambda: [spokes.get(url) or portal_of.get(url) for url in urls] and None) / len(urls)
+
+
+def a_crawl(pages: int) -> list[Visit]:
+    """Visits of pages, half of them in the map."""
+    random = np.random.default_rng(2)
+    words = page_of_text(Url(""), "", "").words
+    visits = []
+    for number in random.integers(0, 2 * pages, CRAWLED).tolist():
+        url = url_of(number)
+        links = tuple(Link(url_of(target)) for target in random.integers(0, 2 * pages, LINKS_OF_A_PAGE).tolist())
+        relevance = 0.99 if random.random() < 0.55 else 0.01
+        page = Page(url, "", "", "", words, links)
+        visits.append(Visit(Candidate(url, 0.6, depth=3), Fetch(url, Outcome.OK, 1.0), page, relevance=relevance))
+    return visits
+
+
+def hears(strategy: Strategy, visits: list[Visit]) -> float:
+    """Microseconds a page that a strategy takes to learn from visits and propose candidates."""
+
+    def all_of_them() -> None:
+        for visit in visits:
+            strategy.learn(visit)
+            list(strategy.propose(visit))
+
+    return 1e6 * seconds_of(all_of_them) / len(visits)
+
+
+def hears_and_queues(strategy: Strategy, visits: list[Visit]) -> float:
+    """The same with its queue, as studies time strategies."""
+    frontier = SequentialFrontier()
+    frontier.rank_by(strategy)
+
+    def all_of_them() -> None:
+        for visit in visits:
+            frontier.settle(visit.candidate.url)
+            strategy.learn(visit)
+            frontier.put(strategy.propose(visit))
+            frontier.take()
+
+    return 1e6 * seconds_of(all_of_them) / len(visits)
+
+
+def beside_the_baseline(
+    measured: Callable[[Strategy, list[Visit]], float], crawl_map: CrawlMap, visits: list[Visit]
+) -> tuple[float, float]:
+    """The baseline's cost, and that of `mapped` as a multiple of it."""
+    turns = [
+        (measured(BaselineFocused(), visits), measured(Mapped(crawl_map=crawl_map), visits)) for _ in range(ROUNDS)
+    ]
+    return median(alone for alone, _ in turns), median(mapped / alone for alone, mapped in turns)
 
 
 def main() -> None:
@@ -79,6 +138,10 @@ def main() -> None:
     print(f"| taking in, as a share of building | {extended / built:.2f} |\n| load for a crawl, s | {loaded:.2f} |")
     print(f"| look up a page, µs | {look_up(crawl_map, any_page):.2f} |")
     print(f"| look up a portal, µs | {look_up(crawl_map, portals):.2f} |")
+    visits = a_crawl(options.pages)
+    for said, measured in (("strategy a page", hears), ("strategy and queue a page", hears_and_queues)):
+        alone, mapped = beside_the_baseline(measured, crawl_map, visits)
+        print(f"| {said}, baseline-focused, µs | {alone:.2f} |\n| the same, mapped, as a multiple | {mapped:.2f} |")
 
 
 if __name__ == "__main__":

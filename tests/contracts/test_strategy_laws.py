@@ -218,7 +218,7 @@ def test_crawls_a_graph_whose_urls_are_integers_with_few_waiting(name: str) -> N
     while (candidate := frontier.take(0.0)) is not None:
         node = candidate.url
         visited.append(node)
-        visit = Visit(candidate, Fetch(node, Outcome.OK, 0.0), node_of_a_graph(node, links[node]), relevance=0.5)
+        visit = Visit(candidate, Fetch(node, Outcome.OK, 0.0), node_of_a_graph(node, links[node]), relevance=0.6)
         frontier.settle(node)
         strategy.learn(visit)
         for skip in frontier.put(strategy.propose(visit)):

@@ -1,19 +1,19 @@
 """Crawls that go by a map of those before them, through the command line."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from crawling import collection, done, listing, lycosa, outcomes, pages, rows, skipped, waiting
 from lycosa.maps.atlas import Atlas
-from lycosa.maps.drawing import TopicMap
 from lycosa.vocabulary.records import Url
 from lycosa.worlds import FixedWorld
 from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.opening import open_world
 from lycosa.worlds.serve import Served
+from maps.small_atlases import atlas_of
 from worlds import html
 
 ON_HONEY = 'keywords = ["honey"]'
@@ -24,18 +24,6 @@ ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == WORLD.topics[0]]
 
 def page(name: str, links: Sequence[str] = ()) -> bytes:
     return html(name, f"honey {' '.join(f'{name}{number}' for number in range(9))}", links)
-
-
-def atlas_of(path: Path, maps: Mapping[str, Mapping[str, Sequence[str]]], *, related: Sequence[str] = ()) -> Path:
-    """An atlas with a map for each topic: portals, and the spokes of each."""
-    with Atlas(path, writable=True, allow_private=True) as atlas:
-        for topic, ties in maps.items():
-            urls = [Url(url) for url in dict.fromkeys([*ties, *(node for nodes in ties.values() for node in nodes)])]
-            numbers = {url: number for number, url in enumerate(urls)}
-            spokes = {numbers[Url(portal)]: tuple(numbers[Url(node)] for node in ties[portal]) for portal in ties}
-            atlas.add(topic, TopicMap(tuple(spokes), spokes), urls, "a test", 1.0)
-            atlas.relate(topic, related)
-    return path
 
 
 def far_away(path: Path) -> Path:
@@ -203,7 +191,8 @@ def test_a_page_on_a_related_topic_leads_to_the_portals(tmp_path):
     with Served(world) as served:
         crawl = ["--map", atlas, "--resolve", served.resolve]
         for name, options in (("without", []), ("with", ["--taxonomy", topics])):
-            done("crawl", collection(tmp_path / name, [HOME], topic=ON_HONEY), *crawl, *options)
+            said = done("crawl", collection(tmp_path / name, [HOME], topic=ON_HONEY), *crawl, *options)
+            assert ("the map leads on from pages on ships" in said.err) == (name == "without")
     assert set(pages(tmp_path / "without")) == {HOME}
     assert set(pages(tmp_path / "with")) == {HOME, *FAR}
     assert "by the map, a page on ships having been met" in done("explain", tmp_path / "with", next(iter(FAR))).out

@@ -12,6 +12,7 @@ from lycosa.sessions.atlas_making import Wanted, build_atlas
 from lycosa.worlds import FixedWorld
 from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.serve import Served
+from maps.small_atlases import atlas_of
 from worlds import html
 
 BEE, CHESS = "honey bee hive nectar queen", "chess rook bishop knight pawn"
@@ -77,6 +78,26 @@ def test_a_collection_becomes_a_map_that_is_shown_and_exported(crawled, tmp_path
     assert {url for edge in edges for url in (edge["from"], edge["to"])} == {url for url in WORLD if "bees" in url}
 
 
+def test_a_map_with_too_many_ties_between_portals_is_exported_without_them(tmp_path):
+    portals = [f"http://site.example/{number}" for number in range(1500)]
+    atlas = atlas_of(tmp_path / "atlas", {"=bees": {portal: [f"{portal}/spoke"] for portal in portals}})
+    out = ("--out", tmp_path / "edges.csv")
+    (tmp_path / "edges.csv").write_text("as it was")
+    refused = lycosa("map", "export", atlas, *out)
+    assert refused.is_one_clear_line(2, "1500 portals have 1124250 ties", "--no-clique")
+    assert (tmp_path / "edges.csv").read_text() == "as it was"
+    told = done("map", "export", atlas, "--no-clique", *out, "--json").json
+    assert (told["rows"], told["topics"], told["left_out"]) == (3000, ["=bees"], {})
+    with (tmp_path / "edges.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["from"] for row in rows if row["kind"] == "portal" and not row["to"]] == portals
+    assert {row["topic"] for row in rows} == {"'=bees"}  # no formula
+    assert {(row["from"], row["to"]) for row in rows if row["kind"] == "spoke"} == {
+        (portal, f"{portal}/spoke") for portal in portals
+    }
+    assert {path.name for path in tmp_path.iterdir()} == {"atlas", "edges.csv"}
+
+
 def test_building_again_extends_the_atlas(crawled, tmp_path):
     atlas = tmp_path / "atlas"
     one = done("map", "build", crawled / "bees", "--above", 0.5, "--out", atlas, "--for", "both", "--json").json
@@ -136,7 +157,9 @@ def test_two_atlases_become_one(crawled, tmp_path):
     assert "chess: 41 pages" in done(*merge, tmp_path / "both").out
     assert len(done("map", "show", tmp_path / "both", "--json").json["topics"]) == 2
     assert lycosa(*merge, tmp_path / "both").is_one_clear_line(2, "is there already", "--out")
-    done(*merge, tmp_path / "chess")
+    merged = done(*merge, tmp_path / "chess", "--json").json
+    assert [(topic["topic"], topic["pages"]) for topic in merged["topics"]] == [("bees", 41), ("chess", 41)]
+    assert merged["left_out"] == {}
     assert len(done("map", "show", tmp_path / "chess", "--json").json["topics"]) == 2
 
 
@@ -152,6 +175,11 @@ def test_bad_input_is_one_clear_line(crawled, examples, tmp_path):
         (("build", bees, "--for", "a", "--for", "b", *out), ["--taxonomy"]),
         (("build", bees, "--related", "auto", "--related", "b", *out), ["--related"]),
         (("build", bees, "--taxonomy", examples, "--for", "poker", *out), ["poker", "bees, chess"]),
+        (("build", bees, "--taxonomy", examples, "--related", "poker", *out), ["poker", "bees, chess"]),
+        (("build", bees, "--above", 0.5, "--related", "chess", *out), ["'chess'", "--taxonomy"]),
+        (("build", bees, "--above", 0.5, "--for", "bees", "--related", "chess", *out), ["'chess'", "--taxonomy"]),
+        (("build", bees, "--above", 0.5, "--for", "auto", *out), ["--for auto", "--related auto"]),
+        (("build", bees, "--taxonomy", examples, "--for", "none", *out), ["--for none", "--related none"]),
         (("build", bees, "--taxonomy", tmp_path / "text", *out), ["not a taxonomy"]),
         (("build", bees, "--taxonomy", tmp_path / "few", *out), ["two topics"]),
         (("build", bees, "--taxonomy", tmp_path / "none", *out), ["cannot read"]),
@@ -171,6 +199,17 @@ def test_bad_input_is_one_clear_line(crawled, examples, tmp_path):
     assert lycosa("map", "build", bees, "--above", 0.5, "--out", tmp_path / "no" / "atlas").is_one_clear_line(
         1, "cannot write"
     )
+
+
+def test_a_collection_of_private_pages_alone_makes_no_map(tmp_path):
+    home = "http://intranet/"
+    folder = collection(tmp_path / "c", [home], topic='keywords = ["honey"]')
+    with Served(FixedWorld({home: html("Home", "honey and honey")})) as served:
+        done("crawl", folder, "--resolve", served.resolve, "--allow-private", "--quiet")
+    build = ("map", "build", folder, "--above", 0.1, "--out", tmp_path / "atlas")
+    assert lycosa(*build).is_one_clear_line(2, "1 (a private address)", "--allow-private")
+    assert not (tmp_path / "atlas").exists()
+    assert done(*build, "--allow-private", "--json").json["topics"][0]["pages"] == 1
 
 
 def test_a_hostile_atlas_is_shown_with_what_was_left_out(crawled, tmp_path):

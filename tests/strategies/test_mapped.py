@@ -14,10 +14,11 @@ from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.maps.crawl_map import CrawlMap
 from lycosa.strategies import STRATEGIES, Adaptive, BaselineFocused, BestFirst, Mapped, Utility
+from lycosa.strategies.mapped import PORTALS_AT_ONCE
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Plain, Skip, Url, Visit
 from simulation import Budget, crawl_of, urls_of, visits_of
 from strategies.esteemed import url_of, visit_of
 from worlds import TOPICAL, TOPICAL_SEED, topic_of
@@ -77,12 +78,12 @@ def priorities(candidates: Mapping[str, Candidate]) -> dict[str, float]:
     return {name: candidate.priority for name, candidate in candidates.items()}
 
 
-@pytest.mark.parametrize("relevance", [0.5, 0.7, 1.0])
+@pytest.mark.parametrize("relevance", [0.51, 0.7, 1.0])
 def test_the_baseline_offers_links_of_a_relevant_page_at_its_relevance(relevance: float) -> None:
     assert priorities(proposed(BaselineFocused(), visit_of("page", relevance, depth=3))) == {"out": relevance}
 
 
-@pytest.mark.parametrize("relevance", [None, 0.0, 0.49])
+@pytest.mark.parametrize("relevance", [None, 0.0, 0.49, 0.5])
 def test_the_baseline_leaves_links_of_other_pages_alone_but_not_those_of_seeds(relevance: float | None) -> None:
     assert proposed(BaselineFocused(), visit_of("page", relevance, depth=1)) == {}
     assert priorities(proposed(BaselineFocused(), visit_of("seed", relevance, depth=0))) == {"out": relevance or 0.0}
@@ -191,6 +192,30 @@ def test_a_page_on_a_related_topic_leads_to_the_portals_once() -> None:
     assert priorities(met) == {"hub": 0.6, "centre": 0.6}
     assert met["hub"].because == {"map_topic": "ships"}
     assert proposed(strategy, visit_of("ships", 0.1, links=[])) == {}
+
+
+def test_no_page_is_asked_for_its_topic_once_all_portals_are_offered() -> None:
+    asked: list[str] = []
+
+    def ships(page: Page) -> str:
+        asked.append(page.title)
+        return "ships"
+
+    by_topic, by_portal = (Mapped(BestFirst(), MAP, topic_of=ships) for _ in range(2))
+    assert set(proposed(by_topic, visit_of("first", links=[]))) == {"hub", "centre"}
+    assert set(proposed(by_portal, visit_of("hub", links=[]))) == {"one", "two", "centre"}
+    for strategy in (by_topic, by_portal):
+        assert proposed(strategy, visit_of("second", links=[])) == {}
+    assert asked == ["first"]
+
+
+@pytest.mark.parametrize("topic", [None, "ships"])
+def test_more_portals_than_one_page_may_bring_come_with_the_pages_that_follow(topic: str | None) -> None:
+    names = [f"p{number}" for number in range(2 * PORTALS_AT_ONCE + 5)]
+    strategy = Mapped(BestFirst(), map_of(dict.fromkeys(names, ()), related=["ships"]), topic_of=lambda page: topic)
+    brought = [set(proposed(strategy, visit_of(name if topic is None else "ship", links=[]))) for name in names[:4]]
+    assert set().union(*brought) | {"p0"} == set(names)
+    assert [len(some) for some in brought] == [PORTALS_AT_ONCE - (topic is None), PORTALS_AT_ONCE, 5, 0]
 
 
 def test_pages_without_a_topic_lead_nowhere_and_nobody_is_asked_where_no_topic_is_related() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.web.addresses import why_refused
+from lycosa.vocabulary.addresses import why_refused
 
 
 @pytest.mark.parametrize(

@@ -4,19 +4,21 @@ import csv
 import time
 from collections.abc import Mapping
 from datetime import datetime
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lycosa.collection.export import iso
+from lycosa.collection.export import cell, iso
 from lycosa.maps import REACHES, Atlas, CrawlMap, Reach, TopicFacts, merge_atlases
 from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.wheel import wheel
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.sessions.atlas_making import ABOVE, AUTO, NONE, Wanted, build_atlas
 from lycosa.sessions.taxonomies import examples_in_folders, load_taxonomy, save_taxonomy
-from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.sessions.whole_files import whole_file
+from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.urls import host_of, path_of
 
@@ -29,6 +31,7 @@ AllowPrivate = Annotated[
     bool, typer.Option("--allow-private", help="Keep pages at private addresses; only in maps of your own.")
 ]
 PORTALS_SHOWN = 5
+MOST_TIES_BETWEEN_PORTALS = 1_000_000  # that are written out
 
 
 @app.command("build")
@@ -152,7 +155,7 @@ def show(
     for facts in topics:
         typer.echo(_line(facts))
         for portal in maps[facts.name].portals[:PORTALS_SHOWN]:
-            typer.echo(f"  {visible(portal, 110)}  {len(maps[facts.name].spokes_of(portal))} spokes")
+            typer.echo(f"  {visible(portal, 110)}  {len(maps[facts.name].spokes[portal])} spokes")
     _tell_left_out(left_out)
 
 
@@ -162,7 +165,7 @@ def _picture(topic: str | None, topics: list[TopicFacts], maps: Mapping[str, Cra
     if not name:
         return wheel([])
     crawl_map = maps[name]
-    hubs = [(host_of(url) + path_of(url), len(crawl_map.spokes_of(url))) for url in crawl_map.portals]
+    hubs = [(host_of(url) + path_of(url), len(crawl_map.spokes[url])) for url in crawl_map.portals]
     return wheel(hubs, title=f"{name}: {len(crawl_map)} pages")
 
 
@@ -172,16 +175,21 @@ def merge(
     second: Annotated[Path, typer.Argument(metavar="B", help="Another one.")],
     out: Annotated[Path, typer.Option("--out", metavar="ATLAS", help="The file to write; may be A or B.")],
     allow_private: AllowPrivate = False,
+    as_json: Json = False,
 ) -> None:
     """Merge two atlases into one. Maps of topics that both have are drawn again."""
     if out.exists() and not any(each.exists() and out.samefile(each) for each in (first, second)):
         raise UsageError(f"{out} is there already; give another --out")
-    with working("merging"):
-        merge_atlases(first, second, out, allow_private=allow_private)
+    with working("merging", quiet=as_json):
+        left_out = merge_atlases(first, second, out, now=time.time(), allow_private=allow_private)
         with Atlas(out, allow_private=allow_private) as merged:
             topics = [merged.facts(topic) for topic in merged.topics()]
+    if as_json:
+        print_json({"atlas": str(out), "topics": [_plain(facts) for facts in topics], "left_out": left_out})
+        return
     for facts in topics:
         typer.echo(_line(facts))
+    _tell_left_out(left_out)
 
 
 @app.command("export")
@@ -189,26 +197,35 @@ def export(
     atlas: AtlasArgument,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The table to write, as CSV.")],
     topic: Annotated[str | None, typer.Option(metavar="TOPIC", help="Only of this map.")] = None,
+    clique: Annotated[
+        bool, typer.Option("--clique/--no-clique", help="Every tie between portals, or one row for each portal.")
+    ] = True,
     allow_private: AllowPrivate = False,
+    as_json: Json = False,
 ) -> None:
     """Export maps as a list of edges. Every tie once: topic, page, page, kind."""
-    edges = 0
-    with Atlas(atlas, allow_private=allow_private) as opened, working("writing"):
-        topics = opened.topics() if topic is None else [topic]
-        for each in topics:
-            opened.for_crawl(each)
-        try:
-            with out.open("w", encoding="utf-8", newline="") as file:
-                table = csv.writer(file)
-                table.writerow(("topic", "from", "to", "kind"))
-                for each in topics:
-                    for edge in opened.edges(each):
-                        table.writerow((each, *edge))
-                        edges += 1
-        except OSError as error:
-            raise LycosaError(f"cannot write {out}: {error.strerror}; give another --out") from None
+    rows = 0
+    with Atlas(atlas, allow_private=allow_private) as opened, working("writing", quiet=as_json):
+        topics = opened.topics() if topic is None else (topic,)
+        portals = [len(opened.portals_of(each)) for each in topics]
+        ties = sum(count * (count - 1) // 2 for count in portals)
+        if clique and ties > MOST_TIES_BETWEEN_PORTALS:
+            raise UsageError(
+                f"{sum(portals)} portals have {ties} ties to one another, more than {MOST_TIES_BETWEEN_PORTALS};"
+                " give --no-clique for one row a portal instead"
+            )
+        with whole_file(out) as file, TextIOWrapper(file, encoding="utf-8", newline="") as text:
+            table = csv.writer(text)
+            table.writerow(("topic", "from", "to", "kind"))
+            for each in topics:
+                for edge in opened.edges(each, clique=clique):
+                    table.writerow((cell(each), *edge))
+                    rows += 1
         left_out = opened.left_out
-    typer.echo(f"{edges} edges in {out}")
+    if as_json:
+        print_json({"table": str(out), "topics": topics, "rows": rows, "left_out": left_out})
+        return
+    typer.echo(f"{rows} {'edges' if clique else 'portals and spokes'} in {out}")
     _tell_left_out(left_out)
 
 
@@ -265,8 +282,6 @@ def _tell_left_out(left_out: Mapping[str, int]) -> None:
 
 
 def _write(path: Path, picture: str) -> None:
-    try:
-        path.write_text(picture, encoding="utf-8")
-    except OSError as error:
-        raise LycosaError(f"cannot write {path}: {error.strerror}; give another file") from None
+    with whole_file(path) as file:
+        file.write(picture.encode())
     tell(f"wrote {path}")

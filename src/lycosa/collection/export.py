@@ -98,11 +98,11 @@ def _csv(pages: Iterator[dict[str, Any]], out: BinaryIO) -> None:
     text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
-    writer.writerows([_cell(value) for value in page.values()] for page in pages)
+    writer.writerows([cell(value) for value in page.values()] for page in pages)
     text.detach()
 
 
-def _cell(value: Any) -> Any:
+def cell(value: Any) -> Any:
     """Text that a spreadsheet takes for text, not for a formula."""
     if not isinstance(value, str):
         return value

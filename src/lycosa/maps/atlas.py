@@ -1,6 +1,8 @@
 """An atlas: the maps of some topics in one file, which crawls extend and others can be given."""
 
+import math
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
@@ -13,13 +15,13 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Url
 
-from .atlas_file import opened, rewritten
+from .atlas_file import MOMENTS, opened, rewritten
 from .citations import CitationMatrix
 from .crawl_map import MOST_LINKS
-from .drawing import Reach, TopicMap, draw_map
+from .drawing import Reach, draw_map
 from .questions import DEAD, MOST_PAGES, AtlasQuestions, is_moment, is_name
 from .similarity import Resemblance
-from .subgraph import Integers, Links, pairs_in
+from .subgraph import Integers, pairs_in
 
 _NUMBERS = np.dtype("<i4")  # as the links of a page are kept
 
@@ -39,43 +41,32 @@ class Atlas(AtlasQuestions):
 
     allow_private: whether private addresses may be in a map, which those of others should never have.
     start: the atlas to begin with, in place of the one at the path.
+    now: a writable one takes later moments for this one; nobody could ever see a page after a moment far ahead.
     """
 
-    def __init__(self, path: Path, *, writable: bool = False, allow_private: bool = False, start: Path | None = None):
+    def __init__(
+        self,
+        path: Path,
+        *,
+        writable: bool = False,
+        allow_private: bool = False,
+        start: Path | None = None,
+        now: float = math.inf,
+    ):
+        self._now = now
         self._held: AbstractContextManager[sqlite3.Connection] = (
             rewritten(path, start=start) if writable else closing(opened(path))
         )
         super().__init__(path, self._held.__enter__(), allow_private=allow_private)
+        if writable and now < math.inf:
+            for table, moment in MOMENTS:
+                self._do(f"UPDATE {table} SET {moment} = ?1 WHERE {moment} > ?1", now)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *about: Any) -> None:
         self._held.__exit__(*about)
-
-    def add(
-        self,
-        topic: str,
-        drawn: TopicMap,
-        urls: Mapping[int, Url] | Sequence[Url],
-        source: str,
-        at: float,
-        *,
-        links: Links = (),
-        seed: int = 0,
-        reach: Reach = "mixed",
-    ) -> None:
-        """Keeps a map as it was drawn, in place of the topic's earlier one. `urls` tells the URL of every number in
-        it; `links` are the hyperlinks it was drawn from, without which it cannot be drawn again with more pages."""
-        number = self._settings(topic, at, seed, reach, None)[0]
-        numbers = self._numbers_of({urls[node]: Sighting(at, source) for node in (*drawn.portals, *drawn.portal_of)})
-        kept = {node: numbers[urls[node]] for node in (*drawn.portals, *drawn.portal_of) if urls[node] in numbers}
-        self._keep_links(
-            (kept[one], kept[other]) for one, other in pairs_in(links).tolist() if one in kept and other in kept
-        )
-        tied_to = {kept[node]: kept.get(portal) for node, portal in drawn.portal_of.items() if node in kept}
-        portals = [kept[portal] for portal in drawn.portals if portal in kept]
-        self._write(number, portals, tied_to, dict.fromkeys(kept.values(), self._source(source, at)))
 
     def extend(
         self,
@@ -170,10 +161,7 @@ class Atlas(AtlasQuestions):
 
     def seen_dead(self, url: Url, at: float) -> None:
         """A page of a map was gone: no crawl is sent to it before it was seen alive again."""
-        self._do("UPDATE pages SET dead_at = max(coalesce(dead_at, ?1), ?1) WHERE url = ?2", at, url)
-
-    def seen_alive(self, url: Url, at: float) -> None:
-        self._do("UPDATE pages SET alive_at = max(coalesce(alive_at, ?1), ?1) WHERE url = ?2", at, url)
+        self._do("UPDATE pages SET dead_at = max(coalesce(dead_at, ?1), ?1) WHERE url = ?2", min(at, self._now), url)
 
     def relate(self, topic: str, met: Iterable[str]) -> None:
         """A crawl for `topic` is sent to its portals from pages of these topics."""
@@ -208,7 +196,7 @@ class Atlas(AtlasQuestions):
             seed = before.seed if seed is None else seed
             reach = cast(Reach, before.reach) if reach is None else reach
             similar = before.similar if similar is None else similar
-        settings = (at, seed or 0, reach or "mixed", bool(similar))
+        settings = (min(at, self._now), seed or 0, reach or "mixed", bool(similar))
         self._do(
             "INSERT INTO topics (name, drawn_at, seed, reach, similar) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (name) DO UPDATE SET drawn_at = excluded.drawn_at, seed = excluded.seed,"
@@ -222,7 +210,7 @@ class Atlas(AtlasQuestions):
         self._do(
             "INSERT INTO sources (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET at = max(at, excluded.at)",
             _name(name),
-            at,
+            min(at, self._now),
         )
         ((number,),) = self._rows("SELECT number FROM sources WHERE name = ?", name)
         return int(number)
@@ -234,7 +222,7 @@ class Atlas(AtlasQuestions):
             "INSERT INTO pages (url, alive_at, sketch) VALUES (?, ?, ?) ON CONFLICT (url) DO UPDATE SET"
             " alive_at = max(coalesce(alive_at, excluded.alive_at), excluded.alive_at),"
             " sketch = coalesce(excluded.sketch, sketch)",
-            ((url, sighting.at, sighting.sketch) for url, sighting in kept.items()),
+            ((url, min(sighting.at, self._now), sighting.sketch) for url, sighting in kept.items()),
         )
         return {url: number for url, number in self._rows("SELECT url, number FROM pages") if url in kept}
 
@@ -273,13 +261,13 @@ class Atlas(AtlasQuestions):
         self._connection.executemany("UPDATE pages SET links = ? WHERE number = ?", rows)
 
     def _write(
-        self, topic: int, portals: Sequence[int], tied_to: Mapping[int, int | None], sources: Mapping[int, int]
+        self, topic: int, portals: Sequence[int], portal_of: Mapping[int, int], sources: Mapping[int, int]
     ) -> None:
         self._crawl_maps.clear()
         self._do("DELETE FROM members WHERE topic = ?", topic)
         rows: list[tuple[int, int, int | None, int | None, int]]
         rows = [(topic, portal, None, rank, sources[portal]) for rank, portal in enumerate(portals)]
-        rows += [(topic, page, portal, None, sources[page]) for page, portal in tied_to.items() if portal is not None]
+        rows += [(topic, page, portal, None, sources[page]) for page, portal in portal_of.items()]
         rows.sort(key=lambda row: row[1])
         self._connection.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?)", rows)
 
@@ -293,10 +281,13 @@ def _name(name: str) -> str:
     return name
 
 
-def merge_atlases(first: Path, second: Path, out: Path, *, allow_private: bool = False) -> None:
-    """Writes what both know into one atlas, which may be one of the two."""
+def merge_atlases(
+    first: Path, second: Path, out: Path, *, now: float, allow_private: bool = False
+) -> Mapping[str, int]:
+    """Writes what both know into one atlas, which may be one of the two; tells what was left out, and why."""
     with (
         Atlas(second, allow_private=allow_private) as other,
-        Atlas(out, writable=True, allow_private=allow_private, start=first) as merged,
+        Atlas(out, writable=True, allow_private=allow_private, start=first, now=now) as merged,
     ):
         merged.take_over(other)
+        return Counter(other.left_out) + Counter(merged.left_out)

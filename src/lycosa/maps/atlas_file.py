@@ -59,6 +59,8 @@ TABLES = {
 ) WITHOUT ROWID""",
 }
 
+MOMENTS = (("pages", "alive_at"), ("pages", "dead_at"), ("topics", "drawn_at"), ("sources", "at"))  # columns with such
+
 
 def opened(path: Path) -> sqlite3.Connection:
     """An atlas for reading; refuses what is none, or not whole."""

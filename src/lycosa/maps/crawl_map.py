@@ -1,7 +1,6 @@
 """What a crawl needs of a map, in memory."""
 
 from collections.abc import Collection, Mapping, Sequence
-from copy import copy
 
 from lycosa.vocabulary.records import Url
 
@@ -11,50 +10,34 @@ MOST_LINKS = 10_000  # that a map adds to one page; a hostile one may have milli
 
 
 class CrawlMap:
-    """The map of one topic by URL: where it leads from each of its pages, and from pages of related topics.
+    """The map of one topic by URL: its portals, the spokes of each, and the topics from whose pages it leads to them.
 
-    Portals are tied to one another; `spokes_of` leaves these ties out, for those who propose all portals but once.
+    Portals are all tied to one another. Nobody looks these ties up while crawling: whoever has met one portal is given
+    them all.
     """
 
     def __init__(self, portals: Sequence[Url], spokes: Mapping[Url, Sequence[Url]], *, related: Collection[str] = ()):
-        self.portals: tuple[Url, ...] = tuple(portals[:MOST_LINKS])
-        self.related: frozenset[str] = frozenset(related)
-        self._twice = self.portals * 2  # those after a portal and then those before it are one stretch of this
+        self.portals: tuple[Url, ...] = tuple(portals)
+        self.spokes: Mapping[Url, tuple[Url, ...]] = {
+            url: tuple(spokes.get(url, ())[:MOST_LINKS]) for url in self.portals
+        }
+        self.portal_of: Mapping[Url, Url] = {node: portal for portal, nodes in self.spokes.items() for node in nodes}
         self._places = {url: place for place, url in enumerate(self.portals)}
-        self._spokes = {url: tuple(spokes.get(url, ())[:MOST_LINKS]) for url in self.portals}
-        self._portal_of = {node: (portal,) for portal, nodes in self._spokes.items() for node in nodes}
+        self.related: frozenset[str] = frozenset(related)
 
     def __len__(self) -> int:
-        return len(self._places) + len(self._portal_of)
+        return len(self.portals) + len(self.portal_of)
 
     def is_mapped(self, url: Url) -> bool:
-        return url in self._portal_of or url in self._places
-
-    def is_portal(self, url: Url) -> bool:
-        return url in self._places
+        return url in self.portal_of or url in self.spokes
 
     def links_of(self, url: Url) -> tuple[Url, ...]:
-        """Where the map leads from a page: from a portal to its spokes and the other portals, else to its portal."""
+        """Where the map leads from a page: from a portal to its spokes and the other portals, as many as one page may
+        lead to; else to its portal."""
         place = self._places.get(url)
-        if place is None:
-            return self._portal_of.get(url, ())
-        links = self._spokes[url] + self._twice[place + 1 : place + len(self.portals)]
-        return links if len(links) <= MOST_LINKS else links[:MOST_LINKS]
-
-    def spokes_of(self, url: Url) -> tuple[Url, ...]:
-        """The same, less the ties of portals to one another."""
-        spokes = self._spokes.get(url)
-        return self._portal_of.get(url, ()) if spokes is None else spokes
-
-    def related_portals(self, topic: str) -> tuple[Url, ...]:
-        """Where the map leads from any page of another topic: to the portals, if that topic is a related one."""
-        return self.portals if topic in self.related else ()
-
-    def relating(self, topics: Collection[str]) -> "CrawlMap":
-        """The same map with other related topics."""
-        other = copy(self)
-        other.related = frozenset(topics)
-        return other
+        if place is not None:
+            return (self.spokes[url] + self.portals[:place] + self.portals[place + 1 :])[:MOST_LINKS]
+        return (self.portal_of[url],) if url in self.portal_of else ()
 
 
 def crawl_map_of(

@@ -2,6 +2,7 @@
 
 from ipaddress import ip_address
 
+from lycosa.vocabulary.addresses import why_refused
 from lycosa.vocabulary.urls import hostname_of, normalise
 
 LONGEST_URL = 2048  # characters
@@ -19,14 +20,13 @@ def why_left_out(url: object, *, allow_private: bool = False) -> str | None:
             return "not spelt as a URL"
     except UnicodeEncodeError:
         return "not spelt as a URL"
-    return None if allow_private or not _is_private(hostname_of(url)) else "a private address"
+    name = hostname_of(url).removesuffix(".")
+    if "" in name.split("."):
+        return "not spelt as a URL"
+    return None if allow_private or not _is_private(name) else "a private address"
 
 
 def _is_private(name: str) -> bool:
-    name = name.rstrip(".")
-    if ":" in name or name[-1:].isdigit():
-        try:
-            return not ip_address(name).is_global
-        except ValueError:
-            return True
+    if ":" in name or name[-1].isdigit():
+        return why_refused(name) is not None or not ip_address(name).is_global
     return "." not in name or name.endswith(_AT_HOME)

@@ -1,7 +1,8 @@
 """What can be asked of an atlas, whoever made it."""
 
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -107,21 +108,26 @@ class AtlasQuestions:
         """Where the map of a topic leads from a page."""
         return self.for_crawl(topic).links_of(url)
 
-    def for_crawl(self, topic: str, *, related: Collection[str] | None = None) -> CrawlMap:
+    def for_crawl(self, topic: str) -> CrawlMap:
         """The map of a topic in memory, without pages last seen dead; what was tied to a dead portal is tied to the
-        next one. `related` are topics from whose pages to go to the portals, if not those that the atlas knows."""
+        next one."""
         if topic not in self._crawl_maps:
             portals, spokes = self._living_ties(self._topic(topic))
             self._crawl_maps[topic] = CrawlMap(portals, spokes, related=self.related(topic))
-        crawl_map = self._crawl_maps[topic]
-        return crawl_map if related is None else crawl_map.relating(related)
+        return self._crawl_maps[topic]
 
-    def edges(self, topic: str) -> Iterator[tuple[Url, Url, str]]:
-        """Every tie of a topic's map once, and its kind: of portals to one another, and of portals to their spokes."""
+    def edges(self, topic: str, *, clique: bool = True) -> Iterator[tuple[Url, Url | None, str]]:
+        """Every tie of a topic's map once, and its kind: of portals to one another, and of portals to their spokes.
+
+        clique: else the ties between portals, which are all tied to one another, are one row for each portal.
+        """
         crawl_map = self.for_crawl(topic)
         for place, portal in enumerate(crawl_map.portals):
-            yield from ((portal, other, "portals") for other in crawl_map.portals[place + 1 :])
-            yield from ((portal, node, "spoke") for node in crawl_map.spokes_of(portal))
+            if clique:
+                yield from ((portal, other, "portals") for other in islice(crawl_map.portals, place + 1, None))
+            else:
+                yield portal, None, "portal"
+            yield from ((portal, node, "spoke") for node in crawl_map.spokes[portal])
 
     def _living_ties(self, topic: int) -> tuple[list[Url], dict[Url, list[Url]]]:
         sql = (

@@ -64,6 +64,7 @@ def build_atlas(
     names = [folder.resolve().name for folder in folders]
     if len(set(names)) < len(names):
         raise UsageError("two collections have one name, by which a map tells where pages came from; rename one")
+    _check_topics(wanted, taxonomy, names)
     survey = _Survey(wanted, taxonomy, sketches=_are_sketches_needed(out, wanted))
     with ExitStack() as stack:
         opened = [(name, _snapshot(stack, folder)) for name, folder in zip(names, folders, strict=True)]
@@ -72,8 +73,26 @@ def build_atlas(
             survey.read_pages(name, collection, lambda done: count(done, total))
         links = {name: survey.links_in(collection) for name, collection in opened}
     survey.insist_on_topics()
-    with Atlas(out, writable=True, allow_private=wanted.allow_private) as atlas:
-        return survey.put_into(atlas, links, now)
+    with Atlas(out, writable=True, allow_private=wanted.allow_private, now=now) as atlas:
+        built = survey.put_into(atlas, links, now)
+        if built.left_out and not any(facts.pages for facts in built.topics):
+            reasons = ", ".join(f"{count} ({reason})" for reason, count in built.left_out.items())
+            raise UsageError(f"all pages are left out: {reasons}; --allow-private keeps those at private addresses")
+        return built
+
+
+def _check_topics(wanted: Wanted, taxonomy: Taxonomy | None, collections: Sequence[str]) -> None:
+    for topic in {AUTO, NONE}.intersection(wanted.topics):
+        raise UsageError(f"--for {topic} names no topic; write --related {topic}, or give the topic another name")
+    if taxonomy is None and len(wanted.topics) > 1:
+        raise UsageError("to tell several topics apart, give --taxonomy; or build the maps one after the other")
+    known = taxonomy.topics if taxonomy is not None else wanted.topics or collections
+    for topic in (*wanted.topics, *wanted.related):
+        if topic in (*known, AUTO, NONE):
+            continue
+        if taxonomy is None:
+            raise UsageError(f"without --taxonomy, nothing tells which pages are on {topic!r}; give one")
+        raise UsageError(f"the taxonomy has no topic {topic!r}; it has {', '.join(taxonomy.topics[:20])}")
 
 
 def _are_sketches_needed(out: Path, wanted: Wanted) -> bool:
@@ -99,11 +118,6 @@ class _Survey:
         self._wanted = wanted
         self._sketches = sketches
         self._taxonomy = taxonomy
-        if taxonomy is None and len(wanted.topics) > 1:
-            raise UsageError("to tell several topics apart, give --taxonomy; or build the maps one after the other")
-        for topic in (*wanted.topics, *wanted.related):
-            if taxonomy is not None and topic not in (*taxonomy.topics, AUTO, NONE):
-                raise UsageError(f"the taxonomy has no topic {topic!r}; it has {', '.join(taxonomy.topics[:20])}")
         self._topics: list[str] = list(taxonomy.topics) if taxonomy else []
         self._read = Reader()
         self._numbers: dict[Url, int] = {}

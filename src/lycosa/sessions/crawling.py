@@ -138,6 +138,8 @@ class Crawling:
         if log_found is not None:
             insist_on_contact(session, self._resolve, log_found.readings.urls)
         map_found = open_map(recipe.map, session.folder, allow_private=self._allow_private, stem=recipe.topic.stem)
+        if map_found is not None and map_found.missing:
+            session.tell(map_found.missing)
         await self.learn_topic()
         if crawl.is_interrupted:
             crawl.stopped = INTERRUPTED

@@ -46,6 +46,14 @@ class MapInUse(Struct, frozen=True):
             topic_of=self.taxonomy.best if self.taxonomy else None,
         )
 
+    @property
+    def missing(self) -> str:
+        """What would make more of the map, for people; empty where nothing would."""
+        if self.taxonomy is not None or not self.links.related:
+            return ""
+        topics = ", ".join(sorted(self.links.related)[:8])
+        return f"the map leads on from pages on {topics} too, but only --taxonomy PATH tells which those are"
+
 
 def open_map(wanted: Map, folder: Path, *, allow_private: bool = False, stem: bool = False) -> MapInUse | None:
     """The map that a recipe names; None where it names none."""

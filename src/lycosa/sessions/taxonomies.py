@@ -11,6 +11,8 @@ from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import Page, Url
 
+from .whole_files import whole_file
+
 LARGEST_EXAMPLE = 2_000_000  # bytes; of a longer file the beginning counts
 LARGEST_FILE = 500_000_000  # bytes, of a taxonomy that was saved
 _HTML, _TEXT = frozenset((".html", ".htm", ".xhtml")), frozenset((".txt", ".md", ".text"))
@@ -56,12 +58,8 @@ def examples_in_folders(folder: Path) -> Mapping[str, list[Page]]:
 
 def save_taxonomy(taxonomy: Taxonomy, path: Path) -> None:
     """Writes a taxonomy where `load_taxonomy` finds it, whole or not at all."""
-    beside = path.with_name(f"{path.name}.new")
-    try:
-        beside.write_bytes(msgspec.json.encode(taxonomy.to_plain()))
-        beside.replace(path)
-    except OSError as error:
-        raise LycosaError(f"cannot write {path}: {error.strerror}; give another --out") from None
+    with whole_file(path) as file:
+        file.write(msgspec.json.encode(taxonomy.to_plain()))
 
 
 def _is_page(path: Path) -> bool:

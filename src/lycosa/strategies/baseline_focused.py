@@ -9,8 +9,8 @@ from .unit_scale import clamped
 class BaselineFocused:
     """Follows the links of relevant pages alone, those of the most relevant first: the usual focused crawler.
 
-    A link is worth the relevance of the best page it was found on. The links of a page that is not relevant are left
-    alone, but for those of seeds, which somebody chose.
+    A link is worth the relevance of the best page it was found on. The links of a page that is not more likely on the
+    topic than not are left alone, but for those of seeds, which somebody chose.
 
     Chakrabarti, van den Berg, Dom: Focused crawling: a new approach to topic-specific Web resource discovery (1999).
     """
@@ -33,7 +33,7 @@ class BaselineFocused:
         if isinstance(event, Skip):
             return []
         relevance = clamped(event.relevance)
-        if relevance < RELEVANT and event.candidate.depth > 0:
+        if relevance <= RELEVANT and event.candidate.depth > 0:
             return []
         found_on, depth = event.candidate.url, event.candidate.depth + 1
         because = {"page": round(relevance, 4)}

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain, islice
 from typing import Literal, Protocol, runtime_checkable
 
 from lycosa.vocabulary.contracts import Strategy
@@ -10,28 +11,26 @@ from .unit_scale import checked
 
 _DEAD = frozenset((Outcome.GONE, Outcome.UNWANTED))
 _OUT_OF_REACH = frozenset((Outcome.FORBIDDEN, Outcome.REFUSED, Outcome.FAILED, Outcome.BUSY))
+PORTALS_AT_ONCE = 10_000  # that one page may bring; a map with more gives the others with the pages that follow
 
 
 class CrawlMap(Protocol):
-    """What a crawl knows of the crawls before it, all in memory: pages on the topic, and the links of the map between
-    them, from portals to their spokes and back, and between portals."""
+    """What a crawl knows of the crawls before it, all in memory: pages on the topic, some of them portals, which are
+    all tied to one another, and every other page tied to one of these."""
 
     @property
-    def portals(self) -> Collection[Url]: ...
+    def spokes(self) -> Mapping[Url, Sequence[Url]]:
+        """The pages tied to each portal; the portals in the order in which to go to them."""
+        ...
+
+    @property
+    def portal_of(self) -> Mapping[Url, Url]:
+        """The portal of each page that is none."""
+        ...
 
     @property
     def related(self) -> Collection[str]:
         """The topics from whose pages the map leads to its portals."""
-        ...
-
-    def is_mapped(self, url: Url) -> bool: ...
-
-    def links_of(self, url: Url) -> Sequence[Url]:
-        """Where the map leads from a page of it; nothing for others."""
-        ...
-
-    def related_portals(self, topic: str) -> Sequence[Url]:
-        """Where the map leads from any page on another topic; nothing where that is not a related one."""
         ...
 
 
@@ -47,24 +46,16 @@ class LeavesRoom(Protocol):
 class NoMap:
     """The map before the first crawl."""
 
-    portals: Collection[Url] = ()
+    spokes: Mapping[Url, Sequence[Url]] = {}
+    portal_of: Mapping[Url, Url] = {}
     related: Collection[str] = ()
-
-    def is_mapped(self, url: Url) -> bool:
-        return False
-
-    def links_of(self, url: Url) -> Sequence[Url]:
-        return ()
-
-    def related_portals(self, topic: str) -> Sequence[Url]:
-        return ()
 
 
 class Mapped:
     """Follows another strategy, and beside the links of pages those that a map of past crawls has for them.
 
-    When a page of the map arrives, the links that the map has for it join the others; when the first page on a
-    related topic arrives, the portals of the map. A page of the map that is dead, or out of this crawl's reach, is not
+    When a page of the map arrives, the links that the map has for it join the others; when a portal or a page on a
+    related topic arrives, all portals, once. A page of the map that is dead, or out of this crawl's reach, is not
     offered again.
 
     inner: decides what the links of pages are worth, from 0 to 1.
@@ -96,15 +87,15 @@ class Mapped:
         self.exhaustive = self.inner.exhaustive
         self.uses_standing = self.inner.uses_standing
         self._map: CrawlMap = NoMap() if crawl_map is None else crawl_map
-        self._portals = frozenset(self._map.portals)
+        self._spokes, self._portal_of = self._map.spokes, self._map.portal_of
         self._map_priority = checked("map priority", map_priority)
         self._share = checked("share", share)
-        self._inner_shares = isinstance(self.inner, LeavesRoom)
+        self._hyperlinks: Callable[[Visit | Skip], Iterable[Candidate]] = self._shared
         if isinstance(self.inner, LeavesRoom):
             self.inner.leave_room(self._share)
+            self._hyperlinks = self.inner.propose
         self._topic_of = topic_of if self._map.related else None
-        self._portals_offered = False
-        self._topics_met: dict[str, None] = {}
+        self._portals_left = len(self._spokes)  # those not offered yet, the last of them
         self._dead: dict[Url, float] = {}
         self._closed: dict[Url, None] = {}  # pages of the map that this crawl may not, or could not fetch
 
@@ -121,7 +112,7 @@ class Mapped:
         if isinstance(event, Visit) and event.page is not None:
             return
         url = event.candidate.url
-        if not self._map.is_mapped(url):
+        if url not in self._spokes and url not in self._portal_of:
             return
         if isinstance(event, Skip) or event.fetch.outcome in _OUT_OF_REACH:
             self._closed[url] = None
@@ -129,23 +120,41 @@ class Mapped:
             self._dead[url] = event.fetch.at
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        candidates = self.inner.propose(event)
-        if not self._inner_shares:
-            candidates = self._hyperlinks(candidates)
-        if isinstance(event, Skip):
-            return candidates
-        if targets := self._map.links_of(event.candidate.url):
-            candidates = [*candidates, *self._navigation(event, targets)]
-        if self._topic_of is not None and event.page is not None:
-            candidates = [*candidates, *self._redirection(event, self._topic_of(event.page))]
+        candidates = self._hyperlinks(event)
+        if self._portals_left or event.candidate.url in self._spokes:  # where all are offered, only they lead on
+            return chain(candidates, self._by_map(event))
         return candidates
 
-    def _hyperlinks(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+    def _by_map(self, event: Visit | Skip) -> Sequence[Candidate]:
+        """Where the map leads from a page that has arrived, or has moved."""
+        if isinstance(event, Skip) or (event.page is None and event.fetch.outcome is not Outcome.MOVED):
+            return ()
+        url = event.candidate.url
+        if url in self._spokes:
+            spokes = self._spokes[url]
+            others = [portal for portal in self._more_portals() if portal != url] if self._portals_left else ()
+            return self._offered([*spokes, *others] if others else spokes, event, {"map": url})
+        if url in self._portal_of:
+            return self._offered([self._portal_of[url]], event, {"map": url})
+        topic = self._topic_of(event.page) if self._topic_of is not None and event.page is not None else None
+        if topic is None or topic not in self._map.related:
+            return ()
+        return self._offered(self._more_portals(), event, {"map_topic": topic})
+
+    def _more_portals(self) -> Sequence[Url]:
+        """Those not offered yet, or as many of them as one page may bring."""
+        first = len(self._spokes) - self._portals_left
+        more = list(islice(self._spokes, first, first + PORTALS_AT_ONCE))
+        self._portals_left -= len(more)
+        return more
+
+    def _shared(self, event: Visit | Skip) -> list[Candidate]:
+        """What a strategy offers that cannot leave room itself, at the share."""
         share = self._share
         its: Mapping[str, Plain] = {}
         ours: Mapping[str, Plain] = {}
         shared = []
-        for candidate in candidates:
+        for candidate in self.inner.propose(event):
             if candidate.because is not its:
                 its = candidate.because
                 ours = {**its, "share": share}
@@ -164,29 +173,11 @@ class Mapped:
             )
         return shared
 
-    def _navigation(self, visit: Visit, targets: Sequence[Url]) -> list[Candidate]:
-        """The links of the map from a page that has arrived, or has moved."""
-        if visit.page is None and visit.fetch.outcome is not Outcome.MOVED:
-            return []
-        url = visit.candidate.url
-        if self._portals_offered:  # all at once, when the first of them arrived
-            targets = [target for target in targets if target not in self._portals]
-        elif url in self._portals:
-            self._portals_offered = True
-        return self._offered(targets, visit, {"map": url}) if targets else []
-
-    def _redirection(self, visit: Visit, topic: str | None) -> list[Candidate]:
-        """The portals for a page on a related topic, once for each topic."""
-        if topic is None or topic not in self._map.related or topic in self._topics_met:
-            return []
-        self._topics_met[topic] = None
-        return self._offered(self._map.related_portals(topic), visit, {"map_topic": topic})
-
     def _offered(self, targets: Iterable[Url], visit: Visit, because: Mapping[str, Plain]) -> list[Candidate]:
         if self._dead or self._closed:
             targets = [target for target in targets if target not in self._dead and target not in self._closed]
-        found_on, depth, priority = visit.candidate.url, visit.candidate.depth + 1, self._map_priority
-        return [Candidate(target, priority, found_on, "", because, depth) for target in targets]
+        url, depth, priority = visit.candidate.url, visit.candidate.depth + 1, self._map_priority
+        return [Candidate(target, priority, url, "", because, depth) for target in targets]
 
     def merge(self, waiting: float, offered: float) -> float:
         return self.inner.merge(waiting, offered)
@@ -194,15 +185,13 @@ class Mapped:
     def state(self) -> Plain:
         return {
             "inner": self.inner.state(),
-            "portals_offered": self._portals_offered,
-            "topics_met": list(self._topics_met),
+            "portals_left": self._portals_left,
             "dead": [[url, at] for url, at in self._dead.items()],
             "closed": list(self._closed),
         }
 
     def restore(self, state: Plain) -> None:
         self.inner.restore(state["inner"])
-        self._portals_offered = state["portals_offered"]
-        self._topics_met = dict.fromkeys(state["topics_met"])
+        self._portals_left = state["portals_left"]
         self._dead = {url: at for url, at in state["dead"]}  # noqa: C416
         self._closed = dict.fromkeys(state["closed"])

@@ -1,6 +1,6 @@
 """Where pages come from. Each Web here has the same interface; wrappers take a Web and are one.
 
-live        HTTP (`transfers` drives libcurl, `addresses` says which hosts may be asked, `encodings` unpacks)
+live        HTTP (`transfers` drives libcurl, `encodings` unpacks)
 archived    WARC files
 simulated   pages in memory
 robots      wraps any of them: asks only what robots.txt allows

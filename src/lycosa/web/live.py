@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 
+from lycosa.vocabulary.addresses import why_refused
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.vocabulary.urls import host_of, hostname_of
 
-from .addresses import why_refused
 from .encodings import decoded
 from .outcomes import Headers, classify, header, is_html, is_page_status, looks_like_html
 from .transfers import TIMED_OUT, Order, Received, Refuses, Transfers

@@ -1,6 +1,7 @@
 """The paper's figures 4.6 to 4.10, 4.12 and 6.1, and the controls."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from lycosa.lab.findings import Picture
 from lycosa.pictures import Series, histogram, line_chart
@@ -23,74 +24,71 @@ from .kinds import (
 )
 
 
+class Chart(NamedTuple):
+    """Curves of some crawls, their means over topics."""
+
+    title: str
+    caption: str
+    kinds: Sequence[str]
+    curves: Mapping[str, str] = {"": "good"}  # by what is said of each beside the kind of crawl
+    has_optimum: bool = False
+
+
+CHARTS: Mapping[str, Chart] = {
+    "same-topic": Chart(
+        "Good pages, crawling the same topic again",
+        "As figure 4.7 of the paper.",
+        (BASELINE, MAPPED, FIRST, AGAIN),
+        has_optimum=True,
+    ),
+    "overlap": Chart(
+        "Pages that the first crawl had seen",
+        "As figure 4.8 of the paper.",
+        (BASELINE, MAPPED, AGAIN, URLS),
+        curves={"": "seen"},
+    ),
+    "new-pages": Chart(
+        "Pages that the first crawl had not seen, and good ones among them",
+        "As figure 4.9 of the paper.",
+        (BASELINE, MAPPED),
+        curves={", new": "new", ", new and good": "new_good"},
+    ),
+    "related-topic": Chart(
+        "Good pages, with a map from a crawl of a related topic",
+        "As figure 4.10 of the paper.",
+        (BASELINE, RELATED, MAPPED, BOTH),
+        has_optimum=True,
+    ),
+    "controls": Chart(
+        "Good pages, with the map and by remembering URLs or pages alone",
+        "Content cached counts copies that cost no download.",
+        (BASELINE, MAPPED, KEEN, URLS, CONTENT),
+    ),
+    "half-a-year-on": Chart(
+        "Good pages half a year after the first crawl, and on its day",
+        "As figure 4.12 of the paper; what is gone counts as a download.",
+        (BASELINE_LATER, MAPPED_LATER, URLS_LATER, BASELINE, MAPPED),
+    ),
+}
+
+
 def pictures(figures: Figures) -> dict[str, Picture]:
-    topics = f"Means over {len(figures.topics)} topics."
-    optimal = Series("optimal", [(0.0, 0.0), (float(figures.downloads), float(figures.downloads))])
-    found = {
-        "chances": _chances(figures),
-        "same-topic": _curves(
-            figures,
-            "Good pages, crawling the same topic again",
-            f"As figure 4.7 of the paper. {topics}",
-            {kind: (kind, "good") for kind in (BASELINE, MAPPED, FIRST, AGAIN)},
-            more=[optimal],
-        ),
-        "overlap": _curves(
-            figures,
-            "Pages that the first crawl had seen",
-            f"As figure 4.8 of the paper. {topics}",
-            {kind: (kind, "seen") for kind in (BASELINE, MAPPED, AGAIN, URLS)},
-        ),
-        "new-pages": _curves(
-            figures,
-            "Pages that the first crawl had not seen, and good ones among them",
-            f"As figure 4.9 of the paper. {topics}",
-            {
-                f"{kind}, {said}": (kind, name)
-                for kind in (BASELINE, MAPPED)
-                for said, name in (("new", "new"), ("new and good", "new_good"))
-            },
-        ),
-        "related-topic": _curves(
-            figures,
-            "Good pages, with a small map from a crawl of a related topic",
-            f"As figure 4.10 of the paper. {topics}",
-            {kind: (kind, "good") for kind in (BASELINE, RELATED, MAPPED, BOTH)},
-            more=[optimal],
-        ),
-        "controls": _curves(
-            figures,
-            "Good pages, with the map and by remembering URLs or pages alone",
-            f"Content cached counts copies that cost no download. {topics}",
-            {kind: (kind, "good") for kind in (BASELINE, MAPPED, KEEN, URLS, CONTENT)},
-        ),
-        "citations": _citations(figures),
-    }
-    if figures.has(MAPPED_LATER):
-        found["half-a-year-on"] = _curves(
-            figures,
-            "Good pages half a year after the first crawl, and on its day",
-            f"As figure 4.12 of the paper; what is gone counts as a download. {topics}",
-            {kind: (kind, "good") for kind in (BASELINE_LATER, MAPPED_LATER, URLS_LATER, BASELINE, MAPPED)},
-        )
-    return found
+    """Of all that was crawled."""
+    charts = {name: _drawn(chart, figures) for name, chart in CHARTS.items() if figures.has(chart.kinds[0])}
+    return {"chances": _chances(figures), **charts, "citations": _citations(figures)}
 
 
-def _curves(
-    figures: Figures,
-    title: str,
-    caption: str,
-    shown: Mapping[str, tuple[str, str]],
-    *,
-    more: Sequence[Series] = (),
-) -> Picture:
+def _drawn(chart: Chart, figures: Figures) -> Picture:
     series = [
-        Series(said, [(0.0, 0.0), *figures.mean_curve(kind, name)])
-        for said, (kind, name) in shown.items()
+        Series(kind + said, [(0.0, 0.0), *figures.mean_curve(kind, name)])
+        for kind in chart.kinds
         if figures.has(kind)
+        for said, name in chart.curves.items()
     ]
-    svg = line_chart([*series, *more], title=title, x_title="pages downloaded", y_title="pages")
-    return Picture(title, caption, svg)
+    if chart.has_optimum:
+        series.append(Series("optimal", [(0.0, 0.0), (float(figures.downloads), float(figures.downloads))]))
+    svg = line_chart(series, title=chart.title, x_title="pages downloaded", y_title="pages")
+    return Picture(chart.title, f"{chart.caption} Means over {len(figures.topics)} topics.", svg)
 
 
 def _chances(figures: Figures) -> Picture:

@@ -147,8 +147,8 @@ class Figures:
             if counts[row][column]
         ]
 
-    def related_share(self) -> list[float]:
-        """The pages of each related map, as a share of those crawled."""
+    def related_shares(self) -> list[float]:
+        """The pages of each related map, as a share of those of the crawl that it was drawn from."""
         return [
             row["pages"] / self.downloads
             for outcome in self.outcomes

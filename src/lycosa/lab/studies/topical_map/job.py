@@ -1,6 +1,5 @@
 """All crawls of one topic, and what is kept of them."""
 
-import math
 from collections.abc import Sequence
 
 from lycosa.maps import CrawlMap, Reach, cited
@@ -10,29 +9,11 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.worlds import StudyWorld
 
+from . import kinds
 from .crawls import Trace, run
 from .ground import Ground, Topic
 from .judging import judged, points_of
-from .kinds import (
-    AGAIN,
-    ALIKE,
-    BASELINE,
-    BASELINE_LATER,
-    BOTH,
-    CONTENT,
-    CONTENT_LATER,
-    FAR,
-    FIRST,
-    KEEN,
-    MAPPED,
-    MAPPED_LATER,
-    NEAR,
-    RELATED,
-    SHY,
-    URLS,
-    URLS_LATER,
-)
-from .mapping import SMALL, Drawn, drawn, links_among
+from .mapping import Drawn, drawn, links_among
 from .pages import JudgedPages
 
 BINS = 20
@@ -55,16 +36,16 @@ class TopicJob:
 
     def work(self) -> Plain:
         topic = self._topic
-        self._first = [request.url for request in self._crawl(FIRST, BaselineFocused(), topic.first)]
+        self._first = [request.url for request in self._crawl(kinds.FIRST, BaselineFocused(), topic.first)]
         self._good = [url for url in self._first if self._now.is_good(url, topic.name)]
-        same = self._drawn(MAPPED, self._good).for_crawl()
-        self._crawl(AGAIN, Mapped(crawl_map=same), topic.first)
-        self._crawl(BASELINE, BaselineFocused())
-        self._crawl(MAPPED, Mapped(crawl_map=same))
-        self._crawl(URLS, BaselineFocused(), self._with_good)
-        self._crawl(CONTENT, BaselineFocused(), copied=True)
-        self._crawl(KEEN, Mapped(crawl_map=same, map_priority=0.8))
-        self._crawl(SHY, Mapped(crawl_map=same, map_priority=0.4))
+        same = self._drawn(kinds.MAPPED, self._good).for_crawl()
+        self._crawl(kinds.AGAIN, Mapped(crawl_map=same), topic.first)
+        self._crawl(kinds.BASELINE, BaselineFocused())
+        self._crawl(kinds.MAPPED, Mapped(crawl_map=same))
+        self._crawl(kinds.URLS, BaselineFocused(), self._with_good)
+        self._crawl(kinds.CONTENT, BaselineFocused(), copied=True)
+        self._crawl(kinds.KEEN, Mapped(crawl_map=same, map_priority=0.8))
+        self._crawl(kinds.SHY, Mapped(crawl_map=same, map_priority=0.4))
         self._crawl_by_other_maps()
         self._crawl_by_a_related_map()
         if self._later is not None:
@@ -89,29 +70,28 @@ class TopicJob:
 
     def _crawl_by_other_maps(self) -> None:
         for made in (
-            self._drawn(NEAR, self._good, reach="near"),
-            self._drawn(FAR, self._good, reach="far"),
-            self._drawn(ALIKE, self._good, by_text=True),
+            self._drawn(kinds.NEAR, self._good, reach="near"),
+            self._drawn(kinds.FAR, self._good, reach="far"),
+            self._drawn(kinds.ALIKE, self._good, by_text=True),
         ):
             self._crawl(made.name, Mapped(crawl_map=made.for_crawl()))
 
     def _crawl_by_a_related_map(self) -> None:
-        """With a map of the few pages on the topic that a crawl of a related one came by, alone and in one map with
-        those of the first crawl."""
+        """With a map of all pages on the topic that a crawl of a related one came by, alone and in one map with those
+        of the first crawl."""
         name, related = self._topic.name, self._ground.topic(self._topic.related)
         crawled = run(BaselineFocused(), related.first, self._now, related.name, downloads=self._downloads)
-        few = [request.url for request in crawled if self._now.is_good(request.url, name)]
-        few = few[: math.ceil(SMALL * len(crawled)) - 1]
-        both = list(dict.fromkeys((*self._good, *few)))
-        for made in (self._drawn(RELATED, few), self._drawn(BOTH, both)):
+        met = [request.url for request in crawled if self._now.is_good(request.url, name)]
+        both = list(dict.fromkeys((*self._good, *met)))
+        for made in (self._drawn(kinds.RELATED, met), self._drawn(kinds.BOTH, both)):
             crawl_map = made.for_crawl(related=[related.name])
             self._crawl(made.name, Mapped(crawl_map=crawl_map, topic_of=lambda page: self._now.topic(page.url)))
 
     def _crawl_later(self, same: CrawlMap, later: JudgedPages) -> None:
-        self._crawl(BASELINE_LATER, BaselineFocused(), pages=later)
-        self._crawl(MAPPED_LATER, Mapped(crawl_map=same), pages=later)
-        self._crawl(URLS_LATER, BaselineFocused(), self._with_good, pages=later)
-        self._crawl(CONTENT_LATER, BaselineFocused(), pages=later, copied=True)
+        self._crawl(kinds.BASELINE_LATER, BaselineFocused(), pages=later)
+        self._crawl(kinds.MAPPED_LATER, Mapped(crawl_map=same), pages=later)
+        self._crawl(kinds.URLS_LATER, BaselineFocused(), self._with_good, pages=later)
+        self._crawl(kinds.CONTENT_LATER, BaselineFocused(), pages=later, copied=True)
 
     def _drawn(self, name: str, good: Sequence[Url], *, reach: Reach = "mixed", by_text: bool = False) -> Drawn:
         made = drawn(name, good, self._now, seed=self._ground.seed, reach=reach, by_text=by_text)
@@ -139,7 +119,7 @@ class TopicJob:
             copies=self._now if copied else None,
             copied=first if copied else frozenset(),
         )
-        seen = first if kind != FIRST else frozenset(request.url for request in trace)
+        seen = first if kind != kinds.FIRST else frozenset(request.url for request in trace)
         self._crawls[kind] = judged(trace, pages, name, seen, downloads=self._downloads)
         return trace
 

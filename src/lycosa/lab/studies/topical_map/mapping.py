@@ -11,8 +11,6 @@ from lycosa.vocabulary.records import Url
 
 from .pages import JudgedPages
 
-SMALL = 0.02  # of the pages of a crawl; the map that it leaves for a related topic has fewer
-
 
 class Drawn(NamedTuple):
     """A map, and the pages by whose places it goes."""

@@ -7,6 +7,8 @@ from lycosa.vocabulary.records import Plain
 from .figures import Figures
 from .kinds import BASELINE, FIRST, KEEN, MAPPED, RELATED
 
+SMALL = 0.02  # of the pages of a crawl, which a map for a related topic has
+
 
 def good_share(crawl: Plain) -> float:
     return float(crawl["good"] / max(1, crawl["seen"] + crawl["new"]))
@@ -71,10 +73,15 @@ def why_not_new(figures: Figures) -> str:
     )
 
 
-def why_not_related(figures: Figures) -> str:
-    few = summary(share * figures.downloads for share in figures.related_share()).mean
-    return (
-        f"{few:.0f} pages beside the seeds open hardly a part of the topic that hyperlinks do not reach as soon:"
-        f" {figures.mean(RELATED, seen_share):.0%} of the pages are those of the first crawl, as by the baseline"
-        f" ({figures.mean(BASELINE, seen_share):.0%})"
-    )
+def why_not_related(figures: Figures, test: PairedTest, share: float) -> str:
+    """What is amiss: the gain, the size of the maps, or both."""
+    reasons = []
+    if not is_gain(test):
+        seen = (figures.mean(kind, seen_share) for kind in (RELATED, BASELINE))
+        reasons.append(
+            "the pages of the map open hardly a part of the topic that hyperlinks do not reach as soon:"
+            " {:.0%} of the pages are those of the first crawl, by the baseline {:.0%}".format(*seen)
+        )
+    if share >= SMALL:
+        reasons.append(f"topics under one top are closer here, so that a crawl of one has {share:.1%} on another")
+    return "; ".join(reasons)

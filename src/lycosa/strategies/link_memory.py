@@ -25,6 +25,7 @@ class Lead(Struct):
     parents: list[int]  # the latest pages that link here, by number
     linking: int = 0  # pages that link here
     satisfying: int = 0  # of these
+    tokens: tuple[int, ...] | None = None  # of the URL, once they were asked for; not saved
 
 
 class Parent(Struct):

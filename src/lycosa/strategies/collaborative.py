@@ -7,6 +7,7 @@ from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 from .interest import logistic
 from .log_offers import LogOffers, Offer, is_evicted
 from .readers import EvidenceOptions, ReadersEvidence
+from .settled import WaitingUrls
 
 UNKNOWN = 0.5  # priority of what nothing is known of: a ratio of 1
 
@@ -42,15 +43,17 @@ class Collaborative:
     ):
         self.evidence = ReadersEvidence(readings, **evidence)
         self._offers = LogOffers(self.evidence, most=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
-        self._seeds: dict[Url, None] = {}  # that wait and that nobody read
+        self._seeds = WaitingUrls()  # that nobody read
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        self._seeds |= dict.fromkeys(seed for seed in seeds if self._offers.number_of(seed) is None)
+        for seed in seeds:
+            if self._offers.number_of(seed) is None:
+                self._seeds.add(seed)
         self._offers.made_of(seeds)
         return [*(Candidate(seed, UNKNOWN, because={"seed": True}) for seed in seeds), *self._drawn()]
 
     def learn(self, event: Visit | Skip) -> None:
-        self._seeds.pop(event.candidate.url, None)
+        self._seeds.drop(event.candidate.url)
         self._offers.learn(event)
         self.evidence.learn(event)
 
@@ -69,12 +72,12 @@ class Collaborative:
         return offered
 
     def state(self) -> Plain:
-        return {"evidence": self.evidence.state(), "offers": self._offers.state(), "seeds": list(self._seeds)}
+        return {"evidence": self.evidence.state(), "offers": self._offers.state(), "seeds": self._seeds.state()}
 
     def restore(self, state: Plain) -> None:
         self.evidence.restore(state["evidence"])
         self._offers.restore(state["offers"])
-        self._seeds = dict.fromkeys(state["seeds"])
+        self._seeds = WaitingUrls(state["seeds"])
 
 
 def chance_candidate(offer: Offer) -> Candidate:

@@ -4,9 +4,10 @@ from typing import Literal, Unpack
 from lycosa.logs.readings import Readings
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
+from .evidence_options import EvidenceOptions
 from .interest import logistic
 from .log_offers import LogOffers, Offer, is_evicted
-from .readers import EvidenceOptions, ReadersEvidence
+from .readers import ReadersEvidence
 from .settled import WaitingUrls
 
 UNKNOWN = 0.5  # priority of what nothing is known of: a ratio of 1

@@ -7,11 +7,12 @@ from lycosa.logs.readings import Readings
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
 from .collaborative import UNKNOWN, chance_candidate
+from .evidence_options import EvidenceOptions
 from .intelligent import candidate_of
 from .interest import logistic
 from .linkage import WEIGHTS, LinkageEvidence, Told
 from .log_offers import LogOffers, Offer, is_evicted
-from .readers import EvidenceOptions, ReadersEvidence
+from .readers import ReadersEvidence
 from .settled import WaitingUrls
 
 

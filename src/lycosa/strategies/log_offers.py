@@ -36,7 +36,7 @@ class LogOffers:
     most: pages offered, or offered again, after one page; those whose ratios changed most. After a full update of the
     evidence, 25 times as many.
     ahead: pages that shall wait or be under way, lest a crawl of several fetches at once starve; where there are
-    fewer, others are drawn.
+    fewer, others are drawn, or taken from those in reserve.
     min_candidates: pages are drawn until so many were visited; None: as long as there are any.
     seed: of the order in which pages are drawn: as if accesses of the log were drawn by chance.
     """
@@ -113,6 +113,19 @@ class LogOffers:
         if len(chosen) > most:
             chosen = chosen[np.sort(np.argsort(-np.abs(change), kind="stable")[:most])]
         return chosen
+
+    def in_reserve(self, event: Visit | Skip) -> Ids:
+        """The pages to fall back upon, where few wait after an event that says something of readers: those that
+        people read who read pages that satisfy the predicate, and against which nothing speaks; the best of them."""
+        missing = self._ahead - self.waiting
+        says_something = self._evidence.is_full or self.number_of(event.candidate.url) is not None
+        if missing <= 0 or not says_something:
+            return _NONE
+        ids = self._evidence.liked()
+        ids = ids[self._levels[ids] == _NEVER]
+        logs = self._evidence.log_ratios(ids)
+        ids, logs = ids[logs >= 0.0], logs[logs >= 0.0]
+        return np.sort(ids[np.argsort(-logs, kind="stable")[:missing]])
 
     def drawn(self, waiting: int) -> list[Offer]:
         """Pages drawn by chance, as many as are missing where so many wait."""

@@ -253,6 +253,12 @@ def test_a_packed_file_that_is_known_is_left_alone_in_however_many_parts(tmp_pat
     assert len(walks(open_readings(tmp_path / "made.log"))) == 3
 
 
+def test_a_mark_of_its_encoding_is_no_part_of_the_first_line(tmp_path):
+    done = imported(tmp_path / "access.log", "\ufeff" + squid("ann", "http://a.org/x", 5))
+    assert (done.file.lines, done.file.used) == (1, 1)
+    assert imported(tmp_path / "access.log", "\ufeff" + squid("ann", "http://a.org/x", 5)).known
+
+
 def test_a_known_text_is_told_without_a_look_at_its_lines(tmp_path):
     text = b"any text at all"
     digest = hashlib.blake2b(text, digest_size=16).digest()

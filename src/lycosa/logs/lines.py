@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import os
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,7 +80,10 @@ class LogText:
         begun, skipping = b"", False  # a line whose end is not read yet, and whether it is too long to be kept
         while data := text.read(self._next_read()):
             self._hash.update(data)
+            is_first = self.size == 0
             self.size += len(data)
+            if is_first:
+                data = data.removeprefix(BOM_UTF8)
             self._told(file.tell())
             end = data.rfind(b"\n")
             if end >= 0:

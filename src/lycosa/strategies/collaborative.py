@@ -6,11 +6,8 @@ from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
 from .evidence_options import EvidenceOptions
 from .interest import logistic
-from .log_offers import LogOffers, Offer, is_evicted
+from .log_offers import LogOffers, is_evicted
 from .readers import ReadersEvidence
-from .settled import WaitingUrls
-
-UNKNOWN = 0.5  # priority of what nothing is known of: a ratio of 1
 
 
 class Collaborative:
@@ -44,17 +41,11 @@ class Collaborative:
     ):
         self.evidence = ReadersEvidence(readings, **evidence)
         self._offers = LogOffers(self.evidence, most=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
-        self._seeds = WaitingUrls()  # that nobody read
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        for seed in seeds:
-            if self._offers.number_of(seed) is None:
-                self._seeds.add(seed)
-        self._offers.made_of(seeds)
-        return [*(Candidate(seed, UNKNOWN, because={"seed": True}) for seed in seeds), *self._drawn()]
+        return self._offers.begin(seeds)
 
     def learn(self, event: Visit | Skip) -> None:
-        self._seeds.drop(event.candidate.url)
         self._offers.learn(event)
         self.evidence.learn(event)
 
@@ -63,24 +54,14 @@ class Collaborative:
             Candidate(offer.url, logistic(offer.log_ratio), because={"readers": offer.told}, depth=1)
             for offer in self._offers.made(self._offers.worth_offering())
         ]
-        return found if is_evicted(event) else [*found, *self._drawn()]
-
-    def _drawn(self) -> list[Candidate]:
-        waiting = self._offers.waiting + len(self._seeds)
-        return [chance_candidate(offer) for offer in self._offers.drawn(waiting)]
+        return found if is_evicted(event) else [*found, *self._offers.drawn_where_few_wait()]
 
     def merge(self, waiting: float, offered: float) -> float:
         return offered
 
     def state(self) -> Plain:
-        return {"evidence": self.evidence.state(), "offers": self._offers.state(), "seeds": self._seeds.state()}
+        return {"evidence": self.evidence.state(), "offers": self._offers.state()}
 
     def restore(self, state: Plain) -> None:
         self.evidence.restore(state["evidence"])
         self._offers.restore(state["offers"])
-        self._seeds = WaitingUrls(state["seeds"])
-
-
-def chance_candidate(offer: Offer) -> Candidate:
-    """A page that was drawn from the log, at what it is worth."""
-    return Candidate(offer.url, logistic(offer.log_ratio), because={"chance": True})

@@ -45,7 +45,7 @@ def share_logs(satisfying: Logs | Ids, seen: Logs | Ids, usual: float, *, smooth
     """
     is_seen = seen > 0
     shares = (satisfying + smoothing * usual) / np.where(is_seen, seen + smoothing, 1.0)
-    return np.where(is_seen, np.log(np.maximum(shares / usual, _TINY)), 0.0)
+    return np.where(is_seen, np.log(np.maximum(shares, _TINY) / usual), 0.0)
 
 
 def link_logs(links: tuple[int, int, int], usual: float, *, smoothing: float = 1.0) -> tuple[float, float]:

@@ -166,7 +166,7 @@ class LogOffers:
     def restore(self, state: Plain) -> None:
         self._levels = unpacked(state["levels"], np.int8)
         self._turn = state["turn"]
-        self._unread = WaitingUrls(state["unread"])
+        self._unread = WaitingUrls(state.get("unread", ()))  # states of earlier versions have none
         self.waiting = int(np.count_nonzero((self._levels > _NEVER) & (self._levels < _DONE)))
 
 

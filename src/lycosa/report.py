@@ -73,6 +73,7 @@ class ReportData:
     standings: Sequence[float | None] = ()  # of the same pages, None where it is not known
     alphas: Sequence[float | None] = ()  # weight of relevance against standing when the page was chosen
     hosts: Sequence[str] = ()  # of the same pages
+    through_readers: Sequence[bool] = ()  # whether they came through an access log, no page seen linking to them
     top_pages: Sequence[TopPage] = ()
     outcomes: Mapping[str, int] = field(default_factory=dict)
     skips: Mapping[str, int] = field(default_factory=dict)
@@ -89,7 +90,8 @@ def report_page(data: ReportData) -> str:
     title = _text(data.name, 120) or "Collection"
     topic = f'<p class="topic">{_text(data.topic, 600)}</p>' if data.topic.strip() else ""
     made = f"Made {_text(data.made_at)} by Lycosa." if data.made_at else "Made by Lycosa."
-    parts = (_cards, _harvest, _relevance, _standing, _weight, _freshness, _sites, _hosts, _top_pages, _amounts, _runs)
+    charts = (_harvest, _relevance, _readers, _standing, _weight, _freshness, _sites, _hosts)
+    parts = (_cards, *charts, _top_pages, _amounts, _runs)
     body = "".join(part(data) for part in parts)
     return html_page(title, kicker="Focused crawl", lead=topic, body=body, footer=made)
 
@@ -164,6 +166,23 @@ def _relevance(data: ReportData) -> str:
         y_title="pages",
     )
     return section("Relevance", f"How well the stored pages fit the topic; {RELEVANT} and more is relevant.", chart)
+
+
+def _readers(data: ReportData) -> str:
+    """What came through an access log, and how much of it is on topic; nothing where nothing did."""
+    if not any(data.through_readers):
+        return ""
+    pages, relevant = Counter[bool](), Counter[bool]()
+    for is_read, relevance in zip(data.through_readers, data.relevances, strict=False):
+        pages[is_read] += 1
+        relevant[is_read] += relevance >= RELEVANT
+    bars = [
+        Bar(name, pages[kind], relevant[kind], f"({relevant[kind] / pages[kind]:.0%} relevant)")
+        for name, kind in (("through readers", True), ("other pages", False))
+        if pages[kind]
+    ]
+    lead = "Pages that the access log led to before a link did, and the others; the dark part is relevant."
+    return section("Readers", lead, bar_chart(bars, title="Readers"))
 
 
 def _standing(data: ReportData) -> str:

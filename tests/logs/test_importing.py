@@ -1,6 +1,7 @@
 """From files to readings: what is kept, what is dropped, and that it adds up whatever the file holds."""
 
 import gzip
+import hashlib
 import os
 import sqlite3
 import stat
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from lycosa.logs import Readings, open_readings
 from lycosa.logs.dropping import SAYS, Drop
 from lycosa.logs.importing import Asked, import_logs
-from lycosa.logs.lines import LONGEST_LINE
+from lycosa.logs.lines import LONGEST_LINE, LogText
 from lycosa.logs.log_schema import TABLES
 from lycosa.logs.summary import summary_of
 from lycosa.vocabulary.errors import LycosaError, UsageError
@@ -202,6 +203,69 @@ def test_a_table_that_has_grown_keeps_its_heading(tmp_path):
     imported(tmp_path / "t.csv", first, columns=columns)
     done = imported(tmp_path / "t.csv", first + f"bob,http://a.org/,{START}\n", columns=columns)
     assert (done.grown, done.file.lines, done.file.used) == (True, 1, 1)
+
+
+def rotated(folder: Path) -> list[Path]:
+    """Files with people and pages that recur; a group, whose pages nobody else reads, is among them."""
+    files = []
+    for number in range(6):
+        lines = [
+            squid(f"u{number + more}", f"http://a.org/{number // 2 + more}", 3600 * number + more) for more in (0, 1, 2)
+        ]
+        lines += [squid("proxy", f"http://group.org/{number}/{more}", 3600 * number + more) for more in range(9)]
+        files.append(written(folder / f"access.log.{number}", "".join(sorted(lines))))
+    return files
+
+
+def test_files_imported_by_one_command_are_as_if_imported_one_by_one(tmp_path):
+    files, asked = rotated(tmp_path), Asked(most_a_minute=5)
+    import_logs(files, tmp_path / "together.log", asked, now=NOW)
+    for file in files:
+        import_logs([file], tmp_path / "single.log", asked, now=NOW)
+    together, single = (open_readings(tmp_path / name) for name in ("together.log", "single.log"))
+    assert walks(together) == walks(single)
+    assert list(together.urls) == list(single.urls) == [f"http://a.org/{number}" for number in range(5)]
+    assert together.users == 8
+
+
+def test_what_another_program_imports_between_two_files_is_heeded(tmp_path):
+    first, second, *others = rotated(tmp_path)
+    log, asked = tmp_path / "made.log", Asked(most_a_minute=5)
+
+    def meanwhile(outcome):
+        if outcome.file.name == first.name:
+            import_logs(others, log, asked, now=NOW)
+
+    import_logs([first, second], log, asked, now=NOW, tell=meanwhile)
+    import_logs([first, second, *others], tmp_path / "alone.log", asked, now=NOW)
+    assert walks(open_readings(log)) == walks(open_readings(tmp_path / "alone.log"))
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_packed_file_that_is_known_is_left_alone_in_however_many_parts(tmp_path, parts):
+    text = "".join(squid(user, "http://a.org/x", at) for at, user in enumerate(["ann", "bob"])).encode()
+    half = len(text) // parts
+    packed = gzip.compress(text[:half]) + (gzip.compress(text[half:]) if parts > 1 else b"")
+    imported(tmp_path / "a", text)
+    more = written(tmp_path / "more", squid("cat", "http://a.org/y", 9))
+    done = import_logs([written(tmp_path / "a.gz", packed), more], tmp_path / "made.log", Asked(), now=NOW)
+    assert [each.known for each in done] == [True, False]
+    assert len(walks(open_readings(tmp_path / "made.log"))) == 3
+
+
+def test_a_mark_of_its_encoding_is_no_part_of_the_first_line(tmp_path):
+    done = imported(tmp_path / "access.log", "\ufeff" + squid("ann", "http://a.org/x", 5))
+    assert (done.file.lines, done.file.used) == (1, 1)
+    assert imported(tmp_path / "access.log", "\ufeff" + squid("ann", "http://a.org/x", 5)).known
+
+
+def test_a_known_text_is_told_without_a_look_at_its_lines(tmp_path):
+    text = b"any text at all"
+    digest = hashlib.blake2b(text, digest_size=16).digest()
+    for path in (written(tmp_path / "plain", text), written(tmp_path / "packed", gzip.compress(text))):
+        assert LogText(path, known=[(len(text), digest)], read=lambda size: None).is_known()
+        assert not LogText(path, known=[(len(text), b"other")], read=lambda size: None).is_known()
+        assert not LogText(path, known=[(len(text) - 1, digest)], read=lambda size: None).is_known()
 
 
 def test_files_that_overlap_count_an_access_once(tmp_path):

@@ -66,6 +66,7 @@ def test_what_the_log_says_is_html_is_a_page_whatever_its_name():
         ("http://a.org/?PHPSESSID=1&q=bees", "http://a.org/?q=bees"),
         ("http://a.org/?sid=1;q=bees", "http://a.org/?q=bees"),
         ("http://a.org/?X-Amz-Signature=1&X-Amz-Credential=2&user[password]=3&q=4", "http://a.org/?q=4"),
+        ("http://a.org/?user=ann&uid=7&pw=1&users=3", "http://a.org/?users=3"),
         ("http://a.org/?api_key=1&key=2&apikey=3&pwd=4&sig=5", "http://a.org/"),
         ("http://a.org/?code=1&state=2&q=3", "http://a.org/?q=3"),
         ("http://a.org/?code=DE", "http://a.org/?code=DE"),

@@ -51,6 +51,15 @@ def test_plain_lines_leave_out_what_is_not_known():
 
 
 @pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize(("count", "is_told"), [(0, True), (12, True), (None, False)])
+def test_with_an_access_log_it_tells_how_many_pages_came_through_readers(terminal, count, is_told):
+    paper = console(terminal=terminal)
+    with Progress(console=paper, monotonic=Seconds()) as progress:
+        progress.update(pages=20, relevant=3, through_readers=count)
+    assert (f"{count} through readers" in paper.file.getvalue()) == is_told
+
+
+@pytest.mark.parametrize("terminal", [True, False])
 def test_a_refresh_tells_requests_and_what_they_found(terminal):
     paper = console(terminal=terminal)
     with Progress(console=paper, monotonic=Seconds()) as progress:

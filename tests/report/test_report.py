@@ -1,6 +1,7 @@
 """The report is one safe, self-contained page."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -49,6 +50,13 @@ class Elements(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.found.append((tag, dict(attrs)))
+
+
+def test_the_report_tells_what_came_through_readers():
+    assert "Readers" not in report_page(DATA)
+    page = report_page(replace(DATA, through_readers=(True, False, True, False) * 250))
+    assert "through readers" in page and "(100% relevant)" in page
+    assert "other pages" in page and "(50% relevant)" in page
 
 
 def test_the_report_shows_the_key_figures():

@@ -45,17 +45,19 @@ class SlowFormulas:
         around: int,
         smoothing: float,
         trials: str,
+        base: str = "crawl",
     ):
         self.walks = walks
         self.satisfies = {name: good for name, good, _ in visits}
         self.classes = {name: classes for name, _, classes in visits}
-        self.t, self.n, self.s, self.trials = significance, around, smoothing, trials
+        self.t, self.n, self.s, self.trials, self.base = significance, around, smoothing, trials, base
         self.usual = (sum(self.satisfies.values()) + 0.5) / (len(visits) + 1)
 
-    def share(self, pages: Sequence[str], weight: float | None = None) -> float:
-        """The smoothed share of pages that satisfy the predicate, beside P(U)."""
+    def share(self, pages: Sequence[str], usual: float | None = None) -> float:
+        """The smoothed share of pages that satisfy the predicate, beside what is usual, mostly P(U)."""
+        usual = self.usual if usual is None else usual
         good = sum(self.satisfies[page] for page in pages)
-        return (good + self.s * self.usual) / (len(pages) + self.s) / self.usual
+        return (good + self.s * usual) / (len(pages) + self.s) / usual
 
     def frequency(self, name: str) -> float:
         log = 0.0
@@ -75,7 +77,11 @@ class SlowFormulas:
         features = sorted({digit for page in read for digit in self.classes[page]})
         if not features:
             return None
-        return sum(self.share([p for p in read if digit in self.classes[p]]) for digit in features) / len(features)
+        usual = self.usual if self.base == "crawl" else self.usual * self.share(read)
+        if usual == 0.0:
+            return 1.0
+        met = [[page for page in read if digit in self.classes[page]] for digit in features]
+        return sum(self.share(pages, usual) for pages in met) / len(features)
 
     def signature(self, name: str) -> float:
         known = {who: ratio for who in self.walks if (ratio := self.of_signature(who)) is not None}

@@ -1,6 +1,7 @@
 """Any strategy with readers' evidence beside it."""
 
 import json
+from collections.abc import Iterable
 from math import exp, log
 
 import pytest
@@ -16,11 +17,11 @@ from lycosa.strategies.guided import multiplied
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Candidate, Url, Visit
+from lycosa.vocabulary.records import Candidate, Page, Url, Visit
 from simulation import Budget, crawl_of, urls_of, visits_of
 from strategies.esteemed import url_of, visit_of
 from strategies.reading_people import log_of, visit_to
-from worlds import TOPICAL, TOPICAL_SEED, topic_of
+from worlds import TOPICAL, TOPICAL_SEED, html, topic_of
 
 INNER = [BestFirst, BaselineFocused, Utility, Adaptive, Intelligent, Mapped]
 BEES = [url for url in TOPICAL if topic_of(url) == "bees"]
@@ -115,6 +116,45 @@ def test_a_link_found_again_counts_as_the_inner_strategy_has_it() -> None:
     proposed(strategy, visit_of("a", 0.9, links=["b"]))
     again = proposed(strategy, visit_of("unread", 0.1, links=["b"]))
     assert again["b"].because["page"] == 0.9
+
+
+SEEDS = [Url(f"http://seed{number}.example/") for number in range(7)]
+HIDDEN = [Url(f"http://hidden.example/{number}") for number in range(30)]  # to which nothing links
+SHIPS = [Url(f"http://ships.example/{number}") for number in range(6)]  # likewise
+ISLANDS = {url: html("A page", url) for url in (*SEEDS, *HIDDEN, *SHIPS)}
+
+
+class OnTopic:
+    """Knows some pages to be on the topic."""
+
+    def __init__(self, urls: Iterable[Url]) -> None:
+        self._urls = set(urls)
+
+    def relevance(self, page: Page) -> float:
+        return 0.9 if page.url in self._urls else 0.1
+
+
+@pytest.mark.parametrize("good", [7, 4, 2])
+def test_where_links_run_out_it_goes_on_with_what_people_read_who_read_pages_on_the_topic(good: int) -> None:
+    rows = [(reader, url, float(at)) for reader in range(8) for at, url in enumerate([SEEDS[reader % good], *HIDDEN])]
+    if good < len(SEEDS):
+        rows += [(reader, url, float(at)) for reader in range(8, 16) for at, url in enumerate([SEEDS[-1], *SHIPS])]
+    crawl = crawl_of(ISLANDS, Guided(BestFirst(), Readings.of(rows)))
+    crawl.judge = OnTopic([*SEEDS[:good], *HIDDEN])
+    visited = urls_of(visits_of(crawl, SEEDS))
+    assert set(visited[:7]) == set(SEEDS)
+    assert set(visited) == {*SEEDS, *HIDDEN}
+
+
+def test_what_waits_in_reserve_waits_behind_every_link() -> None:
+    strategy = Guided(BestFirst(), log_of({"ann": "abcdefghij"}), ahead=3, factors=["frequency"])
+    found = proposed(strategy, visit_of("a", 0.9, links=["unread"]))
+    assert len(found) == 1 + 3
+    assert all(each.priority < 1e-5 for name, each in found.items() if name != "unread")
+    after = proposed(strategy, visit_of("unread", 0.001, links=["last"]))
+    assert min(each.priority for each in after.values()) > max(
+        each.priority for name, each in found.items() if name != "unread"
+    )
 
 
 def test_without_seeds_pages_are_drawn_as_seeds() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.strategies import Intelligent
-from lycosa.strategies.interest import Features, Tally, links_ratio, logistic, share_ratio
+from lycosa.strategies.interest import Features, Tally, link_logs, logistic, share_logs
 from lycosa.strategies.linkage import LinkageEvidence
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, Url, Visit
@@ -36,16 +36,18 @@ def test_links_are_worth_what_links_from_such_pages_led_to() -> None:
     p, k, m = 0.25, 2, 3
     links = (40, 8, 2)  # 40 links seen: 8 from good to good pages, 2 from others to good ones
     expected = (8 / 40 / p**2) ** k * (2 / 40 / (p * (1 - p))) ** (m - k)
-    assert exp(links_ratio(k, m, links=links, usual=p, smoothing=0.0)) == pytest.approx(expected)
+    good, bad = link_logs(links, p, smoothing=0.0)
+    assert exp(k * good + (m - k) * bad) == pytest.approx(expected)
 
 
 def test_siblings_are_worth_the_share_that_satisfies() -> None:
-    assert exp(share_ratio(3, 4, 0.25, smoothing=0.0)) == pytest.approx(3 / (0.25 * 4))
+    (told,) = share_logs(np.array([3]), np.array([4]), 0.25, smoothing=0.0)
+    assert exp(told) == pytest.approx(3 / (0.25 * 4))
 
 
 def test_what_was_never_seen_says_nothing() -> None:
-    assert share_ratio(0, 0, 0.3) == 0.0
-    assert links_ratio(2, 5, links=(0, 0, 0), usual=0.3) == pytest.approx(0.0)
+    assert share_logs(np.array([0]), np.array([0]), 0.3).tolist() == [0.0]
+    assert link_logs((0, 0, 0), 0.3) == (0.0, 0.0)
 
 
 @given(seen=st.integers(1, 60), satisfying=st.integers(0, 60), usual=st.floats(0.02, 0.98))
@@ -118,7 +120,9 @@ def test_siblings_visited_count_for_those_that_wait_also_where_they_were_visited
     evidence.learn(visit("hub", BAD, "early late bad next"))
     evidence.learn(visit("late", GOOD))
     evidence.learn(visit("bad", BAD))
-    assert evidence.log_ratio_of(url("next")) == pytest.approx(share_ratio(2, 3, evidence.tally.usual, smoothing=10.0))
+    p = evidence.tally.usual
+    assert p == (2 + 0.5) / (4 + 1)
+    assert evidence.log_ratio_of(url("next")) == pytest.approx(log((2 + 10 * p) / (3 + 10) / p))
 
 
 def test_a_url_is_told_again_when_another_page_links_to_it_and_when_a_sibling_was_visited() -> None:

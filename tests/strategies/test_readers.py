@@ -69,6 +69,18 @@ def test_signature_is_the_product_over_readers_of_their_mean_share_over_features
     assert ratio(evidence, "d") == pytest.approx(1.0 * 0.5)
 
 
+@pytest.mark.parametrize(
+    ("smoothing", "of_c", "of_e"),
+    # P(V_i) of Ann (1 + .5) / 2, of Cat (0 + .5) / 2; their features (1 + .75) / 2 and (0 + .25) / 2. Bob's SF is 1.
+    [(1.0, 0.875 / 0.75, 0.125 / 0.25), (0.0, 1.0, 1.0)],
+)
+def test_a_signature_may_be_a_multiple_of_what_is_usual_for_its_reader(smoothing, of_c, of_e):
+    options = {"factors": ["signature"], "significance": 0.0, "base": "reader", "smoothing": smoothing}
+    evidence = evidence_of(WALKS, A_GOOD_D_BAD, **options)
+    assert [ratio(evidence, name) for name in "ce"] == pytest.approx([of_c, of_e])
+    assert ratio(evidence, "d") == pytest.approx(1.0 * of_e)
+
+
 # SF are 1.5, 1 and .5: their mean is 1, their deviation .408, so Ann and Cat are 1.22 deviations away.
 @pytest.mark.parametrize(("significance", "of_c"), [(1.22, 1.5), (1.23, 1.0), (2.0, 1.0)])
 def test_only_signatures_count_that_are_far_from_the_mean(significance, of_c):
@@ -175,6 +187,7 @@ options = st.fixed_dictionaries(
         "around": st.integers(1, 3),
         "smoothing": st.sampled_from([0.0, 1.0]),
         "trials": st.sampled_from(["crawl", "reader"]),
+        "base": st.sampled_from(["crawl", "reader"]),
     }
 )
 
@@ -229,6 +242,17 @@ def test_what_other_readers_say_is_stale_until_the_next_full_update():
     assert ratio(evidence, "e") == pytest.approx(0.5)
     evidence.refresh()
     assert ratio(evidence, "b") == pytest.approx(1.5)
+
+
+def test_full_updates_come_soon_at_first_and_seldom_later():
+    evidence = ReadersEvidence(log_of(WALKS))
+    full = []
+    for number in range(1, 400):
+        evidence.learn(visit_to(f"unread-{number}", number % 3 == 0))
+        if evidence.is_full:
+            full.append(number)
+    assert full[:8] == [5, 10, 20, 40, 65, 90, 115, 140]
+    assert full[-1] - full[-2] == int(0.2 * full[-2])
 
 
 def test_without_readings_nothing_is_known():

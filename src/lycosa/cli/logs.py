@@ -31,7 +31,7 @@ PICTURE = "activity.svg"
 
 @app.command("import")
 def import_(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Access logs, plain or gzipped.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Access logs, plain or gzipped.")],
     into: Annotated[Path, typer.Option(metavar="NAME.log", help="The log to make, or to add to.")],
     site: Annotated[
         str | None, typer.Option(metavar="URL", help="The site of a server's log, whose lines have paths only.")
@@ -71,6 +71,8 @@ def import_(
         most_a_minute=most_a_minute,
         min_users=min_users,
     )
+    if site is not None and "://" not in site and not quiet:
+        tell(f"taking paths to be of {asked.origin}; if the site is not secure, say --site http://{site}")
     with Counting("MB read", quiet=quiet or as_json) as count:
         tell_each = (lambda outcome: None) if quiet or as_json else _tell
         done = import_logs(files, into, asked, now=time.time(), count=count, tell=tell_each)

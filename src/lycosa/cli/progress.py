@@ -48,6 +48,7 @@ class Figures(NamedTuple):
     esteem: Esteem = Esteem()
     counted: str = "pages"  # what `pages` are: a refresh counts requests
     notes: tuple[str, ...] = ()  # what is said instead of the share of relevant pages
+    through_readers: int | None = None  # pages of this run that came through an access log alone; None without one
 
 
 class Progress:
@@ -105,6 +106,7 @@ class Progress:
         esteem: Esteem = Esteem(),
         counted: str = "pages",
         notes: tuple[str, ...] = (),
+        through_readers: int | None = None,
     ) -> None:
         """Tells where the crawl stands after a visit."""
         if self._form in ("words", "silent"):
@@ -122,6 +124,7 @@ class Progress:
             esteem,
             counted,
             notes,
+            through_readers,
         )
         self._told = False
         now = self._monotonic()
@@ -144,13 +147,14 @@ class Progress:
             self._console.print(Text(self._line()), soft_wrap=True)
 
     def _line(self) -> str:
-        pages, target, relevant, speed, waiting, errors, left, _, url, esteem, counted, notes = self._figures
+        pages, target, relevant, speed, waiting, errors, left, _, url, esteem, counted, notes, read = self._figures
         of = f" of {target}" if target is not None else ""
         parts = [
             f"{pages}{of} {counted}",
             *(notes or (f"{_share(relevant, pages)} relevant",)),
             *_mean_standing(esteem),
             *_weight(esteem),
+            *_through_readers(read),
             f"{speed:.1f} {counted}/s",
             f"{waiting} waiting",
             f"{errors} errors",
@@ -160,7 +164,7 @@ class Progress:
         return ", ".join(parts) + (f"; {visible(url, 120)}" if url else "")
 
     def _display(self) -> RenderableType:
-        pages, target, relevant, speed, waiting, errors, left, title, url, esteem, counted, notes = self._figures
+        pages, target, relevant, speed, waiting, errors, left, title, url, esteem, counted, notes, read = self._figures
         self._mark(pages, relevant)
         width = max(20, self._console.width - 1)
         amount = f"{pages} / {target} {counted}" if target is not None else f"{pages} {counted}"
@@ -174,7 +178,7 @@ class Progress:
         harvest = [
             Text(_sparkline(list(self._rates)[-graph:]).ljust(graph), style="green"),
             *(Text(said, style="bold green") for said in notes or (f"harvest {_share(relevant, pages)}",)),
-            *(Text(said) for said in _mean_standing(esteem)),
+            *(Text(said) for said in (*_mean_standing(esteem), *_through_readers(read))),
         ]
         traffic = [
             Text(f"{speed:.1f} {counted}/s"),
@@ -210,6 +214,10 @@ def _lines(row: Iterable[Text], width: int) -> list[Text]:
 
 def _mean_standing(esteem: Esteem) -> list[str]:
     return [] if esteem.mean_standing is None else [f"standing {esteem.mean_standing:.2f}"]
+
+
+def _through_readers(pages: int | None) -> list[str]:
+    return [] if pages is None else [f"{pages} through readers"]
 
 
 def _weight(esteem: Esteem) -> list[str]:

@@ -23,7 +23,7 @@ from lycosa.sessions.upkeep import REPORT_FILE
 from lycosa.vocabulary.errors import CollectionError
 
 from .options import Name
-from .reasons import in_words
+from .reasons import in_words, is_through_readers
 
 _CHANGES_SHOWN = 25  # the latest
 
@@ -55,11 +55,13 @@ def report_data(collection: Collection, topic: str) -> ReportData:
     standings: list[float | None] = []
     alphas: list[float | None] = []
     hosts: list[str] = []
+    through_readers: list[bool] = []
     for page in catalog.pages():
         relevances.append(page.relevance or 0.0)
         standings.append(page.standing)
         alphas.append(page.because.get("alpha"))
         hosts.append(page.host)
+        through_readers.append(is_through_readers(page.because, page.found_on))
     runs = [
         _run_figures(run, following.first_page if following else facts.pages + 1)
         for run, following in zip_longest(facts.runs, facts.runs[1:])
@@ -71,6 +73,7 @@ def report_data(collection: Collection, topic: str) -> ReportData:
         standings=standings,
         alphas=alphas,
         hosts=hosts,
+        through_readers=through_readers,
         top_pages=[_top_page(page) for page in catalog.pages("relevance", limit=PAGES_SHOWN)],
         outcomes=facts.outcomes,
         skips=facts.skipped,

@@ -22,6 +22,7 @@ from lycosa.vocabulary.records import Outcome, Plain, Visit
 
 from .options import print_json, program
 from .progress import Esteem, Progress
+from .reasons import is_through_readers
 
 _log = logging.getLogger("lycosa.pages")
 _TROUBLE = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.GONE, Outcome.REFUSED))
@@ -59,6 +60,7 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
     crawl = session.crawl
     began, pages_before, errors, target = time.monotonic(), crawl.pages, 0, session.recipe.stop.pages
     standings = [0.0, 0]  # their sum in this run, and how many
+    through_readers = 0
 
     def show(visit: Visit) -> None:
         speed = (crawl.pages - pages_before) / max(time.monotonic() - began, 1e-6)
@@ -73,13 +75,15 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
             title=visit.page.title if visit.page else "",
             url=visit.fetch.url,
             esteem=_esteem(crawl.strategy, visit, standings[0] / standings[1] if standings[1] else None),
+            through_readers=None if session.log.in_use is None else through_readers,
         )
 
     latest: Visit | None = None
 
     def seen(visit: Visit) -> None:
-        nonlocal errors, latest
+        nonlocal errors, latest, through_readers
         latest = visit
+        through_readers += visit.is_kept and is_through_readers(visit.candidate.because, visit.candidate.found_on)
         errors += is_trouble(visit)
         if visit.standing is not None and visit.is_kept:
             standings[0] += visit.standing

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
@@ -45,7 +46,11 @@ class UserNumbers:
 
     def new(self) -> list[bytes]:
         """Hashes of the new ones, by their numbers."""
-        return list(self._numbers)[self.known :]
+        return list(islice(self._numbers, self.known, None))
+
+    def keep(self) -> None:
+        """The new ones are in the log now."""
+        self.known = len(self._numbers)
 
 
 class PageNumbers:
@@ -69,7 +74,18 @@ class PageNumbers:
 
     def new(self) -> list[Url]:
         """The new ones, by their numbers."""
-        return list(self._numbers)[self.known :]
+        return list(islice(self._numbers, self.known, None))
+
+    def keep(self, read: Iterable[int]) -> None:
+        """Some of the new ones are in the log now, and are numbered in this order; the others are forgotten."""
+        new = self.new()
+        for each in new:
+            del self._numbers[each]
+        for number in read:
+            self._numbers[new[number - self.known]] = len(self._numbers)
+        self.known = len(self._numbers)
+        self.told.clear()
+        self.untold.clear()
 
 
 @dataclass(frozen=True)

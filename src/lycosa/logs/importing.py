@@ -1,6 +1,6 @@
 """Files of access logs, taken into an imported log: each wholly or not at all, and each once."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -88,11 +88,37 @@ def import_logs(
             raise UsageError(f"{file} is the log itself; name the files to import")
     sizes = [file.stat().st_size for file in files]
     done = []
+    numbers = KnownNumbers(origin)
     for number, file in enumerate(files):
         read = partial(_count_bytes, count, sum(sizes[:number]), sum(sizes))
-        done.append(_import(file, into, asked, origin, now, read))
+        done.append(_import(file, into, asked, numbers, now, read))
         tell(done[-1])
     return done
+
+
+class KnownNumbers:
+    """The numbers of the people and pages that a log knows, kept from one file to the next.
+
+    They are read from the log again where another program has imported something meanwhile.
+    """
+
+    def __init__(self, origin: str | None):
+        self._origin = origin
+        self._imports = -1  # files in the log when they were last up to date
+        self._users: UserNumbers | None = None
+        self._pages: PageNumbers | None = None
+
+    def of(self, log: LogFile, imports: int) -> tuple[UserNumbers, PageNumbers]:
+        """Those of a log into which so many files were imported; one more is to follow."""
+        if self._users is None or self._pages is None or imports != self._imports:
+            self._users = UserNumbers(log.hashes(), hashing(key_file_of(log.path)))
+            self._pages = PageNumbers(log.urls(), self._origin)
+        self._imports = imports + 1
+        return self._users, self._pages
+
+    def read_anew(self) -> None:
+        """Nothing was added to the log after all."""
+        self._imports = -1
 
 
 def _count_bytes(count: Count, before: int, total: int, read: int) -> None:
@@ -100,13 +126,13 @@ def _count_bytes(count: Count, before: int, total: int, read: int) -> None:
 
 
 def _import(
-    path: Path, into: Path, asked: Asked, origin: str | None, now: float, read: Callable[[int], None]
+    path: Path, into: Path, asked: Asked, numbers: KnownNumbers, now: float, read: Callable[[int], None]
 ) -> Outcome:
     is_new = not into.exists()
     with opened(into, writable=True) as log:
         log.connection.execute("BEGIN IMMEDIATE")
         try:
-            outcome = _within_transaction(log, path, asked, origin, now, read)
+            outcome = _within_transaction(log, path, asked, numbers, now, read)
         except BaseException:
             if is_new and not log.imports():
                 for each in (into, key_file_of(into)):
@@ -117,19 +143,19 @@ def _import(
 
 
 def _within_transaction(
-    log: LogFile, path: Path, asked: Asked, origin: str | None, now: float, read: Callable[[int], None]
+    log: LogFile, path: Path, asked: Asked, numbers: KnownNumbers, now: float, read: Callable[[int], None]
 ) -> Outcome:
     before = log.imports()
-    key_file = key_file_of(log.path)
-    new_key = bool(before) and not key_file.exists()
-    users = UserNumbers(log.hashes(), hashing(key_file))
-    pages = PageNumbers(log.urls(), origin)
-    text = LogText(path, known=[(each.size, each.digest) for each in before], read=read)
-    gathered, name, part_known = _gather(path, text, asked, users, pages, now)
     settings = _set(log, asked)
-    if part_known and not gathered.lines:
-        known = next(each for each in before if (each.size, each.digest) == (text.size, text.digest))
-        return Outcome(known, known=True)
+    text = LogText(path, known=[(each.size, each.digest) for each in before], read=read)
+    if text.is_known():
+        return Outcome(_known(before, text), known=True)
+    new_key = bool(before) and not key_file_of(log.path).exists()
+    users, pages = numbers.of(log, len(before))
+    gathered, name, part_known = _gather(path, text, asked, users, pages, now)
+    if part_known and not gathered.lines:  # packed in several parts, so that its size was not told
+        numbers.read_anew()
+        return Outcome(_known(before, text), known=True)
     found = take_in(log, gathered, users, pages, settings)
     imported = ImportedFile(
         name=path.name,
@@ -144,6 +170,10 @@ def _within_transaction(
     )
     log.add(imported)
     return Outcome(imported, tuple(gathered.examples), grown=part_known, new_key=new_key)
+
+
+def _known(before: Iterable[ImportedFile], text: LogText) -> ImportedFile:
+    return next(each for each in before if (each.size, each.digest) == (text.size, text.digest))
 
 
 def _gather(
@@ -178,7 +208,7 @@ def _why_useless(path: Path, gathered: Gathered) -> str:
     if not gathered.lines:
         return f"{said}: it is empty"
     counts = sorted(gathered.dropped.items(), key=lambda each: -each[1])
-    said += ": of " + ", ".join(f"{count} {SAYS[why]}" for why, count in counts[:4])
+    said += f", of {gathered.lines}: " + ", ".join(f"{count} {SAYS[why]}" for why, count in counts[:4])
     if counts[0][0] == Drop.NO_HOST:
         return f"{said}; its lines have paths only: name their host with --site https://HOST"
     return f"{said}; {EXPECTED}" if Drop.BROKEN in gathered.dropped else f"{said}; expected page views"

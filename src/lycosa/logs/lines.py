@@ -2,14 +2,18 @@
 
 import gzip
 import hashlib
+import os
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
 
 BLOCK = 1 << 20  # bytes
+_WRAPPED = 1 << 32  # sizes of packed texts are told less multiples of this
 LONGEST_LINE = 1 << 16  # bytes; of a longer one no more than this and one is handed on
 
 
@@ -28,23 +32,43 @@ class LogText:
         self._known = frozenset(known)  # size and digest of texts seen before
         self._marks = sorted({size for size, _ in self._known if size}, reverse=True)
         self._told = read  # how many bytes of the file have been read
-        self._hash = hashlib.blake2b(digest_size=16)
+        self._hash = _hash()
         self.size = 0
 
     @property
     def digest(self) -> bytes:
         return self._hash.digest()
 
+    def is_known(self) -> bool:
+        """Whether the whole text is known, found out without a look at its lines."""
+        with self._opened() as (text, file):
+            size = _size_told_by(file)
+            if not any(known % _WRAPPED == size % _WRAPPED for known, _ in self._known):
+                return False
+            hashed, size = _hash(), 0
+            while data := text.read(BLOCK):
+                hashed.update(data)
+                size += len(data)
+                self._told(file.tell())
+            if (size, hashed.digest()) not in self._known:
+                return False
+            self.size, self._hash = size, hashed
+            return True
+
     def blocks(self) -> Iterator[Block]:
+        with self._opened() as (text, file):
+            yield from self._blocks(text, file)
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[IO[bytes] | gzip.GzipFile, IO[bytes]]]:
+        """The text, and the file that it is in."""
         try:
             with self._path.open("rb") as file:
-                packed = file.read(2) == b"\x1f\x8b"
-                file.seek(0)
-                if packed:
+                if _is_packed(file):
                     with gzip.open(file) as text:
-                        yield from self._blocks(text, file)
+                        yield text, file
                 else:
-                    yield from self._blocks(file, file)
+                    yield file, file
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise LycosaError(
                 f"{self._path} is a gzip file that is cut off or damaged ({error}); nothing of it was imported"
@@ -56,7 +80,10 @@ class LogText:
         begun, skipping = b"", False  # a line whose end is not read yet, and whether it is too long to be kept
         while data := text.read(self._next_read()):
             self._hash.update(data)
+            is_first = self.size == 0
             self.size += len(data)
+            if is_first:
+                data = data.removeprefix(BOM_UTF8)
             self._told(file.tell())
             end = data.rfind(b"\n")
             if end >= 0:
@@ -78,3 +105,24 @@ class LogText:
         while self._marks and self._marks[-1] <= self.size:
             self._marks.pop()
         return min(BLOCK, self._marks[-1] - self.size) if self._marks else BLOCK
+
+
+def _hash() -> "hashlib.blake2b":
+    return hashlib.blake2b(digest_size=16)
+
+
+def _is_packed(file: IO[bytes]) -> bool:
+    start = file.read(2)
+    file.seek(0)
+    return start == b"\x1f\x8b"
+
+
+def _size_told_by(file: IO[bytes]) -> int:
+    """The size of the text; of one that is packed no more than its last 32 bits, and only of its last part."""
+    size = os.fstat(file.fileno()).st_size
+    if size < 4 or not _is_packed(file):
+        return size
+    file.seek(-4, os.SEEK_END)
+    told = int.from_bytes(file.read(4), "little")
+    file.seek(0)
+    return told

@@ -20,9 +20,10 @@ _ESCAPED = re.compile(rb'\\(?:x([0-9A-Fa-f]{2})|([\\"]))')
 _SECRET_NAME = re.compile(
     r"""(?x)
     .*(?: token | passw | passwd | secret | session | signature | credential | api[_.-]?key | auth(?!or) ).*
-    | (?:[a-z]*[_.-])?(?: sid | sess | sessid | key | sig | pwd | pass | pin | otp | jwt | saml\w* | ticket | nonce )
+    | (?:[a-z]*[_.-])?
+      (?: sid | sess | sessid | key | sig | pw | pwd | pass | pin | otp | jwt | saml\w* | ticket | nonce )
     | (?:php|jsp?|asp|cf|j|ph)?sess?(?:ion)?_?id | aspsessionid\w* | cfid | cftoken | zenid | oscsid
-    | (?:e[_-]?)?mail | username | user_?id | login
+    | (?:e[_-]?)?mail | user | username | user_?id | uid | login
     | gclid | fbclid | msclkid | dclid | yclid | mc_eid | _ga | _gl | igshid
     """,
     re.IGNORECASE,

@@ -169,6 +169,11 @@ class Readings:
         """All of `read_by` as one column, with where each user's URLs begin in it."""
         return self._read[:2]
 
+    @property
+    def all_read_weights(self) -> Reals:
+        """All of `read_weights` as one column, as `read` has the URLs."""
+        return self._read[2]
+
     def with_at_least(self, readers: int) -> "Readings":
         """Without the pages that fewer people read, and without those who read nothing else."""
         if readers <= 1:

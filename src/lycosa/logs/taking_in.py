@@ -39,6 +39,7 @@ def take_in(
     found = _less(found, single[found.users], Drop.GROUP, dropped)
     found = _less(found, found.not_repeated(_at_the_time_of(found, log)), Drop.DUPLICATE, dropped)
     log.connection.execute("INSERT INTO users VALUES (NULL, ?)", (b"".join(users.new()),))
+    users.keep()
     log.connection.executemany("INSERT OR IGNORE INTO groups VALUES (?)", [(each,) for each in groups.tolist()])
     _write_accesses(log, _write_urls(log, found, pages))
     return TakenIn(len(found.users), dropped)
@@ -87,6 +88,7 @@ def _write_urls(log: LogFile, found: Accesses, pages: PageNumbers) -> Accesses:
     for start in range(0, len(read), URLS_A_BLOB):
         part = UrlColumn.of(new[each - pages.known] for each in read[start : start + URLS_A_BLOB].tolist())
         log.connection.execute("INSERT INTO urls VALUES (NULL, ?, ?)", (part.text, part.ends.astype("<i8").tobytes()))
+    pages.keep(read.tolist())
     return found._replace(pages=numbers[found.pages])
 
 

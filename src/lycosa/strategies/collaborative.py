@@ -4,11 +4,10 @@ from typing import Literal, Unpack
 from lycosa.logs.readings import Readings
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
+from .evidence_options import EvidenceOptions
 from .interest import logistic
-from .log_offers import LogOffers, Offer, is_evicted
-from .readers import EvidenceOptions, ReadersEvidence
-
-UNKNOWN = 0.5  # priority of what nothing is known of: a ratio of 1
+from .log_offers import LogOffers, is_evicted
+from .readers import ReadersEvidence
 
 
 class Collaborative:
@@ -42,15 +41,11 @@ class Collaborative:
     ):
         self.evidence = ReadersEvidence(readings, **evidence)
         self._offers = LogOffers(self.evidence, most=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
-        self._seeds: dict[Url, None] = {}  # that wait and that nobody read
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        self._seeds |= dict.fromkeys(seed for seed in seeds if self._offers.number_of(seed) is None)
-        self._offers.made_of(seeds)
-        return [*(Candidate(seed, UNKNOWN, because={"seed": True}) for seed in seeds), *self._drawn()]
+        return self._offers.begin(seeds)
 
     def learn(self, event: Visit | Skip) -> None:
-        self._seeds.pop(event.candidate.url, None)
         self._offers.learn(event)
         self.evidence.learn(event)
 
@@ -59,24 +54,14 @@ class Collaborative:
             Candidate(offer.url, logistic(offer.log_ratio), because={"readers": offer.told}, depth=1)
             for offer in self._offers.made(self._offers.worth_offering())
         ]
-        return found if is_evicted(event) else [*found, *self._drawn()]
-
-    def _drawn(self) -> list[Candidate]:
-        waiting = self._offers.waiting + len(self._seeds)
-        return [chance_candidate(offer) for offer in self._offers.drawn(waiting)]
+        return found if is_evicted(event) else [*found, *self._offers.drawn_where_few_wait()]
 
     def merge(self, waiting: float, offered: float) -> float:
         return offered
 
     def state(self) -> Plain:
-        return {"evidence": self.evidence.state(), "offers": self._offers.state(), "seeds": list(self._seeds)}
+        return {"evidence": self.evidence.state(), "offers": self._offers.state()}
 
     def restore(self, state: Plain) -> None:
         self.evidence.restore(state["evidence"])
         self._offers.restore(state["offers"])
-        self._seeds = dict.fromkeys(state["seeds"])
-
-
-def chance_candidate(offer: Offer) -> Candidate:
-    """A page that was drawn from the log, at what it is worth."""
-    return Candidate(offer.url, logistic(offer.log_ratio), because={"chance": True})

@@ -6,12 +6,12 @@ import numpy as np
 from lycosa.logs.readings import Readings
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
-from .collaborative import UNKNOWN, chance_candidate
+from .evidence_options import EvidenceOptions
 from .intelligent import candidate_of
 from .interest import logistic
 from .linkage import WEIGHTS, LinkageEvidence, Told
 from .log_offers import LogOffers, Offer, is_evicted
-from .readers import EvidenceOptions, ReadersEvidence
+from .readers import ReadersEvidence
 
 
 class Combined:
@@ -49,39 +49,34 @@ class Combined:
         self.readers = ReadersEvidence(readings, **evidence)
         self.links = LinkageEvidence(weights=weights, significance=evidence.get("significance", 2.0))
         self._offers = LogOffers(self.readers, most=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
-        self._others: dict[Url, None] = {}  # URLs that wait and that nobody read
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        self._offers.made_of(seeds)
-        self._others |= dict.fromkeys(seed for seed in seeds if self._offers.number_of(seed) is None)
-        return [*(Candidate(seed, UNKNOWN, because={"seed": True}) for seed in seeds), *self._drawn()]
+        return self._offers.begin(seeds)
 
     def learn(self, event: Visit | Skip) -> None:
-        self._others.pop(event.candidate.url, None)
         self._offers.learn(event)
         self.readers.learn(event)
         self.links.learn(event)
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         """What readers or links say something new of."""
-        linked = {told.url: told for told in self.links.told(self.links.changed) if self._may_join(told)}
-        ids = np.union1d(self._offers.worth_offering(), self._offers.numbers_of(linked))
-        offers = self._offers.made(ids)
-        for told in self.links.told(offer.url for offer in offers if offer.url not in linked):
-            linked[told.url] = told
-        found = [_candidate(offer, linked.get(offer.url)) for offer in offers]
-        for url, told in linked.items():
-            if self._offers.number_of(url) is None:
-                self._others[url] = None
+        linked: dict[Url, Told] = {}
+        read: list[int] = []
+        found: list[Candidate] = []
+        for told in self.links.told(self.links.changed):
+            number = self._offers.number_of(told.url)
+            if told.lead.satisfying == 0 and not self._offers.is_waiting(number):
+                continue
+            if number is None:
+                self._offers.expect_unread([told.url])
                 found.append(candidate_of(told))
-        return found if is_evicted(event) else [*found, *self._drawn()]
-
-    def _may_join(self, told: Told) -> bool:
-        return told.lead.satisfying > 0 or self._offers.is_waiting(self._offers.number_of(told.url))
-
-    def _drawn(self) -> list[Candidate]:
-        waiting = self._offers.waiting + len(self._others)
-        return [chance_candidate(offer) for offer in self._offers.drawn(waiting)]
+            else:
+                linked[told.url] = told
+                read.append(number)
+        offers = self._offers.made(np.union1d(self._offers.worth_offering(), np.array(read, np.int64)))
+        linked |= {told.url: told for told in self.links.told(each.url for each in offers if each.url not in linked)}
+        found += [_candidate(offer, linked.get(offer.url)) for offer in offers]
+        return found if is_evicted(event) else [*found, *self._offers.drawn_where_few_wait()]
 
     def merge(self, waiting: float, offered: float) -> float:
         return offered
@@ -91,14 +86,12 @@ class Combined:
             "readers": self.readers.state(),
             "links": self.links.state(),
             "offers": self._offers.state(),
-            "others": list(self._others),
         }
 
     def restore(self, state: Plain) -> None:
         self.readers.restore(state["readers"])
         self.links.restore(state["links"])
         self._offers.restore(state["offers"])
-        self._others = dict.fromkeys(state["others"])
 
 
 def _candidate(offer: Offer, told: Told | None) -> Candidate:

@@ -11,11 +11,14 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
 from .best_first import BestFirst
+from .evidence_options import EvidenceOptions
 from .interest import logistic
-from .log_offers import LogOffers, Offer, is_evicted
-from .readers import EvidenceOptions, ReadersEvidence
+from .log_offers import Ids, LogOffers, Offer, is_evicted
+from .readers import ReadersEvidence
 
 _SURE = 0.999  # a strategy's 1, which would be beyond all evidence
+_NONE: Ids = np.empty(0, np.int64)
+_LAST = 1e-6  # the chance of a page that nothing speaks for
 
 
 class Guided:
@@ -23,9 +26,9 @@ class Guided:
 
     Where people read a page, what the other strategy says it is worth is taken for a chance, whose odds are multiplied
     by the interest ratio of `ReadersEvidence`; it is offered again when that has changed. Pages that nothing links to,
-    or that are worth 0, join where the ratio exceeds 1, at the chance of any page so multiplied. A crawl that begins
-    without seeds draws them from the log until a page is on the topic. Without readings, all is as the other strategy
-    has it.
+    or that are worth 0, join where the ratio exceeds 1, at the chance of any page so multiplied. A few that people read
+    who read pages on the topic wait behind all else, so that a crawl whose links run out goes on with them. A crawl
+    that begins without seeds draws them from the log. Without readings, all is as the other strategy has it.
 
     inner: decides what the links of pages are worth, from 0 to 1.
     readings: who read what, when.
@@ -64,7 +67,7 @@ class Guided:
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         self._draws |= not seeds
-        return [*self._guided(self.inner.start(seeds)), *self._drawn()]
+        return [*self._guided(self.inner.start(seeds), _NONE), *self._drawn()]
 
     def learn(self, event: Visit | Skip) -> None:
         self.inner.learn(event)
@@ -78,10 +81,11 @@ class Guided:
             self._reranked.clear()
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        found = self._guided(self.inner.propose(event))
-        return found if is_evicted(event) else [*found, *self._drawn()]
+        if is_evicted(event):
+            return self._guided(self.inner.propose(event), _NONE)
+        return [*self._guided(self.inner.propose(event), self._offers.in_reserve(event)), *self._drawn()]
 
-    def _guided(self, candidates: Iterable[Candidate]) -> list[Candidate]:
+    def _guided(self, candidates: Iterable[Candidate], in_reserve: Ids) -> list[Candidate]:
         """The candidates of the inner strategy, those that people read at what these say, and others they read."""
         found = list(candidates)
         if not len(self.evidence.readings.urls):
@@ -91,7 +95,8 @@ class Guided:
             if number is not None:
                 self._link(number, candidate)
         linked = self._offers.numbers_of(candidate.url for candidate in found)
-        offers = self._offers.made(np.union1d(linked, self._offers.worth_offering()))
+        wanted = np.concatenate((linked, self._offers.worth_offering(), in_reserve))
+        offers = self._offers.made(np.unique(wanted))
         read = {offer.url: self._candidate(offer) for offer in offers}
         guided = [read.get(candidate.url, candidate) for candidate in found]
         for candidate in found:
@@ -112,8 +117,8 @@ class Guided:
         linked = self._linked.get(offer.number)
         if linked is not None and offer.log_ratio == 0.0:
             return linked
-        chance = 0.0 if linked is None else linked.priority
-        if linked is None or (chance == 0.0 and offer.log_ratio > 0.0):
+        chance = _LAST if linked is None else linked.priority
+        if chance <= _LAST and offer.log_ratio > 0.0:
             chance = self.evidence.tally.usual
         priority = multiplied(chance, offer.log_ratio)
         self._reranked.add(priority)
@@ -127,9 +132,9 @@ class Guided:
             return []
         drawn = self._offers.drawn(len(self._chances))
         self._chances |= dict.fromkeys(offer.number for offer in drawn)
-        if not self.evidence.tally.satisfying:  # they are the seeds
-            return [Candidate(offer.url, 1.0, because={"chance": True}) for offer in drawn]
-        return [replace(self._candidate(offer), because={"chance": True}) for offer in drawn]
+        tally = self.evidence.tally
+        usual = tally.usual if tally.satisfying else 1.0  # they are the seeds
+        return [Candidate(offer.url, multiplied(usual, offer.log_ratio), because={"chance": True}) for offer in drawn]
 
     def merge(self, waiting: float, offered: float) -> float:
         """What readers say anew replaces what they said before; all else is for the inner strategy to merge."""

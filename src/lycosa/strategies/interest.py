@@ -4,7 +4,7 @@ I(C, E) = P(C and E) / (P(C) · P(E)). Ratios are handled as logarithms, 0 sayin
 is usual, so that what was never seen says nothing either.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import exp, log
 
 import numpy as np
@@ -17,8 +17,8 @@ from lycosa.vocabulary.urls import key_of
 Ids = NDArray[np.int64]
 Logs = NDArray[np.float64]
 
-
 _TINY = 1e-12  # where nothing is smoothed, the least share
+_NONE: Ids = np.empty(0, np.int64)
 
 
 class Tally(Struct):
@@ -37,34 +37,30 @@ class Tally(Struct):
         return (self.satisfying + 0.5) / (self.pages + 1.0)
 
 
-def share_ratio(satisfying: float, seen: float, usual: float, *, smoothing: float = 1.0) -> float:
-    """log of (satisfying / seen) / P(C).
+def share_logs(satisfying: Logs | Ids, seen: Logs | Ids, usual: float, *, smoothing: float = 1.0) -> Logs:
+    """log of (satisfying / seen) / P(C); 0 where nothing was seen.
 
-    >>> round(exp(share_ratio(3, 4, 0.25, smoothing=0.0)), 6)
-    3.0
+    >>> np.exp(share_logs(np.array([3.0, 0.0]), np.array([4.0, 0.0]), 0.25, smoothing=0.0)).round(6).tolist()
+    [3.0, 1.0]
     """
-    return _log((satisfying + smoothing * usual) / ((seen + smoothing) * usual)) if seen else 0.0
+    is_seen = seen > 0
+    shares = (satisfying + smoothing * usual) / np.where(is_seen, seen + smoothing, 1.0)
+    return np.where(is_seen, np.log(np.maximum(shares, _TINY) / usual), 0.0)
 
 
-def links_ratio(
-    satisfying_parents: int, parents: int, *, links: tuple[int, int, int], usual: float, smoothing: float = 1.0
-) -> float:
-    """log of (f1 / p²)^k · (f3 / (p(1-p)))^(m-k) for k of m pages linking here that satisfy the predicate.
+def link_logs(links: tuple[int, int, int], usual: float, *, smoothing: float = 1.0) -> tuple[float, float]:
+    """log of f1 / p² and of f3 / (p(1-p)): what one more page linking here says that satisfies the predicate, or not.
 
     links: between pages judged: all; from satisfying to satisfying pages (f1 is their share); from others to
     satisfying ones (f3).
     """
     seen, from_satisfying, from_others = links
     if not seen:
-        return 0.0
+        return 0.0, 0.0
     both, one = usual * usual, usual * (1.0 - usual)
-    good = _log((from_satisfying + smoothing * both) / ((seen + smoothing) * both))
-    bad = _log((from_others + smoothing * one) / ((seen + smoothing) * one))
-    return satisfying_parents * good + (parents - satisfying_parents) * bad
-
-
-def _log(ratio: float) -> float:
-    return log(max(ratio, _TINY))
+    good = (from_satisfying + smoothing * both) / ((seen + smoothing) * both)
+    bad = (from_others + smoothing * one) / ((seen + smoothing) * one)
+    return log(max(good, _TINY)), log(max(bad, _TINY))
 
 
 class Features:
@@ -100,13 +96,25 @@ class Features:
 
     def ratios(self, features: Ids, usual: float) -> Logs:
         """The logarithms for features; 0 for those that do not count."""
-        seen = self._seen[features].astype(np.float64)
-        satisfying = self._satisfying[features]
-        counted = np.maximum(seen, 1.0)
-        deviation = np.sqrt(usual * (1.0 - usual) / counted)
-        counts = (seen >= self._least) & (np.abs(satisfying / counted - usual) >= self._significance * deviation)
-        shares = (satisfying + self._smoothing * usual) / (seen + self._smoothing)
-        return np.where(counts, np.log(np.maximum(shares, _TINY) / usual), 0.0)
+        seen = self._seen[features]
+        logs = np.zeros(len(features))
+        known = np.flatnonzero(seen >= max(1, self._least))
+        seen, satisfying = seen[known], self._satisfying[features[known]]
+        differs = np.abs(satisfying / seen - usual)
+        counts = differs >= self._significance * np.sqrt(usual * (1.0 - usual) / seen)
+        logs[known[counts]] = share_logs(satisfying[counts], seen[counts], usual, smoothing=self._smoothing)
+        return logs
+
+    def summed(self, sets: Sequence[Sequence[Ids]], usual: float) -> Logs:
+        """For each of some sets the sum over its features; one that is in several parts of a set counts once."""
+        features = np.concatenate((_NONE, *(part for parts in sets for part in parts)))
+        rows = np.repeat(np.arange(len(sets)), [sum(map(len, parts)) for parts in sets])
+        logs = self.ratios(features, usual)
+        (counting,) = logs.nonzero()
+        _, first = np.unique(rows[counting] * len(self._seen) + features[counting], return_index=True)
+        once = counting[first]
+        sums: Logs = np.bincount(rows[once], logs[once], len(sets)).astype(np.float64, copy=False)
+        return sums
 
     def state(self) -> Plain:
         (places,) = self._seen.nonzero()

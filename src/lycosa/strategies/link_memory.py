@@ -8,9 +8,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.vocabulary.records import Plain, Url
-from lycosa.vocabulary.urls import key_of
 
 from .interest import Ids
+from .settled import number_of
 
 NO_PAGE = -1  # of a URL that is settled: there was no page
 _PARENTS = 4  # of a URL that are remembered, the latest
@@ -25,6 +25,7 @@ class Lead(Struct):
     parents: list[int]  # the latest pages that link here, by number
     linking: int = 0  # pages that link here
     satisfying: int = 0  # of these
+    tokens: tuple[int, ...] | None = None  # of the URL, once they were asked for; not saved
 
 
 class Parent(Struct):
@@ -51,7 +52,7 @@ class LinkMemory:
 
     def judged(self, url: Url) -> int | None:
         """1 for a page that satisfies the predicate, 0 for another, NO_PAGE, or None for what is not settled."""
-        return self._visited.get(_key(url))
+        return self._visited.get(number_of(url))
 
     def parents_of(self, lead: Lead | None) -> list[Parent]:
         """The pages that link to a URL and are remembered."""
@@ -82,7 +83,7 @@ class LinkMemory:
 
     def settle(self, url: Url, judged: int) -> None:
         """What came of a URL; nothing leads to it any more."""
-        key = _key(url)
+        key = number_of(url)
         self._visited.pop(key, None)
         self._visited[key] = judged
         self.drop(url)
@@ -162,7 +163,3 @@ class LinkMemory:
 
 def _urls_at(places: Sequence[int], urls: Sequence[Url]) -> dict[Url, None]:
     return dict.fromkeys(urls[place] for place in places)
-
-
-def _key(url: str | int) -> int:
-    return key_of(url) if isinstance(url, str) else url

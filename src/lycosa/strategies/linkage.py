@@ -12,8 +12,8 @@ How others use it, in this order at every event:
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from math import exp, inf, isfinite
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import inf, isfinite
 
 import numpy as np
 from msgspec import Struct
@@ -21,7 +21,7 @@ from msgspec import Struct
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import RELEVANT, Outcome, Page, Plain, Skip, Url, Visit
 
-from .interest import Features, Ids, Tally, links_ratio, share_ratio
+from .interest import Features, Ids, Logs, Tally, link_logs, share_logs
 from .link_memory import NO_PAGE, Lead, LinkMemory, Parent
 from .linked import linked_by
 from .unit_scale import clamped
@@ -83,7 +83,7 @@ class LinkageEvidence:
         for name, value in (("significance", significance), ("smoothing", smoothing), ("clip", clip)):
             if not 0.0 <= value < inf:
                 raise UsageError(f"{name} must be a number from 0 on, not {value:g}")
-        self._weights = [float(weights.get(name, 0.0)) for name in WEIGHTS]
+        self._weights = np.array([float(weights.get(name, 0.0)) for name in WEIGHTS])
         self._smoothing = smoothing
         self._clip = clip
         self.tally = Tally()
@@ -152,36 +152,53 @@ class LinkageEvidence:
     def told(self, urls: Iterable[Url]) -> list[Told]:
         """What is known of some URLs; nothing of those that no page seen links to."""
         leads = {url: self._memory.leads[url] for url in urls if url in self._memory.leads}
-        told = []
-        words: dict[tuple[int, ...], float] = {}  # links of one page share their parents, mostly
-        for (url, lead), of_tokens in zip(leads.items(), self._tokens_logs(leads), strict=True):
-            parents, key = self._memory.parents_of(lead), tuple(lead.parents)
-            if key not in words:
-                words[key] = float(self._words.ratios(_words_around(parents), self.tally.usual).sum())
-            logs = (words[key], of_tokens, self._links_log(lead), self._siblings_log(parents))
-            told.append(self._weighed(url, logs, lead))
-        return told
+        if not leads:
+            return []
+        parents = [self._memory.parents_of(lead) for lead in leads.values()]
+        factors = (
+            self._words_logs(leads.values(), parents),
+            self._tokens_logs(leads),
+            self._links_logs(leads.values()),
+            self._siblings_logs(parents),
+        )
+        logs = self._weights * np.clip(np.column_stack(factors), -self._clip, self._clip)
+        ratios = np.exp(np.minimum(logs, _MOST)).round(3).tolist()
+        rows = zip(leads.items(), logs.tolist(), ratios, strict=True)
+        return [
+            Told(url, sum(row), {name: ratio for name, log, ratio in zip(WEIGHTS, row, said, strict=True) if log}, lead)
+            for (url, lead), row, said in rows
+        ]
 
-    def _weighed(self, url: Url, logs: Sequence[float], lead: Lead) -> Told:
-        clip = self._clip
-        weighed = [weight * min(clip, max(-clip, value)) for weight, value in zip(self._weights, logs, strict=True)]
-        ratios = {name: round(exp(min(value, _MOST)), 3) for name, value in zip(WEIGHTS, weighed, strict=True) if value}
-        return Told(url, sum(weighed), ratios, lead)
+    def _words_logs(self, leads: Iterable[Lead], parents: Sequence[Sequence[Parent]]) -> Logs:
+        """For each URL the sum over the words of the pages that link there, each word once."""
+        places: dict[tuple[int, ...], int] = {}  # links of one page share their parents, mostly
+        around: list[Sequence[Parent]] = []
+        rows = []
+        for lead, pages in zip(leads, parents, strict=True):
+            row = places.setdefault(tuple(lead.parents), len(around))
+            if row == len(around):
+                around.append(pages)
+            rows.append(row)
+        return self._words.summed([[page.words for page in pages] for pages in around], self.tally.usual)[rows]
 
-    def _tokens_logs(self, urls: Iterable[Url]) -> list[float]:
-        tokens = [self._tokens_of(url) for url in urls]
-        lengths = [len(each) for each in tokens]
-        logs = self._tokens.ratios(np.concatenate((_NOTHING, *tokens)), self.tally.usual)
-        sums: list[float] = np.bincount(np.repeat(np.arange(len(lengths)), lengths), logs, len(lengths)).tolist()
-        return sums
+    def _tokens_logs(self, leads: Mapping[Url, Lead]) -> Logs:
+        tokens = []
+        for url, lead in leads.items():
+            if lead.tokens is None:
+                lead.tokens = tuple(self._tokens_of(url).tolist())
+            tokens.append([np.array(lead.tokens, np.int64)])
+        return self._tokens.summed(tokens, self.tally.usual)
 
-    def _links_log(self, lead: Lead) -> float:
-        links, usual = self._links, self.tally.usual
-        return links_ratio(lead.satisfying, lead.linking, links=links, usual=usual, smoothing=self._smoothing)
+    def _links_logs(self, leads: Collection[Lead]) -> Logs:
+        satisfying = np.array([lead.satisfying for lead in leads])
+        others = np.array([lead.linking for lead in leads]) - satisfying
+        good, bad = link_logs(self._links, self.tally.usual, smoothing=self._smoothing)
+        return np.asarray(satisfying * good + others * bad, np.float64)
 
-    def _siblings_log(self, parents: Sequence[Parent]) -> float:
-        seen, satisfying = sum(parent.seen for parent in parents), sum(parent.satisfying for parent in parents)
-        return share_ratio(satisfying, seen, self.tally.usual, smoothing=self._smoothing)
+    def _siblings_logs(self, parents: Sequence[Sequence[Parent]]) -> Logs:
+        satisfying = np.array([sum(parent.satisfying for parent in pages) for pages in parents], np.float64)
+        seen = np.array([sum(parent.seen for parent in pages) for pages in parents], np.float64)
+        return share_logs(satisfying, seen, self.tally.usual, smoothing=self._smoothing)
 
     # ------------------------------------------------------------ words
 

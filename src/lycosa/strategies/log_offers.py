@@ -1,19 +1,22 @@
 """Which pages of a log were offered to the frontier, at what they were then worth."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from lycosa.logs.readings import Readings
-from lycosa.vocabulary.records import Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
+from .interest import logistic
 from .packed import packed, unpacked
 from .readers import ReadersEvidence
+from .settled import WaitingUrls
 
 Ids = NDArray[np.int64]
 
+UNKNOWN = 0.5  # priority of what nothing is known of: a ratio of 1
 _STEP = 0.25  # of the logarithm of a ratio; what changes by less is not offered again
 _FULL = 25  # times as many pages are offered after a full update of the evidence
 _LOWEST, _HIGHEST = -120, 120
@@ -36,7 +39,7 @@ class LogOffers:
     most: pages offered, or offered again, after one page; those whose ratios changed most. After a full update of the
     evidence, 25 times as many.
     ahead: pages that shall wait or be under way, lest a crawl of several fetches at once starve; where there are
-    fewer, others are drawn.
+    fewer, others are drawn, or taken from those in reserve.
     min_candidates: pages are drawn until so many were visited; None: as long as there are any.
     seed: of the order in which pages are drawn: as if accesses of the log were drawn by chance.
     """
@@ -60,6 +63,18 @@ class LogOffers:
         self._turns = _by_chance(readings, seed)
         self._turn = 0
         self.waiting = 0  # offered, and not done
+        self._unread = WaitingUrls()
+
+    def begin(self, seeds: Sequence[Url]) -> list[Candidate]:
+        """Seeds at what nothing speaks for or against, and pages drawn where there are few."""
+        self.made_of(seeds)
+        self.expect_unread(seed for seed in seeds if self.number_of(seed) is None)
+        return [*(Candidate(seed, UNKNOWN, because={"seed": True}) for seed in seeds), *self.drawn_where_few_wait()]
+
+    def expect_unread(self, urls: Iterable[Url]) -> None:
+        """URLs wait that are not in the log."""
+        for url in urls:
+            self._unread.add(url)
 
     def number_of(self, url: Url) -> int | None:
         """The number of a page in the log; graphs, which have integers for URLs, have no readers."""
@@ -67,6 +82,7 @@ class LogOffers:
 
     def learn(self, event: Visit | Skip) -> None:
         """The page of an event waits no longer."""
+        self._unread.drop(event.candidate.url)
         number = self.number_of(event.candidate.url)
         if number is None or (isinstance(event, Skip) and event.reason == "nofollow"):
             return  # a link there that may not be followed says nothing of the page
@@ -114,6 +130,24 @@ class LogOffers:
             chosen = chosen[np.sort(np.argsort(-np.abs(change), kind="stable")[:most])]
         return chosen
 
+    def in_reserve(self, event: Visit | Skip) -> Ids:
+        """The pages to fall back upon, where few wait after an event that says something of readers: those that
+        people read who read pages that satisfy the predicate, and against which nothing speaks; the best of them."""
+        missing = self._ahead - self.waiting
+        says_something = self._evidence.is_full or self.number_of(event.candidate.url) is not None
+        if missing <= 0 or not says_something:
+            return _NONE
+        ids = self._evidence.liked()
+        ids = ids[self._levels[ids] == _NEVER]
+        logs = self._evidence.log_ratios(ids)
+        ids, logs = ids[logs >= 0.0], logs[logs >= 0.0]
+        return np.sort(ids[np.argsort(-logs, kind="stable")[:missing]])
+
+    def drawn_where_few_wait(self) -> list[Candidate]:
+        """Pages drawn by chance, at what they are worth, where few pages wait, read or not."""
+        drawn = self.drawn(self.waiting + len(self._unread))
+        return [Candidate(each.url, logistic(each.log_ratio), because={"chance": True}) for each in drawn]
+
     def drawn(self, waiting: int) -> list[Offer]:
         """Pages drawn by chance, as many as are missing where so many wait."""
         missing, drawn = self._ahead - waiting, list[int]()
@@ -127,11 +161,12 @@ class LogOffers:
         return self.made(np.array(drawn, np.int64))
 
     def state(self) -> Plain:
-        return {"levels": packed(self._levels), "turn": self._turn}
+        return {"levels": packed(self._levels), "turn": self._turn, "unread": self._unread.state()}
 
     def restore(self, state: Plain) -> None:
         self._levels = unpacked(state["levels"], np.int8)
         self._turn = state["turn"]
+        self._unread = WaitingUrls(state.get("unread", ()))  # states of earlier versions have none
         self.waiting = int(np.count_nonzero((self._levels > _NEVER) & (self._levels < _DONE)))
 
 

@@ -21,6 +21,7 @@ class ReaderRatios:
     features: how many there may be.
     significance: standard deviations from which on a ratio counts.
     by_reader: whether the deviation of P(U|R_i) is that of as many pages as the reader read, not of all visited.
+    from_reader: whether SF_i is a multiple of P(U|R_i), not of P(U).
     smoothing: pages as usual that everybody is taken to have read, with every feature.
     """
 
@@ -32,11 +33,13 @@ class ReaderRatios:
         factors: Collection[str],
         significance: float,
         by_reader: bool,
+        from_reader: bool,
         smoothing: float,
     ):
         self._frequency, self._signature = ("frequency" in factors), ("signature" in factors)
         self._significance = significance
         self._by_reader = by_reader
+        self._from_reader = from_reader
         self._smoothing = smoothing
         self._visited: Reals = np.zeros(users)  # q_i
         self._satisfying: Reals = np.zeros(users)  # q_i^u
@@ -48,6 +51,11 @@ class ReaderRatios:
     def is_known(self) -> NDArray[np.bool_]:
         """Of each reader, whether any page was visited that they read."""
         return self._visited > 0
+
+    @property
+    def has_satisfied(self) -> NDArray[np.bool_]:
+        """Of each reader, whether any of these satisfies the predicate."""
+        return self._satisfying > 0
 
     def count(self, readers: NDArray[np.int32], weights: Reals, signature: Signature, satisfies: bool) -> None:
         """A page that these people read."""
@@ -69,15 +77,24 @@ class ReaderRatios:
         return frequency, signature
 
     def _frequency_logs(self, users: Ids, pages: int, usual: float) -> Reals:
-        s, seen, satisfying = self._smoothing, self._visited[users], self._satisfying[users]
+        seen, satisfying = self._visited[users], self._satisfying[users]
         trials = seen if self._by_reader else float(pages)
         counted = np.where(seen > 0, seen, 1.0)
         deviations = np.abs(satisfying / counted - usual) / np.sqrt(usual * (1.0 - usual)) * np.sqrt(trials)
-        logs = np.log(np.maximum((satisfying + s * usual) / ((counted + s) * usual), _TINY))
+        logs = np.log(np.maximum(self._shares(users, usual) / usual, _TINY))
         return np.where((seen > 0) & (deviations >= self._significance), logs, 0.0)
 
+    def _shares(self, users: Ids, usual: float) -> Reals:
+        """P(U|R_i), smoothed."""
+        s = self._smoothing
+        shares: Reals = (self._satisfying[users] + s * usual) / np.maximum(self._visited[users] + s, _TINY)
+        return shares
+
     def _signature_logs(self, users: Ids, usual: float) -> Reals:
-        ratios, before = self._features.ratios(users, usual), self._ratios[users]
+        base = np.maximum(self._shares(users, usual), _TINY) if self._from_reader else usual
+        ratios, before = self._features.ratios(users, base), self._ratios[users]
+        if self._from_reader:
+            ratios[~np.isnan(ratios) & (base <= _TINY)] = 1.0  # nothing they read satisfies: no feature is an exception
         self._ratios[users] = ratios
         self._spread += _moments(ratios) - _moments(before)
         readers, total, squares = self._spread.tolist()

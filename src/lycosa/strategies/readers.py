@@ -10,7 +10,7 @@ How others use it, in this order at every event:
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypedDict
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,22 +33,9 @@ FACTORS = ("frequency", "signature", "temporal")
 _MOST_CELLS = 16_000_000  # of readers times features: 128 MB
 _MOST_PAIRS = 60_000  # of readers and what they read, looked at for one page
 _LONGER = 0.2  # by which the pages between two full updates grow with the crawl
+_SOONER = 5  # times sooner comes the first
 _NOT_READ = -1  # the number of a page that is not in the log
 _NONE: Ids = np.empty(0, np.int64)
-
-
-class EvidenceOptions(TypedDict, total=False):
-    """The keywords of `ReadersEvidence`, for strategies that pass them on."""
-
-    factors: Sequence[str]
-    significance: float
-    around: int
-    signatures: Literal["words"] | Classes
-    trials: Literal["crawl", "reader"]
-    smoothing: float
-    clip: float
-    full_every: int
-    half_life: float | None
 
 
 class ReadersEvidence:
@@ -59,7 +46,7 @@ class ReadersEvidence:
     pages visited and read by i; only readers count for whom |P(U|R_i) - P(U)| / sqrt(P(U)(1 - P(U)) / N) reaches
     `significance`;
     *signature*, the product over the readers of SF_i, the mean over all features j that i has met of
-    (r_ij^u / r_ij) / P(U); only readers count whose SF_i is `significance` standard deviations from the mean of all;
+    (r_ij^u / r_ij) / P(V_i); only readers count whose SF_i is `significance` standard deviations from the mean of all;
     *temporal*, f1 / P(U) for pages read shortly before or after one that satisfies the predicate, f2 / P(U) for
     others, where f1 and f2 are the shares of such pages, and of others, that satisfy it.
 
@@ -73,7 +60,10 @@ class ReadersEvidence:
     around: accesses before, and after, that are near.
     signatures: "words", or a taxonomy whose closest classes are the features.
     trials: N above: pages visited ("crawl", as the paper has it), or those of them that i read ("reader").
-    full_every: pages between full updates, at first; later a fifth of the crawl.
+    base: P(V_i) above, which the paper leaves open: P(U) ("crawl"), so that SF_i tells readers apart as I^B does; or
+    P(U|R_i) ("reader"), so that it tells only how evenly what i likes is spread over features.
+    full_every: pages between full updates; a fifth of it for the first, whereafter they double; later a fifth of the
+    crawl.
     clip: the largest logarithm of a factor, either way.
     half_life: days after which an access counts half; None: it counts as the readings say, which is mostly 1.
 
@@ -89,6 +79,7 @@ class ReadersEvidence:
         around: int = 3,
         signatures: Literal["words"] | Classes = "words",
         trials: Literal["crawl", "reader"] = "crawl",
+        base: Literal["crawl", "reader"] = "crawl",
         smoothing: float = 1.0,
         clip: float = 10.0,
         full_every: int = 25,
@@ -106,12 +97,13 @@ class ReadersEvidence:
         self._around = around
         self._taxonomy = None if isinstance(signatures, str) else signatures
         self._by_reader = trials == "reader"
+        self._from_reader = base == "reader"
         self._smoothing = smoothing
         self._clip = clip
         self._full_every = full_every
         self._people_to, _ = readings.readers
         self._read_from, self._read = readings.read
-        self._read_weights = _weights_of(readings)
+        self._read_weights = readings.all_read_weights if readings.is_aged else None
         self._begin()
 
     def _begin(self) -> None:
@@ -131,6 +123,7 @@ class ReadersEvidence:
             factors=self._factors,
             significance=self._significance,
             by_reader=self._by_reader,
+            from_reader=self._from_reader,
             smoothing=self._smoothing,
         )
         self._frequency_of_reader: Reals = np.zeros(users)  # logarithms, as far as they are in the sums of the pages
@@ -169,10 +162,15 @@ class ReadersEvidence:
 
     def _take_in(self, number: int, satisfies: bool, signature: Signature) -> None:
         nearer = self._count(number, satisfies, signature)
-        if len(self._history) >= self._refreshed_at + max(self._full_every, int(_LONGER * self._refreshed_at)):
+        if len(self._history) >= self._refreshed_at + self._pages_between():
             self.refresh()
         elif number != _NOT_READ:
             self._update(number, nearer)
+
+    def _pages_between(self) -> int:
+        """Pages from the last full update to the next: few at first, since a small crawl may end before long."""
+        so_far, usual = self._refreshed_at, self._full_every
+        return max(1, usual // _SOONER, min(usual, so_far), int(_LONGER * so_far))
 
     def _count(self, number: int, satisfies: bool, signature: Signature) -> Ids:
         """Counts a page; returns those that are nearer in time to satisfying ones than before."""
@@ -216,10 +214,15 @@ class ReadersEvidence:
         self._frequency_of_reader, self._signature_of_reader = self._logs_of(everybody)
         self._frequency = self._summed(self._frequency_of_reader)
         self._signature = self._summed(self._signature_of_reader)
-        of_known_readers = np.repeat(self._ratios.is_known, np.diff(self._read_from))
+        self.changed, self.is_full = self._read_by(self._ratios.is_known), True
+
+    def _read_by(self, chosen: NDArray[np.bool_]) -> Ids:
+        """The pages that any of some readers read."""
+        (readers,) = chosen.nonzero()
+        starts = self._read_from[readers]
         touched = np.zeros(len(self._frequency), np.bool_)
-        touched[self._read[of_known_readers]] = True
-        self.changed, self.is_full = np.flatnonzero(touched), True
+        touched[self._read[_places(starts, self._read_from[readers + 1] - starts)]] = True
+        return np.flatnonzero(touched)
 
     def _summed(self, of_reader: Reals) -> Reals:
         """The sum over the readers of every page."""
@@ -243,6 +246,10 @@ class ReadersEvidence:
         """log of the interest ratio; None for a URL that nobody read."""
         number = self._number_of(url)
         return None if number == _NOT_READ else float(self.log_ratios(np.array([number]))[0])
+
+    def liked(self) -> Ids:
+        """The pages that somebody read who read a page that satisfies the predicate."""
+        return self._read_by(self._ratios.has_satisfied)
 
     def told(self, ids: Ids) -> list[Mapping[str, Plain]]:
         """The ratios of pages by kind, and how many people read each."""
@@ -291,10 +298,3 @@ def _places(starts: Ids, lengths: Ids) -> Ids:
     """The places of some runs in a column, one run after the other."""
     before = np.cumsum(lengths) - lengths
     return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
-
-
-def _weights_of(readings: Readings) -> Reals | None:
-    """The weights of what users read, one user after the other; None where all are 1."""
-    if not readings.is_aged:
-        return None
-    return np.concatenate((np.empty(0), *(readings.read_weights(user) for user in range(readings.users))))

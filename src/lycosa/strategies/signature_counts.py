@@ -44,8 +44,8 @@ class SignatureCounts:
         self._shares[users] += (satisfying_now * now - satisfying * before).sum(axis=1)
         self._priors[users] += s * (now - before).sum(axis=1)
 
-    def ratios(self, users: Ids | slice, usual: float) -> Reals:
-        """SF_i of users; NaN for those of whom no feature is known."""
+    def ratios(self, users: Ids, usual: float | Reals) -> Reals:
+        """SF_i of users, as multiples of what is usual; NaN for those of whom no feature is known."""
         met = self._met[users]
         ratios: Reals = (self._shares[users] / usual + self._priors[users]) / np.where(met > 0, met, np.nan)
         return ratios

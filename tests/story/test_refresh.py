@@ -408,6 +408,30 @@ def test_pages_that_fail_have_had_their_turn_so_that_others_have_theirs(tmp_path
     assert rows(folder, "SELECT count(*) FROM pages WHERE looked_at IS NULL") == [(0,)]
 
 
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_host_that_asks_to_be_left_alone_for_an_hour_does_not_keep_others_from_being_seen(tmp_path, concurrency):
+    """The five pages seen longest ago are all of one host, which has no time; the budget is spent on the other."""
+    tired = [f"http://tired.example/tired{number}" for number in range(6)]
+    awake = [f"http://awake.example/awake{number}" for number in range(6)]
+    bodies = {url: html(url, f"honey bee hive {url[-6:]}", [*tired, *awake]) for url in [*tired, *awake]}
+    with Served(FixedWorld(bodies)) as served:
+        folder = collection(tmp_path / "c", [tired[0]])
+        done("crawl", folder, "--strategy", "breadth-first", "--concurrency", 1, "--resolve", served.resolve)
+    assert pages(folder)[:6] == tired
+    with LoopbackServer({"/robots.txt": response(b"", "404 Not Found")}) as server:
+        for url in tired:
+            server.routes[f"/{url[-6:]}"] = response(b"busy", "503 Service Unavailable", Retry_After="3600")
+        for url in awake:
+            server.routes[f"/{url[-6:]}"] = response(bodies[url])
+        words = ["--resolve", server.everything[0], "--concurrency", concurrency, "--policy", "fixed", "--expand", 0]
+        result = done("refresh", folder, "--budget", 5, "--json", *words).json
+        assert (result["requests"], result["unchanged"], result["failed"]) == (5, 4, 1)
+        assert sum("tired" in path for path in server.paths()) == 1
+        again = done("refresh", folder, "--budget", 9, "--json", *words).json
+        assert (again["unchanged"], again["failed"]) == (6, 0), "it is still left alone"
+        assert "hosts that ask to be left alone" in again["stopped"]
+
+
 def test_a_page_out_of_reach_for_three_looks_and_a_day_has_vanished(folder):
     with sqlite3.connect(folder / "catalog.sqlite") as connection:
         connection.execute("UPDATE pages SET at = at - 100000")

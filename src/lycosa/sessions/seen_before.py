@@ -37,15 +37,20 @@ class SeenBefore:
     not for ever.
     """
 
-    def __init__(self, collection: Collection, urls: Iterable[Url], *, clock: Clock):
+    def __init__(self, collection: Collection, urls: Iterable[Url] = (), *, clock: Clock):
         self._collection = collection
         self._clock = clock
         self._known: dict[Url, _Known] = {}
         self._payloads: dict[Url, str] = {}
+        self.know(urls)
+
+    def know(self, urls: Iterable[Url]) -> None:
+        """Takes down how pages are, before they are seen again."""
+        catalog = self._collection.catalog
         for url in urls:
-            page = collection.catalog.page(url)
+            page = catalog.page(url)
             if page is not None:
-                self._known[url] = _known(page, collection.catalog.looks(page.number))
+                self._known[url] = _known(page, catalog.looks(page.number))
 
     def past(self, url: Url) -> PastFetch | None:
         """What to ask by whether a page has changed; None where it is to be asked for without conditions."""

@@ -604,6 +604,28 @@ def test_a_refresh_that_reaches_nobody_has_failed(folder, words):
         assert "3 more were not" in said.json["stopped"]
 
 
+def test_addresses_that_are_refused_are_no_looks_and_cost_no_page(tmp_path):
+    """Crawled with leave to ask private addresses and refreshed without it, as by a cron job that lacks the option."""
+    page = html("Here", "honey bee hive")
+    with LoopbackServer({"/": response(page), "/robots.txt": response(b"", "404 Not Found")}) as server:
+        url = f"http://127.0.0.1:{server.port}/"
+        folder = collection(tmp_path / "c", [url])
+        done("crawl", folder, "--allow-private")
+        with sqlite3.connect(folder / "catalog.sqlite") as connection:
+            connection.execute("UPDATE pages SET at = at - 100000")
+        for _ in range(4):
+            said = lycosa("refresh", folder, "--budget", 3, "--expand", 0, "--json")
+            assert said.is_one_clear_line(1, "every address was refused", "127.0.0.1", "--allow-private")
+            counts = [said.json[name] for name in ("requests", "looked_at", "failed", "vanished", "refused")]
+            assert counts == [0, 0, 0, 0, 1]
+        said = lycosa("refresh", folder, "--budget", 3, "--expand", 0)
+        assert "0 pages looked at" in said.out
+        assert "1 not asked for, being at private addresses" in said.out
+        assert done("show", folder, "--json").json["freshness"]["looked_again"] == 0
+        assert "refused" in done("explain", folder, url).out
+        assert done("refresh", folder, "--budget", 3, "--expand", 0, "--json", "--allow-private").json["unchanged"] == 1
+
+
 def test_pages_that_robots_forbids_are_no_requests(folder, served):
     served.become(FixedWorld(PAGES, robots={"s.example": "User-agent: *\nDisallow: /\n"}))
     result = refreshed(folder, served, "--budget", 5)

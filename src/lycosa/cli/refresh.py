@@ -79,7 +79,7 @@ class _Shown:
         self._errors = 0
 
     def __call__(self, visit: Visit) -> None:
-        self._errors += is_trouble(visit) and visit.change in (None, Change.FAILED)
+        self._errors += is_trouble(visit) and visit.change in (None, Change.FAILED, Change.REFUSED)
         fetches, counts = self._crawl.asked.fetches, self._tally.counts
         speed = fetches / max(time.monotonic() - self._began, 1e-6)
         altered = counts[Change.CHANGED] + counts[Change.RETURNED]
@@ -107,10 +107,11 @@ def _lines(result: Refreshed) -> list[str]:
         *([f"{result.still_gone} still gone"] if result.still_gone else []),
         f"{result.failed} failed",
     ]
+    refused = f"; {result.refused} not asked for, being at private addresses" if result.refused else ""
     lines = [
         f"stopped: {result.stopped}",
         f"{result.requests} of {result.budget} requests: {result.looked_at} pages looked at ({', '.join(looked)}), "
-        f"{result.new} new, {result.led_nowhere} links led nowhere; {result.pages} pages in all",
+        f"{result.new} new, {result.led_nowhere} links led nowhere{refused}; {result.pages} pages in all",
     ]
     for what, pages, count in (
         ("changed", result.changed_pages, result.changed),

@@ -9,12 +9,12 @@ from random import Random
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from lycosa.crawler import INTERRUPTED, Budget
+from lycosa.crawler import INTERRUPTED, OF_ONES_OWN, Budget
 from lycosa.frontier.lanes import Lanes
 from lycosa.recipe import Recipe
 from lycosa.refresh import POLICIES, HistoryTable, expected_changes, policy_for
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
-from lycosa.vocabulary.records import REFRESH, Candidate, Host, Url, Visit
+from lycosa.vocabulary.records import REFRESH, Candidate, Change, Host, Url, Visit
 from lycosa.vocabulary.urls import host_of
 from lycosa.web.robots import RobotsWeb
 
@@ -152,6 +152,8 @@ class Refreshing:
         crawl, asked = self._session.crawl, self._session.crawl.asked
         if asked.fetches and not asked.answers and crawl.stopped != INTERRUPTED:
             why = f" ({asked.latest_trouble})" if asked.latest_trouble else ""
+            if self.tally.counts[Change.REFUSED] == asked.fetches:
+                raise NobodyAnsweredError(f"nobody was asked, every address was refused{why}; {OF_ONES_OWN}")
             raise NobodyAnsweredError(
                 f"nobody answered: all {asked.fetches} fetches were in vain{why}; is the network there?"
             )

@@ -78,6 +78,8 @@ class SeenBefore:
         url = visit.candidate.url
         known = self._known[url]
         visit = replace(visit, known=replace(known.page.past, payload=self._payloads.pop(url, "")))
+        if visit.fetch.outcome is Outcome.REFUSED:
+            return replace(visit, change=Change.REFUSED)
         if visit.fetch.outcome is Outcome.UNCHANGED:
             return replace(visit, change=Change.RETURNED if known.is_gone else Change.UNCHANGED)
         if visit.page is not None and visit.is_kept:
@@ -115,8 +117,8 @@ def _known(page: PageRow, looks: list[LookRow]) -> _Known:
     not_modified = failures = 0
     good_at = page.at
     for look in looks:
-        if look.change == Change.FAILED:
-            failures += 1
+        if look.change in (Change.FAILED, Change.REFUSED):
+            failures += look.change == Change.FAILED
             continue
         failures, good_at = 0, look.at
         not_modified = not_modified + 1 if look.status == 304 else 0

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from lab.studying import ran
 from lycosa.lab.authority import a_source, as_graph, linkers_of, most_linked, performances
 from lycosa.lab.omniscient import SAMPLES, sampled
 from lycosa.lab.studies import STUDIES
-from lycosa.lab.study import run
 from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.blogs import BlogGraph
@@ -119,16 +119,7 @@ def test_the_source_is_of_the_largest_strong_component() -> None:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory):
     return [
-        run(
-            STUDIES["authority-static"],
-            SMALL,
-            scale="small",
-            seed=seed,
-            out=tmp_path_factory.mktemp("out"),
-            workers=1,
-            told=lambda done, total: None,
-        )
-        for seed in (5, 5, 6)
+        ran(STUDIES["authority-static"], SMALL, seed=seed, out=tmp_path_factory.mktemp("out")) for seed in (5, 5, 6)
     ]
 
 
@@ -174,6 +165,6 @@ def test_the_claim_fails_where_no_way_leads_to_what_is_most_linked(tmp_path: Pat
     fans = [(1_010 + fan, 1_000 + (fan + step) % 10) for fan in range(100) for step in range(5)]
     world = graph_with([*ring, *fans], 1_110)
     study = STUDIES["authority-static"]
-    told = run(study, world, scale="small", seed=5, out=tmp_path, workers=1, told=lambda done, total: None)
+    told = ran(study, world, seed=5, out=tmp_path)
     assert told.claims[0].holds is False
     assert "crawl-ai is not above sample-i" in told.claims[0].reason

@@ -329,6 +329,17 @@ def test_a_server_that_never_admits_a_change_is_found_out_now_and_then(tmp_path)
     assert found(folder, "thoughts") == ["http://l.example/a"]
 
 
+def test_not_modified_is_not_believed_of_a_server_that_says_so_without_being_asked(tmp_path):
+    with LoopbackServer({"/": response(html("Front", "honey bee hive"), ETag='"the only one"')}) as server:
+        folder = collection(tmp_path / "c", ["http://l.example/"])
+        words = ["--resolve", server.everything[0], "--concurrency", 1]
+        done("crawl", folder, *words)
+        server.routes = {"/": response(b"", "304 Not Modified", Content_Type="", Content_Length="")}
+        results = [done("refresh", folder, "--budget", 1, "--expand", 0, "--json", *words).json for _ in range(9)]
+    assert [(result["unchanged"], result["failed"]) for result in results] == [(1, 0)] * 7 + [(0, 1)] * 2
+    assert found(folder, "honey") == ["http://l.example/"]
+
+
 def test_a_new_etag_for_the_same_body_is_no_change(tmp_path):
     body = html("Front", "honey bee hive")
     with LoopbackServer({}) as server:

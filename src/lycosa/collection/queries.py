@@ -53,7 +53,8 @@ class Queries:
     def _rows(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
         with self._told():
             self._flush()
-            yield from self.connection.execute(sql, values)
+            for row in self.connection.execute(sql, values):  # noqa: UP028 - would close a cursor after its catalog
+                yield row
 
     def page(self, url: Url) -> PageRow | None:
         return next(map(_page, self._rows(f"SELECT {PAGE_COLUMNS} FROM pages WHERE url = ?", url)), None)

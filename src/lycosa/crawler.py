@@ -42,6 +42,7 @@ INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
 _PAGES_AT_A_STRETCH = 8  # worked on before sockets and signals are looked at again
 _LONGEST_NAP = 1.0  # seconds between two looks at budgets and interrupts
 _LONGEST_HOLD = 300.0  # seconds that a crawl waits for a host when there is nothing else to do
+OF_ONES_OWN = "to crawl hosts of your own network, say --allow-private"
 MOST_HOPS = 5  # redirects in a row
 MOST_ROUNDS = 1_000  # in which a strategy may propose others for what was skipped, at one page
 
@@ -161,10 +162,8 @@ class Crawl:
             await self._cancel_fetches()
         if self._refused_seeds:
             self.stopped = "every address was refused"
-            raise EverySeedRefusedError(
-                f"nothing could be asked, every address was refused ({self._refused_seeds[0].fetch.detail}); "
-                "to crawl hosts of your own network, say --allow-private"
-            )
+            why = self._refused_seeds[0].fetch.detail
+            raise EverySeedRefusedError(f"nothing could be asked, every address was refused ({why}); {OF_ONES_OWN}")
 
     async def _alone(self) -> AsyncIterator[tuple[Candidate, Fetch]]:
         while not self._is_over():

@@ -1,3 +1,4 @@
+import gc
 import sqlite3
 
 import pytest
@@ -35,6 +36,17 @@ def test_a_page_that_asks_not_to_be_kept_is_only_in_the_history(catalog):
     assert catalog.page(WOLF) is None
     assert [fetch.outcome for fetch in catalog.fetches(WOLF)] == [Outcome.OK]
     assert list(catalog.visited()) == [WOLF]
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_rows_that_are_left_half_read_may_outlive_the_catalog(catalog):
+    for url in (HOME, WOLF):
+        catalog.add(visit(url), PLACE)
+    pages = catalog.pages()
+    next(pages)
+    catalog.close()
+    del pages
+    gc.collect()
 
 
 def test_every_kind_of_event_is_taken_in(catalog):

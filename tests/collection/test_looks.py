@@ -150,9 +150,17 @@ def test_link_scores_count_the_links_known_to_lead_to_what_is_new(tmp_path):
         assert collection.catalog.link_scores() == {}, "the latest look found none"
 
 
-def test_a_look_that_failed_leaves_link_scores_as_they_were(tmp_path):
+def test_a_page_that_was_refused_was_not_looked_at_again(tmp_path):
     with collection_in(tmp_path) as collection:
-        for event in (*STORY[:5], look(WOLF, Change.FAILED, at=T + 60)):
+        for event in (*STORY[:3], look(HOME, Change.REFUSED, at=T + 60)):
+            collection.record(event)
+        assert collection.catalog.summary().freshness.looked_again == 1
+
+
+@pytest.mark.parametrize("change", [Change.FAILED, Change.REFUSED])
+def test_a_look_in_vain_leaves_link_scores_as_they_were(tmp_path, change):
+    with collection_in(tmp_path) as collection:
+        for event in (*STORY[:5], look(WOLF, change, at=T + 60)):
             collection.record(event)
         assert collection.catalog.link_scores() == {2: 1}
 

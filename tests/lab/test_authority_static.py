@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from lycosa.lab.authority import a_source, as_graph, most_linked, performances
+from lab.studying import ran
+from lycosa.lab.authority import a_source, as_graph, linkers_of, most_linked, performances
 from lycosa.lab.omniscient import SAMPLES, sampled
 from lycosa.lab.studies import STUDIES
-from lycosa.lab.study import run
 from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.blogs import BlogGraph
@@ -91,6 +91,25 @@ def test_performances_are_those_of_a_ranking_of_everything() -> None:
         assert found.crawl == targets[crawled].mean() * found.nodes / 40
 
 
+def test_linkers_are_those_counted_by_hand() -> None:
+    """0 and 1 are linked to best, by 2 and 3 and by 3 and 4; 2 and 3 are the next."""
+    graph = graph_with([(2, 0), (3, 0), (3, 1), (4, 1), (5, 2), (5, 3)], 6)
+    found = linkers_of(graph, 1, well_linked=4)
+    assert (found.share, found.spread) == (0.75, 0.25)
+    assert found.by_chance == pytest.approx((0.75 * 0.25 / 2) ** 0.5)
+
+
+def test_linkers_differ_by_no_more_than_chance_where_links_are_dealt_at_random() -> None:
+    chance = np.random.default_rng(3)
+    ends = chance.integers(2_000, size=60_000), (2_000 * chance.random(60_000) ** 3).astype(int)
+    alike = linkers_of(as_graph(graph_with(list(zip(*ends, strict=True)), 2_000)), 50, well_linked=300)
+    assert alike.spread == pytest.approx(alike.by_chance, rel=0.2)
+    # The same, but that every other of them is linked to by well linked nodes only.
+    sources = np.where(ends[1] % 2, ends[0], ends[0] % 300)
+    apart = linkers_of(as_graph(graph_with(list(zip(sources, ends[1], strict=True)), 2_000)), 50, well_linked=300)
+    assert apart.spread > 3 * apart.by_chance
+
+
 def test_the_source_is_of_the_largest_strong_component() -> None:
     graph = graph_with([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 3), (5, 0)], 6)
     sources = {a_source(graph, seed) for seed in range(40)}
@@ -100,16 +119,7 @@ def test_the_source_is_of_the_largest_strong_component() -> None:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory):
     return [
-        run(
-            STUDIES["authority-static"],
-            SMALL,
-            scale="small",
-            seed=seed,
-            out=tmp_path_factory.mktemp("out"),
-            workers=1,
-            told=lambda done, total: None,
-        )
-        for seed in (5, 5, 6)
+        ran(STUDIES["authority-static"], SMALL, seed=seed, out=tmp_path_factory.mktemp("out")) for seed in (5, 5, 6)
     ]
 
 
@@ -155,6 +165,6 @@ def test_the_claim_fails_where_no_way_leads_to_what_is_most_linked(tmp_path: Pat
     fans = [(1_010 + fan, 1_000 + (fan + step) % 10) for fan in range(100) for step in range(5)]
     world = graph_with([*ring, *fans], 1_110)
     study = STUDIES["authority-static"]
-    told = run(study, world, scale="small", seed=5, out=tmp_path, workers=1, told=lambda done, total: None)
+    told = ran(study, world, seed=5, out=tmp_path)
     assert told.claims[0].holds is False
     assert "crawl-ai is not above sample-i" in told.claims[0].reason

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lab.studying import ran
 from lycosa.lab.best_freshness import best_freshness, best_intervals, freshness_at
 from lycosa.lab.evolution import Evolution, change_rates_in, evolving
 from lycosa.lab.studies.freshness import Freshness
-from lycosa.lab.study import run
 from lycosa.lab.upkeep import KNOWN, UNASKED, keep_up
 from lycosa.refresh import POLICIES, policy_for
 from lycosa.vocabulary.errors import UsageError
@@ -33,7 +33,7 @@ class Tiny(Freshness):
 
 def results_of(folder, seed=11):
     world = SyntheticWorld(pages=400, topics=4, seed=seed)
-    results = run(Tiny(), world, scale="small", seed=seed, out=folder, workers=1, told=lambda done, total: None)
+    results = ran(Tiny(), world, seed=seed, out=folder)
     return json.loads(msgspec.json.encode(results))
 
 

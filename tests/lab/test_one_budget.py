@@ -7,9 +7,9 @@ import msgspec
 import numpy as np
 import pytest
 
+from lab.studying import ran
 from lycosa.lab.shared_budget import Days, Holdings, share_budget
 from lycosa.lab.studies.one_budget import OneBudget
-from lycosa.lab.study import run
 from lycosa.lab.topics import topics_of
 from lycosa.refresh import CrawlValue, policy_for
 from lycosa.strategies import Utility
@@ -35,7 +35,7 @@ class Tiny(OneBudget):
 
 
 def results_of(folder):
-    results = run(Tiny(), WORLD, scale="small", seed=4, out=folder, workers=1, told=lambda done, total: None)
+    results = ran(Tiny(), WORLD, seed=4, out=folder)
     return json.loads(msgspec.json.encode(results))
 
 

@@ -23,6 +23,7 @@ def catalog(tmp_path):
             look(HOME, Change.UNCHANGED, at=T + DAY),
             look(WOLF, Change.CHANGED, at=T + DAY, text="Running", links=(CARS, HOME), new=(CARS,)),
             look(HOME, Change.FAILED, at=T + 2 * DAY),
+            look(HOME, Change.REFUSED, at=T + 2.5 * DAY),
             look(CARS, Change.VANISHED, at=T + 2 * DAY),
         ):
             collection.record(event)
@@ -32,9 +33,9 @@ def catalog(tmp_path):
 def test_looks_changes_links_and_yields_are_counted(catalog):
     table = history_in(catalog, T + 9 * DAY)
     assert list(table.urls) == [HOME, WOLF, CARS]
-    assert table.fetches.tolist() == [2, 2, 2], "a look that failed saw nothing"
+    assert table.fetches.tolist() == [2, 2, 2], "looks that failed or were refused saw nothing"
     assert table.changes.tolist() == [0, 1, 1]
-    assert table.fetched_at.tolist() == [T + 2 * DAY, T + DAY, T + 2 * DAY]
+    assert table.fetched_at.tolist() == [T + 2.5 * DAY, T + DAY, T + 2 * DAY], "but have had their turn"
     assert table.yielded[1] == pytest.approx(1 / DAY)
     assert table.link_score.tolist() == [0, 1, 0]
     assert table.rate[1] > table.rate[0] > 0

@@ -95,7 +95,7 @@ def test_other_words_are_a_change_and_so_is_another_link(seen):
         ({"outcome": Outcome.FORBIDDEN, "status": None}, Change.FAILED),
         ({"outcome": Outcome.BUSY, "status": 503}, Change.FAILED),
         ({"outcome": Outcome.FAILED, "status": None}, Change.FAILED),
-        ({"outcome": Outcome.REFUSED, "status": None}, Change.FAILED),
+        ({"outcome": Outcome.REFUSED, "status": None}, Change.REFUSED),
     ],
 )
 def test_what_is_gone_is_told_from_what_failed(seen, answer, change):
@@ -115,6 +115,13 @@ def test_failures_in_a_row_make_a_page_vanish_but_not_within_a_day(seen):
     later = SeenBefore(soon._collection, [WOLF], clock=SimulatedClock(T + OUT_OF_REACH))
     assert became(later, **failing).change is Change.VANISHED
     assert became(later, outcome=Outcome.FORBIDDEN, status=None).change is Change.FAILED
+
+
+def test_to_be_refused_is_no_failure_and_never_makes_a_page_vanish(seen):
+    looks = [look(WOLF, Change.REFUSED, at=T + 10 * number) for number in range(1, 2 * FAILURES)]
+    memory = seen(*looks)
+    assert became(memory, outcome=Outcome.REFUSED, status=None).change is Change.REFUSED
+    assert became(memory, outcome=Outcome.FAILED, status=None).change is Change.FAILED, "the first that counts"
 
 
 def test_a_look_that_went_well_ends_a_row_of_failures(seen):

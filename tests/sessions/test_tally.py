@@ -42,6 +42,14 @@ def test_where_nothing_is_known_of_any_page_all_count_the_same():
     assert {page.importance for page in tally.result(**REST).new_pages} == {Typical().importance(None, None)}
 
 
+def test_pages_that_were_refused_are_told_apart_and_were_not_looked_at():
+    tally = Tally()
+    for change in (Change.UNCHANGED, Change.FAILED, Change.REFUSED, Change.REFUSED):
+        tally.add(look(HOME, change, at=T))
+    result = tally.result(**REST)
+    assert (result.looked_at, result.failed, result.refused) == (2, 1, 2)
+
+
 def test_a_page_that_has_vanished_is_named_as_it_was():
     tally = Tally()
     tally.known[HOME] = Named(HOME, "Home", 0.4)

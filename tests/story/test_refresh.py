@@ -329,6 +329,17 @@ def test_a_server_that_never_admits_a_change_is_found_out_now_and_then(tmp_path)
     assert found(folder, "thoughts") == ["http://l.example/a"]
 
 
+def test_not_modified_is_not_believed_of_a_server_that_says_so_without_being_asked(tmp_path):
+    with LoopbackServer({"/": response(html("Front", "honey bee hive"), ETag='"the only one"')}) as server:
+        folder = collection(tmp_path / "c", ["http://l.example/"])
+        words = ["--resolve", server.everything[0], "--concurrency", 1]
+        done("crawl", folder, *words)
+        server.routes = {"/": response(b"", "304 Not Modified", Content_Type="", Content_Length="")}
+        results = [done("refresh", folder, "--budget", 1, "--expand", 0, "--json", *words).json for _ in range(9)]
+    assert [(result["unchanged"], result["failed"]) for result in results] == [(1, 0)] * 7 + [(0, 1)] * 2
+    assert found(folder, "honey") == ["http://l.example/"]
+
+
 def test_a_new_etag_for_the_same_body_is_no_change(tmp_path):
     body = html("Front", "honey bee hive")
     with LoopbackServer({}) as server:
@@ -406,6 +417,30 @@ def test_pages_that_fail_have_had_their_turn_so_that_others_have_theirs(tmp_path
             assert (result["requests"], result["looked_at"], result["failed"]) == (2, 2, 2)
     assert rows(folder, "SELECT count(*) FROM looks WHERE change = 'failed'") == [(6,)]
     assert rows(folder, "SELECT count(*) FROM pages WHERE looked_at IS NULL") == [(0,)]
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_host_that_asks_to_be_left_alone_for_an_hour_does_not_keep_others_from_being_seen(tmp_path, concurrency):
+    """The five pages seen longest ago are all of one host, which has no time; the budget is spent on the other."""
+    tired = [f"http://tired.example/tired{number}" for number in range(6)]
+    awake = [f"http://awake.example/awake{number}" for number in range(6)]
+    bodies = {url: html(url, f"honey bee hive {url[-6:]}", [*tired, *awake]) for url in [*tired, *awake]}
+    with Served(FixedWorld(bodies)) as served:
+        folder = collection(tmp_path / "c", [tired[0]])
+        done("crawl", folder, "--strategy", "breadth-first", "--concurrency", 1, "--resolve", served.resolve)
+    assert pages(folder)[:6] == tired
+    with LoopbackServer({"/robots.txt": response(b"", "404 Not Found")}) as server:
+        for url in tired:
+            server.routes[f"/{url[-6:]}"] = response(b"busy", "503 Service Unavailable", Retry_After="3600")
+        for url in awake:
+            server.routes[f"/{url[-6:]}"] = response(bodies[url])
+        words = ["--resolve", server.everything[0], "--concurrency", concurrency, "--policy", "fixed", "--expand", 0]
+        result = done("refresh", folder, "--budget", 5, "--json", *words).json
+        assert (result["requests"], result["unchanged"], result["failed"]) == (5, 4, 1)
+        assert sum("tired" in path for path in server.paths()) == 1
+        again = done("refresh", folder, "--budget", 9, "--json", *words).json
+        assert (again["unchanged"], again["failed"]) == (6, 0), "it is still left alone"
+        assert "hosts that ask to be left alone" in again["stopped"]
 
 
 def test_a_page_out_of_reach_for_three_looks_and_a_day_has_vanished(folder):
@@ -578,6 +613,28 @@ def test_a_refresh_that_reaches_nobody_has_failed(folder, words):
     if words == ["--json"]:
         assert (said.json["requests"], said.json["looked_at"], said.json["failed"]) == (0, 3, 3)
         assert "3 more were not" in said.json["stopped"]
+
+
+def test_addresses_that_are_refused_are_no_looks_and_cost_no_page(tmp_path):
+    """Crawled with leave to ask private addresses and refreshed without it, as by a cron job that lacks the option."""
+    page = html("Here", "honey bee hive")
+    with LoopbackServer({"/": response(page), "/robots.txt": response(b"", "404 Not Found")}) as server:
+        url = f"http://127.0.0.1:{server.port}/"
+        folder = collection(tmp_path / "c", [url])
+        done("crawl", folder, "--allow-private")
+        with sqlite3.connect(folder / "catalog.sqlite") as connection:
+            connection.execute("UPDATE pages SET at = at - 100000")
+        for _ in range(4):
+            said = lycosa("refresh", folder, "--budget", 3, "--expand", 0, "--json")
+            assert said.is_one_clear_line(1, "every address was refused", "127.0.0.1", "--allow-private")
+            counts = [said.json[name] for name in ("requests", "looked_at", "failed", "vanished", "refused")]
+            assert counts == [0, 0, 0, 0, 1]
+        said = lycosa("refresh", folder, "--budget", 3, "--expand", 0)
+        assert "0 pages looked at" in said.out
+        assert "1 not asked for, being at private addresses" in said.out
+        assert done("show", folder, "--json").json["freshness"]["looked_again"] == 0
+        assert "refused" in done("explain", folder, url).out
+        assert done("refresh", folder, "--budget", 3, "--expand", 0, "--json", "--allow-private").json["unchanged"] == 1
 
 
 def test_pages_that_robots_forbids_are_no_requests(folder, served):

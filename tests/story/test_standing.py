@@ -5,13 +5,9 @@ import re
 
 import pytest
 
-from crawling import collection, done, listing, lycosa
-from lycosa.worlds.made_up import MadeUpWeb
+from crawling import done, lycosa
 from lycosa.worlds.serve import Served
-
-WORLD = MadeUpWeb(seed=4, hosts=8, pages=240)
-TOPIC = "beekeeping"
-ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == TOPIC]
+from story.beekeeping import ON_TOPIC, WORLD, crawled, made
 
 
 @pytest.fixture(scope="module")
@@ -20,20 +16,8 @@ def served():
         yield served
 
 
-def made(folder, *, standing: str = ""):
-    """A collection that learns its topic from twenty pages; `standing` are lines of that section of its recipe."""
-    folder = collection(folder, [WORLD.front_page], topic='examples = "good.txt"', rest=f"[standing]\n{standing}\n")
-    listing(folder / "good.txt", ON_TOPIC[:20])
-    return folder
-
-
 def exported(folder):
     return [json.loads(line) for line in done("export", folder, "--format", "jsonl").out.splitlines()]
-
-
-def crawled(folder, served, *words: object):
-    flags = ("--pages", 60, "--delay", 0, "--resolve", served.resolve, "--allow-private")
-    return done("crawl", folder, *flags, *words)
 
 
 def test_without_in_links_a_model_that_comes_with_it_is_used_and_told(tmp_path, served) -> None:

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from crawling import collection, done, listing, lycosa
+from crawling import done, listing, lycosa
 from lycosa.cli.progress import Progress
 from lycosa.cli.watching import run
 from lycosa.recipe import load_recipe
@@ -18,11 +18,9 @@ from lycosa.sessions.settings import Settings
 from lycosa.standing import read_in_links, read_traffic
 from lycosa.worlds.edge_lists import graph_in
 from lycosa.worlds.graphs import LinkGraph
-from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.serve import Served
+from story.beekeeping import ON_TOPIC, WORLD, crawled, made
 
-WORLD = MadeUpWeb(seed=4, hosts=8, pages=240)
-ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"]
 FROM_SHORT_TO_LONG = sorted(ON_TOPIC, key=lambda url: len(WORLD.page(url)))
 
 
@@ -30,17 +28,6 @@ FROM_SHORT_TO_LONG = sorted(ON_TOPIC, key=lambda url: len(WORLD.page(url)))
 def served():
     with Served(WORLD) as served:
         yield served
-
-
-def made(folder, *, standing: str = ""):
-    """A collection that learns its topic from twenty pages; `standing` are lines of that section of its recipe."""
-    folder = collection(folder, [WORLD.front_page], topic='examples = "good.txt"', rest=f"[standing]\n{standing}\n")
-    listing(folder / "good.txt", ON_TOPIC[:20])
-    return folder
-
-
-def crawled(folder, served, *words: object):
-    return done("crawl", folder, "--pages", 60, "--delay", 0, "--resolve", served.resolve, "--allow-private", *words)
 
 
 @pytest.mark.parametrize("form", ["listed", "gml"])

@@ -7,7 +7,7 @@ from lycosa.recipe import hosts_in, languages_in, load_recipe
 from lycosa.sessions.settings import changed_recipe, settings_of
 from lycosa.strategies import STRATEGIES
 
-from .options import Json, Name, Quiet
+from .options import AllowPrivate, Concurrency, Delay, Json, Minutes, Name, PageLog, Quiet, Resolve, Verbose
 from .progress import Form, Progress
 from .watching import log_pages, run
 
@@ -17,7 +17,7 @@ def crawl(
     pages: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Size the collection shall reach, over all runs.")
     ] = None,
-    minutes: Annotated[float | None, typer.Option(metavar="N", min=0, help="Stop after so many minutes.")] = None,
+    minutes: Minutes = None,
     max_bytes: Annotated[
         int | None,
         typer.Option("--bytes", metavar="N", min=1, help="Stop when the pages have so many bytes, over all runs."),
@@ -58,10 +58,8 @@ def crawl(
     min_users: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Leave out pages that fewer people have read. [1]")
     ] = None,
-    delay: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0, help="Pause between two requests to one host.")
-    ] = None,
-    concurrency: Annotated[int | None, typer.Option(metavar="N", min=1, help="Fetches under way at once.")] = None,
+    delay: Delay = None,
+    concurrency: Concurrency = None,
     include_host: Annotated[
         list[str] | None, typer.Option(metavar="HOST", help="Only this host and its subdomains. Repeatable.")
     ] = None,
@@ -79,15 +77,10 @@ def crawl(
     sitemaps: Annotated[
         bool, typer.Option("--sitemaps", help="Also start from the sitemaps of the seeds' hosts.")
     ] = False,
-    allow_private: Annotated[
-        bool, typer.Option("--allow-private", help="Also connect to loopback and private addresses.")
-    ] = False,
-    resolve: Annotated[
-        list[str] | None,
-        typer.Option(metavar="HOST=ADDR:PORT", help="Reach HOST (or *, every host) at this address. Repeatable."),
-    ] = None,
-    log: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a line per page to FILE.")] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print a line per page.")] = False,
+    allow_private: AllowPrivate = False,
+    resolve: Resolve = None,
+    log: PageLog = None,
+    verbose: Verbose = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -27,6 +27,18 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 _STEERING = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")  # and C0, which JSON escapes anyway
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 
+# Of the commands that ask a live web:
+Minutes = Annotated[float | None, typer.Option(metavar="N", min=0, help="Stop after so many minutes.")]
+Delay = Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="Pause between two requests to one host.")]
+Concurrency = Annotated[int | None, typer.Option(metavar="N", min=1, help="Fetches under way at once.")]
+AllowPrivate = Annotated[bool, typer.Option("--allow-private", help="Also connect to loopback and private addresses.")]
+Resolve = Annotated[
+    list[str] | None,
+    typer.Option(metavar="HOST=ADDR:PORT", help="Reach HOST (or *, every host) at this address. Repeatable."),
+]
+PageLog = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a line per page to FILE.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print a line per page.")]
+
 
 def program() -> str:
     """How the user can call this command again."""

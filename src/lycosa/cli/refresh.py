@@ -1,6 +1,5 @@
 import asyncio
 import time
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,7 +14,19 @@ from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Change, Visit
 
-from .options import Json, Name, Quiet, print_json
+from .options import (
+    AllowPrivate,
+    Concurrency,
+    Delay,
+    Json,
+    Minutes,
+    Name,
+    PageLog,
+    Quiet,
+    Resolve,
+    Verbose,
+    print_json,
+)
 from .progress import Form, Progress
 from .watching import is_trouble, log_pages, watch
 
@@ -29,20 +40,13 @@ def refresh(
     expand: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the requests for links that wait. 0: only known pages.")
     ] = EXPAND,
-    minutes: Annotated[float | None, typer.Option(metavar="N", min=0, help="Stop after so many minutes.")] = None,
-    delay: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0, help="Pause between two requests to one host.")
-    ] = None,
-    concurrency: Annotated[int | None, typer.Option(metavar="N", min=1, help="Fetches under way at once.")] = None,
-    allow_private: Annotated[
-        bool, typer.Option("--allow-private", help="Also connect to loopback and private addresses.")
-    ] = False,
-    resolve: Annotated[
-        list[str] | None,
-        typer.Option(metavar="HOST=ADDR:PORT", help="Reach HOST (or *, every host) at this address. Repeatable."),
-    ] = None,
-    log: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a line per page to FILE.")] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print a line per page.")] = False,
+    minutes: Minutes = None,
+    delay: Delay = None,
+    concurrency: Concurrency = None,
+    allow_private: AllowPrivate = False,
+    resolve: Resolve = None,
+    log: PageLog = None,
+    verbose: Verbose = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -79,7 +83,7 @@ class _Shown:
         self._errors = 0
 
     def __call__(self, visit: Visit) -> None:
-        self._errors += is_trouble(visit) and visit.change in (None, Change.FAILED)
+        self._errors += is_trouble(visit) and visit.change in (None, Change.FAILED, Change.REFUSED)
         fetches, counts = self._crawl.asked.fetches, self._tally.counts
         speed = fetches / max(time.monotonic() - self._began, 1e-6)
         altered = counts[Change.CHANGED] + counts[Change.RETURNED]
@@ -107,10 +111,11 @@ def _lines(result: Refreshed) -> list[str]:
         *([f"{result.still_gone} still gone"] if result.still_gone else []),
         f"{result.failed} failed",
     ]
+    refused = f"; {result.refused} not asked for, being at private addresses" if result.refused else ""
     lines = [
         f"stopped: {result.stopped}",
         f"{result.requests} of {result.budget} requests: {result.looked_at} pages looked at ({', '.join(looked)}), "
-        f"{result.new} new, {result.led_nowhere} links led nowhere; {result.pages} pages in all",
+        f"{result.new} new, {result.led_nowhere} links led nowhere{refused}; {result.pages} pages in all",
     ]
     for what, pages, count in (
         ("changed", result.changed_pages, result.changed),

@@ -193,25 +193,13 @@ class Catalog(Queries):
                 number,
                 candidate.url,
                 host_of(candidate.url),
-                page.title,
-                page.language,
-                visit.relevance,
-                _signed(page.digest),
-                _signed(page.fingerprint),
-                fetch.at,
-                len(fetch.body),
+                *_read(visit, page),
                 candidate.depth,
                 candidate.found_on,
                 candidate.priority,
                 _json(candidate.because) if candidate.because else "{}",
                 candidate.anchor,
-                visit.duplicate_of,
-                fetch.status,
-                *_columns(place),
-                fetch.header("etag") or "",
-                fetch.header("last-modified") or "",
-                fetch.truncated,
-                visit.standing,
+                *_brought(visit, place),
             )
         )
         self._add_links(number, page)
@@ -257,7 +245,7 @@ class Catalog(Queries):
         return self._number_of(url)
 
     def _add_version(self, visit: Visit, page: Page, place: Place | None) -> None:
-        url, fetch = visit.candidate.url, visit.fetch
+        url = visit.candidate.url
         number = self._number_of(url)
         if number is None:
             return
@@ -268,25 +256,7 @@ class Catalog(Queries):
                 "SELECT coalesce(max(look), 0) FROM looks WHERE page = ?", (number,)
             ).fetchone()
         self._waiting["new_links"].extend((number, looks + 1, target) for target in visit.new_links)
-        self._waiting["versions"].append(
-            (
-                page.title,
-                page.language,
-                visit.relevance,
-                _signed(page.digest),
-                _signed(page.fingerprint),
-                fetch.at,
-                len(fetch.body),
-                visit.duplicate_of,
-                fetch.status,
-                *_columns(place),
-                fetch.header("etag") or "",
-                fetch.header("last-modified") or "",
-                fetch.truncated,
-                visit.standing,
-                url,
-            )
-        )
+        self._waiting["versions"].append((*_read(visit, page), *_brought(visit, place), url))
 
     def _number_of(self, url: Url) -> int | None:
         with self._told():
@@ -368,6 +338,20 @@ def _why_vanished(visit: Visit) -> str:
 
 def _json(plain: Plain) -> str:
     return as_json(plain).decode()
+
+
+def _read(visit: Visit, page: Page) -> Row:
+    """What was read, in the order of its columns."""
+    fetch = visit.fetch
+    signatures = _signed(page.digest), _signed(page.fingerprint)
+    return page.title, page.language, visit.relevance, *signatures, fetch.at, len(fetch.body)
+
+
+def _brought(visit: Visit, place: Place | None) -> Row:
+    """How it came, in the order of its columns."""
+    fetch = visit.fetch
+    validators = fetch.header("etag") or "", fetch.header("last-modified") or ""
+    return visit.duplicate_of, fetch.status, *_columns(place), *validators, fetch.truncated, visit.standing
 
 
 def _signed(number: int) -> int:

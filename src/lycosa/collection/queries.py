@@ -34,6 +34,7 @@ FIRST_COLUMNS = (  # what a visit tells of a page
 PAGE_COLUMNS = f"{FIRST_COLUMNS}, coalesce(looked_at, at), vanished_at, vanished_why"
 _LOOK_COLUMNS = "look, at, change, status, digest, bytes, links, new_links, file, place, length"
 _ALTERED = "('changed', 'vanished', 'returned')"
+_IN_VAIN = "('failed', 'refused')"  # changes that tell nothing of a page
 _ORDERS = {"number": "number", "relevance": "relevance DESC, number"}
 
 
@@ -52,7 +53,8 @@ class Queries:
     def _rows(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
         with self._told():
             self._flush()
-            yield from self.connection.execute(sql, values)
+            for row in self.connection.execute(sql, values):  # noqa: UP028 - would close a cursor after its catalog
+                yield row
 
     def page(self, url: Url) -> PageRow | None:
         return next(map(_page, self._rows(f"SELECT {PAGE_COLUMNS} FROM pages WHERE url = ?", url)), None)
@@ -107,12 +109,12 @@ class Queries:
         return ((row[0], row[1], _look(row[2:])) for row in rows)
 
     def link_scores(self) -> dict[int, float]:
-        """For the pages whose latest look, but for those that failed, found new links: the links known to lead to their
+        """For the pages whose latest look, but for those in vain, found new links: the links known to lead to their
         targets, summed."""
         if next(self._rows("SELECT 1 FROM new_links LIMIT 1"), None) is None:
             return {}  # and the links need not be read through
         sql = (
-            "WITH latest AS (SELECT page, max(look) AS look FROM looks WHERE change != 'failed' GROUP BY page),"
+            f"WITH latest AS (SELECT page, max(look) AS look FROM looks WHERE change NOT IN {_IN_VAIN} GROUP BY page),"
             " wanted AS (SELECT new_links.page, target FROM new_links JOIN latest USING (page, look)),"
             " counts AS (SELECT target, count(*) AS known FROM links"
             " WHERE target IN (SELECT target FROM wanted) GROUP BY target)"
@@ -135,7 +137,8 @@ class Queries:
     def freshness(self) -> Freshness:
         looked = next(
             self._rows(
-                "SELECT count(looked_at), count(vanished_at), min(CASE WHEN vanished_at IS NULL THEN"
+                "SELECT (SELECT count(DISTINCT page) FROM looks WHERE change NOT IN ('new', 'refused')),"
+                " count(vanished_at), min(CASE WHEN vanished_at IS NULL THEN"
                 " coalesce(looked_at, at) END), max(coalesce(looked_at, at)) FROM pages"
             )
         )

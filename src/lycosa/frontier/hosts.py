@@ -49,6 +49,7 @@ class HostQueues:
         self._patience = patience
         self._is_current = is_current
         self._queues: dict[Host, _Queue] = {}
+        self._busy: set[Host] = set()
         # Heaps by the best of a host, or by when it may be asked again; what is out of date is dropped when popped.
         self._idle: list[tuple[float, int, Host]] = []
         self._blocked: list[tuple[float, int, Host]] = []
@@ -82,20 +83,23 @@ class HostQueues:
                 return None
         heappop(self._idle)
         entry = heappop(queue.entries)
-        queue.busy, queue.asked_at = True, now
-        self._list_blocked(host, queue)
+        self._occupy(host, queue, now)
         return entry
 
     def occupy(self, host: Host, now: float) -> None:
         """Somebody else asks the host for something: it is busy until `release`."""
-        queue = self._queues.setdefault(host, _Queue())
+        self._occupy(host, self._queues.setdefault(host, _Queue()), now)
+
+    def _occupy(self, host: Host, queue: _Queue, now: float) -> None:
         queue.busy, queue.asked_at = True, now
+        self._busy.add(host)
         self._list_blocked(host, queue)
 
     def release(self, host: Host, now: float) -> None:
         """The host's URL in flight has landed: the host rests for its delay."""
         queue = self._queues[host]
         queue.busy = False
+        self._busy.discard(host)
         if self._delay:
             queue.not_before = max(queue.not_before, now + self._delay)
         self._list(host, queue)
@@ -124,6 +128,13 @@ class HostQueues:
                 return moment
             heappop(self._resting)
         return None
+
+    def may_give_within(self, seconds: float, now: float) -> bool:
+        """Whether something waits at a host that is busy now, or that may be asked before so many seconds are over."""
+        if any(self._best(self._queues[host]) for host in self._busy):
+            return True
+        ready_at = self.next_ready_at()
+        return ready_at is not None and ready_at - now <= seconds
 
     def drop_stale(self) -> None:
         """Frees the entries that no longer count."""

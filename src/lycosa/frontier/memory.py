@@ -138,6 +138,10 @@ class MemoryFrontier:
     def next_ready_at(self) -> float | None:
         return self._hosts.next_ready_at()
 
+    def may_give_within(self, seconds: float, now: float) -> bool:
+        """Whether something that waits may be asked for before so many seconds are over."""
+        return self._hosts.may_give_within(seconds, now)
+
     def forget_waiting(self) -> None:
         """Empties the queue; what is settled or in flight stays so."""
         for entry in self._waiting.values():

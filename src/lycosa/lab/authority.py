@@ -29,6 +29,14 @@ class Performance(Struct, frozen=True):
     rank: float
 
 
+class Linkers(Struct, frozen=True):
+    """Of those who link to authorities, the share who are linked to well themselves."""
+
+    share: float  # mean over the authorities
+    spread: float  # between authorities, as a standard deviation
+    by_chance: float  # the spread to expect if the linkers of all authorities were alike
+
+
 def as_graph(world: StudyWorld) -> LinkGraph:
     """The links of a world alone, each once, none from a page to itself."""
     size = len(world)
@@ -55,6 +63,22 @@ def most_linked(graph: LinkGraph, k: int) -> Flags:
     are_targets = np.zeros(len(graph), np.bool_)
     are_targets[np.lexsort((np.arange(len(graph)), -degrees))[:k]] = True
     return are_targets
+
+
+def linkers_of(graph: LinkGraph, k: int, well_linked: int) -> Linkers:
+    """How the linkers of authorities differ: of the 2 k most linked nodes, those that may be taken for the k best.
+
+    A greedy crawl sees the links of so many well linked nodes. It ranks by them as well as by any others, as long as
+    the linkers of all authorities are alike.
+    """
+    are_well_linked = most_linked(graph, well_linked)
+    sources = np.repeat(are_well_linked, graph.out_degrees())
+    by_well_linked = np.bincount(graph.graph.targets, weights=sources, minlength=len(graph))
+    judged = most_linked(graph, 2 * k) & (graph.in_degrees() > 0)
+    counts, known = graph.in_degrees()[judged], by_well_linked[judged]
+    shares, all_in_all = known / counts, known.sum() / counts.sum()
+    by_chance = np.sqrt(np.mean(all_in_all * (1 - all_in_all) / counts))
+    return Linkers(float(shares.mean()), float(shares.std()), float(by_chance))
 
 
 def performances(graph: LinkGraph, order: Ints, are_targets: Flags, points: Sequence[int]) -> Iterator[Performance]:

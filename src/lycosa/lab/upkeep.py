@@ -25,6 +25,7 @@ class Fetched:
     def __init__(self, evolution: Evolution, *, rates: str):
         self._evolution, self._rates = evolution, rates
         count = len(evolution)
+        self._urls = [evolution.world.url(number) for number in evolution.numbers.tolist()]
         self.looked_at = np.zeros(count)
         self.stale_from = evolution.next_change(np.arange(count), 0.0)
         self._fetches, self._changes = np.ones(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
@@ -35,7 +36,7 @@ class Fetched:
     def table(self) -> HistoryTable:
         evolution = self._evolution
         return HistoryTable(
-            urls=range(len(evolution)),  # type: ignore[arg-type]  # pages go by their rows here
+            urls=self._urls,
             importance=evolution.importance,
             fetched_at=self.looked_at,
             fetches=self._fetches,

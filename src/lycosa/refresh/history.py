@@ -8,8 +8,8 @@ no look. The rows of the table are the pages in the order of their first look.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,16 @@ class HistoryTable:
     def ages(self, now: float) -> Floats:
         """Time since the last look, infinite if there was none; never negative, should a clock have been put back."""
         return np.where(np.isnan(self.fetched_at), np.inf, np.maximum(0.0, now - self.fetched_at))
+
+    def of(self, wanted: Sequence[bool]) -> Self:
+        """The rows that are wanted."""
+        columns = [field.name for field in fields(self) if field.name != "urls"]
+        rows = np.flatnonzero(wanted)
+        return replace(
+            self,
+            urls=[self.urls[row] for row in rows.tolist()],
+            **{name: getattr(self, name)[rows] for name in columns},
+        )
 
 
 class Look(NamedTuple):

@@ -15,6 +15,7 @@ LEAST = 0.01  # importance of any page, so that none is never seen again
 _UNKNOWN = 0.5  # relevance or standing where no page of the collection tells any
 
 _ALTERED = frozenset((Change.CHANGED, Change.VANISHED, Change.RETURNED))
+_IN_VAIN = frozenset((Change.FAILED, Change.REFUSED))
 
 
 class Typical(Struct, frozen=True):
@@ -55,7 +56,7 @@ def _is_due(page: Due, now: float) -> bool:
 def _looks(catalog: Catalog, wanted: set[int]) -> Iterator[Look]:
     scores = catalog.link_scores()
     for number, url, look in catalog.all_looks():
-        if number in wanted and look.change != Change.FAILED:
+        if number in wanted and look.change not in _IN_VAIN:
             changed = look.change in _ALTERED
             yield Look(url, look.at, changed, look.links or 0, look.new_links, float(scores.get(number, 0.0)))
 

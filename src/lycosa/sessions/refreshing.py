@@ -1,19 +1,21 @@
 """Seeing the pages of a collection again, and new ones on the way."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Set
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from random import Random
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from lycosa.crawler import INTERRUPTED, Budget
+from lycosa.crawler import INTERRUPTED, OF_ONES_OWN, Budget
 from lycosa.frontier.lanes import Lanes
 from lycosa.recipe import Recipe
 from lycosa.refresh import POLICIES, HistoryTable, expected_changes, policy_for
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
-from lycosa.vocabulary.records import REFRESH, Candidate, Url, Visit
+from lycosa.vocabulary.records import REFRESH, Candidate, Change, Host, Url, Visit
+from lycosa.vocabulary.urls import host_of
 from lycosa.web.robots import RobotsWeb
 
 from .crawling import Crawling, insist_on_contact, make_web
@@ -77,6 +79,7 @@ class Refreshing:
         self._session = session
         self._settings = settings
         self._plan = plan
+        self._memory = SeenBefore(session.collection, clock=session.clock)
         self.tally = Tally()
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
@@ -103,9 +106,10 @@ class Refreshing:
         crawl.web = web
         crawling.learn_standing(session.strategy_name)
         crawling.begin(session.run_as_before(asdict(self._plan)))
-        chosen = self._chosen(self._table(session.clock.now()))
+        crawl.memory = self._memory
+        table = self._table(session.clock.now())
+        chosen = self._chosen(table, self._plan.budget)
         self.tally.typical = typical_of(session.collection.catalog.dues())
-        crawl.memory = SeenBefore(session.collection, [candidate.url for candidate in chosen], clock=session.clock)
         crawl.frontier = Lanes(
             session.frontier,
             chosen,
@@ -114,6 +118,7 @@ class Refreshing:
             chance=Random(self._seed()),
             clock=session.clock,
             delay=session.recipe.requests.delay,
+            instead=partial(self._chosen, table),
             has_room=crawl.has_room,
         )
         try:
@@ -147,6 +152,8 @@ class Refreshing:
         crawl, asked = self._session.crawl, self._session.crawl.asked
         if asked.fetches and not asked.answers and crawl.stopped != INTERRUPTED:
             why = f" ({asked.latest_trouble})" if asked.latest_trouble else ""
+            if self.tally.counts[Change.REFUSED] == asked.fetches:
+                raise NobodyAnsweredError(f"nobody was asked, every address was refused{why}; {OF_ONES_OWN}")
             raise NobodyAnsweredError(
                 f"nobody answered: all {asked.fetches} fetches were in vain{why}; is the network there?"
             )
@@ -164,10 +171,12 @@ class Refreshing:
 
         return history_in(session.collection.catalog, moment, is_wanted=is_wanted)
 
-    def _chosen(self, table: HistoryTable) -> list[Candidate]:
-        """The pages to see again, the most urgent first; the tally is told how they were."""
-        now, catalog = self._session.clock.now(), self._session.collection.catalog
-        rows = policy_for(self._plan.policy, seed=self._seed()).choose(table, now, self._plan.budget)
+    def _chosen(self, table: HistoryTable, count: int, left_alone: Set[Host] = frozenset()) -> list[Candidate]:
+        """So many pages to see again, the most urgent first, besides those chosen before and those of some hosts; it is
+        taken down how they were."""
+        now, catalog, known = self._session.clock.now(), self._session.collection.catalog, self.tally.known
+        table = table.of([url not in known and host_of(url) not in left_alone for url in table.urls])
+        rows = policy_for(self._plan.policy, seed=self._seed()).choose(table, now, count)
         ages = table.ages(now)
         chosen = []
         for row in rows.tolist():
@@ -180,4 +189,5 @@ class Refreshing:
                         page.url, page.priority, page.found_on, page.anchor, because, depth=page.depth, lane=REFRESH
                     )
                 )
+        self._memory.know(candidate.url for candidate in chosen)
         return chosen

@@ -37,15 +37,20 @@ class SeenBefore:
     not for ever.
     """
 
-    def __init__(self, collection: Collection, urls: Iterable[Url], *, clock: Clock):
+    def __init__(self, collection: Collection, urls: Iterable[Url] = (), *, clock: Clock):
         self._collection = collection
         self._clock = clock
         self._known: dict[Url, _Known] = {}
         self._payloads: dict[Url, str] = {}
+        self.know(urls)
+
+    def know(self, urls: Iterable[Url]) -> None:
+        """Takes down how pages are, before they are seen again."""
+        catalog = self._collection.catalog
         for url in urls:
-            page = collection.catalog.page(url)
+            page = catalog.page(url)
             if page is not None:
-                self._known[url] = _known(page, collection.catalog.looks(page.number))
+                self._known[url] = _known(page, catalog.looks(page.number))
 
     def past(self, url: Url) -> PastFetch | None:
         """What to ask by whether a page has changed; None where it is to be asked for without conditions."""
@@ -73,6 +78,8 @@ class SeenBefore:
         url = visit.candidate.url
         known = self._known[url]
         visit = replace(visit, known=replace(known.page.past, payload=self._payloads.pop(url, "")))
+        if visit.fetch.outcome is Outcome.REFUSED:
+            return replace(visit, change=Change.REFUSED)
         if visit.fetch.outcome is Outcome.UNCHANGED:
             return replace(visit, change=Change.RETURNED if known.is_gone else Change.UNCHANGED)
         if visit.page is not None and visit.is_kept:
@@ -110,8 +117,8 @@ def _known(page: PageRow, looks: list[LookRow]) -> _Known:
     not_modified = failures = 0
     good_at = page.at
     for look in looks:
-        if look.change == Change.FAILED:
-            failures += 1
+        if look.change in (Change.FAILED, Change.REFUSED):
+            failures += look.change == Change.FAILED
             continue
         failures, good_at = 0, look.at
         not_modified = not_modified + 1 if look.status == 304 else 0

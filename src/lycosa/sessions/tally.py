@@ -34,6 +34,7 @@ class Refreshed(Struct, frozen=True):
     returned: int  # had vanished before
     still_gone: int
     failed: int  # could not be had this time
+    refused: int  # not looked at, as their addresses are not ones to connect to
     new: int
     led_nowhere: int  # links that were followed and brought no page
     changed_pages: list[Named]
@@ -71,7 +72,7 @@ class Tally:
 
     @property
     def looked_at(self) -> int:
-        return sum(self.counts[change] for change in Change)
+        return sum(self.counts[change] for change in Change if change is not Change.REFUSED)
 
     def result(self, **more: Any) -> Refreshed:
         counts = self.counts
@@ -83,6 +84,7 @@ class Tally:
             returned=counts[Change.RETURNED],
             still_gone=counts[Change.STILL_GONE],
             failed=counts[Change.FAILED],
+            refused=counts[Change.REFUSED],
             new=counts["new"],
             led_nowhere=counts["led nowhere"],
             changed_pages=self._most(Change.CHANGED),

@@ -164,6 +164,7 @@ class Change(StrEnum):
     STILL_GONE = "still gone"
     RETURNED = "returned"  # had vanished, and is there again
     FAILED = "failed"  # it could not be had this time; it stays as it was
+    REFUSED = "refused"  # nobody was asked: its address is not one to connect to; it stays as it was
 
 
 class Visit(Struct, frozen=True, gc=False):

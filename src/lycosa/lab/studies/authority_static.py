@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import asdict
 
-from lycosa.lab.authority import a_source, as_graph, most_linked, performances
+from lycosa.lab.authority import Linkers, a_source, as_graph, linkers_of, most_linked, performances
 from lycosa.lab.findings import Claim, Findings, Picture, Row
 from lycosa.lab.omniscient import SAMPLES, sampled
 from lycosa.lab.simulation import crawl
@@ -74,14 +75,16 @@ class AuthorityStatic:
         crawls, ranks = _curves(outcomes, "crawl"), _curves(outcomes, "rank")
         nodes = outcomes[0]["nodes"]
         shortest = min(outcome["crawled"] for outcome in outcomes)
+        linkers = linkers_of(as_graph(world), _targets_in(world, size), well_linked=nodes[MIDDLE])
         return Findings(
-            claims=[_start_faster(crawls), _greedy_worst(crawls, ranks), _order_reverses(crawls, ranks)],
+            claims=[_start_faster(crawls), _greedy_worst(crawls, ranks, linkers), _order_reverses(crawls, ranks)],
             tables={
                 "means": _means(crawls, ranks),
                 "curves": _rows(nodes, crawls, ranks),
                 "set-up": [
                     {"targets": _targets_in(world, size), "nodes": len(world), "crawl": nodes[-1], "shortest": shortest}
                 ],
+                "linkers": [{name: round(value, 4) for name, value in asdict(linkers).items()}],
             },
             pictures={
                 "crawl-performance": _picture("Crawl performance", "targets brought home", nodes, crawls),
@@ -143,7 +146,7 @@ def _why_slow(short: Sequence[str], crawls: Curves) -> str:
     )
 
 
-def _greedy_worst(crawls: Curves, ranks: Curves) -> Claim:
+def _greedy_worst(crawls: Curves, ranks: Curves, linkers: Linkers) -> Claim:
     middle = {name: ranks[name][:, MIDDLE] for name in ALGORITHMS}
     others = [name for name in PUBLISHED if name != GAI]
     means = {name: float(middle[name].mean()) for name in PUBLISHED}
@@ -158,11 +161,11 @@ def _greedy_worst(crawls: Curves, ranks: Curves) -> Claim:
         measured="; ".join(f"{name} {_said(middle[name])}" for name in ALGORITHMS),
         p=told(max(test.p for test in tests)),
         holds=holds,
-        reason="" if holds else _why_not_worst(means, crawls, ranks),
+        reason="" if holds else _why_not_worst(means, crawls, ranks, linkers),
     )
 
 
-def _why_not_worst(means: Mapping[str, float], crawls: Curves, ranks: Curves) -> str:
+def _why_not_worst(means: Mapping[str, float], crawls: Curves, ranks: Curves, linkers: Linkers) -> str:
     lowest = min(means, key=lambda name: means[name])
     missed = {name: _missed(crawls, ranks, name) for name in PUBLISHED}
     worst = max(missed, key=lambda name: missed[name])
@@ -170,7 +173,10 @@ def _why_not_worst(means: Mapping[str, float], crawls: Curves, ranks: Curves) ->
     return (
         f"{lowest} is lowest, which has found {has:.0%} of the targets by then; of those found over the first fifth,"
         f" the rankings miss {', '.join(f'{name} {missed[name]:.0%}' for name in PUBLISHED)}: {worst}'s is the worst"
-        " judge of what it has, the others have less to judge"
+        " judge of what it has, the others have less to judge. The share of well linked pages among the linkers of an"
+        f" authority is {linkers.share:.0%} ± {linkers.spread:.3f}, where chance alone would make it"
+        f" ± {linkers.by_chance:.3f}: the more alike these are, the better does a ranking by the links of well linked"
+        " pages do"
     )
 
 

@@ -1,0 +1,21 @@
+"""Collections on beekeeping in a made-up web, for stories of how much their pages matter."""
+
+from pathlib import Path
+
+from crawling import Said, collection, done, listing
+from lycosa.worlds.made_up import MadeUpWeb
+from lycosa.worlds.serve import Served
+
+WORLD = MadeUpWeb(seed=4, hosts=8, pages=240)
+ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"]
+
+
+def made(folder: Path, *, standing: str = "") -> Path:
+    """A collection that learns its topic from twenty pages; `standing` are lines of that section of its recipe."""
+    folder = collection(folder, [WORLD.front_page], topic='examples = "good.txt"', rest=f"[standing]\n{standing}\n")
+    listing(folder / "good.txt", ON_TOPIC[:20])
+    return folder
+
+
+def crawled(folder: Path, served: Served, *words: object) -> Said:
+    return done("crawl", folder, "--pages", 60, "--delay", 0, "--resolve", served.resolve, "--allow-private", *words)

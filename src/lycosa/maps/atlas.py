@@ -19,6 +19,7 @@ from .atlas_file import MOMENTS, opened, rewritten
 from .citations import CitationMatrix
 from .crawl_map import MOST_LINKS
 from .drawing import Reach, draw_map
+from .public_urls import LONGEST_URL
 from .questions import DEAD, MOST_PAGES, AtlasQuestions, is_moment, is_name
 from .similarity import Resemblance
 from .subgraph import Integers, pairs_in
@@ -137,7 +138,8 @@ class Atlas(AtlasQuestions):
 
     def sightings(self, topic: str) -> dict[Url, Sighting]:
         """The living pages on a topic."""
-        names = dict(self._rows("SELECT number, name FROM sources LIMIT ?", MOST_PAGES))
+        rows = self._rows("SELECT number, name FROM sources LIMIT ?", MOST_PAGES)
+        names = {number: name for number, name in rows if is_name(name)}
         sql = (
             "SELECT url, alive_at, source, substr(sketch, 1, 1024) FROM members JOIN pages ON number = page"
             f" WHERE topic = ? AND NOT {DEAD} LIMIT ?"
@@ -145,12 +147,13 @@ class Atlas(AtlasQuestions):
         return {
             url: Sighting(at, names[source], sketch if isinstance(sketch, bytes) else None)
             for url, at, source, sketch in self._rows(sql, self._topic(topic), MOST_PAGES)
-            if is_moment(at) and is_name(names.get(source)) and self._may_be_in(url)
+            if is_moment(at) and source in names and self._may_be_in(url)
         }
 
     def hyperlinks(self) -> Iterator[tuple[Url, Url]]:
         """The links among all living pages."""
-        urls = dict(self._rows(f"SELECT number, url FROM pages WHERE NOT {DEAD} LIMIT ?", MOST_PAGES))
+        rows = self._rows(f"SELECT number, url FROM pages WHERE NOT {DEAD} LIMIT ?", MOST_PAGES)
+        urls = {number: Url(url) for number, url in rows if isinstance(url, str) and len(url) <= LONGEST_URL}
         pairs = self._living(urls.keys())[1]
         return ((urls[one], urls[other]) for one, other in pairs.tolist() if other in urls)
 

@@ -1,11 +1,12 @@
-"""What do maps cost: to build, to extend by another crawl, to look something up in, to crawl by?
+"""What do maps cost: to build, to extend by another crawl, to look something up in, to crawl by; and a taxonomy?
 
 python benchmarks/map_cost.py [--pages 100000] [--links 1000000] [--new 15000] [--reach mixed]
 
 Pages by made-up URLs on few sites, links spread as on the Web: few pages have many. An atlas is written from them, then
 a crawl is taken in of which half the pages are new. Then strategies hear of a crawl of 15 000 pages with 15 links
 each, a little over half of them relevant and half of them in the map, as crawls by a map are: the baseline and `mapped`
-in turns, the median of their ratios. Times are processor time of this process, memory is its largest.
+in turns, the median of their ratios. Last, a taxonomy judges pages of 300 words, from their text and with their words
+counted before. Times are processor time of this process, memory is its largest.
 """
 
 import argparse
@@ -21,12 +22,14 @@ import numpy as np
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.maps import REACHES, Atlas, CrawlMap, Sighting
 from lycosa.reading import page_of_text
+from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.strategies import BaselineFocused, Mapped
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Url, Visit
 
 LOOK_UPS = 100_000
 CRAWLED, LINKS_OF_A_PAGE, ROUNDS = 15_000, 15, 15
+TOPICS = 22  # as the larger taxonomy of the paper has, with others
 
 
 def url_of(number: int) -> Url:
@@ -109,6 +112,18 @@ def beside_the_baseline(
     return median(alone for alone, _ in turns), median(mapped / alone for alone, mapped in turns)
 
 
+def texts(count: int) -> list[Page]:
+    """Pages of 300 words, the commonest in most of them."""
+    random = np.random.default_rng(3)
+    ranks = (20_000 ** random.random((count, 300))).astype(int).tolist()
+    return [page_of_text(Url(""), "", " ".join(f"word{rank}" for rank in page)) for page in ranks]
+
+
+def judges(taxonomy: Taxonomy, pages: list[Page]) -> float:
+    """Microseconds a page for the chances of all topics."""
+    return 1e6 * seconds_of(lambda: [taxonomy.chances(page) for page in pages] and None) / len(pages)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, default=100_000)
@@ -142,6 +157,10 @@ def main() -> None:
     for said, measured in (("strategy a page", hears), ("strategy and queue a page", hears_and_queues)):
         alone, mapped = beside_the_baseline(measured, crawl_map, visits)
         print(f"| {said}, baseline-focused, µs | {alone:.2f} |\n| the same, mapped, as a multiple | {mapped:.2f} |")
+    taxonomy = Taxonomy.train({f"topic {number}": texts(50) for number in range(TOPICS)})
+    pages = texts(2_000)
+    for said in ("words and chances of a page", "chances alone"):
+        print(f"| {said}, {TOPICS} topics, µs | {judges(taxonomy, pages):.0f} |")
 
 
 if __name__ == "__main__":

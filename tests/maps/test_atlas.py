@@ -75,8 +75,11 @@ def test_the_order_of_a_merge_makes_no_difference(tmp_path_factory, first, count
     merge_atlases(folder / "a", folder / "b", folder / "ab", now=1e9)
     merge_atlases(folder / "b", folder / "a", folder / "ba", now=1e9)
     assert ties(folder / "ab") == ties(folder / "ba")
-    with Atlas(folder / "ab") as atlas:
+    with Atlas(folder / "ba") as other, Atlas(folder / "ab") as atlas:
         assert atlas.topics() == ("bees", "wasps")
+        sources = atlas.facts("bees").sources
+        assert sources["a"] == 70 - (first < 70)  # who saw a page last brought it; one is dead
+        assert sources == other.facts("bees").sources
         assert atlas.related("wasps") == ("bees",)
         assert atlas.citations().links == ((0, 1), (0, 0))
         crawl_map = atlas.for_crawl("bees")

@@ -92,6 +92,20 @@ def test_other_tables_views_and_triggers_are_refused(path, statement):
     refusal(path, "other tables")
 
 
+@pytest.mark.parametrize("name", ["sqlite_autoindex_pages_2", "pages"])
+def test_a_trigger_that_hides_under_a_name_of_the_database_is_refused(path, name):
+    change(
+        path,
+        "CREATE TRIGGER t AFTER INSERT ON members BEGIN INSERT OR IGNORE INTO related VALUES (1, 'wasps'); END",
+        "PRAGMA writable_schema = ON",
+        (
+            "UPDATE sqlite_master SET name = ?1, sql = replace(sql, 'TRIGGER t', 'TRIGGER ' || ?1) WHERE name = 't'",
+            (name,),
+        ),
+    )
+    refusal(path, "other tables")
+
+
 def test_a_view_in_place_of_a_table_is_refused(tmp_path):
     endless = "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM n) SELECT i AS number, 'x' AS name FROM n"
     change(
@@ -267,6 +281,18 @@ def test_values_of_other_kinds_do_no_harm(path, tmp_path):
     merge_atlases(tmp_path / "mine", path, tmp_path / "both", now=1e9)
     with Atlas(tmp_path / "both") as atlas:
         assert 180 <= len(atlas.for_crawl("bees")) <= 200
+
+
+@pytest.mark.parametrize(
+    "place", [("pages", "url"), ("pages", "links"), ("sources", "name"), ("topics", "name")], ids=" ".join
+)
+def test_values_larger_than_an_atlas_has_are_refused_when_they_are_met(path, tmp_path, place):
+    change(path, ("UPDATE {} SET {} = ? WHERE number = 1".format(*place), ("x" * (9 << 20),)))
+    extended(tmp_path / "mine", range(20))
+    before = (tmp_path / "mine").read_bytes()
+    with pytest.raises(UsageError, match="too big"):
+        merge_atlases(tmp_path / "mine", path, tmp_path / "mine", now=1e9)
+    assert (tmp_path / "mine").read_bytes() == before
 
 
 def test_page_numbers_that_do_not_fit_are_refused(path):

@@ -275,6 +275,17 @@ def test_restored_at_any_moment_it_proposes_the_same(happened: list[tuple[str, O
         assert proposed(first, event) == proposed(second, event)
 
 
+def test_a_state_that_does_not_tell_of_portals_has_them_offered_once_more() -> None:
+    first, second = (Mapped(BestFirst(), MAP) for _ in range(2))
+    assert set(proposed(first, visit_of("hub", 0.7, links=()))) == {"one", "two", "centre"}
+    state = first.state()
+    assert isinstance(state, dict)
+    second.restore({key: state[key] for key in ("inner", "dead", "closed")} | {"portals_offered": True})
+    assert set(proposed(second, visit_of("one", 0.7, links=()))) == {"hub"}
+    assert set(proposed(second, visit_of("hub", 0.7, links=()))) == {"one", "two", "centre"}
+    assert set(proposed(second, visit_of("hub", 0.7, links=()))) == {"one", "two"}
+
+
 def test_map_links_out_of_scope_are_skipped_like_any_other() -> None:
     ties = {BEES[0]: [*BEES[1:3], Url("http://elsewhere.example/"), Url("http://ships.example/3?" + "x" * 3_000)]}
     frontier = MemoryFrontier(

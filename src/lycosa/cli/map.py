@@ -3,6 +3,7 @@
 import csv
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from datetime import datetime
 from io import TextIOWrapper
 from pathlib import Path
@@ -80,7 +81,15 @@ def build(
     silent = quiet or as_json
     with working("learning the topics", quiet=silent):
         told_apart = load_taxonomy(taxonomy) if taxonomy is not None else None
-    with Counting("pages read", quiet=silent) as count, working("drawing maps", quiet=silent):
+    with ExitStack() as shown:
+        reading = shown.enter_context(Counting("pages read", quiet=silent))
+
+        def count(done: int, total: int) -> None:
+            reading(done, total)
+            if done == total:  # one sign of life at a time
+                shown.pop_all().close()
+                shown.enter_context(working("drawing maps", quiet=silent))
+
         built = build_atlas(names, out, wanted, now=time.time(), taxonomy=told_apart, count=count)
     if as_json:
         print_json({"atlas": str(out), "topics": [_plain(facts) for facts in built.topics], "left_out": built.left_out})

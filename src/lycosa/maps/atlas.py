@@ -19,6 +19,7 @@ from .atlas_file import MOMENTS, opened, rewritten
 from .citations import CitationMatrix
 from .crawl_map import MOST_LINKS
 from .drawing import Reach, draw_map
+from .public_urls import LONGEST_URL
 from .questions import DEAD, MOST_PAGES, AtlasQuestions, is_moment, is_name
 from .similarity import Resemblance
 from .subgraph import Integers, pairs_in
@@ -35,7 +36,7 @@ class Sighting(Struct, frozen=True, gc=False):
 
 
 class Atlas(AtlasQuestions):
-    """Maps of topics, with where each page came from and when it was last seen alive or dead.
+    """Maps of topics, with who saw each page last, and when it was last seen alive or dead.
 
     A writable one replaces its file when its context ends well; else the file stays as it was.
 
@@ -91,19 +92,19 @@ class Atlas(AtlasQuestions):
         new = self._numbers_of(good)
         for url in dead.keys() & new.keys():
             self.seen_dead(url, dead[url])
-        numbers = {url: page for page, url, _ in members} | new
+        numbers = {url: page for page, url, *_ in members} | new
         self._keep_links((numbers[one], numbers[other]) for one, other in links if one in numbers and other in numbers)
-        sources = {page: source for page, _, source in members}
+        sources = {page: source for page, _, source, _ in members}
+        seen_at = {page: at for page, _, _, at in members if is_moment(at)}
         latest: dict[str, float] = {}
         for sighting in good.values():
             latest[sighting.source] = max(sighting.at, latest.get(sighting.source, sighting.at))
         by_name = {name: self._source(name, seen_at) for name, seen_at in latest.items()}
-        sources |= {page: by_name[good[url].source] for url, page in new.items()}
+        last_seen = {url: page for url, page in new.items() if good[url].at >= seen_at.get(page, -math.inf)}
+        sources |= {page: by_name[good[url].source] for url, page in last_seen.items()}
         living, hyperlinks = self._living(frozenset(numbers.values()))
         drawn = draw_map(
-            [
-                numbers[url] for url in sorted(numbers) if numbers[url] in living
-            ],  # one order: one map, whoever came first
+            [numbers[url] for url in sorted(numbers) if numbers[url] in living],  # one order, whoever came first
             hyperlinks,
             seed=seed,
             reach=reach,
@@ -137,7 +138,8 @@ class Atlas(AtlasQuestions):
 
     def sightings(self, topic: str) -> dict[Url, Sighting]:
         """The living pages on a topic."""
-        names = dict(self._rows("SELECT number, name FROM sources LIMIT ?", MOST_PAGES))
+        rows = self._rows("SELECT number, name FROM sources LIMIT ?", MOST_PAGES)
+        names = {number: name for number, name in rows if is_name(name)}
         sql = (
             "SELECT url, alive_at, source, substr(sketch, 1, 1024) FROM members JOIN pages ON number = page"
             f" WHERE topic = ? AND NOT {DEAD} LIMIT ?"
@@ -145,12 +147,13 @@ class Atlas(AtlasQuestions):
         return {
             url: Sighting(at, names[source], sketch if isinstance(sketch, bytes) else None)
             for url, at, source, sketch in self._rows(sql, self._topic(topic), MOST_PAGES)
-            if is_moment(at) and is_name(names.get(source)) and self._may_be_in(url)
+            if is_moment(at) and source in names and self._may_be_in(url)
         }
 
     def hyperlinks(self) -> Iterator[tuple[Url, Url]]:
         """The links among all living pages."""
-        urls = dict(self._rows(f"SELECT number, url FROM pages WHERE NOT {DEAD} LIMIT ?", MOST_PAGES))
+        rows = self._rows(f"SELECT number, url FROM pages WHERE NOT {DEAD} LIMIT ?", MOST_PAGES)
+        urls = {number: Url(url) for number, url in rows if isinstance(url, str) and len(url) <= LONGEST_URL}
         pairs = self._living(urls.keys())[1]
         return ((urls[one], urls[other]) for one, other in pairs.tolist() if other in urls)
 
@@ -226,8 +229,8 @@ class Atlas(AtlasQuestions):
         )
         return {url: number for url, number in self._rows("SELECT url, number FROM pages") if url in kept}
 
-    def _members(self, topic: int) -> list[tuple[int, Url, int]]:
-        sql = "SELECT page, url, source FROM members JOIN pages ON number = page WHERE topic = ? LIMIT ?"
+    def _members(self, topic: int) -> list[tuple[int, Url, int, Any]]:
+        sql = "SELECT page, url, source, alive_at FROM members JOIN pages ON number = page WHERE topic = ? LIMIT ?"
         return [row for row in self._rows(sql, topic, MOST_PAGES) if self._may_be_in(row[1])]
 
     def _living(self, wanted: Collection[int]) -> tuple[dict[int, bytes | None], Integers]:

@@ -18,6 +18,7 @@ from lycosa.vocabulary.errors import LycosaError, UsageError
 APPLICATION = int.from_bytes(b"LyMa", "big")  # in the header of the file
 VERSION = 1
 LARGEST = 8 << 30  # bytes
+LARGEST_ROW = 8 << 20  # bytes
 HIGHEST_NUMBER = 2_000_000_000  # of a page
 TABLES = {
     "pages": """CREATE TABLE pages (
@@ -104,8 +105,7 @@ def rewritten(path: Path, *, start: Path | None = None) -> Iterator[sqlite3.Conn
         try:
             connection.execute("PRAGMA journal_mode = OFF")  # the file that is there is what is gone back to
             connection.execute("PRAGMA synchronous = OFF")
-            connection.execute("PRAGMA trusted_schema = OFF")
-            connection.text_factory = _text
+            _guard(connection)
             if begin is None:
                 _create(connection)
             yield connection
@@ -162,10 +162,16 @@ def _create(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
-def _check(connection: sqlite3.Connection, path: Path, size: int) -> None:
+def _guard(connection: sqlite3.Connection) -> None:
+    """Against what a stranger may have put into the file."""
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ROW)
     connection.text_factory = _text
+
+
+def _check(connection: sqlite3.Connection, path: Path, size: int) -> None:
+    _guard(connection)
 
     def pragma(name: str) -> int:
         return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
@@ -178,10 +184,10 @@ def _check(connection: sqlite3.Connection, path: Path, size: int) -> None:
         )
     if pragma("page_count") * pragma("page_size") > size:
         raise UsageError(f"the atlas {path} is cut off; take another copy")
-    found = connection.execute(
-        "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoindex%' LIMIT ?", (len(TABLES) + 1,)
+    found = connection.execute(  # names can be forged; all but the indexes that SQLite makes for itself have a text
+        "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT ?", (len(TABLES) + 1,)
     )
-    if dict(found) != TABLES:  # a view or a trigger could do anything
+    if sorted(found) != sorted(("table", *table) for table in TABLES.items()):  # a view or a trigger could do anything
         raise UsageError(f"the atlas {path} has other tables than an atlas has; take another copy")
     (highest,) = connection.execute("SELECT max(number) FROM pages").fetchone()
     if highest is not None and not 0 < highest < HIGHEST_NUMBER:  # links keep numbers in four bytes

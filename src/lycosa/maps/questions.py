@@ -37,7 +37,7 @@ class TopicFacts(Struct, frozen=True):
     reach: str
     similar: bool  # whether similar pages are rather tied
     related: tuple[str, ...]
-    sources: Mapping[str, int]  # pages that each collection brought
+    sources: Mapping[str, int]  # pages that each collection was the last to see
 
 
 class AtlasQuestions:

@@ -166,16 +166,20 @@ class _Terms(dict[str, str]):
     """The term a word counts for, or nothing where it counts for none; remembered for the words met lately."""
 
     def __init__(self, term_of: Callable[[str], str]):
-        super().__init__()
+        super().__init__(_NO_TERMS)
         self._term_of = term_of
 
     def __missing__(self, word: str) -> str:
-        if _is_too_long(word) or word in _SINGLE or word in STOP_WORDS or _is_number(word):
+        if _is_too_long(word) or _is_number(word):
             return ""
         if len(self) >= 50_000:
             self.clear()
+            self.update(_NO_TERMS)
         term = self[word] = self._term_of(word)
         return term
+
+
+_NO_TERMS = dict.fromkeys(STOP_WORDS | _SINGLE, "")
 
 
 _UNCOUNTED = np.append(

@@ -36,10 +36,10 @@ class BaselineFocused:
         if relevance <= RELEVANT and event.candidate.depth > 0:
             return []
         found_on, depth = event.candidate.url, event.candidate.depth + 1
-        because = {"page": round(relevance, 4)}
+        priority, links, because = relevance, event.open_links(), {"page": round(relevance, 4)}
         if self._share != 1.0:
+            priority *= self._share
             because["share"] = self._share
-        priority, links = self._share * relevance, event.open_links()
         return [Candidate(link.target, priority, found_on, link.anchor, because, depth) for link in links]
 
     def leave_room(self, share: float) -> None:

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import Literal, Protocol, runtime_checkable
 
 from lycosa.vocabulary.contracts import Strategy
@@ -90,6 +90,7 @@ class Mapped:
         self._spokes, self._portal_of = self._map.spokes, self._map.portal_of
         self._map_priority = checked("map priority", map_priority)
         self._share = checked("share", share)
+        self._inner_learns: Callable[[Visit | Skip], None] = self.inner.learn
         self._hyperlinks: Callable[[Visit | Skip], Iterable[Candidate]] = self._shared
         if isinstance(self.inner, LeavesRoom):
             self.inner.leave_room(self._share)
@@ -108,7 +109,7 @@ class Mapped:
         return self.inner.start(seeds)
 
     def learn(self, event: Visit | Skip) -> None:
-        self.inner.learn(event)
+        self._inner_learns(event)
         if isinstance(event, Visit) and event.page is not None:
             return
         url = event.candidate.url
@@ -120,10 +121,9 @@ class Mapped:
             self._dead[url] = event.fetch.at
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        candidates = self._hyperlinks(event)
         if self._portals_left or event.candidate.url in self._spokes:  # where all are offered, only they lead on
-            return chain(candidates, self._by_map(event))
-        return candidates
+            return [*self._hyperlinks(event), *self._by_map(event)]
+        return self._hyperlinks(event)
 
     def _by_map(self, event: Visit | Skip) -> Sequence[Candidate]:
         """Where the map leads from a page that has arrived, or has moved."""
@@ -192,6 +192,6 @@ class Mapped:
 
     def restore(self, state: Plain) -> None:
         self.inner.restore(state["inner"])
-        self._portals_left = state["portals_left"]
+        self._portals_left = state.get("portals_left", len(self._spokes))  # of earlier versions: offered once more
         self._dead = {url: at for url, at in state["dead"]}  # noqa: C416
         self._closed = dict.fromkeys(state["closed"])

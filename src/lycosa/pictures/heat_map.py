@@ -9,6 +9,7 @@ from .svg import FAINT, PAPER, TEXT_SIZE, drawing, element, empty_drawing, text
 DARK = (11, 32, 64)  # of the fullest cell; cells get lighter evenly, so that grey print shows the same
 LIGHT = (222, 232, 243)  # of a cell with one thing; empty ones are left white
 KEY_WIDTH, KEY_STEPS = 12.0, 24
+DIGIT = 0.6 * TEXT_SIZE  # the width of one, at most
 NAMES_LEFT, NAMES_BELOW = 130.0, 112.0  # room for what rows and columns are called
 
 
@@ -34,7 +35,8 @@ def heat_map(
         return empty_drawing(width, height, title=title)
     left, below = (NAMES_LEFT, NAMES_BELOW) if names else (60.0, 30.0)
     top, bottom = (34.0 if y_title else 16.0), height - below - (18.0 if x_title else 0.0)
-    across = Scale(*x_range, left, width - 70)
+    key = width - KEY_WIDTH - 10 - DIGIT * max(4, len(number_label(float(most))))
+    across = Scale(*x_range, left, key - 14)
     upward = Scale(*y_range, bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
     tall = (bottom - top) / len(counts)
@@ -50,7 +52,7 @@ def heat_map(
     else:
         parts += _ticks_beside(upward, across.start, title=y_title)
         parts += ticks_below(across, bottom, title=x_title)
-    parts += _key(most, x=width - 56, top=top, bottom=bottom)
+    parts += _key(most, x=key, top=top, bottom=bottom)
     return drawing(width, height, parts, title=title or f"{y_title} by {x_title}")
 
 

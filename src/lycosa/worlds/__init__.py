@@ -1,6 +1,6 @@
 """Webs that stand still: made up or found, for the demo, for tests and for studies."""
 
 from .fixed import FixedWorld
-from .world import Category, Entry, StudyWorld, World
+from .world import Access, Category, Entry, StudyWorld, World
 
-__all__ = ["Category", "Entry", "FixedWorld", "StudyWorld", "World"]
+__all__ = ["Access", "Category", "Entry", "FixedWorld", "StudyWorld", "World"]

@@ -17,11 +17,12 @@ from .descriptions import description_of
 from .edge_lists import Graph, Numbers, graph_of
 from .mounting import Mounted, Signposts, Site, Spellings, is_page, mounted, url_of
 from .page_store import PageStore
-from .world import Category, Entry
+from .world import Access, Category, Entry
 
 PAGES_KEPT = 64  # parsed; whoever reads a page often keeps it
 _ABOUT, _DIRECTORY = "documents.json", "directory.json"
 _OFFSETS, _TARGETS = "links-offsets.npy", "links-targets.npy"
+_ACCESSES = "accesses.msgpack"
 
 
 class DocumentWorld:
@@ -30,6 +31,7 @@ class DocumentWorld:
     topics: the name of the category that a page is about, for the pages of which that is known.
     options: what the world was made with, for its facts.
     links: which page links to which other of the world, by their places in the order of all.
+    accesses: what people read of it, in the order of time, where that was recorded.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class DocumentWorld:
         directory: Sequence[Category] = (),
         topics: Mapping[Url, str] | None = None,
         options: Mapping[str, Plain] | None = None,
+        accesses: Sequence[Access] = (),
     ):
         if not len(pages):
             raise UsageError(f"the world {name} has no page; name a folder or archive with HTML files in it")
@@ -50,6 +53,7 @@ class DocumentWorld:
         self._topics = topics or {}
         self._options = dict(options or {})
         self._links = links
+        self._accesses = accesses
         self._reader = Reader(stem=True)
         self.read = lru_cache(maxsize=PAGES_KEPT)(self._read)
 
@@ -60,6 +64,8 @@ class DocumentWorld:
     @property
     def facts(self) -> Mapping[str, Plain]:
         sizes = {"pages": len(self), "host_count": len(self.hosts), "links": len(self._links.targets)}
+        if self._accesses:
+            sizes["accesses"] = len(self._accesses)
         return {"name": self.name, **self._options, **sizes, "fingerprint": self._pages.fingerprint}
 
     def __len__(self) -> int:
@@ -115,6 +121,10 @@ class DocumentWorld:
         """Unknown: links from outside the world were never counted."""
         return None
 
+    def accesses(self) -> Sequence[Access]:
+        """What people read, in the order of time; nothing where that was not recorded."""
+        return self._accesses
+
     def save(self, folder: Path) -> None:
         names = list(dict.fromkeys(self._topics.values()))
         number = {name: place for place, name in enumerate(names)}
@@ -125,6 +135,8 @@ class DocumentWorld:
         (folder / _DIRECTORY).write_bytes(msgspec.json.encode(self._directory))
         np.save(folder / _OFFSETS, self._links.offsets)
         np.save(folder / _TARGETS, self._links.targets)
+        if self._accesses:
+            (folder / _ACCESSES).write_bytes(msgspec.msgpack.encode(self._accesses))
 
     @classmethod
     def load(cls, folder: Path) -> "DocumentWorld":
@@ -134,6 +146,8 @@ class DocumentWorld:
             directory = msgspec.json.decode((folder / _DIRECTORY).read_bytes(), type=tuple[Category, ...])
             pages = PageStore.load(folder)
             links = Graph(*(np.load(folder / name, allow_pickle=False) for name in (_OFFSETS, _TARGETS)))
+            read = folder / _ACCESSES
+            accesses = msgspec.msgpack.decode(read.read_bytes(), type=tuple[Access, ...]) if read.exists() else ()
         except (OSError, EOFError, ValueError, msgspec.MsgspecError) as error:
             raise UsageError(
                 f"{folder} holds no world of documents that can be read ({error}); make it again"
@@ -143,7 +157,15 @@ class DocumentWorld:
         }
         if not _fit(links, len(pages)):
             raise UsageError(f"{folder / _OFFSETS} and {folder / _TARGETS} do not fit the pages; make the world again")
-        return DocumentWorld(pages, links, name=about.name, directory=directory, topics=topics, options=about.options)
+        return DocumentWorld(
+            pages,
+            links,
+            name=about.name,
+            directory=directory,
+            topics=topics,
+            options=about.options,
+            accesses=accesses,
+        )
 
 
 class _About(msgspec.Struct):

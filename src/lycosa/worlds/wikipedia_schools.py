@@ -13,6 +13,7 @@ from .descriptions import beginning_of
 from .documents import DocumentWorld, given_path, leaf_name, stored
 from .mounting import Signposts, Site, is_page, mounted, url_of
 from .page_store import PageStore
+from .walks import plain_name, walks_in
 from .world import Category, Entry
 
 BASE = "http://schools-wikipedia.example/"
@@ -25,9 +26,11 @@ class WikipediaSchools(DocumentWorld):
 
     The index pages are pages of this web as they are, each linked from the articles that it lists; a crawler that
     finds the one on its topic has found a hub, as on the Web. An article is about the first subject that lists it.
+
+    walks: a file of walks that people took through the articles, as `walks_in` reads it; they are its readers.
     """
 
-    def __init__(self, *, path: str = ""):
+    def __init__(self, *, path: str = "", walks: str = ""):
         source = given_path(
             path, "wikipedia-schools:path=FILE with a tar or folder of Wikipedia for Schools 2007 (wpcd/wp/...)"
         )
@@ -35,13 +38,15 @@ class WikipediaSchools(DocumentWorld):
         signposts = Signposts(urls.values(), [Site(BASE)])
         pages, links = stored(mounted(source, urls, signposts))
         directory = list(_directory(pages))
+        accesses = walks_in(Path(walks), _articles(pages)) if walks else ()
         super().__init__(
             pages,
             links,
             name="wikipedia-schools",
             directory=directory,
             topics={entry.url: leaf.name for leaf in reversed(directory) for entry in leaf.entries},
-            options={"path": source.name},
+            options={"path": source.name, **({"walks": Path(walks).name} if walks else {})},
+            accesses=accesses,
         )
 
 
@@ -71,6 +76,11 @@ def _directory(pages: PageStore) -> Iterator[Category]:
         if entries:
             name = subject.removeprefix(BASE + _INDEX + "subject.").removesuffix(".htm")
             yield Category(leaf_name(name.split(".")), entries)
+
+
+def _articles(pages: PageStore) -> dict[str, Url]:
+    """The articles by their names."""
+    return {plain_name(url.rpartition("/")[2].removesuffix(".htm")): url for url in pages if _is_article(url, pages)}
 
 
 def _is_article(url: Url, pages: PageStore) -> bool:

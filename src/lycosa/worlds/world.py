@@ -44,6 +44,14 @@ class Category(Struct, frozen=True):
     entries: tuple[Entry, ...]
 
 
+class Access(Struct, frozen=True, gc=False):
+    """One page read by one person, of whom nothing is known but a number."""
+
+    user: int
+    url: Url
+    at: float  # seconds, after the start of a made-up world or since 1970
+
+
 class StudyWorld(World, Protocol):
     """A fixed web with as much truth as it knows; what it does not know is None or empty."""
 

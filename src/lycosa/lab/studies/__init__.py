@@ -7,6 +7,7 @@ from lycosa.lab.study import Study
 from .adaptive_utility import AdaptiveUtility
 from .authority_static import AuthorityStatic
 from .authority_tracking import AuthorityTracking
+from .collaborative import CollaborativeCrawling
 from .freshness import Freshness
 from .inlinks_benchmark import InlinksBenchmark
 from .one_budget import OneBudget
@@ -28,5 +29,6 @@ STUDIES: Mapping[str, Study] = {
         Freshness(),
         OneBudget(),
         TopicalMap(),
+        CollaborativeCrawling(),
     )
 }

@@ -5,7 +5,8 @@ words -> text -> page                             one page, made when asked for
 directory   evolving   readers                    what editors list, what changes, who reads
 """
 
-from .readers import Access
+from lycosa.worlds.world import Access
+
 from .world import SyntheticWorld
 
 __all__ = ["Access", "SyntheticWorld"]

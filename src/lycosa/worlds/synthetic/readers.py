@@ -9,11 +9,11 @@ from itertools import accumulate
 from operator import attrgetter
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
+from lycosa.worlds.world import Access
 
 from .links import Attraction
 
@@ -27,14 +27,6 @@ STRAYS = 0.1  # chance to follow any link
 DWELL = 40.0  # seconds on a page, on average
 _HOURS = (1, 0.5, 0.3, 0.2, 0.2, 0.4, 1, 2, 3.5, 4.5, 5, 5, 4.5, 4.5, 5, 5, 4.5, 4.5, 5, 5.5, 6, 5.5, 4, 2)
 _UP_TO_HOUR = tuple(accumulate(_HOURS))
-
-
-class Access(Struct, frozen=True, gc=False):
-    """One page read by one reader."""
-
-    user: int
-    url: Url
-    at: float  # seconds after the start of the world
 
 
 @dataclass(frozen=True)

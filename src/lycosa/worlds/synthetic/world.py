@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Host, Page, Plain, Url
-from lycosa.worlds.world import Category
+from lycosa.worlds.world import Access, Category
 
 from . import storage
 from .addresses import Addresses
@@ -21,7 +21,7 @@ from .links import Attraction, Links, make_links
 from .options import Options
 from .page import Anchor, Layout, html_of, paragraphs, read
 from .plan import Kind, Plan, make_plan
-from .readers import Access, Library, accesses
+from .readers import Library, accesses
 from .sites import host_names
 from .text import Prose
 from .words import vocabulary

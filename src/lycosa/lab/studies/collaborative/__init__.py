@@ -1,0 +1,62 @@
+"""What crawls gain by the access logs of people.
+
+Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery (KDD 2002).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lycosa.lab.findings import Findings
+from lycosa.lab.study import Size
+from lycosa.vocabulary.records import Plain
+from lycosa.worlds import StudyWorld
+
+from .aims import aim_of, chosen
+from .claims import all_claims
+from .drawings import pictures
+from .figures import Figures
+from .ground import lay_out
+from .job import AimJob
+
+
+class CollaborativeCrawling:
+    name = "collaborative"
+    says = "What a crawl gains by an access log, beside links and together with them, whatever it looks for."
+    scales: Mapping[str, Size] = {
+        "small": {"topics": 6, "pages": 360, "readers": 1_200, "days": 7, "world_pages": 40_000, "world_topics": 16},
+        "paper": {
+            "topics": 9,
+            "pages": 1_500,
+            "readers": 6_000,
+            "days": 18,
+            "world_pages": 120_000,
+            "world_topics": 24,
+        },
+    }
+
+    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"pages": size["world_pages"], "topics": size["world_topics"]}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        return chosen(world, size)
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> Any:
+        return lay_out(world, size, seed)
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        return AimJob(world, prepared, aim_of(job, world, prepared.sample)).work()
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        figures = Figures(outcomes)
+        return Findings(
+            claims=all_claims(figures, is_made_up=world.name == "synthetic"),
+            tables={
+                "aims": figures.aim_rows(),
+                "crawls": figures.crawl_rows(),
+                "means": figures.mean_rows(seed=seed),
+                "tests": figures.test_rows(),
+                "control": figures.control_rows(),
+                "lift": figures.lift_rows(),
+            },
+            pictures=pictures(figures),
+        )

@@ -1,0 +1,80 @@
+"""The paper's figures 2 and 3, and what it leaves open."""
+
+from collections.abc import Sequence
+
+from lycosa.lab.findings import Picture
+from lycosa.lab.lift import POINTS
+from lycosa.pictures import GroupedBar, Series, grouped_bars, line_chart
+from lycosa.vocabulary.records import Plain
+
+from .figures import Figures, first_tenth, second_tenth
+from .kinds import (
+    ALONE,
+    COLLABORATIVE,
+    COMBINED,
+    FADING,
+    FADING_FAST,
+    INTELLIGENT,
+    LISTED,
+    SCARCE,
+    SHUFFLED,
+    STARTS,
+)
+
+Y_TITLE = "P(U), the share of pages that satisfy"
+
+
+def pictures(figures: Figures) -> dict[str, Picture]:
+    found = {
+        f"field-{number}": _field(outcome, f"As figure {number + 1} of the paper")
+        for number, outcome in enumerate(figures.fields(), 1)
+    }
+    over = f"Means over {len(figures.aims)} topics."
+    found["predicates"] = _lifts(figures, "All predicates", over, (COLLABORATIVE, COMBINED, INTELLIGENT, *STARTS[:1]))
+    found["factors"] = _lifts(figures, "The three factors", over, (COLLABORATIVE, *ALONE))
+    found["privacy"] = _lifts(figures, "Less of the log", over, (COLLABORATIVE, *SCARCE))
+    found["ageing"] = _lifts(figures, "Old accesses fade", over, (COLLABORATIVE, FADING, FADING_FAST))
+    found["control"] = _lifts(figures, "Readers, and chance", over, (COLLABORATIVE, SHUFFLED))
+    found["listed"] = _lifts(figures, "From listed pages", over, LISTED)
+    found["learns"] = _learns(figures)
+    return found
+
+
+def _said(kind: str) -> str:
+    return f"{kind}, best of {len(STARTS)}" if kind == INTELLIGENT else kind
+
+
+def _field(outcome: Plain, caption: str) -> Picture:
+    title = f"Lift curves, predicate {outcome['aim']}"
+    pages = outcome["pages"]
+    at = [max(1, pages * point // POINTS) for point in range(1, POINTS + 1)]
+    series = [
+        Series(_said(kind), list(zip(map(float, at), outcome["crawls"][kind]["lift"], strict=True)))
+        for kind in (COLLABORATIVE, INTELLIGENT, COMBINED)
+    ]
+    svg = line_chart(series, title=title, x_title="pages crawled", y_title=Y_TITLE, percent=True, y_range=(0.0, 1.0))
+    return Picture(title, f"{caption}; {outcome['targets']} such pages were read.", svg)
+
+
+def _lifts(figures: Figures, title: str, caption: str, kinds: Sequence[str]) -> Picture:
+    series = [Series(_said(kind), figures.mean_lift(kind)) for kind in kinds if kind in figures.kinds]
+    title = f"Lift curves: {title[0].lower()}{title[1:]}"
+    svg = line_chart(
+        series, title=title, x_title="share of the crawl", y_title=Y_TITLE, percent=True, y_range=(0.0, 1.0)
+    )
+    return Picture(title, caption, svg)
+
+
+def _learns(figures: Figures) -> Picture:
+    title = "What is learnt: P(U) of the first and of the second tenth of the pages"
+    groups = {
+        aim: [GroupedBar("first tenth", first), GroupedBar("second tenth", second)]
+        for aim, first, second in zip(
+            figures.aims,
+            figures.over_draws(first_tenth),
+            figures.over_draws(second_tenth),
+            strict=True,
+        )
+    }
+    svg = grouped_bars(groups, title=title, y_title="P(U)")
+    return Picture(title, "The collaborative crawler from no seeds, topic by topic; means of three runs.", svg)

@@ -15,6 +15,7 @@ from .blog_posts import BlogPosts
 from .blogs import BlogGraph
 from .debian_docs import DebianDocs
 from .documents import Documents
+from .file_sharing import FileSharing, Lastfm
 from .graphs import GraphWorld
 from .synthetic import SyntheticWorld
 from .timed import TimedWorld
@@ -55,6 +56,8 @@ WORLDS: Mapping[str, Kind] = {
     "timed": Kind("a graph whose links have times, from an edge list", TimedWorld, TimedWorld.load),
     "blogs": Kind("a made-up graph of blogs, without text", BlogGraph, BlogGraph.load),
     "blog-posts": Kind("a made-up graph of blogs whose links have times", BlogPosts, BlogPosts.load),
+    "file-sharing": Kind("made-up peers that share files: who has what, who asks whom", FileSharing, FileSharing.load),
+    "lastfm": Kind("people who share the music they listen to, from hetrec2011-lastfm-2k", Lastfm, Lastfm.load),
 }
 
 

@@ -7,10 +7,13 @@ from lycosa.lab.study import Study
 from .adaptive_utility import AdaptiveUtility
 from .authority_static import AuthorityStatic
 from .authority_tracking import AuthorityTracking
+from .buddynet import BuddyNet
 from .collaborative import CollaborativeCrawling
 from .freshness import Freshness
 from .inlinks_benchmark import InlinksBenchmark
+from .interest_locality import InterestLocality
 from .one_budget import OneBudget
+from .peer_search import PeerSearch
 from .status_locality import StatusLocality
 from .topic_driven import TopicDriven
 from .topical_map import TopicalMap
@@ -30,5 +33,8 @@ STUDIES: Mapping[str, Study] = {
         OneBudget(),
         TopicalMap(),
         CollaborativeCrawling(),
+        InterestLocality(),
+        BuddyNet(),
+        PeerSearch(),
     )
 }

@@ -1,0 +1,204 @@
+"""`lycosa peer`: share a collection with others, and search theirs."""
+
+import asyncio
+import os
+import signal
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lycosa.sessions.opening import open_for_reading
+from lycosa.sessions.taking import Given, Taken, take_pages
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.plain_text import visible
+from lycosa.vocabulary.records import Plain
+
+from .options import LOOK, Json, Name, Quiet, print_json, program, tell
+
+try:
+    from lycosa.peers.addresses import is_at_home, is_everywhere, join_argument, place_argument
+    from lycosa.peers.asked import words_of
+    from lycosa.peers.control import Control, Request, asked
+    from lycosa.peers.identity import Group
+    from lycosa.peers.keeping import Kept
+    from lycosa.peers.merging import Merged, merge
+    from lycosa.peers.serving import Peer, Searched
+
+    from .peer_at_hand import SETTINGS_FILE, content_of, given_by, identity_of, listening, peer_of
+    from .peer_results import Showing, lines_of, plain_of, told_of_search, untaken
+except ModuleNotFoundError as missing:
+    raise UsageError(f"peers need {missing.name}; install it with: pip install 'lycosa[peers]'") from missing
+
+app = typer.Typer(name="peer", help="Search each other's collections.", **LOOK)
+Join = Annotated[
+    list[str] | None, typer.Option(metavar="[NAME@]ADDR:PORT", help="A peer to begin with; its name makes sure who.")
+]
+GroupFile = Annotated[
+    Path | None, typer.Option("--group", metavar="FILE", help="The secret of a closed group, made by peer group.")
+]
+NoGroup = Annotated[bool, typer.Option("--no-group", help="Leave the group that was joined before.")]
+AllowPrivate = Annotated[
+    bool, typer.Option("--allow-private", help="Pages at private addresses are shared and shown, too.")
+]
+
+
+@app.command("group")
+def group(file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the secret.")]) -> None:
+    """Make the secret of a closed group. Whoever has the file is a member."""
+    made = Group.new()
+    try:
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+            out.write(made.secret + "\n")
+    except FileExistsError as error:
+        raise UsageError(f"{file} exists; name another file, or remove it") from error
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}") from error
+    typer.echo(f"{file} is the secret of the group {made.name}: give it to its members, and to nobody else")
+    typer.echo(f"Serve in it:  {program()} peer serve NAME --listen ADDR:PORT --group {file}")
+
+
+@app.command("serve")
+def serve(
+    name: Name,
+    listen: Annotated[str, typer.Option(metavar="ADDR:PORT", help="Where to take calls; port 0: any free one.")],
+    join: Join = None,
+    reached_at: Annotated[
+        str | None, typer.Option("--at", metavar="ADDR:PORT", help="Where others reach it, if not at --listen.")
+    ] = None,
+    group: GroupFile = None,
+    no_group: NoGroup = False,
+    allow_private: AllowPrivate = False,
+    log_queries: Annotated[bool, typer.Option("--log-queries", help="Tell what others search for.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Serve a collection as a peer. It is read only, and what comes into it is served, too."""
+    place = place_argument(listen, option="--listen")
+    at = place_argument(reached_at, option="--at") if reached_at else None
+    joins = [join_argument(each) for each in join or ()]
+    if at is None and is_everywhere(place):
+        raise UsageError(f"--listen {listen} is everywhere; say with --at ADDR:PORT where others reach it")
+    say = (lambda line: None) if quiet else tell
+
+    async def served() -> None:
+        ended = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, ended.set)
+        with open_for_reading(name) as collection:
+            kept = Kept(name)
+            with kept.locked():
+                identity = identity_of(kept, group, no_group)
+                content = content_of(collection, kept, allow_private, quiet=quiet)
+                is_local = is_at_home(at or place)
+                peer = Peer(
+                    identity, content, kept, allow_private=is_local, say=say, tells_queries=log_queries and not quiet
+                )
+                listens_at = await listening(peer, place, at)
+                control = Control(peer, kept)
+                await control.open()
+                kept.keep(SETTINGS_FILE, {"listen": listen, "at": reached_at, "allow_private": allow_private})
+                peer.keep_joining(joins)
+                peer.follow_collection()
+                typer.echo(f"{identity.name}@{at or listens_at} serves {content.pages} pages of {name}")
+                if identity.group is None and not quiet:
+                    tell("anybody who can connect may search and take these pages; --group closes the circle")
+                await ended.wait()
+                await control.close()
+                await peer.end()
+
+    asyncio.run(served())
+
+
+@app.command("search")
+def search(
+    name: Name,
+    query: Annotated[str, typer.Argument(metavar="WORDS", help="Words that a page must all have.")],
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Hits shown, and enough to stop.")] = 10,
+    deadline: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.05, max=60, help="What came until then is the answer.")
+    ] = 2.0,
+    take: Annotated[
+        int, typer.Option(metavar="N", min=0, max=100, help="Take the best N pages of others into the collection.")
+    ] = 0,
+    join: Join = None,
+    group: GroupFile = None,
+    no_group: NoGroup = False,
+    allow_private: AllowPrivate = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Search at home, then at buddies, then farther. Results come as they are found, ranked together."""
+    if not words_of(query):
+        raise UsageError("nothing to search for; give a word or more")
+    joins = [join_argument(each) for each in join or ()]
+    request = Request("search", query, most=limit, enough=limit, deadline=deadline)
+
+    async def searched() -> tuple[Searched, str, Merged, list[Given]]:
+        async with AsyncExitStack() as stack:
+            me, ask = await stack.enter_async_context(
+                peer_of(name, joins, group, no_group, allow_private, quiet=quiet or as_json)
+            )
+            shows = not quiet and not as_json
+            last, merged = None, Merged((), 0)
+            with Showing(shows) as showing:
+                async for reply in ask(request):
+                    if reply.searched is not None:
+                        last = reply.searched
+                        merged = merge(query, last.answers.answers, me=me, allow_private=allow_private)
+                        showing(merged, last, me)
+            assert last is not None
+            given = [each async for each in given_by(merged, take, ask)] if take else []
+            return last, me, merged, given
+
+    last, me, merged, given = asyncio.run(searched())
+    taken = take_pages(name, given, clock=WallClock(), tell=tell) if given else Taken((), (), ())
+    shown = merged.hits[:limit]
+    if as_json:
+        print_json(plain_of(query, last, me, merged, shown, taken, take))
+        return
+    if not shown:
+        typer.echo("nothing found")
+    for number, hit in enumerate(shown, 1):
+        typer.echo("\n".join(lines_of(number, hit, me)) + "\n")
+    if not quiet:
+        for line in told_of_search(last, me, merged):
+            tell(line)
+    if take:
+        typer.echo(f"{len(taken.pages)} pages taken, {len(taken.known)} known already, {untaken(merged, take, taken)}")
+        for url in taken.pages:
+            typer.echo(f"  {visible(url, 300)}")
+
+
+@app.command("show")
+def show(name: Name, as_json: Json = False) -> None:
+    """Show who a peer is. Its buddies, what they answered, whose indexes it holds, what has happened."""
+
+    async def shown() -> Plain:
+        running = await asked(Kept(name), Request("show"))
+        if running is not None:
+            async for reply in running:
+                return {**reply.told, "is_running": True}
+        async with peer_of(name, [], None, False, False, quiet=True, makes=False) as (_, ask):
+            async for reply in ask(Request("show")):
+                return {**reply.told, "is_running": False}
+        return None
+
+    facts = asyncio.run(shown())
+    if as_json:
+        print_json(facts)
+        return
+    where = f" at {facts['address']}" if facts["address"] else ""
+    state = "running" if facts["is_running"] else "not running"
+    typer.echo(visible(f"{facts['name']}{where}, {state}; {facts['pages']} pages told of", 300))
+    typer.echo(f"group      {facts['group'] or 'none: open to anybody'}")
+    for each in facts["buddies"]:
+        typer.echo(visible(f"buddy      {each['name']} {each['address']}  answers {each['count']}", 300))
+    for each in facts["neighbours"]:
+        down = "  down" if each["is_down"] else ""
+        typer.echo(visible(f"neighbour  {each['name']} {each['address']}{down}", 300))
+    for each in facts["indexes"]:
+        typer.echo(visible(f"index      of {each['name']}  {each['bytes'] / 1000:.1f} KB", 300))
+    for what, count in facts["counts"].items():
+        typer.echo(visible(f"{count:10}  {what.replace('_', ' ')}", 300))

@@ -1,0 +1,129 @@
+"""What a search among peers found, as people and programs see it. Everything in it was written by strangers."""
+
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from lycosa.peers.merging import Merged, Ranked
+from lycosa.peers.searching import Answers
+from lycosa.peers.serving import Searched
+from lycosa.sessions.taking import Taken
+from lycosa.vocabulary.plain_text import visible
+from lycosa.vocabulary.records import Plain
+
+from .options import tell
+
+_SHOWN_LIVE = 10  # hits while a search goes on
+
+
+class Showing:
+    """The best hits so far: redrawn on a terminal, elsewhere a line for everybody who answers."""
+
+    def __init__(self, shows: bool):
+        self._console = Console(stderr=True)
+        self._shows = shows
+        self._live = Live(console=self._console, transient=True, auto_refresh=False)
+        self._told = 0
+
+    def __enter__(self) -> "Showing":
+        if self._shows and self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def __call__(self, merged: Merged, searched: Searched, me: str) -> None:
+        if not self._shows:
+            return
+        if self._console.is_terminal:
+            lines = [
+                Text(line, overflow="ellipsis", no_wrap=True)
+                for number, hit in enumerate(merged.hits[:_SHOWN_LIVE], 1)
+                for line in lines_of(number, hit, me)[:2]
+            ]
+            self._live.update(Group(*lines, Text(f"searching: {searched.answers.stage}")), refresh=True)
+            return
+        for answer in searched.answers.answers[self._told :]:
+            who = "home" if answer.provider.name == me else f"{answer.provider.name[:8]} ({answer.stage})"
+            tell(f"{len(answer.hits)} hits from {who} after {1000 * searched.seconds:.0f} ms")
+        self._told = len(searched.answers.answers)
+
+
+def lines_of(number: int, hit: Ranked, me: str) -> list[str]:
+    who = ", ".join("home" if each.name == me else each.name[:8] for each in hit.providers[:5])
+    more = f"   also {visible(', '.join(hit.also), 200)}" if hit.also else ""
+    return [
+        f"{number}. {visible(hit.title, 120) or '(no title)'}   at {visible(who, 80)}",
+        f"   {visible(hit.url, 300)}",
+        f"   {visible(hit.snippet, 300)}",
+        *([more] if more else []),
+    ]
+
+
+def told_of_search(searched: Searched, me: str, merged: Merged) -> list[str]:
+    facts = _cost(searched, me)
+    lines = [
+        f"answered by {', '.join(_names(facts['answered'])) or 'nobody'}; {facts['messages']} messages,"
+        f" {1000 * facts['seconds']:.0f} ms"
+    ]
+    silent = {what: facts[what] for what in ("not_reached", "silent", "declined") if facts[what]}
+    for what, names in silent.items():
+        lines.append(f"{what.replace('_', ' ')}: {', '.join(_names(names))}")
+    if facts["walkers_out"]:
+        lines.append(f"{facts['walkers_out']} walkers had not come to an end")
+    if merged.refused:
+        lines.append(f"{merged.refused} hits left out, as their addresses are private or no URLs")
+    return lines
+
+
+def _names(names: list[str]) -> list[str]:
+    return [name if name == "home" else name[:8] for name in names]
+
+
+def _cost(searched: Searched, me: str) -> dict[str, Any]:
+    """Who answered, what it cost, who was not reached."""
+    answers: Answers = searched.answers
+    asked_ = {what: [name for name, reply in answers.asked.items() if reply == what] for what in _REPLIES}
+    who = ["home" if each.provider.name == me else each.provider.name for each in answers.answers]
+    return {
+        "answered": list(dict.fromkeys(who)),
+        "messages": answers.issued + answers.received,
+        "seconds": round(searched.seconds, 4),
+        "stage": answers.stage,
+        "not_reached": asked_["down"],
+        "silent": asked_["waiting"],
+        "declined": asked_["declined"],
+        "lack_it": asked_["lacks"],
+        "walkers_out": answers.walkers_out,
+        "dropped": answers.dropped,
+    }
+
+
+_REPLIES = ("down", "waiting", "declined", "lacks")
+
+
+def plain_of(
+    query: str,
+    searched: Searched,
+    me: str,
+    merged: Merged,
+    shown: tuple[Ranked, ...],
+    taken: Taken,
+    take: int,
+) -> Plain:
+    return {
+        "query": query,
+        "me": me,
+        "hits": shown,
+        "refused": merged.refused,
+        **_cost(searched, me),
+        **({"taken": taken} if take else {}),
+    }
+
+
+def untaken(merged: Merged, take: int, taken: Taken) -> str:
+    wanted = min(take, sum(not hit.at_home for hit in merged.hits))
+    return f"{wanted - len(taken.pages) - len(taken.known)} could not be had"

@@ -1,0 +1,84 @@
+"""Collections of people with overlapping interests: crawled in the lab, written as `lycosa crawl` would."""
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.lab.crawlers import strategy_for
+from lycosa.lab.library import Library, TopicCosine
+from lycosa.lab.simulation import crawl
+from lycosa.lab.steps import Step
+from lycosa.lab.topics import Topic
+from lycosa.peers.keeping import Kept
+from lycosa.peers.shared_collection import SharedCollection
+from lycosa.reading import Reader
+from lycosa.sessions.opening import open_collection, open_for_reading
+from lycosa.strategies import BestFirst
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
+from lycosa.worlds import StudyWorld
+
+FETCHED_AT = 1_000_000_000.0  # all pages, so that the same run gives the same collections
+SECOND_TOPIC = 0.5  # of the peers have one
+SEEDS = 5  # of each topic
+_RECIPE = '[topic]\ntext = "crawled in the lab"\n'
+_HEADERS = (("content-type", "text/html; charset=utf-8"),)
+
+
+class Collector(Struct, frozen=True):
+    """Somebody with a collection: the numbers of the topics it is about, and the relevance of its pages."""
+
+    topics: tuple[int, ...]
+    pages: Mapping[Url, float]
+
+
+def collectors_of(topics: Sequence[Topic], *, peers: int, pages: int, library: Library, seed: int) -> list[Collector]:
+    """Everybody crawls one topic or two, from pages of the directory that they happen to know.
+
+    Each topic has its share of the peers, side by side; a second one is drawn.
+    """
+    collectors = []
+    for peer in range(peers):
+        chance = random.Random(f"{seed} {peer} collector")
+        own = [peer * len(topics) // peers]
+        if chance.random() < SECOND_TOPIC:
+            own.append(chance.choice([number for number in range(len(topics)) if number != own[0]]))
+        found: dict[Url, float] = {}
+        for number in own:
+            for step in _crawled(topics[number], pages // len(own), library, chance):
+                found[step.url] = max(step.relevance, found.get(step.url, 0.0))
+        collectors.append(Collector(tuple(own), found))
+    return collectors
+
+
+def _crawled(topic: Topic, pages: int, library: Library, chance: random.Random) -> Iterable[Step]:
+    listed = [*topic.seeds, *topic.others]
+    strategy = strategy_for(BestFirst.name, topic, pages=pages, buffer=None, seed=chance.randrange(1 << 30))
+    return crawl(
+        strategy,
+        chance.sample(listed, min(SEEDS, len(listed))),
+        read=library.read,
+        judge=TopicCosine(topic.as_page()),
+        pages=pages,
+    )
+
+
+def union_of(collectors: Iterable[Collector]) -> dict[Url, float]:
+    """All pages that anybody has."""
+    return {url: relevance for collector in collectors for url, relevance in collector.pages.items()}
+
+
+def write_collection(folder: Path, world: StudyWorld, pages: Mapping[Url, float]) -> None:
+    """Makes a collection of pages of a world, with its archive, its search index, and the summary that peers show."""
+    folder.mkdir()
+    (folder / "lycosa.toml").write_text(_RECIPE, encoding="utf-8")
+    reader = Reader()
+    with open_collection(folder, clock=WallClock(), reader=reader, writable=True) as collection:
+        for url, relevance in pages.items():
+            body = world.page(url) or b""
+            fetch = Fetch(url, Outcome.OK, FETCHED_AT, 200, "OK", headers=_HEADERS, body=body, content=body)
+            collection.record(Visit(Candidate(url, relevance), fetch, reader(fetch), relevance=relevance))
+    with open_for_reading(folder) as collection:
+        SharedCollection(collection, Kept(folder)).catch_up()

@@ -1,0 +1,430 @@
+"""The search of `lycosa.peers`, compiled: the same draws, the same counts, message by message.
+
+`peers.routing` says how queries travel and what is counted, `peers.buddies` how lists are kept. What a peer answers
+does not change while others ask, except for who asks, so each walker is followed to its end by itself, and the order
+in which responses were given is told afterwards from how far each has come. All is in one file, since what is kept of
+compiled code is made anew only when the file changes that it is in.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+
+from .records import (
+    BUDDIES,
+    HOME,
+    INDEXES,
+    LINK,
+    NOWHERE,
+    OF_BUDDIES,
+    OF_NEIGHBOURS,
+    UP,
+    WALKING,
+    Array,
+    Lists,
+    Network,
+    Outcomes,
+    Questions,
+    Switches,
+    Work,
+)
+
+F = TypeVar("F", bound=Callable[..., Any])
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+MOST_ATTEMPTS = 64
+
+
+def compiled(function: F) -> F:
+    return cast("F", numba.njit(cache=True, error_model="numpy")(function))
+
+
+# ---------------------------------------------------------------- chance
+
+
+@compiled
+def mix(number: Any) -> Any:
+    number = (number ^ (number >> np.uint64(30))) * FIRST
+    number = (number ^ (number >> np.uint64(27))) * SECOND
+    return number ^ (number >> np.uint64(31))
+
+
+@compiled
+def drawn(start: Any, walker: int, ttl: int, among: int, attempt: int) -> int:
+    """As `chance.draw`; `start` is what seed and query come to."""
+    place = (np.uint64(walker) << np.uint64(48)) | (np.uint64(attempt) << np.uint64(32)) | np.uint64(ttl)
+    number = mix((start ^ place) + GOLDEN)
+    return int(((number >> np.uint64(32)) * np.uint64(among)) >> np.uint64(32))
+
+
+# ---------------------------------------------------------------- buddy lists and indexes
+
+
+@compiled
+def outranks(node: int, one: int, other: int, lists: Lists) -> bool:
+    counts, since = lists.counts[node], lists.since[node]
+    if counts[one] != counts[other]:
+        return bool(counts[one] > counts[other])
+    return bool(since[one] > since[other])
+
+
+@compiled
+def best_first(node: int, lists: Lists, order: Array) -> int:
+    """The places of a list by rank; how many there are."""
+    size = lists.sizes[node]
+    for place in range(size):
+        at = place
+        while at > 0 and outranks(node, place, order[at - 1], lists):
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = place
+    return int(size)
+
+
+@compiled
+def place_of(node: int, peer: int, lists: Lists) -> int:
+    for place in range(lists.sizes[node]):
+        if lists.peers[node, place] == peer:
+            return place
+    return -1
+
+
+@compiled
+def remove(node: int, place: int, lists: Lists) -> None:
+    last = lists.sizes[node] - 1
+    lists.peers[node, place] = lists.peers[node, last]
+    lists.counts[node, place] = lists.counts[node, last]
+    lists.since[node, place] = lists.since[node, last]
+    lists.is_held[node, place] = lists.is_held[node, last]
+    lists.was_wanted[node, place] = lists.was_wanted[node, last]
+    lists.peers[node, last] = -1
+    lists.is_held[node, last] = False
+    lists.sizes[node] = last
+
+
+@compiled
+def answered(node: int, peer: int, lists: Lists) -> None:
+    """Counts a response, as `BuddyList.answered`."""
+    place = place_of(node, peer, lists)
+    if place < 0:
+        if lists.sizes[node] == lists.peers.shape[1]:
+            worst = 0
+            for other in range(1, lists.sizes[node]):
+                if outranks(node, worst, other, lists):
+                    worst = other
+            remove(node, worst, lists)
+        place = lists.sizes[node]
+        lists.sizes[node] += 1
+        lists.peers[node, place], lists.counts[node, place] = peer, 0
+        lists.is_held[node, place] = lists.was_wanted[node, place] = False
+    lists.responses[node] += 1
+    lists.counts[node, place] += 1
+    lists.since[node, place] = lists.responses[node]
+
+
+@compiled
+def demote(node: int, peer: int, lists: Lists, switches: Switches) -> None:
+    """Takes 1 from a buddy's count, as `BuddyList.failed`."""
+    place = place_of(node, peer, lists)
+    if switches.adapts and place >= 0:
+        lists.counts[node, place] -= 1
+        if lists.counts[node, place] < 1:
+            remove(node, place, lists)
+
+
+@compiled
+def checkpoint(network: Network, lists: Lists, switches: Switches) -> int:
+    """Everybody who is up asks for the indexes that are due; how many came."""
+    transfers, is_up, of_neighbours = 0, network.is_up, switches.indexes == OF_NEIGHBOURS
+    for node in range(len(is_up)):
+        if not is_up[node]:
+            continue
+        many = lists.sizes[node] if switches.indexes == OF_BUDDIES else 0
+        if of_neighbours:
+            many = min(network.degrees[node], switches.neighbour_indexes)
+        for place in range(many):
+            peer = network.neighbours[network.offsets[node] + place] if of_neighbours else lists.peers[node, place]
+            is_due = not lists.is_held[node, place] and (of_neighbours or lists.was_wanted[node, place])
+            if is_due and is_up[peer]:
+                lists.is_held[node, place] = True
+                transfers += 1
+            lists.was_wanted[node, place] = True
+    return transfers
+
+
+@compiled
+def indexed_holders(node: int, network: Network, lists: Lists, switches: Switches, work: Work) -> int:
+    """Puts those whose index a peer holds and who have what is wanted into `named`, in order; how many."""
+    many = 0
+    if switches.indexes == OF_BUDDIES:
+        for at in range(best_first(node, lists, work.order)):
+            place = work.order[at]
+            if lists.is_held[node, place] and work.has[lists.peers[node, place]]:
+                work.named[many] = lists.peers[node, place]
+                many += 1
+    elif switches.indexes == OF_NEIGHBOURS:
+        for place in range(min(network.degrees[node], switches.neighbour_indexes)):
+            peer = network.neighbours[network.offsets[node] + place]
+            if lists.is_held[node, place] and work.has[peer]:
+                work.named[many] = peer
+                many += 1
+    return many
+
+
+@compiled
+def named_by(node: int, network: Network, lists: Lists, switches: Switches, work: Work) -> int:
+    """Whom a peer names: itself, or the first in its indexes; -1 where it knows nobody. Who asks lacks it."""
+    if work.has[node]:
+        return node
+    if switches.indexes == OF_BUDDIES:
+        best = -1
+        for place in range(lists.sizes[node]):
+            is_one = lists.is_held[node, place] and work.has[lists.peers[node, place]]
+            if is_one and (best < 0 or outranks(node, place, best, lists)):
+                best = place
+        return int(lists.peers[node, best]) if best >= 0 else -1
+    if switches.indexes == OF_NEIGHBOURS:
+        for place in range(min(network.degrees[node], switches.neighbour_indexes)):
+            peer = network.neighbours[network.offsets[node] + place]
+            if lists.is_held[node, place] and work.has[peer]:
+                return int(peer)
+    return -1
+
+
+@compiled
+def mark_knowing(has: Array, knows: Array, sizes: Array, offsets: Array, peers: Array, is_held: Array) -> None:
+    """Marks everybody who holds the index of one who has what is wanted; `peers` stand row behind row."""
+    for node in range(len(knows)):
+        begin = offsets[node]
+        knows[node] = False
+        for place in range(min(sizes[node], is_held.shape[1])):
+            if is_held[node, place] and has[peers[begin + place]]:
+                knows[node] = True
+                break
+
+
+# ---------------------------------------------------------------- ways through the overlay
+
+
+@compiled
+def walk(
+    start: Any, asker: int, walker: int, ttl: int, has: Array, knows: Array, network: tuple[Array, Array, Array, Array]
+) -> tuple[int, int]:
+    """How often a walker is received, and by whom at last; -1 where that one does not respond."""
+    offsets, neighbours, degrees, is_up = network
+    node, came_from, received = asker, -1, 0
+    while True:
+        begin, among = offsets[node], degrees[node]
+        leaves_out = came_from >= 0 and among > 1
+        among -= leaves_out
+        hop = -1
+        if among > 0:
+            for attempt in range(MOST_ATTEMPTS):
+                hop = neighbours[begin + drawn(start, walker, ttl, among, attempt)]
+                if leaves_out and hop == came_from:
+                    hop = neighbours[begin + among]
+                if is_up[hop]:
+                    break
+                hop = -1
+        if hop < 0:
+            return received, -1
+        node, came_from = hop, node
+        received += 1
+        if node != asker and (has[node] or knows[node]):
+            return received, node
+        if ttl <= 1:
+            return received, -1
+        ttl -= 1
+
+
+@compiled
+def walks(start: Any, asker: int, network: Network, lists: Lists, switches: Switches, work: Work) -> int:
+    """All walkers of a query: how often each is received and whom it names, -1 if nobody; how many messages."""
+    overlay = (network.offsets, network.neighbours, network.degrees, network.is_up)
+    messages = 0
+    for walker in range(switches.walkers):
+        length, last = walk(start, asker, walker + 1, switches.ttl, work.has, work.knows, overlay)
+        work.lengths[walker] = length
+        work.named[walker] = -1 if last < 0 else named_by(last, network, lists, switches, work)
+        messages += length + (last >= 0)
+    return messages
+
+
+@compiled
+def first_walker(mark: int, asker: int, is_up: Array, lists: Lists, switches: Switches, work: Work) -> int:
+    """The first walker to name one who can be fetched from, in the order of their responses; -1 where none does."""
+    lengths, named = work.lengths, work.named
+    is_past = np.zeros(len(lengths), np.bool_)
+    while True:
+        first = -1
+        for walker in range(len(lengths)):
+            if named[walker] >= 0 and not is_past[walker] and (first < 0 or lengths[walker] < lengths[first]):
+                first = walker
+        if first < 0:
+            return -1
+        is_past[first] = True
+        peer = named[first]
+        if work.tried[peer] != mark:
+            work.tried[peer] = mark
+            if is_up[peer]:
+                return first
+            demote(asker, peer, lists, switches)
+
+
+@compiled
+def path_to(first: int, lengths: Array) -> int:
+    """Queries issued before this walker's response: walkers move in turn, so those before it have moved once more."""
+    path = 0
+    for walker in range(len(lengths)):
+        path += min(lengths[walker], lengths[first] + (walker < first))
+    return path
+
+
+@compiled
+def flood(mark: int, asker: int, network: Network, switches: Switches, work: Work) -> tuple[int, int, int]:
+    """Everybody tells everybody: messages, the path to the first response, and who gave it; -1 where nobody did."""
+    queue, head, tail, responses, path, first = work.queue, 0, 0, 0, -1, -1
+    node, came_from, ttl = asker, -1, switches.flood_ttl + 1
+    while True:
+        if work.seen[node] != mark:
+            work.seen[node] = mark
+            if work.has[node]:
+                responses += 1
+                if first < 0:
+                    path, first = tail, node
+            elif ttl > 1:
+                for place in range(network.offsets[node], network.offsets[node] + network.degrees[node]):
+                    peer = network.neighbours[place]
+                    if peer != came_from and network.is_up[peer]:
+                        queue[tail, 0], queue[tail, 1], queue[tail, 2] = peer, node, ttl - 1
+                        tail += 1
+        if head == tail:
+            return tail + responses, path, first
+        node, came_from, ttl = queue[head, 0], queue[head, 1], queue[head, 2]
+        head += 1
+
+
+# ---------------------------------------------------------------- searches
+
+
+@compiled
+def first_up(many: int, mark: int, asker: int, is_up: Array, lists: Lists, switches: Switches, work: Work) -> int:
+    """The first of those named who can be fetched from; the others before lose count. -1 where all are down."""
+    for place in range(many):
+        peer = work.named[place]
+        if work.tried[peer] == mark:
+            continue
+        work.tried[peer] = mark
+        if is_up[peer]:
+            return int(peer)
+        demote(asker, peer, lists, switches)
+    return -1
+
+
+@compiled
+def ask_buddies(
+    mark: int, asker: int, network: Network, lists: Lists, switches: Switches, work: Work
+) -> tuple[int, int, int]:
+    """A query to each buddy not tried in vain: how many were issued, all messages, and how many named somebody."""
+    issued, messages, many = 0, 0, 0
+    known = best_first(asker, lists, work.order)
+    for at in range(known):
+        work.order[at] = lists.peers[asker, work.order[at]]
+    for at in range(known):
+        peer = work.order[at]
+        if work.tried[peer] == mark:
+            continue
+        issued += 1
+        if not network.is_up[peer]:
+            if switches.demotes_unreachable:
+                demote(asker, peer, lists, switches)
+            continue
+        messages += 1
+        holder = named_by(peer, network, lists, switches, work)
+        if holder >= 0:
+            messages += 1
+            work.named[many] = holder
+            many += 1
+    return issued, messages, many
+
+
+@compiled
+def one_search(
+    start: Any, mark: int, asker: int, network: Network, lists: Lists, switches: Switches, work: Work
+) -> tuple[int, int, int, int, bool]:
+    """Home, indexes, buddies, overlay: messages, path length, where and with whom it was found, any answer."""
+    is_up = network.is_up
+    if work.has[asker]:
+        return 0, 0, HOME, asker, True
+    many = indexed_holders(asker, network, lists, switches, work)
+    provider = first_up(many, mark, asker, is_up, lists, switches, work)
+    if provider >= 0:
+        return 0, 0, INDEXES, provider, True
+    is_answered, issued, messages = many > 0, 0, 0
+    if switches.keeps_buddies:
+        issued, messages, many = ask_buddies(mark, asker, network, lists, switches, work)
+        provider = first_up(many, mark, asker, is_up, lists, switches, work)
+        is_answered = is_answered or many > 0
+        if provider >= 0:
+            return messages, issued, BUDDIES, provider, True
+    if switches.floods:
+        more, path, provider = flood(mark, asker, network, switches, work)
+        return messages + more, path, WALKING if provider >= 0 else NOWHERE, provider, provider >= 0
+    if switches.indexes == OF_BUDDIES:
+        mark_knowing(work.has, work.knows, lists.sizes, lists.offsets, lists.peers.ravel(), lists.is_held)
+    elif switches.indexes == OF_NEIGHBOURS:
+        mark_knowing(work.has, work.knows, network.degrees, network.offsets, network.neighbours, lists.is_held)
+    messages += walks(start, asker, network, lists, switches, work)
+    is_answered = is_answered or work.named[: switches.walkers].max() >= 0
+    first = first_walker(mark, asker, is_up, lists, switches, work)
+    if first < 0:
+        return messages, -1, NOWHERE, -1, is_answered
+    return messages, issued + path_to(first, work.lengths), WALKING, work.named[first], True
+
+
+@compiled
+def pass_time(
+    now: float, event: int, due: float, network: Network, lists: Lists, switches: Switches
+) -> tuple[int, float, int]:
+    """What happens until a moment, in order: the next event, the next checkpoint, and how many indexes were sent."""
+    transfers = 0
+    while True:
+        event_at = network.times[event] if event < len(network.times) else np.inf
+        if min(event_at, due) > now:
+            return event, due, transfers
+        if event_at <= due:
+            one, kind = network.ones[event], network.kinds[event]
+            if kind == LINK:
+                network.degrees[one] += 1
+                network.degrees[network.others[event]] += 1
+            else:
+                network.is_up[one] = kind == UP
+            event += 1
+        else:
+            transfers += checkpoint(network, lists, switches)
+            due += switches.checkpoint
+
+
+@compiled
+def search(network: Network, questions: Questions, switches: Switches, outcomes: Outcomes, work: Work) -> None:
+    """Asks all questions, one after the other; buddies are learnt on the way. Changes what it is given."""
+    lists, has, event, due = outcomes.lists, work.has, 0, switches.checkpoint
+    for question in range(len(questions.askers)):
+        event, due, transfers = pass_time(questions.times[question], event, due, network, lists, switches)
+        asker, item = questions.askers[question], questions.items[question]
+        begin, end = questions.holder_offsets[item], questions.holder_offsets[item + 1]
+        for place in range(begin, end):
+            has[questions.holders[place]] = True
+        start = mix((np.uint64(switches.seed) ^ questions.ids[question]) + GOLDEN)
+        messages, path, stage, provider, is_answered = one_search(
+            start, question, asker, network, lists, switches, work
+        )
+        outcomes.messages[question], outcomes.paths[question] = messages, path
+        outcomes.stages[question], outcomes.providers[question] = stage, provider
+        outcomes.are_answered[question], outcomes.transfers[question] = is_answered, transfers
+        if provider >= 0 and stage != HOME and switches.keeps_buddies:
+            answered(asker, provider, lists)
+        for place in range(begin, end):
+            has[questions.holders[place]] = False

@@ -1,0 +1,111 @@
+"""Peers in processes of their own on loopback, as `lycosa peer serve` starts them, and never for long."""
+
+import asyncio
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from types import TracebackType
+
+from lycosa.peers.control import Reply, Request, asked
+from lycosa.peers.keeping import Kept
+from lycosa.peers.serving import Searched
+from lycosa.vocabulary.errors import LycosaError
+
+HOST = "127.0.0.1"
+LONGEST = 600  # seconds that a process lives, even where nobody is left to end it
+END_SECONDS = 10.0
+_PROGRAM = "import signal, sys; signal.alarm(int(sys.argv.pop(1))); from lycosa.cli import main; main()"
+
+
+class NoLoopbackError(LycosaError):
+    """Peers cannot be run on this machine."""
+
+
+def free_addresses(many: int) -> list[str]:
+    """Places on loopback where nobody listens now."""
+    try:
+        with ExitStack() as stack:
+            sockets = [stack.enter_context(closing(socket.socket())) for _ in range(many)]
+            for each in sockets:
+                each.bind((HOST, 0))
+            return [f"{HOST}:{each.getsockname()[1]}" for each in sockets]
+    except OSError as error:
+        raise NoLoopbackError(f"no sockets on loopback: {error.strerror}") from error
+
+
+class Processes:
+    """Collections served at addresses, one process each, from when it is entered until it is left."""
+
+    def __init__(self, folders: Sequence[Path], addresses: Sequence[str]):
+        self._places = list(zip(folders, addresses, strict=True))
+        self._kept = [Kept(folder) for folder in folders]
+        self._running: list[subprocess.Popen[str]] = []
+
+    def __enter__(self) -> "Processes":
+        try:
+            self._running += [_begin(folder, address) for folder, address in self._places]
+            for process in self._running:
+                assert process.stdout is not None
+                if " serves " not in process.stdout.readline():
+                    raise NoLoopbackError(f"a peer did not begin: {_last_words(process)}")
+        except OSError as error:
+            self._end()
+            raise NoLoopbackError(f"no processes: {error.strerror}") from error
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        for process in self._running:
+            process.terminate()
+        for process in self._running:
+            try:
+                process.communicate(timeout=END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+        self._running.clear()
+
+    async def search(self, peer: int, words: str, *, limit: int, deadline: float) -> Searched:
+        """What a search of `limit` hits has come to in the end."""
+        request = Request("search", words, most=limit, enough=limit, deadline=deadline)
+        searched = [reply.searched for reply in await self._replies(peer, request) if reply.searched is not None]
+        return searched[-1]
+
+    async def counts(self) -> Counter[str]:
+        """What all of them counted, together."""
+        told = await asyncio.gather(*(self._replies(peer, Request("show")) for peer in range(len(self._kept))))
+        return sum((Counter(replies[-1].told["counts"]) for replies in told), Counter[str]())
+
+    async def _replies(self, peer: int, request: Request) -> list[Reply]:
+        replies = await asked(self._kept[peer], request)
+        if replies is None:
+            raise NoLoopbackError("a peer that was begun is not there any more")
+        return [reply async for reply in replies]
+
+
+def _begin(folder: Path, address: str) -> subprocess.Popen[str]:
+    words = ("peer", "serve", str(folder), "--listen", address, "--quiet")
+    return subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, str(LONGEST), *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _last_words(process: subprocess.Popen[str]) -> str:
+    process.kill()
+    lines = process.communicate()[1].strip().splitlines()
+    return lines[-1] if lines else f"it ended with {process.returncode}"

@@ -1,0 +1,120 @@
+"""What compiled search works on: a network in which peers come and go, questions, and what comes of them; columns."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+DOWN, UP, LINK = 0, 1, 2  # kinds of events
+HOME, INDEXES, BUDDIES, WALKING, NOWHERE = 0, 1, 2, 3, -1  # where a question was answered
+STAGES = {HOME: "home", INDEXES: "indexes", BUDDIES: "buddies", WALKING: "walking", NOWHERE: "nowhere"}
+NOBODY, OF_BUDDIES, OF_NEIGHBOURS = 0, 1, 2  # whose indexes are held
+
+
+class Network(NamedTuple):
+    """Peers and their neighbours, in the order in which each came to know them; and what happens to them."""
+
+    offsets: Array  # where the neighbours of each begin: all whom it will ever have
+    neighbours: Array
+    degrees: Array  # how many of them it has at first
+    is_up: Array  # at first
+    times: Array  # of events, in order
+    kinds: Array
+    ones: Array  # who comes or goes, or is linked
+    others: Array  # to whom; -1
+
+
+class Questions(NamedTuple):
+    """Who wants what, when, in the order of time; and who has it."""
+
+    askers: Array
+    items: Array
+    times: Array
+    ids: Array  # by which walks are drawn
+    holder_offsets: Array  # by item
+    holders: Array
+
+
+class Switches(NamedTuple):
+    """The switches of an algorithm, as `NodeOptions` has them."""
+
+    floods: bool
+    keeps_buddies: bool
+    adapts: bool
+    demotes_unreachable: bool
+    indexes: int  # NOBODY, OF_BUDDIES, OF_NEIGHBOURS
+    buddies: int
+    neighbour_indexes: int
+    walkers: int
+    ttl: int
+    flood_ttl: int
+    checkpoint: float
+    seed: int
+
+
+class Lists(NamedTuple):
+    """The buddy list of every peer, and which of the indexes it wants it holds."""
+
+    sizes: Array
+    offsets: Array  # where each list begins in `peers`, row behind row
+    peers: Array  # by list and place
+    counts: Array
+    since: Array
+    responses: Array
+    is_held: Array  # the index of the buddy, or of the neighbour at that place
+    was_wanted: Array  # at the last checkpoint
+
+
+class Outcomes(NamedTuple):
+    """What came of each question."""
+
+    messages: Array
+    paths: Array  # queries issued before the response that held good; -1 without one
+    stages: Array  # where it was found
+    providers: Array  # who gave it; -1
+    are_answered: Array  # somebody was named, there or not
+    transfers: Array  # of whole indexes, since the question before
+    lists: Lists
+
+
+class Work(NamedTuple):
+    """Room to work in: marks of peers, and short columns of them."""
+
+    has: Array  # what is wanted
+    knows: Array  # one who has, by an index
+    tried: Array  # in which search last
+    seen: Array  # by which flood last
+    order: Array  # places of a list, or those on it, by rank
+    named: Array  # providers, in the order in which they were named, or by walker
+    lengths: Array  # how often each walker was received
+    queue: Array  # messages of a flood: to, from, time to live
+
+
+def room(peers: int, links: int, switches: Switches) -> Work:
+    most = max(switches.walkers, switches.buddies, switches.neighbour_indexes)
+    return Work(
+        has=np.zeros(peers, np.bool_),
+        knows=np.zeros(peers, np.bool_),
+        tried=np.full(peers, -1, np.int64),
+        seen=np.full(peers, -1, np.int64),
+        order=np.zeros(switches.buddies + 1, np.int64),
+        named=np.full(most, -1, np.int64),
+        lengths=np.zeros(switches.walkers, np.int64),
+        queue=np.zeros((links + 1 if switches.floods else 1, 3), np.int64),
+    )
+
+
+def no_lists(peers: int, size: int, indexed: int) -> Lists:
+    """Nobody has buddies yet; `indexed` is how many indexes each may hold of neighbours."""
+    shape, held = (peers, size), (peers, indexed or size)
+    return Lists(
+        sizes=np.zeros(peers, np.int32),
+        offsets=np.arange(peers) * size,
+        peers=np.full(shape, -1, np.int32),
+        counts=np.zeros(shape, np.int32),
+        since=np.zeros(shape, np.int32),
+        responses=np.zeros(peers, np.int32),
+        is_held=np.zeros(held, np.bool_),
+        was_wanted=np.zeros(held, np.bool_),
+    )

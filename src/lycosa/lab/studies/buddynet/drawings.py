@@ -1,0 +1,221 @@
+"""The paper's figures 5.5 and 5.7 to 5.12, drawn anew."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lycosa.lab.findings import Picture, Row
+from lycosa.pictures import GroupedBar, Series, grouped_bars, line_chart
+from lycosa.pictures.svg import COLOURS, FAINT, GRID, INK, PAPER, drawing, element, empty_drawing, text
+from lycosa.vocabulary.records import Plain
+from lycosa.worlds.file_sharing import PeerNetwork
+
+from .figures import PAPER as PUBLISHED
+from .figures import mean_of
+from .jobs import ALGORITHMS, BUDDYNET, LISTED, WALK
+
+NAMED = 6  # interests that have a colour
+
+
+def drawn(
+    world: PeerNetwork,
+    runs: Sequence[Row],
+    windows: Sequence[Row],
+    replicated: Sequence[Row],
+    cluster: Mapping[str, Plain],
+    neighbourhood: Mapping[str, Plain],
+) -> dict[str, Picture]:
+    copies = world.sharing.libraries.turned(world.sharing.items).lengths()
+    return {
+        "messages": _bars(runs, "messages", "Messages per query (tables 5.2 to 5.4)"),
+        "paths": _bars(runs, "path_length", "Path length (tables 5.2 to 5.4)"),
+        "architecture": _architecture(neighbourhood),
+        "degrees": _ranked("Neighbours (figure 5.7)", "neighbours", np.diff(world.graph.offsets), "peers"),
+        "copies": _ranked("Copies of files (figure 5.8)", "copies", copies, "files"),
+        "replication-messages": _replication(replicated, "messages", "Messages by replication (figure 5.9 a)"),
+        "replication-paths": _replication(replicated, "path_length", "Path length by replication (figure 5.9 b)"),
+        "replication-hits": _replicated_hits(replicated),
+        "transfers": _transfers(windows),
+        "hits": _hits(windows),
+        "clusters": _clusters(cluster),
+    }
+
+
+def _bars(runs: Sequence[Row], metric: str, title: str) -> Picture:
+    place = 0 if metric == "messages" else 1
+    groups = {}
+    for churns, label in ((False, "static"), (True, "churn")):
+        for whose in ("measured", "paper"):
+            bars = [
+                GroupedBar(
+                    name,
+                    mean_of(runs, name, churns, metric)
+                    if whose == "measured"
+                    else float(PUBLISHED.get((churns, name), (math.nan, math.nan))[place]),
+                )
+                for name in ALGORITHMS
+            ]
+            groups[f"{label}: {whose}"] = bars
+    return Picture(
+        title,
+        "Means over runs, second half of the queries, where peers stay (static) and where they come and go (churn), and"
+        " what the paper reports, where it does.",
+        grouped_bars(groups, title=title, y_title=metric.replace("_", " ")),
+    )
+
+
+def _log_points(numbers: Sequence[float], counts: Sequence[float]) -> list[tuple[float, float]]:
+    return [(math.log10(x), math.log10(y)) for x, y in zip(numbers, counts, strict=True) if x > 0 and y > 0]
+
+
+def _ranked(title: str, what: str, values: NDArray[Any], whose: str) -> Picture:
+    ordered = np.sort(values)[::-1]
+    ranks = np.unique(np.geomspace(1, max(1, len(ordered)), 80).round().astype(int))
+    points = _log_points(ranks.tolist(), ordered[ranks - 1].tolist())
+    return Picture(
+        title,
+        f"{whose.capitalize()} from the one with most {what} down; both scales are logarithmic.",
+        line_chart(
+            [Series(what, points)],
+            title=title,
+            x_title=f"{whose} in order, log10 of their place",
+            y_title=f"{what}, log10",
+        ),
+    )
+
+
+def _replication(rows: Sequence[Row], metric: str, title: str) -> Picture:
+    series = [
+        Series(
+            f"{algorithm}, {peers} peers",
+            [
+                (row["replication"], math.log10(max(0.01, row[f"{algorithm}_{metric}"])))
+                for row in rows
+                if row["peers"] == peers
+            ],
+        )
+        for peers in dict.fromkeys(row["peers"] for row in rows)
+        for algorithm in (WALK, BUDDYNET)
+    ]
+    return Picture(
+        title,
+        "By the share of peers that has a file, on average over all files; the scale upward is logarithmic.",
+        line_chart(
+            series, title=title, x_title="share of peers that has a file", y_title=f"{metric.replace('_', ' ')}, log10"
+        ),
+    )
+
+
+def _replicated_hits(rows: Sequence[Row]) -> Picture:
+    title = "Hit rate by replication (figure 5.9 c)"
+    series = [
+        Series(f"{peers} peers", [(row["replication"], row["hit_rate"]) for row in rows if row["peers"] == peers])
+        for peers in dict.fromkeys(row["peers"] for row in rows)
+    ]
+    return Picture(
+        title,
+        "The share of BuddyNet's queries that an index or a buddy answered.",
+        line_chart(
+            series, title=title, x_title="share of peers that has a file", y_title="hit rate", y_range=(0.0, 1.0)
+        ),
+    )
+
+
+def _over_queries(windows: Sequence[Row], names: Sequence[str], column: str) -> list[Series]:
+    return [
+        Series(
+            f"{name}, peers {'come and go' if churns else 'stay'}",
+            [(row["until"], row[column]) for row in windows if row["algorithm"] == name and row["churns"] is churns],
+        )
+        for name in names
+        for churns in (False, True)
+    ]
+
+
+def _transfers(windows: Sequence[Row]) -> Picture:
+    title = "Index transfers (figure 5.10)"
+    return Picture(
+        title,
+        "Whole indexes transferred so far; in the first run.",
+        line_chart(
+            _over_queries(windows, (BUDDYNET,), "transfers_so_far"), title=title, x_title="queries", y_title="transfers"
+        ),
+    )
+
+
+def _hits(windows: Sequence[Row]) -> Picture:
+    title = "Hit rate (figure 5.11)"
+    return Picture(
+        title,
+        "The share of queries, stretch by stretch, that an index or a buddy answered; in the first run.",
+        line_chart(
+            _over_queries(windows, (BUDDYNET, LISTED), "hit_rate"),
+            title=title,
+            x_title="queries",
+            y_title="hit rate",
+            y_range=(0.0, 1.0),
+        ),
+    )
+
+
+def _clusters(cluster: Mapping[str, Plain]) -> Picture:
+    title = "Buddies in two dimensions (figure 5.12)"
+    places, interests = cluster["places"], cluster["only_interest"]
+    far = {each: _distance(places, interests, each) for each in sorted({each for each in interests if each >= 0})}
+    farthest = sorted(far, key=lambda each: -far[each])[:NAMED]
+    colours = dict(zip(farthest, COLOURS, strict=False))
+    width, height, edge = 760.0, 520.0, 30.0
+    xs, ys = ([place[axis] for place in places] for axis in (0, 1))
+    spans = [max(values) - min(values) or 1.0 for values in (xs, ys)]
+    parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
+    order = sorted(range(len(places)), key=lambda peer: interests[peer] in colours)  # coloured ones on top
+    for peer in order:
+        x = edge + (width - 2 * edge) * (xs[peer] - min(xs)) / spans[0]
+        y = height - edge - (height - 2 * edge) * (ys[peer] - min(ys)) / spans[1]
+        colour = colours.get(interests[peer], "#b8bfc6")
+        parts.append(element("circle", cx=x, cy=y, r=3.0, fill=colour, fill_opacity=0.75))
+    return Picture(
+        title,
+        "Every dot is a peer; near each other are those with the same buddies. Coloured are peers with one interest"
+        f" only, of the {NAMED} interests whose peers stand farthest from the middle.",
+        drawing(width, height, parts, title=title),
+    )
+
+
+def _distance(places: Sequence[Sequence[float]], interests: Sequence[int], interest: int) -> float:
+    """How far from the middle those with this interest alone stand, together."""
+    own = [place for place, each in zip(places, interests, strict=True) if each == interest]
+    return math.hypot(*(sum(place[axis] for place in own) / len(own) for axis in (0, 1)))
+
+
+def _architecture(found: Mapping[str, Plain]) -> Picture:
+    title = "A peer, its neighbours and its buddies (figure 5.5)"
+    width, height = 760.0, 420.0
+    neighbours = [peer for peer in found["neighbours"] if peer not in found["buddies"]]
+    around = [*((peer, "neighbour") for peer in neighbours), *((peer, "buddy") for peer in found["buddies"])]
+    if not around:
+        return Picture(title, "Nobody has buddies yet.", empty_drawing(width, height, title=title))
+    middle_x, middle_y = width / 2, height / 2
+    lines, dots = [], []
+    for place, (peer, kind) in enumerate(around):
+        angle = 2 * math.pi * place / len(around)
+        x, y = middle_x + 250 * math.cos(angle), middle_y + 165 * math.sin(angle)
+        is_indexed = peer in found["indexed"]
+        colour = COLOURS[0] if kind == "buddy" else FAINT
+        style = {"stroke_dasharray": "4 4"} if kind == "neighbour" else {}
+        thick = 4.0 if is_indexed else 1.5
+        lines.append(element("line", x1=middle_x, y1=middle_y, x2=x, y2=y, stroke=colour, stroke_width=thick, **style))
+        dots.append(element("circle", cx=x, cy=y, r=17.0, fill=PAPER, stroke=colour, stroke_width=2.0))
+        dots.append(text(x, y + 4.5, str(peer), fill=INK, text_anchor="middle", font_size=11))
+    dots.append(element("circle", cx=middle_x, cy=middle_y, r=20.0, fill=GRID, stroke=INK, stroke_width=2.0))
+    dots.append(text(middle_x, middle_y + 4.5, str(found["peer"]), fill=INK, text_anchor="middle", font_size=11))
+    parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER), *lines, *dots]
+    return Picture(
+        title,
+        "The peer of the first run that holds most indexes: neighbours on the overlay (dashed), buddies (lines), and"
+        " buddies whose index it holds (bold).",
+        drawing(width, height, parts, title=title),
+    )

@@ -1,0 +1,245 @@
+"""Whether people come back to those who served them, and how many of these are worth remembering.
+
+Shao: Exploring social networks in computer systems (Princeton University 2007), section 5.2.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from lycosa.lab.findings import Claim, Findings, Kind, Picture, Row
+from lycosa.lab.peers.locality import (
+    chance_of_return,
+    hits_of_holders,
+    hits_of_provider,
+    rows_by_consumer,
+    times_served,
+)
+from lycosa.lab.statistics import page_trend, told
+from lycosa.lab.study import Size
+from lycosa.pictures import Series, line_chart
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Plain
+from lycosa.worlds import StudyWorld
+from lycosa.worlds.file_sharing import FileSharing, PeerNetwork, Rows, Trace
+from lycosa.worlds.timed import TimedGraph
+
+PAST = (1, 2, 3, 5, 10)  # downloads
+LISTS = (2, 5, 10, 20, None)  # sizes; None: unlimited
+ACTIVE = 10  # queries, at least, of those whose lists are judged
+FEWEST = 20  # consumers that make a curve
+ENOUGH = 0.8  # of what an unlimited list gives
+POINTS = 100  # of a curve
+CHOSEN = 10  # the size of a buddy list
+
+
+class InterestLocality:
+    name = "interest-locality"
+    says = "How often people come back to those who served them before, and how often a short list of these will do."
+    scales: Mapping[str, Size] = {
+        "small": {"consumers": 9_000, "providers": 19_000, "files": 13_000},
+        "paper": {"consumers": 90_000, "providers": 190_000, "files": 130_000},
+    }
+
+    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"kind": FileSharing.name, **size, "least_queries": 1, "queries": "null"}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        trace_of(world)
+        return [{"list": size} for size in LISTS]
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Trace, list[Any], Rows | None]:
+        trace = trace_of(world)
+        holders = world.sharing.holders() if isinstance(world, PeerNetwork) else None
+        return trace, rows_by_consumer(trace, least=ACTIVE), holders
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        trace, active, holders = prepared
+        rates, having = [], []
+        for rows in active:
+            providers = trace.providers[rows].tolist()
+            rates.append(hits_of_provider(providers, job["list"]) / len(rows))
+            if holders is not None:
+                having.append(hits_of_holders(providers, trace.items[rows].tolist(), holders, job["list"]) / len(rows))
+        return {
+            "list": job["list"],
+            "consumers": len(rates),
+            "hit_rate": _mean(rates),
+            "hit_rate_if_asked": _mean(having) if having else None,
+            "median": _mean([float(np.median(rates))]) if rates else None,
+            "best_tenth": _mean([float(np.quantile(rates, 0.9))]) if rates else None,
+            "curve": _sorted_curve(np.array(rates)),
+        }
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        trace = trace_of(world)
+        returns = [(past, *chance_of_return(trace, past)) for past in PAST]
+        curves = {past: shares for past, _, shares in returns if len(shares) >= FEWEST}
+        lists = [{key: value for key, value in outcome.items() if key != "curve"} for outcome in outcomes]
+        kind: Kind = "calibration" if isinstance(world, FileSharing) else "paper"
+        return_rows = _return_rows(curves)
+        return Findings(
+            claims=[_repeats(return_rows, _trend(returns), kind), _suffices(lists, _drawn(world), kind)],
+            tables={"returns": return_rows, "lists": lists, "trace": _facts(trace)},
+            pictures={
+                "activity": _ranked("Activity (figure 5.1)", "downloads", np.bincount(trace.consumers)),
+                "interaction": _ranked(
+                    "Interaction (figure 5.2)", "people served by", np.bincount(times_served(trace)[0])
+                ),
+                "returns": _returns_drawn(curves),
+                "lists": _lists_drawn(outcomes),
+            },
+        )
+
+
+def trace_of(world: StudyWorld) -> Trace:
+    """Who was served by whom; in a graph whose links have times, each link is a service."""
+    if isinstance(world, PeerNetwork):
+        return world.sharing.trace
+    if isinstance(world, TimedGraph):
+        links = world.timed
+        return Trace(links.sources, np.zeros(len(links.sources), np.int64), links.targets, links.times)
+    raise UsageError(
+        f"interest-locality needs people who ask others, which a {world.name} world has not; say file-sharing,"
+        " lastfm:path=FOLDER or timed:path=FILE"
+    )
+
+
+def _drawn(world: StudyWorld) -> bool:
+    """Whether who served whom was drawn by chance, for want of knowing."""
+    return isinstance(world, PeerNetwork) and not world.knows_providers
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return round(float(np.mean(values)), 6) if values else None
+
+
+def _sorted_curve(values: Any) -> list[list[float]]:
+    """Values in order, over the share of those that have less."""
+    if not len(values):
+        return []
+    places = np.linspace(0.0, 1.0, POINTS + 1)
+    return [[round(float(x), 4), round(float(y), 5)] for x, y in zip(places, np.quantile(values, places), strict=True)]
+
+
+def _return_rows(curves: Mapping[int, Any]) -> list[Row]:
+    return [
+        {
+            "past": past,
+            "consumers": len(shares),
+            "mean": round(float(shares.mean()), 6),
+            "above_half": round(float((shares >= 0.5).mean()), 6),
+            "certain": round(float((shares == 1.0).mean()), 6),
+        }
+        for past, shares in curves.items()
+    ]
+
+
+def _trend(returns: Sequence[tuple[int, Any, Any]]) -> float:
+    """Page's test over the consumers that have a figure for every number of past downloads for which there are many."""
+    usable = [(people, shares) for _, people, shares in returns if len(shares) >= FEWEST]
+    if len(usable) < 3:
+        return math.nan
+    everywhere = usable[0][0]
+    for people, _ in usable[1:]:
+        everywhere = np.intersect1d(everywhere, people)
+    return page_trend([shares[np.searchsorted(people, everywhere)].tolist() for people, shares in usable])
+
+
+def _repeats(rows: Sequence[Row], p: float, kind: Kind) -> Claim:
+    means = [float(row["mean"]) for row in rows]
+    rises = len(means) > 1 and all(after > before for before, after in pairwise(means))
+    return Claim(
+        id="interest-locality.repeats",
+        kind=kind,
+        says="The more often somebody served a person, the more likely they do again: the mean of P(j,N) rises with N"
+        " from each N to the next, and by Page's trend test over people",
+        paper="P ≥ .5 for 30 % of people at N = 1, 50 % at N = 2; P = 1 for 65 % at N = 10",
+        measured="; ".join(
+            f"N = {row['past']}: mean {row['mean']:.2f}, P ≥ .5 for {row['above_half']:.0%}, P = 1 for"
+            f" {row['certain']:.0%} of {row['consumers']}"
+            for row in rows
+        )
+        or "nobody was served often enough",
+        p=told(p),
+        holds=rises and p < 0.05,
+        reason="" if rises else "nobody comes back more often than before" if means else "the trace is too short",
+    )
+
+
+def _suffices(rows: Sequence[Row], is_drawn: bool, kind: Kind) -> Claim:
+    what = "hit_rate_if_asked" if is_drawn else "hit_rate"
+    rates = {row["list"]: row[what] for row in rows}
+    best, chosen = rates[None], rates[CHOSEN]
+    share = chosen / best if best else math.nan
+    measured = ", ".join(f"{size or '∞'}: {rate:.3f}" for size, rate in rates.items()) if best else "no hits"
+    meant = "hits are whatever one on the list has, since who served whom is not known" if is_drawn else ""
+    return Claim(
+        id="interest-locality.small-list-suffices",
+        kind=kind,
+        says=f"A list of the {CHOSEN} last used gives at least {ENOUGH:.0%} of the hits of an unlimited one, for people"
+        f" who ask {ACTIVE} times or more",
+        paper="20 very close to unlimited; 2: median over .3, above .8 for the best tenth",
+        measured=f"mean hit rate {measured}; {CHOSEN} has {share:.0%} of unlimited{f' ({meant})' if meant else ''}",
+        holds=bool(share >= ENOUGH) if best else False,
+    )
+
+
+def _facts(trace: Trace) -> list[Row]:
+    """The published figures of the week of Kazaa, beside those of this trace."""
+    asked = np.bincount(trace.consumers)
+    asked = asked[asked > 0]
+    partners = np.bincount(times_served(trace)[0])
+    partners = partners[partners > 0]
+    measured: dict[str, tuple[float, str]] = {
+        "consumers": (len(asked), "> 90 000"),
+        "providers": (len(np.unique(trace.providers)), "> 190 000"),
+        "downloads": (len(trace), "1 200 000"),
+        "files asked for": (len(np.unique(trace.items)), "~ 130 000"),
+        "most downloads of one person": (int(asked.max()), "~ 10 000"),
+        "people with fewer than 10 downloads": (round(float((asked < 10).mean()), 4), "~ .90"),
+        "people served by 1": (round(float((partners == 1).mean()), 4), "> .75"),
+        "people served by 1 or 2": (round(float((partners <= 2).mean()), 4), "> .85"),
+        "people served by fewer than 10": (round(float((partners < 10).mean()), 4), "~ .95"),
+        "people served by more than 100": (round(float((partners > 100).mean()), 4), "few"),
+    }
+    return [{"figure": figure, "measured": value, "paper": paper} for figure, (value, paper) in measured.items()]
+
+
+def _ranked(title: str, what: str, counts: Any) -> Picture:
+    counts = np.sort(counts[counts > 0])[::-1]
+    places = np.unique(np.linspace(0, max(0, len(counts) - 1), 4 * POINTS).round().astype(np.int64))
+    points = [(100.0 * place / len(counts), math.log10(counts[place])) for place in places] if len(counts) else []
+    return Picture(
+        title,
+        "People from the most to the least active, in percent of them; the scale upward is logarithmic.",
+        line_chart([Series(what, points)], title=title, x_title="people, %", y_title=f"{what}, log10"),
+    )
+
+
+def _returns_drawn(curves: Mapping[int, Any]) -> Picture:
+    title = "Chance of coming back (figure 5.3)"
+    series = [
+        Series(f"{past} before", [(100 * x, y) for x, y in _sorted_curve(shares)]) for past, shares in curves.items()
+    ]
+    return Picture(
+        title,
+        "P(j,N) of people in order: of those who served a person N times or more, the share that did so once more.",
+        line_chart(series, title=title, x_title="people, %", y_title="P(j,N)", y_range=(0.0, 1.0)),
+    )
+
+
+def _lists_drawn(outcomes: Sequence[Plain]) -> Picture:
+    title = "Hit rate by size of list (figure 5.4)"
+    series = [
+        Series(f"{outcome['list'] or 'unlimited'}", [(100 * x, y) for x, y in outcome["curve"]]) for outcome in outcomes
+    ]
+    return Picture(
+        title,
+        f"People who asked {ACTIVE} times or more, in order: how often who served them was on their list of those last"
+        " used.",
+        line_chart(series, title=title, x_title="people, %", y_title="hit rate", y_range=(0.0, 1.0)),
+    )

@@ -1,0 +1,73 @@
+"""Where peers listen: `HOST:PORT`, and with the name of the peer that is expected there, `NAME@HOST:PORT`."""
+
+from ipaddress import ip_address
+from typing import NamedTuple
+
+from lycosa.vocabulary.addresses import why_refused
+from lycosa.vocabulary.errors import UsageError
+
+from .identity import NAME_LENGTH, is_name
+
+
+class Place(NamedTuple):
+    """Somewhere to connect to."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def parsed(text: str) -> Place | None:
+    """The place that a text spells; None where it spells none."""
+    host, colon, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        return None
+    if not colon or not host or len(host) > 253 or not (port.isascii() and port.isdigit()) or len(port) > 5:
+        return None
+    if int(port) > 65535 or not all(letter.isalnum() or letter in ".-:" for letter in host) or not host.isascii():
+        return None
+    return Place(host, int(port))
+
+
+def place_argument(text: str, *, option: str) -> Place:
+    place = parsed(text)
+    if place is None:
+        raise UsageError(f"{option} {text!r} is not HOST:PORT, such as 192.0.2.7:7077 or [2001:db8::7]:7077")
+    return place
+
+
+def join_argument(text: str) -> tuple[str, Place]:
+    """Whom to expect, empty where that is not known, and where."""
+    name, at, rest = text.rpartition("@")
+    place = place_argument(rest, option="--join")
+    if at and not is_name(name):
+        raise UsageError(f"--join {text!r}: {name!r} is no name of a peer, which has {NAME_LENGTH} letters and digits")
+    if not place.port:
+        raise UsageError(f"--join {text!r}: port 0 is nowhere")
+    return name, place
+
+
+def is_everywhere(place: Place) -> bool:
+    """Whether it stands for all addresses of a machine."""
+    try:
+        return ip_address(place.host).is_unspecified
+    except ValueError:
+        return False
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address is one of the public Internet."""
+    return why_refused(address) is None
+
+
+def is_at_home(place: Place) -> bool:
+    """Whether it is on this machine, or in a private network, as far as its spelling tells."""
+    try:
+        ip_address(place.host)
+    except ValueError:
+        return "." not in place.host
+    return not is_public(place.host)

@@ -1,0 +1,193 @@
+"""Whom to ask first: the peers that answered before, and the indexes held for them."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+
+import msgspec
+from msgspec import Struct
+
+from .content import Summary
+from .messages import Contact, Index, PeerName
+
+
+class Buddy(Struct, frozen=True):
+    """An entry of the list."""
+
+    contact: Contact
+    count: int  # responses that held good, less those that did not; at least 1
+    since: int  # the list's number of the response that put it at its place: less is older
+
+
+class BuddyList:
+    """At most `size` peers that answered, by how often, then by how lately (BuddyNet, section 5.3.2).
+
+    A response puts its peer in with a count of 1, or raises its count, and makes it the youngest of that count. Where
+    the list is full, the oldest of the lowest count goes first, whatever that count is. A buddy that fails loses 1
+    and keeps its age; one that has nothing left is dropped.
+    """
+
+    def __init__(self, size: int = 10):
+        self.size = size
+        self._entries: dict[PeerName, Buddy] = {}
+        self._responses = 0
+
+    def __contains__(self, name: PeerName) -> bool:
+        return name in self._entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Buddy]:
+        """Best first: the highest count, then the youngest."""
+        return iter(sorted(self._entries.values(), key=_rank, reverse=True))
+
+    def names(self) -> list[PeerName]:
+        return [buddy.contact.name for buddy in self]
+
+    def get(self, name: PeerName) -> Buddy | None:
+        return self._entries.get(name)
+
+    def answered(self, contact: Contact) -> PeerName | None:
+        """Counts a response; tells who had to go."""
+        known, gone = self._entries.get(contact.name), None
+        if known and not contact.address:
+            contact = known.contact
+        if known is None and len(self._entries) >= self.size:
+            gone = min(self._entries.values(), key=_rank).contact.name
+            del self._entries[gone]
+        self._responses += 1
+        count = known.count + 1 if known else 1
+        self._entries[contact.name] = Buddy(contact, count, self._responses)
+        return gone
+
+    def failed(self, name: PeerName) -> bool:
+        """Takes 1 from a buddy's count; tells whether it was dropped for it."""
+        known = self._entries.get(name)
+        if known is None:
+            return False
+        if known.count <= 1:
+            del self._entries[name]
+            return True
+        self._entries[name] = Buddy(known.contact, known.count - 1, known.since)
+        return False
+
+    def drop(self, name: PeerName) -> None:
+        self._entries.pop(name, None)
+
+    def replace(self, entries: Iterable[Buddy]) -> None:
+        """The list as it was kept; of too many, the best."""
+        best = sorted(entries, key=_rank, reverse=True)[: self.size]
+        self._entries = {entry.contact.name: entry for entry in reversed(best)}
+        self._responses = max((entry.since for entry in self._entries.values()), default=0)
+
+
+def _rank(buddy: Buddy) -> tuple[int, int]:
+    return buddy.count, buddy.since
+
+
+class HeldIndexes:
+    """The indexes a node holds, of peers that it chose itself and for as long as it wants them (section 5.3.3).
+
+    `checkpoint` is told whom it wants now: one that was wanted at the last checkpoint too is asked for its index, one
+    whose index is held for what has changed, and what is held of others is let go. An index that was not asked for is
+    not taken.
+    """
+
+    def __init__(self, *, refresh_checkpoints: int = 1, settled_at_once: bool = False):
+        self.refresh_checkpoints = refresh_checkpoints
+        self.settled_at_once = settled_at_once  # asks already at the first checkpoint
+        self._held: dict[PeerName, Summary] = {}
+        self._wanted: set[PeerName] = set()  # at the last checkpoint
+        self._asked: dict[PeerName, int | None] = {}  # the version held when it was asked for
+        self._checkpoints = 0
+
+    def __contains__(self, name: PeerName) -> bool:
+        return name in self._held
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def names(self) -> list[PeerName]:
+        return list(self._held)
+
+    def get(self, name: PeerName) -> Summary | None:
+        return self._held.get(name)
+
+    def checkpoint(self, wanted: Sequence[PeerName]) -> list[tuple[PeerName, int | None]]:
+        """Whom to ask for an index, and the version that is held of it."""
+        self._checkpoints += 1
+        self.keep_only(wanted)
+        refreshes = self.refresh_checkpoints > 0 and self._checkpoints % self.refresh_checkpoints == 0
+        due: list[tuple[PeerName, int | None]] = []
+        for name in wanted:
+            held = self._held.get(name)
+            if held is not None:
+                if refreshes:
+                    due.append((name, held.version))
+            elif self.settled_at_once or name in self._wanted:
+                due.append((name, None))
+        self._wanted = set(wanted)
+        self._asked = dict(due)
+        return due
+
+    def refresh(self, name: PeerName) -> list[tuple[PeerName, int | None]]:
+        """The same for one whose index was found to be wrong; nobody where it is asked already."""
+        held = self._held.get(name)
+        if held is None or name in self._asked:
+            return []
+        self._asked[name] = held.version
+        return [(name, held.version)]
+
+    def take(
+        self,
+        sender: PeerName,
+        index: Index,
+        unpack: Callable[[bytes, int], Summary],
+        update: Callable[[Summary, bytes, int], Summary],
+    ) -> bool:
+        """Holds what was asked for; False where it was not. ValueError where it is none."""
+        if sender not in self._asked:
+            return False
+        held = self._held.get(sender)
+        if index.since is None:
+            taken = unpack(index.packed, index.version)
+        elif held is None or index.since != held.version or index.since != self._asked[sender]:
+            return False
+        else:
+            taken = update(held, index.packed, index.version)
+        del self._asked[sender]
+        self._held[sender] = taken
+        return True
+
+    def not_coming(self, name: PeerName) -> None:
+        """The request did not arrive or was declined; the next checkpoint asks again."""
+        self._asked.pop(name, None)
+
+    def drop(self, name: PeerName) -> None:
+        self._held.pop(name, None)
+        self._asked.pop(name, None)
+        self._wanted.discard(name)
+
+    def keep_only(self, wanted: Iterable[PeerName]) -> None:
+        for name in (self._held.keys() | self._asked.keys()) - set(wanted):
+            self.drop(name)
+
+    def state(self) -> "HeldState":
+        held = {name: (summary.version, summary.packed()) for name, summary in self._held.items()}
+        return HeldState(held, sorted(self._wanted), self._checkpoints)
+
+    def restore(self, state: "HeldState", unpack: Callable[[bytes, int], Summary]) -> None:
+        """What was kept; an index that cannot be read is as one that was never sent."""
+        self._held = {}
+        for name, (version, packed) in state.held.items():
+            with suppress(ValueError):
+                self._held[name] = unpack(packed, version)
+        self._wanted, self._checkpoints, self._asked = set(state.wanted), state.checkpoints, {}
+
+
+class HeldState(Struct, frozen=True):
+    """What is kept of held indexes between two runs."""
+
+    held: dict[PeerName, tuple[int, bytes]] = {}
+    wanted: list[PeerName] = msgspec.field(default_factory=list)
+    checkpoints: int = 0

@@ -1,0 +1,229 @@
+"""One encrypted connection between two peers: TLS over asyncio, frames within, everything bounded.
+
+The TLS of Python's own `ssl` cannot ask a stranger for a certificate without refusing those it does not know, so the
+handshake and the records are OpenSSL's by way of pyOpenSSL; bytes come and go through memory.
+"""
+
+import asyncio
+from collections import deque
+from typing import Protocol
+
+from OpenSSL import SSL
+
+from .frames import LARGE, SMALL, Frames, FrameTooLongError, framed
+from .identity import name_shown_by
+
+HANDSHAKE_SECONDS = 5.0
+FRAME_SECONDS = 30.0  # from the first byte of a frame to its last
+MOST_UNSENT = 4 << 20  # bytes that wait for a peer that does not read; beside what it asked for
+_CHUNK = 1 << 16
+_FRAMES_AT_ONCE = 8
+
+
+class Owner(Protocol):
+    """Who is told what happens on a channel."""
+
+    def accepts(self, channel: "Channel") -> bool: ...
+
+    def opened(self, channel: "Channel") -> None: ...
+
+    def received(self, channel: "Channel", frame: bytes) -> None: ...
+
+    def closed(self, channel: "Channel", why: str) -> None: ...
+
+
+class Channel(asyncio.Protocol):
+    """Shakes hands, then carries frames. `peer` is who the other side has proved to be.
+
+    A frame longer than SMALL is taken only while one was asked for (`expect_large`).
+    """
+
+    def __init__(self, context: SSL.Context, owner: Owner, *, dials: bool, address: str = ""):
+        self.peer: str = ""  # until the handshake is done
+        self.dials = dials
+        self.address = address  # that was dialled, or from which the other side came
+        self.last_heard = 0.0
+        self.is_open = False
+        self._owner = owner
+        self._frames = Frames(SMALL)
+        self._large_expected = 0
+        self._pending: deque[bytes] = deque()  # frames that nobody has looked at yet
+        self._hands_out = False
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._why = ""
+        self._tls = SSL.Connection(context, None)
+        if dials:
+            self._tls.set_connect_state()
+        else:
+            self._tls.set_accept_state()
+
+    # ------------------------------------------------------------ what a channel is for
+
+    def send(self, payload: bytes) -> bool:
+        """Sends a frame; False where the channel is not open, or the other side has stopped reading."""
+        if not self.is_open or self._transport is None:
+            return False
+        if self._transport.get_write_buffer_size() > MOST_UNSENT:
+            self.close("does not read what it is sent")
+            return False
+        data = memoryview(framed(payload))
+        try:
+            while data:
+                data = data[self._tls.send(bytes(data[: 4 * _CHUNK])) :]
+        except SSL.Error:
+            self.close("TLS failed")
+            return False
+        self._flush()
+        return True
+
+    def expect_large(self) -> None:
+        """Lets the other side send one large frame."""
+        self._large_expected += 1
+        self._frames.limit = LARGE
+
+    def large_came(self) -> None:
+        """What was expected has come, large or not."""
+        self._large_expected = max(0, self._large_expected - 1)
+        self._frames.limit = LARGE if self._large_expected else SMALL
+
+    def close(self, why: str) -> None:
+        """Ends the channel at once."""
+        self._why = self._why or why
+        if self._transport is not None:
+            self._transport.abort()
+
+    def finish(self) -> None:
+        """Ends the channel when what was sent has gone."""
+        if self._transport is not None:
+            self._transport.close()
+
+    # ------------------------------------------------------------ what asyncio tells
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if not self.address:
+            host, port, *_ = transport.get_extra_info("peername") or ("", 0)
+            self.address = f"{host}:{port}"
+        if not self._owner.accepts(self):
+            self.close("too many connections")
+            return
+        self._expect_within(HANDSHAKE_SECONDS, "no handshake")
+        self._advance()
+
+    def data_received(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest and not self._why:
+            try:
+                rest = rest[self._tls.bio_write(bytes(rest[:_CHUNK])) :]
+            except SSL.Error:
+                self.close("TLS failed")
+                return
+            self._advance()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self.is_open = False
+        self._transport = None
+        self._owner.closed(self, self._why or (str(error) if error else "it hung up"))
+
+    # ------------------------------------------------------------ TLS
+
+    def _advance(self) -> None:
+        if not self.is_open and not self._shaken():
+            return
+        while not self._why:
+            try:
+                data = self._tls.recv(_CHUNK)
+            except SSL.WantReadError:
+                break
+            except (SSL.ZeroReturnError, SSL.SysCallError):
+                self.close("it hung up")
+                return
+            except SSL.Error:
+                self.close("TLS failed")
+                return
+            self._take(data)
+        self._flush()
+
+    def _shaken(self) -> bool:
+        try:
+            self._tls.do_handshake()
+        except SSL.WantReadError:
+            self._flush()
+            return False
+        except SSL.Error as error:
+            self._flush()  # so that the other side learns why
+            self.close(f"no handshake: {_reason(error)}")
+            return False
+        self._flush()
+        name = name_shown_by(self._tls)
+        if name is None:
+            self.close("shows no key of a peer")
+            return False
+        self.peer = name
+        self.is_open = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self.last_heard = asyncio.get_running_loop().time()
+        self._owner.opened(self)
+        if self._why:
+            return False
+        self._became_open()
+        return True
+
+    def _became_open(self) -> None:
+        """For those that wait for it."""
+
+    def _take(self, data: bytes) -> None:
+        was_within = self._frames.is_within
+        try:
+            frames = self._frames.feed(data)
+        except FrameTooLongError:
+            self.close("a frame too long")
+            return
+        self.last_heard = asyncio.get_running_loop().time()
+        self._pending.extend(frames)
+        if self._pending and not self._hands_out:
+            self._hand_out()
+        if frames or not was_within:
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._frames.is_within:
+                self._expect_within(FRAME_SECONDS, "a frame without end")
+
+    def _hand_out(self) -> None:
+        """Hands over some frames, and the rest when others have had their turn; until then no more are read."""
+        for _ in range(min(_FRAMES_AT_ONCE, len(self._pending))):
+            if not self._why:
+                self._owner.received(self, self._pending.popleft())
+        self._hands_out = bool(self._pending) and self._transport is not None
+        if self._transport is None or self._why:
+            return
+        if self._hands_out:
+            self._transport.pause_reading()
+            asyncio.get_running_loop().call_soon(self._hand_out)
+        else:
+            self._transport.resume_reading()
+
+    def _flush(self) -> None:
+        while self._transport is not None:
+            try:
+                data = self._tls.bio_read(4 * _CHUNK)
+            except SSL.WantReadError:
+                return
+            except SSL.Error:
+                return
+            self._transport.write(data)
+
+    def _expect_within(self, seconds: float, else_why: str) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, self.close, else_why)
+
+
+def _reason(error: SSL.Error) -> str:
+    details = error.args[0] if error.args else None
+    if isinstance(details, list) and details and isinstance(details[0], tuple):
+        return str(details[0][-1])
+    return "TLS failed"

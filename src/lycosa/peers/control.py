@@ -1,0 +1,127 @@
+"""How the commands of the user reach the peer that runs: a socket in its folder that only its owner may open.
+
+A request is one line of JSON, the answer is one or more; the last has `is_over`, or `error`.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.records import Plain
+
+from .keeping import Kept
+from .messages import Contact
+from .serving import Peer, Searched
+from .telling import told_of
+
+SOCKET_FILE = "control"
+_LONGEST_LINE = 16 << 20  # bytes
+_LONGEST_PATH = 100  # bytes that a socket's name may have
+
+
+class Request(Struct, frozen=True, omit_defaults=True):
+    do: Literal["search", "fetch", "show"]
+    words: Annotated[str, Meta(max_length=4096)] = ""
+    most: Annotated[int, Meta(ge=1, le=100)] = 10
+    enough: Annotated[int, Meta(ge=1, le=10_000)] = 10
+    deadline: Annotated[float, Meta(gt=0, le=60)] = 2.0
+    provider: Contact | None = None
+    url: str = ""
+
+
+class Reply(Struct, frozen=True, omit_defaults=True):
+    searched: Searched | None = None
+    body: bytes | None = None
+    told: Plain = None
+    error: str = ""
+    is_over: bool = False
+
+
+async def replies(peer: Peer, request: Request) -> AsyncIterator[Reply]:
+    """What a peer answers to its user."""
+    if request.do == "show":
+        yield Reply(told=told_of(peer), is_over=True)
+    elif request.do == "fetch":
+        body = await peer.fetch(request.provider, request.url) if request.provider is not None else None
+        yield Reply(body=body, is_over=True)
+    else:
+        async for searched in peer.search(
+            request.words, most=request.most, enough=request.enough, deadline=request.deadline
+        ):
+            yield Reply(searched=searched, is_over=searched.is_over)
+
+
+class Control:
+    """Answers the commands of the peer's owner for as long as it is open."""
+
+    def __init__(self, peer: Peer, kept: Kept):
+        self._peer = peer
+        self._path = _short(kept.path(SOCKET_FILE))
+        self._server: asyncio.AbstractServer | None = None
+
+    async def open(self) -> None:
+        Path(self._path).unlink(missing_ok=True)  # of one that was killed; whoever runs holds the lock
+        before = os.umask(0o177)
+        try:
+            self._server = await asyncio.start_unix_server(self._serve, self._path, limit=1 << 16)
+        finally:
+            os.umask(before)
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            Path(self._path).unlink(missing_ok=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, asyncio.CancelledError):
+            try:
+                request = msgspec.json.decode(await reader.readline(), type=Request)
+                async for reply in replies(self._peer, request):
+                    writer.write(msgspec.json.encode(reply) + b"\n")
+                    await writer.drain()
+            except (msgspec.DecodeError, ValueError) as error:
+                writer.write(msgspec.json.encode(Reply(error=str(error), is_over=True)) + b"\n")
+            writer.close()
+            await writer.wait_closed()
+
+
+async def asked(kept: Kept, request: Request) -> AsyncIterator[Reply] | None:
+    """What the running peer of a collection answers; None where none is running."""
+    try:
+        path = _short(kept.path(SOCKET_FILE))
+        reader, writer = await asyncio.open_unix_connection(path, limit=_LONGEST_LINE)
+    except (OSError, UsageError):
+        return None
+    return _read(reader, writer, request)
+
+
+async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: Request) -> AsyncIterator[Reply]:
+    try:
+        writer.write(msgspec.json.encode(request) + b"\n")
+        while True:
+            line = await reader.readline()
+            if not line:
+                raise LycosaError("the peer that serves the collection has just ended; try again")
+            reply = msgspec.json.decode(line, type=Reply)
+            if reply.error:
+                raise LycosaError(f"the peer that serves the collection cannot do that: {reply.error}")
+            yield reply
+            if reply.is_over:
+                return
+    finally:
+        writer.close()
+
+
+def _short(path: Path) -> str:
+    """A name for the socket that the system takes."""
+    for name in (str(path.absolute()), os.path.relpath(path)):
+        if len(os.fsencode(name)) <= _LONGEST_PATH:
+            return name
+    raise UsageError(f"{path.parent.parent} lies too deep for a socket; serve it from nearer by, or move it up")

@@ -1,0 +1,195 @@
+"""Who a peer is: a key pair, and the certificate in which it shows the public one.
+
+A peer is called after its public key, so nobody can take another's name without the private key, which never leaves
+its folder. Certificates only carry keys. In an open network each signs its own; in a closed group they are signed by
+the group's authority, whose private key is the secret that the members share: whoever has it can sign a
+certificate of their own, and nobody else can connect. No part of this is made here: Ed25519, X.509, TLS 1.3.
+"""
+
+import base64
+import hashlib
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.x509.oid import NameOID
+from OpenSSL import SSL, crypto
+
+from lycosa.vocabulary.errors import CollectionError, UsageError
+
+from .keeping import Kept
+
+KEY_FILE = "key.pem"
+NAME_LENGTH = 32  # letters: 160 bits of the hash of a public key
+_SECRET_MARK = "lycosa-group-1:"
+_SINCE = datetime(2000, 1, 1, tzinfo=UTC)  # keys do not age, so clocks need not agree
+_UNTIL = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+_RAW = serialization.Encoding.Raw, serialization.PublicFormat.Raw
+
+
+class Group:
+    """A closed group, known by its secret.
+
+    >>> group = Group.new()
+    >>> Group.of_text(group.secret).name == group.name
+    True
+    """
+
+    def __init__(self, key: Ed25519PrivateKey):
+        self._key = key
+        self.name = _name_of_key(key.public_key())
+        self.certificate = _signed(key.public_key(), subject="group", issuer="group", by=key, is_authority=True)
+
+    @classmethod
+    def new(cls) -> "Group":
+        return cls(Ed25519PrivateKey.from_private_bytes(secrets.token_bytes(32)))
+
+    @classmethod
+    def of_text(cls, text: str) -> "Group":
+        """The group that a secret stands for."""
+        mark, _, rest = text.strip().partition(":")
+        try:
+            data = base64.b32decode(rest.upper() + "=" * (-len(rest) % 8))
+        except ValueError:
+            data = b""
+        if mark + ":" != _SECRET_MARK or len(data) != 32:
+            raise UsageError(
+                f"not the secret of a group: it is one line that begins with {_SECRET_MARK} and is made by:"
+                " lycosa peer group FILE"
+            )
+        return cls(Ed25519PrivateKey.from_private_bytes(data))
+
+    @classmethod
+    def of_file(cls, path: Path) -> "Group":
+        try:
+            text = path.read_text(encoding="ascii")
+        except OSError as error:
+            raise UsageError(
+                f"cannot read the group's secret {path}: {error.strerror}; make one with: lycosa peer group {path}"
+            ) from error
+        except UnicodeDecodeError:
+            text = ""
+        try:
+            return cls.of_text(text)
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from error
+
+    @property
+    def secret(self) -> str:
+        """What a member needs to know; for no other eyes."""
+        raw = self._key.private_bytes(
+            serialization.Encoding.Raw, serialization.PrivateFormat.Raw, serialization.NoEncryption()
+        )
+        return _SECRET_MARK + base64.b32encode(raw).decode().rstrip("=").lower()
+
+    def sign(self, member: Ed25519PublicKey) -> x509.Certificate:
+        return _signed(member, subject="peer", issuer="group", by=self._key)
+
+
+class Identity:
+    """A peer's own key, and the TLS in which it shows it."""
+
+    def __init__(self, key: Ed25519PrivateKey, group: Group | None = None):
+        self._key = key
+        self.group = group
+        self.name = _name_of_key(key.public_key())
+
+    @classmethod
+    def new(cls, group: Group | None = None) -> "Identity":
+        return cls(Ed25519PrivateKey.generate(), group)
+
+    @classmethod
+    def kept(cls, kept: Kept, group: Group | None = None) -> "Identity":
+        """The identity in a peer's folder, made the first time."""
+        pem = kept.bytes_of(KEY_FILE)
+        if pem is None:
+            made = cls.new(group)
+            kept.keep_bytes(KEY_FILE, made._pem())
+            return made
+        try:
+            key = serialization.load_pem_private_key(pem, None)
+        except (ValueError, TypeError) as error:
+            key = None
+            reason: Exception | None = error
+        else:
+            reason = None
+        if not isinstance(key, Ed25519PrivateKey):
+            path = kept.path(KEY_FILE)
+            raise CollectionError(f"{path} is no key of a peer; put it back, or remove it to be a new peer") from reason
+        return cls(key, group)
+
+    def context(self) -> SSL.Context:
+        """TLS 1.3 with certificates on both sides, for either side of a connection."""
+        if self.group:
+            certificate = self.group.sign(self._key.public_key())
+        else:
+            certificate = _signed(self._key.public_key(), subject="peer", issuer="peer", by=self._key)
+        context = SSL.Context(SSL.TLS_METHOD)
+        context.set_min_proto_version(SSL.TLS1_3_VERSION)
+        context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
+        context.use_certificate(certificate)
+        context.use_privatekey(self._key)
+        context.check_privatekey()
+        context.set_verify_depth(1)
+        required = SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT
+        if self.group:
+            store = context.get_cert_store()
+            assert store is not None
+            store.add_cert(crypto.X509.from_cryptography(self.group.certificate))
+            context.set_verify(required, _as_verified)
+        else:
+            context.set_verify(required, _any_key)
+        return context
+
+    def _pem(self) -> bytes:
+        return self._key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+
+
+def name_shown_by(connection: SSL.Connection) -> str | None:
+    """The name of the peer at the other end, which has proved that the key is its own; None for a key of other kind."""
+    certificate = connection.get_peer_certificate(as_cryptography=True)
+    key = certificate.public_key() if certificate is not None else None
+    return _name_of_key(key) if isinstance(key, Ed25519PublicKey) else None
+
+
+def is_name(text: str) -> bool:
+    return len(text) == NAME_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
+
+
+def _as_verified(connection: SSL.Connection, certificate: crypto.X509, error: int, depth: int, is_good: int) -> bool:
+    return bool(is_good)
+
+
+def _any_key(connection: SSL.Connection, certificate: crypto.X509, error: int, depth: int, is_good: int) -> bool:
+    """In an open network everybody may show a key; who it has to be is checked against the names known."""
+    return depth == 0
+
+
+def _name_of_key(key: Ed25519PublicKey) -> str:
+    digest = hashlib.sha256(key.public_bytes(*_RAW)).digest()
+    return base64.b32encode(digest[:20]).decode().lower()
+
+
+def _signed(
+    key: Ed25519PublicKey, *, subject: str, issuer: str, by: Ed25519PrivateKey, is_authority: bool = False
+) -> x509.Certificate:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(_named(subject))
+        .issuer_name(_named(issuer))
+        .public_key(key)
+        .serial_number(int.from_bytes(hashlib.sha256(key.public_bytes(*_RAW)).digest()[:16]) or 1)
+        .not_valid_before(_SINCE)
+        .not_valid_after(_UNTIL)
+        .add_extension(x509.BasicConstraints(ca=is_authority, path_length=0 if is_authority else None), critical=True)
+        .sign(by, None)
+    )
+
+
+def _named(who: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"lycosa {who}")])

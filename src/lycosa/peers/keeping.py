@@ -1,0 +1,80 @@
+"""What a peer keeps between its runs, in the folder `peer` of its collection: files, each replaced at one stroke."""
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.records import Plain
+
+FOLDER = "peer"
+
+
+class Kept:
+    """Files of one peer. A kill leaves each as it was before or after; one that cannot be read is as one missing."""
+
+    def __init__(self, collection: Path):
+        self.folder = collection / FOLDER
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def bytes_of(self, name: str) -> bytes | None:
+        try:
+            return self.path(name).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise CollectionError(f"cannot read {self.path(name)}: {error.strerror}; give access") from error
+
+    def keep_bytes(self, name: str, data: bytes) -> None:
+        """Writes a file that only its owner may read, whole or not at all."""
+        path = self.path(name)
+        beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+        try:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        except OSError as error:
+            with suppress(OSError):
+                beside.unlink()
+            raise CollectionError(f"cannot write {path}: {error.strerror}; make room or give access") from error
+
+    def plain(self, name: str) -> Plain:
+        """What was kept under a name; None where nothing was, or it is no longer legible."""
+        data = self.bytes_of(name)
+        try:
+            return None if data is None else msgspec.json.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+
+    def keep(self, name: str, plain: Plain) -> None:
+        self.keep_bytes(name, msgspec.json.encode(plain))
+
+    def drop(self, name: str) -> None:
+        self.path(name).unlink(missing_ok=True)
+
+    def locked(self) -> IO[str]:
+        """The right to be this peer, for one process at a time, until it is closed."""
+        try:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            lock = self.path(".lock").open("a+")
+        except OSError as error:
+            raise CollectionError(f"cannot use {self.folder}: {error.strerror}; give access") from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            lock.close()
+            raise CollectionError(
+                f"{self.folder.parent} is served as a peer already; stop that one first, or ask it: lycosa peer search"
+            ) from error
+        for leftover in self.folder.glob("*.new"):
+            leftover.unlink(missing_ok=True)
+        return lock

@@ -1,0 +1,207 @@
+"""What peers say to each other: small frozen records, and the bytes they travel as.
+
+    HELLO                         who speaks, once on every connection
+    QUERY         -> RESPONSE     who has this? answered straight to the asker, by the one who has it or knows who has
+                  -> DECLINED     too busy to look
+    INDEX_REQUEST -> INDEX        what is there to be found at yours? all of it, or what changed since a version
+    FETCH         -> FETCHED      the thing itself, from the one who has it
+    JOIN          -> PONG         let us be neighbours on the overlay
+    PING          -> PONG         are you there?
+    LEAVE                         going down
+
+A frame is one byte, the version, then a msgpack array whose first member names the kind. Everything here is read
+from strangers: lengths and ranges are part of the types, so what decodes is within bounds.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+VERSION = 1
+MOST_BYTES = 8 << 20  # of a frame
+MOST_HITS = 100  # of one response
+MOST_CONTACTS = 32  # of one message
+DIRECT = 0  # the walker of a query that was sent to be answered, and not to be passed on
+
+PeerName = str
+_Name = Annotated[str, Meta(min_length=1, max_length=128)]
+_Address = Annotated[str, Meta(max_length=256)]  # host:port; empty where names are addresses, as in a simulation
+_Number = Annotated[int, Meta(ge=0)]  # of 64 bits, which is all that msgpack can say
+_Count = Annotated[int, Meta(ge=0, le=(1 << 48))]
+_Share = Annotated[float, Meta(ge=0, le=1)]
+_Short = Annotated[str, Meta(max_length=512)]
+_Text = Annotated[str, Meta(max_length=4096)]
+
+Wanted = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] | _Text  # an item's id when sharing files; words to search for
+Item = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] | _Text  # an item's id when sharing files; the URL of a page
+
+
+class Contact(Struct, frozen=True, array_like=True):
+    """A peer, and where to reach it."""
+
+    name: _Name
+    address: _Address = ""
+
+
+class Hit(Struct, frozen=True, array_like=True):
+    """One thing that was found. Only `item` is told when sharing files."""
+
+    item: Item
+    title: _Short = ""
+    snippet: _Text = ""
+    standing: _Share = 0.0
+    relevance: _Share = 0.0  # to the topic of the collection it is in
+    fetched_at: Annotated[float, Meta(ge=0, le=1e11)] = 0.0  # seconds since the epoch
+    digest: _Short = ""  # of the body
+    fingerprint: _Number = 0  # alike for pages that are nearly the same
+    length: _Count = 0  # words of the page
+    frequencies: Annotated[tuple[_Count, ...], Meta(max_length=64)] = ()  # of `Statistics.terms`, in this page
+
+
+class Statistics(Struct, frozen=True, array_like=True):
+    """What the asker needs to score hits of different collections on one scale."""
+
+    documents: _Count = 0  # in the collection
+    words: _Count = 0  # in all of them
+    terms: Annotated[tuple[_Short, ...], Meta(max_length=64)] = ()  # of the query
+    document_frequencies: Annotated[tuple[_Count, ...], Meta(max_length=64)] = ()  # of the terms
+
+
+_Contacts = Annotated[tuple[Contact, ...], Meta(max_length=MOST_CONTACTS)]
+
+
+class _Message(Struct, frozen=True, array_like=True, tag_field="kind"):
+    pass
+
+
+class Hello(_Message, frozen=True, array_like=True, tag="hello"):
+    me: Contact
+    versions: Annotated[tuple[int, ...], Meta(max_length=16)] = (VERSION,)
+    group: _Short = ""
+
+
+class Query(_Message, frozen=True, array_like=True, tag="query"):
+    """Who has this? `ttl` is the number of peers that may still see it, the receiver among them."""
+
+    id: _Number
+    wanted: Wanted
+    origin: Contact  # whom to answer
+    ttl: Annotated[int, Meta(ge=0, le=(1 << 32) - 1)] = 1
+    walker: Annotated[int, Meta(ge=0, le=(1 << 16) - 1)] = DIRECT
+    most: Annotated[int, Meta(ge=1, le=1 << 16)] = 1  # hits
+
+
+class Response(_Message, frozen=True, array_like=True, tag="response"):
+    """`hits` are at `provider`, which is the sender or one whose index it holds; `elsewhere` are peers whose index
+    tells no more than that they may have it. With neither, the sender says that it knows nobody."""
+
+    query: _Number
+    provider: Contact
+    hits: Annotated[tuple[Hit, ...], Meta(max_length=MOST_HITS)] = ()
+    elsewhere: _Contacts = ()
+    statistics: Statistics | None = None
+    walker: Annotated[int, Meta(ge=0, le=(1 << 16) - 1)] = DIRECT
+    ttl: Annotated[int, Meta(ge=0, le=(1 << 32) - 1)] = 0  # of the query as it arrived
+
+
+class Declined(_Message, frozen=True, array_like=True, tag="declined"):
+    """Too busy for this one."""
+
+    about: Literal["query", "fetch", "index"]
+    id: _Number  # of the query or the fetch
+
+
+class IndexRequest(_Message, frozen=True, array_like=True, tag="index_request"):
+    since: _Count | None = None  # the version that is held already
+
+
+class Index(_Message, frozen=True, array_like=True, tag="index"):
+    version: _Count
+    packed: bytes  # only the content it is a summary of knows how to read it
+    since: _Count | None = None  # None: all of it; else what has changed since that version
+
+
+class Fetch(_Message, frozen=True, array_like=True, tag="fetch"):
+    id: _Number  # of this fetch, the asker's choice
+    item: Item
+
+
+class Fetched(_Message, frozen=True, array_like=True, tag="fetched"):
+    """`body` is the thing itself (a stored page with its WARC record); None where the sender lacks it."""
+
+    id: _Number
+    item: Item
+    body: bytes | None = None
+
+
+class Join(_Message, frozen=True, array_like=True, tag="join"):
+    me: Contact
+
+
+class Leave(_Message, frozen=True, array_like=True, tag="leave"):
+    pass
+
+
+class Ping(_Message, frozen=True, array_like=True, tag="ping"):
+    pass
+
+
+class Pong(_Message, frozen=True, array_like=True, tag="pong"):
+    """`accepted`: the sender holds the receiver for a neighbour; `known`: others to join."""
+
+    accepted: bool = False
+    known: _Contacts = ()
+
+
+Message = (
+    Hello
+    | Query
+    | Response
+    | Declined
+    | IndexRequest
+    | Index
+    | Fetch
+    | Fetched
+    | Join
+    | Leave
+    | Ping
+    | Pong
+)  # fmt: skip
+
+
+class Send(Struct, frozen=True):
+    """A message that is to go out."""
+
+    to: PeerName
+    message: Message
+    address: str = ""  # empty: as it is known
+
+
+class MessageError(ValueError):
+    """Bytes that are no message; `why` is one word to count it under."""
+
+    def __init__(self, why: Literal["oversized", "version", "malformed"], detail: str = ""):
+        super().__init__(f"{why}: {detail}" if detail else why)
+        self.why = why
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
+_VERSION_BYTE = bytes([VERSION])
+
+
+def encode(message: Message) -> bytes:
+    return _VERSION_BYTE + _encoder.encode(message)
+
+
+def decode(frame: bytes | bytearray | memoryview) -> Message:
+    """The message that the bytes are; `MessageError` where they are none."""
+    if len(frame) > MOST_BYTES:
+        raise MessageError("oversized", f"{len(frame)} bytes")
+    if not len(frame) or frame[0] != VERSION:
+        raise MessageError("version", str(frame[0]) if len(frame) else "empty")
+    try:
+        return _decoder.decode(memoryview(frame)[1:])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
+        raise MessageError("malformed", str(error)) from error

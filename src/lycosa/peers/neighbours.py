@@ -1,0 +1,97 @@
+"""The overlay as one node sees it: its neighbours, and others it could join."""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from .messages import MOST_CONTACTS, Contact, PeerName
+
+MOST_KNOWN = 1024  # contacts remembered
+
+
+class Neighbours:
+    """Neighbours in the order in which they came, which of them are down, and whom else there is to join."""
+
+    def __init__(self, *, least: int, most: int):
+        self.least = least
+        self.most = most
+        self.names: list[PeerName] = []
+        self._addresses: dict[PeerName, str] = {}  # of the same
+        self.down: set[PeerName] = set()
+        self.silent: dict[PeerName, int] = {}  # pings without an answer
+        self._known: OrderedDict[PeerName, str] = OrderedDict()
+
+    def __contains__(self, name: PeerName) -> bool:
+        return name in self._addresses
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def know(self, contact: Contact, *, first_hand: bool = False) -> None:
+        """Others may tell of a peer that is not known; where one that is known lives, only itself."""
+        if contact.name not in self._known or (contact.address and (first_hand or not self._known[contact.name])):
+            self._known[contact.name] = contact.address
+        self._known.move_to_end(contact.name)
+        while len(self._known) > MOST_KNOWN:
+            self._known.popitem(last=False)
+
+    def address(self, name: PeerName) -> str:
+        return self._addresses.get(name) or self._known.get(name, "")
+
+    def contact(self, name: PeerName) -> Contact:
+        return Contact(name, self.address(name))
+
+    def add(self, contact: Contact) -> bool:
+        """Whether it is a neighbour now: there may be no room."""
+        self.know(contact, first_hand=True)
+        if contact.name not in self._addresses and len(self.names) >= self.most:
+            longest = max(self.silent, key=lambda name: self.silent[name], default=None)
+            if longest is None:
+                return False
+            self.remove(longest)
+        self.place(contact)
+        return True
+
+    def heard(self, name: PeerName) -> None:
+        """It is there."""
+        self.silent.pop(name, None)
+        self.down.discard(name)
+
+    def unanswered(self, name: PeerName) -> int:
+        """It did not answer a ping, so no walker is sent there; how many it did not answer. It is still pinged, so
+        that a network that fell apart finds together again."""
+        self.down.add(name)
+        self.silent[name] = self.silent.get(name, 0) + 1
+        return self.silent[name]
+
+    def place(self, contact: Contact) -> None:
+        """Makes it a neighbour, room or not."""
+        self.heard(contact.name)
+        if contact.name not in self._addresses:
+            self.names.append(contact.name)
+        self._addresses[contact.name] = contact.address or self.address(contact.name)
+
+    def remove(self, name: PeerName) -> None:
+        if name in self._addresses:
+            self.names.remove(name)
+            del self._addresses[name]
+        self.heard(name)
+
+    def forget(self, name: PeerName) -> None:
+        self.remove(name)
+        self._known.pop(name, None)
+
+    def to_show(self, besides: PeerName) -> tuple[Contact, ...]:
+        """Some neighbours, the last ones first, for one that wants to join others."""
+        names = [name for name in reversed(self.names) if name != besides and name not in self.down]
+        return tuple(self.contact(name) for name in names[:MOST_CONTACTS])
+
+    def to_join(self, besides: Iterable[PeerName]) -> list[PeerName]:
+        """Whom to ask where there are too few; the ones heard of last first."""
+        missing = self.least - (len(self.names) - len(self.down))
+        if missing <= 0:
+            return []
+        without = {*besides, *self.names}
+        return [name for name in reversed(self._known) if name not in without][:missing]
+
+    def known(self) -> list[Contact]:
+        return [Contact(name, address) for name, address in self._known.items()]

@@ -1,0 +1,274 @@
+"""One peer: the whole protocol, without sockets and without a clock of its own.
+
+A `Node` is told what happens (`ask`, `receive`, `undelivered`, `lost`, `found`, `tick`) and when, and answers with the
+messages to send. Over TCP it is run by `wire`, on a simulated wire and clock by `simulation`; it cannot tell which.
+
+    number, sends = node.ask("wind power", now)      begin a search; what it finds is at `node.answers(number)`
+    sends = node.receive(sender, message, now)       something came; the sender's name has been verified
+    sends = node.undelivered(to, message, now)       something sent did not arrive
+    sends = node.tick(now)                           the moment that `next_deadline` told has come
+
+Buddy lists and indexes serve the node that keeps them; it holds nothing for the sake of others.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.vocabulary.records import Plain
+
+from .answering import Answering
+from .asking import Asking
+from .buddies import Buddy, HeldState
+from .content import Content
+from .messages import (
+    Contact,
+    Declined,
+    Fetch,
+    Fetched,
+    Hello,
+    Index,
+    IndexRequest,
+    Join,
+    Leave,
+    Message,
+    PeerName,
+    Ping,
+    Pong,
+    Query,
+    Response,
+    Send,
+)
+from .options import NodeOptions
+from .searching import Failure, Reply, Stage
+
+MOST_SILENT = 100  # pings without an answer, after which a neighbour is one no more
+
+
+class NodeState(Struct, frozen=True):
+    """What a node keeps between two runs."""
+
+    buddies: list[Buddy]
+    held: HeldState
+    neighbours: list[PeerName]
+    known: list[Contact]
+    numbered: int = 0
+
+
+class Node(Asking, Answering):
+    """A peer of BuddyNet.
+
+    `seed` is what walks are drawn by; `secret` is what the ids of queries follow from, so that nobody can answer a
+    query that never reached it: random bytes, except in a simulation.
+
+    Shao: Exploring social networks in computer systems (Princeton University 2007), chapter 5.
+    """
+
+    def __init__(
+        self,
+        me: Contact | PeerName,
+        content: Content,
+        *,
+        options: NodeOptions,
+        seed: int,
+        secret: bytes = b"",
+        now: float = 0.0,
+    ):
+        me = Contact(me) if isinstance(me, str) else me
+        super().__init__(me, content, options=options, seed=seed, secret=secret or seed.to_bytes(8, "little"))
+        self.resumed(now)
+
+    # Neighbours
+
+    def connect(self, neighbours: Iterable[Contact | PeerName]) -> None:
+        """Makes them neighbours, in this order, without asking; for overlays that are given."""
+        for each in neighbours:
+            self.neighbours.place(Contact(each) if isinstance(each, str) else each)
+
+    def join(self, contacts: Iterable[Contact]) -> list[Send]:
+        """Asks them to be neighbours."""
+        sends = []
+        for contact in contacts:
+            if contact.name != self.name:
+                self.neighbours.know(contact)
+                self._pinged.add(contact.name)
+                sends.append(Send(contact.name, Join(self.me), contact.address))
+        return sends
+
+    def leave(self) -> list[Send]:
+        return [self._send(name, Leave()) for name in self.neighbours.names]
+
+    def lost(self, peer: PeerName) -> None:
+        """The connection to a neighbour is closed; no walker is sent there."""
+        if peer in self.neighbours:
+            self.neighbours.down.add(peer)
+
+    def found(self, peer: PeerName) -> None:
+        """It is open again."""
+        self.neighbours.heard(peer)
+
+    # What happens
+
+    def receive(self, sender: PeerName, message: Message, now: float) -> list[Send]:
+        if self.manners.shunned(sender, now):
+            self.counts["shunned"] += 1
+            return []
+        if not self.manners.takes(sender, now):
+            self._misbehaved(sender, "too_fast", now, by=0.125)
+            return []
+        if sender == self.name:
+            self.counts["forged"] += 1
+            return []
+        self.counts["received"] += 1
+        match message:
+            case Query():
+                return self._query(sender, message, now)
+            case Response():
+                return self._response(sender, message, now)
+            case Declined():
+                return self._declined(sender, message, now)
+            case IndexRequest():
+                return self._index_request(sender, message, now)
+            case Index():
+                self._index(sender, message, now)
+                return []
+            case Fetch():
+                return self._fetch(sender, message, now)
+            case Fetched():
+                return self._fetched(sender, message, now)
+            case Join() | Leave() | Ping() | Pong() | Hello():
+                return self._neighbourly(sender, message)
+
+    def _neighbourly(self, sender: PeerName, message: Join | Leave | Ping | Pong | Hello) -> list[Send]:
+        match message:
+            case Hello(me) | Join(me) if me.name != sender or sender == self.name:
+                self.counts["forged"] += 1
+                return []
+            case Hello(me):
+                self.neighbours.know(me, first_hand=True)
+                return []
+            case Join(me):
+                accepted = self.neighbours.add(me)
+                return [Send(sender, Pong(accepted, self.neighbours.to_show(sender)), me.address)]
+            case Leave():
+                self.neighbours.remove(sender)
+                return []
+            case Ping():
+                self.neighbours.heard(sender)
+                known = sender in self.neighbours
+                return [self._send(sender, Pong(known, self.neighbours.to_show(sender)))]
+            case Pong(accepted, known):
+                if sender in self._pinged:
+                    self._pinged.discard(sender)
+                else:
+                    self.counts["unasked"] += 1
+                    return []
+                if accepted:
+                    self.neighbours.add(self.neighbours.contact(sender))
+                else:
+                    self.neighbours.remove(sender)
+                for contact in known:
+                    if contact.name != self.name:
+                        self.neighbours.know(contact)
+                return []
+
+    def undelivered(self, to: PeerName, message: Message, now: float) -> list[Send]:
+        """Somebody could not be reached."""
+        self.counts["undelivered"] += 1
+        match message:
+            case Query(walker=0):
+                search = self._searches.get(message.id)
+                if search is None or not search.replied(to, Reply.DOWN):
+                    return []
+                if self.options.demotes_unreachable:
+                    self._demote(to)
+                return self._go_on(search, now)
+            case Query():
+                self.lost(to)
+                if self.options.floods:
+                    return []
+                return self._onward(message, None) or self._ended(message)
+            case Fetch():
+                return self._fetch_failed(to, message.id, Failure.DOWN, now) if message.id in self._fetches else []
+            case IndexRequest():
+                self.held.not_coming(to)
+            case Ping() | Join():
+                self.lost(to)
+            case _:
+                pass
+        return []
+
+    # Time
+
+    def resumed(self, now: float) -> None:
+        """Begins, or goes on after having been down: checkpoints are at the multiples of their interval, and those
+        that passed meanwhile are left out."""
+        self._checkpoint_at = _next_multiple(now, self.options.checkpoint)
+        self._ping_at = now + self.options.ping if self.options.ping else float("inf")
+        self._pinged: set[PeerName] = set()
+
+    def next_deadline(self) -> float:
+        """When `tick` is to be called next, unless something happens before."""
+        moments = [self._checkpoint_at, self._ping_at]
+        moments += [fetching.until for fetching in self._fetches.values()]
+        for number in self._open:
+            search = self._searches[number]
+            if search.fetching is not None:
+                continue
+            moments.append(search.deadline)
+            if search.waiting_for and search.stage is not Stage.WALKING:
+                moments.append(search.wait_until)
+        return min(moments)
+
+    def tick(self, now: float) -> list[Send]:
+        """What is due by now: answers that did not come, checkpoints, pings."""
+        sends: list[Send] = []
+        for number, fetching in list(self._fetches.items()):
+            if fetching.until <= now:
+                sends += self._fetch_failed(fetching.provider.name, number, Failure.DOWN, now)
+        for number in sorted(self._open):
+            sends += self._go_on(self._searches[number], now)
+        if now >= self._checkpoint_at:
+            self._checkpoint_at = _next_multiple(now, self.options.checkpoint)
+            sends += self.checkpoint()
+        if now >= self._ping_at:
+            self._ping_at = now + self.options.ping
+            sends += self._pings()
+        return sends
+
+    def _pings(self) -> list[Send]:
+        for name in self._pinged & set(self.neighbours.names):
+            if self.neighbours.unanswered(name) >= MOST_SILENT:
+                self.neighbours.remove(name)
+        self._pinged = set(self.neighbours.names)
+        sends = [self._send(name, Ping()) for name in self.neighbours.names]
+        for name in self.neighbours.to_join([self.name]):
+            self._pinged.add(name)
+            sends.append(self._send(name, Join(self.me)))
+        return sends
+
+    # What is kept
+
+    def state(self) -> Plain:
+        known, names = self.neighbours.known(), list(self.neighbours.names)
+        state = NodeState(list(self.buddies), self.held.state(), names, known, self._numbered)
+        return msgspec.to_builtins(state)
+
+    def restore(self, plain: Plain) -> None:
+        """Takes up a state; ValueError where it is none."""
+        try:
+            state = msgspec.convert(plain, NodeState)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"no state of a peer: {error}") from error
+        self.held.restore(state.held, self.content.unpack)
+        self.buddies.replace(state.buddies)
+        for contact in state.known:
+            self.neighbours.know(contact)
+        self.connect(self.neighbours.contact(name) for name in state.neighbours)
+        self.held.keep_only(self.index_owners())
+        self._numbered = state.numbered
+
+
+def _next_multiple(now: float, interval: float) -> float:
+    return (now // interval + 1) * interval

@@ -1,0 +1,74 @@
+"""The switches of a node. Every algorithm is the same node with other switches."""
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.vocabulary.errors import UsageError
+
+
+class NodeOptions(Struct, frozen=True):
+    """How a node searches, what it keeps, and how much it takes from others. Times are in seconds."""
+
+    # The algorithm
+    floods: bool = False  # passes a query on to all neighbours instead of one
+    keeps_buddies: bool = True
+    adapts: bool = True  # a buddy that is down, wrong or declines loses count
+    indexes: Literal["buddies", "neighbours", "nobody"] = "buddies"  # whose indexes it holds
+    buddies: int = 10  # size of the list
+    neighbour_indexes: int = 10  # the first of the overlay's, where those are held
+    walkers: int = 16
+    ttl: int = 1024  # of each walker
+    flood_ttl: int = 7
+    credited: int = 1  # answers of one search that count for the buddy list
+    credit: Literal["provider", "responder"] = "provider"  # who is the buddy when one answers for another
+    demotes_unreachable: bool = False  # a buddy that a query could not be delivered to loses count too
+    downloads: bool = True  # fetches what it finds, from the first who has it, else from the next
+    says_no: bool = False  # tells the asker when it knows nobody, and when a walker ends with it
+
+    # Times
+    buddy_wait: float = 0.25  # for the answers of buddies, before the walk begins
+    fetch_wait: float = 1.0
+    deadline: float = 2.0  # of a search
+    checkpoint: float = 600.0  # between two looks at the list for whose index to ask
+    refresh_checkpoints: int = 1  # checkpoints between two looks for changes of an index; 0: only when it was wrong
+    ping: float = 0.0  # between two looks at the neighbours; 0: never
+
+    # Bounds
+    most_ttl: int = 1024  # a query that comes with more is cut to this
+    most_per_query: int = 16 * 1024  # messages of one query that it handles
+    remembered: int = 4096  # queries of others
+    searches: int = 128  # of its own
+    referrals: int = 10  # peers a search asks because others named them
+    neighbours: int = 4  # it looks for others where it has fewer
+    most_neighbours: int = 64
+    most_index_bytes: int = 4 << 20
+    capacity: float = 0.0  # queries and fetches of others it serves in a second; 0: any number
+    capacity_per_peer: float = 0.0  # messages it takes from one peer in a second; 0: any number
+    tolerance: float = 8.0  # demerits from which on a peer is not listened to
+    shun: float = 600.0  # for so long
+
+    def __post_init__(self) -> None:
+        for name in ("buddies", "walkers", "ttl", "flood_ttl", "most_ttl", "remembered", "searches", "most_per_query"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"a peer's {name} is {getattr(self, name)}; it must be 1 or more")
+        if self.walkers >= 1 << 16 or self.most_ttl >= 1 << 32:
+            raise UsageError("a peer has fewer than 65 536 walkers and a time to live below 2^32")
+
+
+ALGORITHMS = {
+    "flood": NodeOptions(floods=True, keeps_buddies=False, adapts=False, indexes="nobody"),
+    "random-walk": NodeOptions(keeps_buddies=False, adapts=False, indexes="nobody"),
+    "interest-shortcuts": NodeOptions(adapts=False, indexes="nobody"),
+    "walk+list": NodeOptions(indexes="nobody"),
+    "walk+index": NodeOptions(keeps_buddies=False, adapts=False, indexes="neighbours"),
+    "buddynet": NodeOptions(),
+}
+
+
+def options_for(algorithm: str, **changes: object) -> NodeOptions:
+    """The switches of an algorithm of that name, with some of them changed."""
+    if algorithm not in ALGORITHMS:
+        raise UsageError(f"no peer algorithm {algorithm!r}; there are {', '.join(ALGORITHMS)}")
+    return msgspec.structs.replace(ALGORITHMS[algorithm], **changes)

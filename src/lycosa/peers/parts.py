@@ -1,0 +1,74 @@
+"""What the two halves of a node share."""
+
+from collections import Counter
+
+from .buddies import BuddyList, HeldIndexes
+from .content import Content, Summary
+from .manners import Allowance, Manners, Seen
+from .messages import Contact, IndexRequest, Message, PeerName, Query, Send
+from .neighbours import Neighbours
+from .options import NodeOptions
+from .routing import flooded, next_hop
+
+
+class Parts:
+    """Who a node is, what it has, whom it knows. `counts` tells everything that happened, by name."""
+
+    def __init__(self, me: Contact, content: Content, *, options: NodeOptions, seed: int):
+        self.me = me
+        self.name = me.name
+        self.content = content
+        self.options = options
+        self.seed = seed
+        self.counts: Counter[str] = Counter()
+        self.buddies = BuddyList(options.buddies)
+        self.held = HeldIndexes(
+            refresh_checkpoints=options.refresh_checkpoints, settled_at_once=options.indexes == "neighbours"
+        )
+        self.neighbours = Neighbours(least=options.neighbours, most=options.most_neighbours)
+        self.manners = Manners(tolerance=options.tolerance, shun=options.shun, per_peer=options.capacity_per_peer)
+        self._seen = Seen(options.remembered, options.most_per_query)
+        self._serving = Allowance(options.capacity)
+
+    def index_owners(self) -> list[PeerName]:
+        """Those whose indexes this node wants to hold, in the order in which it looks into them."""
+        if self.options.indexes == "buddies":
+            return self.buddies.names()
+        if self.options.indexes == "neighbours":
+            return self.neighbours.names[: self.options.neighbour_indexes]
+        return []
+
+    def _indexes(self) -> list[tuple[PeerName, Summary]]:
+        if not len(self.held):
+            return []
+        indexes = ((name, self.held.get(name)) for name in self.index_owners())
+        return [(name, index) for name, index in indexes if index is not None]
+
+    def _contact(self, name: PeerName) -> Contact:
+        buddy = self.buddies.get(name)
+        return buddy.contact if buddy else self.neighbours.contact(name)
+
+    def _send(self, name: PeerName, message: Message) -> Send:
+        return Send(name, message, self.neighbours.address(name) or self._contact(name).address)
+
+    def _onward(self, query: Query, came_from: PeerName | None) -> list[Send]:
+        """The query to whom it goes next; nothing where a walker has ended."""
+        names, down = self.neighbours.names, self.neighbours.down
+        if self.options.floods:
+            return [self._send(name, query) for name in flooded(names, came_from, down)]
+        if came_from is not None and came_from not in self.neighbours:
+            came_from = None
+        hop = next_hop(self.seed, query.id, query.walker, query.ttl, names, came_from, down)
+        return [] if hop is None else [self._send(hop, query)]
+
+    def _ask_for_indexes(self, due: list[tuple[PeerName, int | None]]) -> list[Send]:
+        self.counts["index_requests"] += len(due)
+        return [self._send(name, IndexRequest(since)) for name, since in due]
+
+    def _misbehaved(self, peer: PeerName, what: str, now: float, by: float = 1.0) -> None:
+        """Counts it; a peer that does it too often is a buddy and a neighbour no more."""
+        self.counts[what] += 1
+        if self.manners.misbehaved(peer, now, by):
+            self.buddies.drop(peer)
+            self.held.drop(peer)
+            self.neighbours.forget(peer)

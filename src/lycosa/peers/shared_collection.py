@@ -1,0 +1,299 @@
+"""A collection as the content of a peer: it answers queries from the search index, hands out stored pages, and keeps a
+summary of itself that follows the collection as it grows."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from lycosa.collection import Collection
+from lycosa.collection.rows import PageRow
+from lycosa.collection.search_index import MAX_TEXT, SearchIndex
+from lycosa.maps.public_urls import why_left_out
+from lycosa.reading import Reader
+from lycosa.reading.stop_words import STOP_WORDS
+from lycosa.reading.words import FoldedWords, folded
+from lycosa.vocabulary.codes import codes_of
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.records import Codes, Url
+from lycosa.vocabulary.urls import normalise
+
+from .asked import words_of
+from .content import Change, Found
+from .content import Summary as HeldSummary
+from .keeping import Kept
+from .messages import MOST_BYTES, Hit, Item, Statistics, Wanted
+from .stored_page import record_of
+from .summarising import Reading
+from .summary import MOST_BYTES as MOST_SUMMARY
+from .summary import PAGES_IN_SEGMENT, BadSummaryError, Segment, Summary
+
+SUMMARY_FILE = "summary"
+MOST_SEGMENTS = 8  # before everything is read again
+FEWEST_NEW = 0.05  # share of new pages that is worth a segment at once
+_TITLE, _SNIPPET = 300, 600  # characters of a hit
+_STOPS = np.sort(codes_of(STOP_WORDS))
+Count = Callable[[int, int], None]
+
+
+class CollectionSummary:
+    """A summary as of a version, asked by the words of a query."""
+
+    def __init__(self, summary: Summary, version: int):
+        self.summary = summary
+        self.version = version
+
+    def may_have(self, wanted: Wanted) -> bool:
+        return isinstance(wanted, str) and self.summary.may_have(words_of(wanted))
+
+    def find(self, wanted: Wanted, most: int) -> tuple[Hit, ...]:
+        return ()  # it does not know the URLs of its pages
+
+    def packed(self) -> bytes:
+        return self.summary.packed()
+
+
+class _Kept(Struct, frozen=True):
+    """The summary of one's own collection between two runs."""
+
+    version: int
+    since: list[int]  # the version with which each segment came
+    packed: bytes
+    pages: dict[int, int]  # number and digest of the pages it tells of
+
+
+class _Text(Struct, frozen=True, gc=False):
+    """A page as it was read for a hit."""
+
+    title: str
+    text: str
+    hashes: np.ndarray[tuple[int], np.dtype[np.uint64]]  # of its words
+    title_words: int
+
+    @property
+    def size(self) -> int:
+        return len(self.text) + len(self.title) + self.hashes.nbytes + 200
+
+
+class _AllWords(SearchIndex):
+    """Takes a query at its word: where no page has what it must have, none is found."""
+
+    def _readings(self, index: Any, query: str) -> Iterator[Any]:
+        yield from islice(super()._readings(index, query), 1)
+
+
+class SharedCollection:
+    """What a collection answers with: pages that have all words of a query, with what the asker scores them by.
+
+    allow_private: whether pages at private addresses are shared, too.
+    """
+
+    def __init__(self, collection: Collection, kept: Kept, *, allow_private: bool = False, cache_bytes: int = 64 << 20):
+        self._collection = collection
+        self._kept = kept
+        self._allow_private = allow_private
+        self._reader = Reader()
+        self._index = _AllWords(collection.folder / "search", text_of=lambda url: self._text(Url(url)).text)
+        self._texts: OrderedDict[tuple[str, str, int], _Text] = OrderedDict()
+        self._cached, self._cache_bytes = 0, cache_bytes
+        self._rows: dict[str, PageRow | None] = {}  # of one question
+        self._version, self._since, self._segments, self._known = 0, list[int](), list[Segment](), dict[int, int]()
+        self._up_to_date_at: int | None = None  # SQLite's number of what others have written
+        self._load()
+
+    # ------------------------------------------------------------ what a peer has
+
+    def find(self, wanted: Wanted, most: int) -> Found:
+        words = words_of(wanted) if isinstance(wanted, str) else ()
+        if not words or most < 1:
+            return Found()
+        self._rows.clear()
+        query, codes = " ".join(f'+"{word}"' for word in words), codes_of(words)
+        for limit in (most, 10 * most):  # more, where some are withheld
+            try:
+                found = self._index.search(query, limit=limit)
+                hits = [self._hit(hit.url, hit.title, hit.snippet, codes) for hit in found]
+            except CollectionError:  # somebody is rewriting it
+                return Found()
+            kept = tuple(hit for hit in hits if hit is not None)[:most]
+            if len(kept) == most or len(found) < limit:
+                break
+        return Found(kept, self._statistics(words)) if kept else Found()
+
+    def fetch(self, item: Item) -> bytes | None:
+        """The record of the stored page as it lies in the archive; None where there is none that may be shared."""
+        url = normalise(item) if isinstance(item, str) else None
+        if url is None or self._is_withheld(url):
+            return None
+        try:
+            page = self._collection.catalog.page(url)
+            if page is None or page.place is None or page.vanished_at is not None:
+                return None
+            if page.place.length > MOST_BYTES - 8192:
+                return None
+            with (self._collection.folder / "archive" / page.place.file).open("rb") as stream:
+                stream.seek(page.place.offset)
+                return stream.read(page.place.length)
+        except (CollectionError, OSError):
+            return None
+
+    def verify(self, item: Item, body: bytes) -> bool:
+        return isinstance(item, str) and record_of(item, body) is not None
+
+    def summary(self) -> CollectionSummary:
+        return CollectionSummary(Summary(self._segments), self._version)
+
+    def changes(self, since: int) -> Change | None:
+        if not self._since or not self._since[0] <= since <= self._version:
+            return None
+        later = [segment for segment, at in zip(self._segments, self._since, strict=True) if at > since]
+        return Change(self._version, Summary(later).packed())
+
+    def unpack(self, packed: bytes, version: int) -> CollectionSummary:
+        return CollectionSummary(Summary.unpacked(packed), version)
+
+    def update(self, held: HeldSummary, change: bytes, version: int) -> CollectionSummary:
+        if not isinstance(held, CollectionSummary):
+            raise BadSummaryError("what is held is no summary of a collection")
+        return CollectionSummary(Summary((*held.summary.segments, *Summary.unpacked(change).segments)), version)
+
+    def _statistics(self, words: tuple[str, ...]) -> Statistics:
+        summary = Summary(self._segments)
+        return Statistics(summary.pages, summary.words, words, tuple(summary.frequency(word) for word in words))
+
+    def _hit(self, url: str, title: str, snippet: str, codes: Codes) -> Hit | None:
+        page = self._row(url)
+        if page is None or page.vanished_at is not None or self._is_withheld(url):
+            return None
+        text = self._text(Url(url))
+        in_title = text.hashes[: text.title_words]
+        times = [int((text.hashes == code).sum()) + int((in_title == code).sum()) for code in codes]  # titles tell more
+        return Hit(
+            url,
+            title[:_TITLE],
+            snippet[:_SNIPPET],
+            standing=page.standing or 0.0,
+            relevance=page.relevance or 0.0,
+            fetched_at=page.at,
+            digest=f"{page.digest:016x}",
+            fingerprint=page.fingerprint,
+            length=len(text.hashes),
+            frequencies=tuple(times),
+        )
+
+    def _is_withheld(self, url: str) -> bool:
+        return why_left_out(url, allow_private=self._allow_private) is not None
+
+    def _row(self, url: str) -> PageRow | None:
+        if url not in self._rows:
+            self._rows[url] = self._collection.catalog.page(Url(url))
+        return self._rows[url]
+
+    def _text(self, url: Url) -> _Text:
+        page = self._row(url)
+        if page is None or page.place is None:
+            return _NO_TEXT
+        key = (url, page.place.file, page.place.offset)
+        known = self._texts.get(key)
+        if known is None:
+            known = self._texts[key] = self._read(page)
+            self._cached += known.size
+            while self._cached > self._cache_bytes and len(self._texts) > 1:
+                self._cached -= self._texts.popitem(last=False)[1].size
+        else:
+            self._texts.move_to_end(key)
+        return known
+
+    def _read(self, page: PageRow) -> _Text:
+        read = self._reader(self._collection.archive.fetch_at(page.place)) if page.place else None
+        if read is None:
+            return _NO_TEXT
+        text = read.main[:MAX_TEXT]
+        words = FoldedWords(folded(f"{read.title} {text}")).codes
+        return _Text(read.title, text, words, len(FoldedWords(folded(read.title)).codes))
+
+    # ------------------------------------------------------------ keeping up with the collection
+
+    @property
+    def pages(self) -> int:
+        """How many pages the summary tells of."""
+        return sum(segment.pages for segment in self._segments)
+
+    def behind(self, *, at_once: bool = False) -> Reading | None:
+        """What has to be read so that the summary is up to date; None where it is, or too little is new to bother."""
+        ((at,),) = self._collection.catalog.connection.execute("PRAGMA data_version")
+        if at == self._up_to_date_at and not at_once:
+            return None  # nobody has written since
+        sql = "SELECT number, digest FROM pages WHERE vanished_at IS NULL ORDER BY number"
+        now: dict[int, int] = dict(self._collection.catalog.connection.execute(sql))
+        new = [number for number, digest in now.items() if self._known.get(number) != digest]
+        gone = len(self._known) + len(new) - len(now)  # or changed
+        if not new and not gone:
+            self._up_to_date_at = at
+            return None
+        size = sum(len(segment.packed.numbers[0]) for segment in self._segments)
+        if (
+            not self._segments
+            or gone > 0.02 * len(self._known)
+            or len(self._segments) >= MOST_SEGMENTS + len(now) // PAGES_IN_SEGMENT
+            or (size > MOST_SUMMARY // 2 and len(self._segments) > MOST_SEGMENTS)
+        ):
+            return Reading(self.codes_of_page, now, list(now), anew=True)
+        if at_once or len(new) >= FEWEST_NEW * len(now):
+            return Reading(self.codes_of_page, now, new, anew=False)
+        return None
+
+    def catch_up(self, count: Count = lambda done, total: None) -> None:
+        """Brings the summary up to date, now."""
+        reading = self.behind(at_once=True)
+        if reading is None:
+            return
+        for done in reading:
+            count(done, reading.total)
+            if reading.is_full:
+                reading.seal()
+        reading.seal()
+        self.take_over(reading)
+
+    def codes_of_page(self, number: int) -> Codes:
+        """The words of a page that may be asked for; none of one that is not shared."""
+        page = next(self._collection.catalog.pages(after=number - 1, limit=1), None)
+        if page is None or page.number != number or self._is_withheld(page.url):
+            return np.empty(0, np.uint64)
+        codes: Codes = self._read(page).hashes
+        wanted: Codes = codes[_STOPS[np.minimum(_STOPS.searchsorted(codes), len(_STOPS) - 1)] != codes]
+        return wanted
+
+    def take_over(self, reading: Reading) -> None:
+        """Tells from now on of what was read."""
+        self._version += 1
+        if reading.anew:
+            self._segments, self._since = list(reading.segments), [self._version] * len(reading.segments)
+        else:
+            self._segments += reading.segments
+            self._since += [self._version] * len(reading.segments)
+        self._known = reading.pages
+        packed = Summary(self._segments).packed()
+        self._kept.keep_bytes(
+            SUMMARY_FILE, msgspec.msgpack.encode(_Kept(self._version, self._since, packed, self._known))
+        )
+
+    def _load(self) -> None:
+        data = self._kept.bytes_of(SUMMARY_FILE)
+        if data is None:
+            return
+        try:
+            kept = msgspec.msgpack.decode(data, type=_Kept)
+            segments = Summary.unpacked(kept.packed).segments
+        except (msgspec.DecodeError, BadSummaryError):
+            return  # it is made again
+        self._version = kept.version
+        if len(segments) == len(kept.since):
+            self._since, self._segments, self._known = kept.since, list(segments), kept.pages
+
+
+_NO_TEXT = _Text("", "", np.empty(0, np.uint64), 0)

@@ -1,0 +1,65 @@
+"""What peers are interested in, and which files they have of it."""
+
+import numpy as np
+from msgspec import Struct
+
+from .sharing import Chance, Floats, Ints, Rows, distinct_rows, rows_of
+
+CATEGORY_SKEW = 0.6  # exponent by which categories are liked unequally
+MORE_INTERESTS = 0.5  # chance of one more interest than the least
+LIBRARY_SPREAD = 1.2  # of the logarithm of how many files peers have: some have very many
+
+
+class Files(Struct, frozen=True):
+    """Files 0, 1, 2, ...: those of a category stand together, the best liked first."""
+
+    firsts: Ints  # of each category, and the end
+    skew: float  # Zipf's exponent
+
+    def __len__(self) -> int:
+        return int(self.firsts[-1])
+
+    def drawn(self, categories: Ints, chance: Chance) -> Ints:
+        """A file for each of some categories, the k-th of a category in proportion to 1 / k^skew."""
+        sizes = np.diff(self.firsts)
+        longest = int(sizes.max())
+        liking = np.concatenate([[0.0], np.cumsum(np.arange(1, longest + 1) ** -self.skew)])
+        places = np.searchsorted(liking, chance.random(len(categories)) * liking[sizes[categories]], side="right") - 1
+        found: Ints = self.firsts[categories] + np.minimum(places, sizes[categories] - 1)
+        return found
+
+
+def files_in(many: int, categories: int, skew: float) -> Files:
+    """As many files, evenly over categories."""
+    return Files(np.linspace(0, many, categories + 1).round().astype(np.int64), skew)
+
+
+def interests_of(peers: int, categories: int, *, least: int, chance: Chance) -> Rows:
+    """Some categories for each peer, popular ones more often, each once."""
+    least = min(least, categories)
+    liking = np.cumsum(np.arange(1, categories + 1) ** -CATEGORY_SKEW)
+    wanted = np.minimum(least + chance.geometric(1.0 - MORE_INTERESTS, size=peers) - 1, categories)
+    owners, liked = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    short = wanted
+    rows = rows_of(owners, liked, peers)
+    while short.any():  # those drawn twice are drawn again
+        needy = np.repeat(np.arange(peers), short)
+        drawn = np.searchsorted(liking, chance.random(len(needy)) * liking[-1], side="right")
+        owners, liked = np.concatenate([owners, needy]), np.concatenate([liked, np.minimum(drawn, categories - 1)])
+        rows = distinct_rows(owners, liked, peers, categories)
+        short = wanted - rows.lengths()
+    return rows
+
+
+def library_sizes(peers: int, mean: float, chance: Chance) -> Floats:
+    """How many files each peer has: log-normal, at least one."""
+    median = mean / np.exp(LIBRARY_SPREAD**2 / 2)
+    sizes: Floats = np.maximum(1.0, median * np.exp(LIBRARY_SPREAD * chance.standard_normal(peers)))
+    return sizes
+
+
+def libraries_of(sizes: Floats, interests: Rows, files: Files, chance: Chance) -> Rows:
+    """Files of their interests for peers; one drawn twice is had once, so that large libraries are somewhat smaller."""
+    owners = np.repeat(np.arange(len(sizes)), sizes.round().astype(np.int64))
+    places = interests.offsets[owners] + (chance.random(len(owners)) * interests.lengths()[owners]).astype(np.int64)
+    return distinct_rows(owners, files.drawn(interests.values[places], chance), len(sizes), len(files))

@@ -1,0 +1,64 @@
+"""What a search among peers shows: whatever strangers send, nothing in it steers a terminal."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lycosa.cli.peer_results import lines_of, plain_of, told_of_search
+from lycosa.peers.merging import Merged, Ranked
+from lycosa.peers.messages import Contact
+from lycosa.peers.searching import Answers, Reply, Stage
+from lycosa.peers.serving import Searched
+from lycosa.sessions.taking import Taken
+
+HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe\r\n\x9b31m"
+
+
+def ranked(**told):
+    told = {"title": "T", "snippet": "S", "providers": (Contact("anna"),), "also": ()} | told
+    return Ranked(
+        url="http://a.example/", score=1.0, standing=0.5, relevance=0.5, fetched_at=0.0, at_home=False, **told
+    )
+
+
+def searched(asked):
+    answers = Answers(
+        id=1,
+        wanted="bees",
+        stage=Stage.DONE,
+        answers=(),
+        provider=None,
+        found_at=None,
+        issued=3,
+        received=1,
+        asked=asked,
+        walkers_out=2,
+        fetches=0,
+        dropped=0,
+    )
+    return Searched(answers, 0.25, True)
+
+
+@given(st.text(max_size=60))
+def test_lines_hold_nothing_that_steers_a_terminal(text):
+    hit = ranked(title=HOSTILE + text, snippet=text + HOSTILE, providers=(Contact(HOSTILE),), also=(HOSTILE,))
+    for line in lines_of(1, hit, "me"):
+        assert line.isprintable()
+
+
+def test_who_was_not_reached_is_told():
+    asked = {"anna": Reply.DOWN, "bert": Reply.WAITING, "carl": Reply.DECLINED, "dora": Reply.LACKS}
+    lines = told_of_search(searched(asked), "me", Merged((), 2))
+    assert lines == [
+        "answered by nobody; 4 messages, 250 ms",
+        "not reached: anna",
+        "silent: bert",
+        "declined: carl",
+        "2 walkers had not come to an end",
+        "2 hits left out, as their addresses are private or no URLs",
+    ]
+
+
+def test_programs_get_all_of_it():
+    told = plain_of("bees", searched({"dora": Reply.LACKS}), "me", Merged((), 0), (ranked(),), Taken((), (), ()), 0)
+    assert (told["lack_it"], told["messages"], len(told["hits"])) == (["dora"], 4, 1)
+    assert "taken" not in told

@@ -1,0 +1,145 @@
+"""Compiled search and the node objects agree on everything that is counted, query by query."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lycosa.lab.peers.records import DOWN, LINK, STAGES, UP, Network, Outcomes
+from lycosa.lab.peers.running import asked, questions_of
+from lycosa.peers.items import Items
+from lycosa.peers.node import Node
+from lycosa.peers.options import ALGORITHMS, NodeOptions, options_for
+from lycosa.peers.simulation import Network as Wire
+from lycosa.peers.simulation import Outcome
+from lycosa.worlds.file_sharing import Rows, Trace, rows_of
+
+pytest.importorskip("numba")
+APART = 64.0  # seconds between two questions; none is under way at a checkpoint
+
+
+class SmallNetwork:
+    """A few peers, drawn by chance: who is whose neighbour, who has what, who comes and goes, who asks for what."""
+
+    def __init__(self, seed: int, *, churns: bool):
+        chance = np.random.default_rng(seed)
+        self.peers = int(chance.integers(4, 14))
+        self.files = int(chance.integers(2, 8))
+        links = {(one, int(chance.integers(one))) for one in range(1, self.peers) for _ in range(2)}
+        ends = [(one, other) for one, other in sorted(links)] + [(other, one) for one, other in sorted(links)]
+        self.overlay = rows_of(np.array([a for a, _ in ends]), np.array([b for _, b in ends]), self.peers)
+        has = np.argwhere(chance.random((self.peers, self.files)) < chance.uniform(0.05, 0.4))
+        self.libraries = rows_of(has[:, 0], has[:, 1], self.peers)
+        many = int(chance.integers(5, 40))
+        askers = chance.integers(self.peers, size=many)
+        times = APART * np.arange(1, many + 1)
+        self.trace = Trace(askers, chance.integers(self.files, size=many), np.zeros(many, np.int64), times)
+        self.events = []
+        if churns:
+            is_up = np.ones(self.peers, np.bool_)
+            for time, asker in zip(times.tolist(), askers.tolist(), strict=True):
+                for moment in (20.5, 10.5):  # never at a checkpoint
+                    who = int(chance.integers(self.peers))
+                    if moment == 10.5 and not is_up[asker]:
+                        who = asker
+                    elif who == asker:
+                        continue
+                    is_up[who] = not is_up[who]
+                    self.events.append((time - moment, UP if is_up[who] else DOWN, who))
+
+    def network(self) -> Network:
+        times, kinds, who = zip(*self.events, strict=True) if self.events else ((), (), ())
+        return Network(
+            offsets=self.overlay.offsets,
+            neighbours=self.overlay.values,
+            degrees=self.overlay.lengths().astype(np.int32),
+            is_up=np.ones(self.peers, np.bool_),
+            times=np.array(times, np.float64),
+            kinds=np.array(kinds, np.int8),
+            ones=np.array(who, np.int32),
+            others=np.full(len(who), -1, np.int32),
+        )
+
+    def compiled(self, options: NodeOptions, seed: int) -> Outcomes:
+        holders = self.libraries.turned(self.files)
+        return asked(self.network(), questions_of(self.trace, holders, seed=seed), options, seed=seed)
+
+    def with_nodes(self, options: NodeOptions, seed: int) -> tuple[list[Outcome], Wire]:
+        nodes = [
+            Node(str(number), Items(self.libraries.row(number).tolist()), options=options, seed=seed)
+            for number in range(self.peers)
+        ]
+        overlay = {str(number): [str(other) for other in self.overlay.row(number)] for number in range(self.peers)}
+        wire = Wire(nodes, overlay, seed=seed)
+        wire.schedule((time, str(who), kind == UP) for time, kind, who in self.events)
+        outcomes = []
+        for asker, item, time in zip(self.trace.consumers, self.trace.items, self.trace.times, strict=True):
+            wire.run(float(time))
+            outcomes.append(wire.ask(str(asker), int(item)))
+        return outcomes, wire
+
+
+def options_of(algorithm: str, checkpoint: float) -> NodeOptions:
+    return options_for(
+        algorithm, buddies=3, neighbour_indexes=2, walkers=3, ttl=12, flood_ttl=3, checkpoint=checkpoint,
+        refresh_checkpoints=0, deadline=2.0,
+    )  # fmt: skip
+
+
+def told(outcomes: Outcomes) -> list[tuple[object, ...]]:
+    return [
+        (
+            int(outcomes.messages[place]),
+            None if outcomes.paths[place] < 0 else int(outcomes.paths[place]),
+            None if STAGES[int(stage)] == "nowhere" else STAGES[int(stage)],
+            None if outcomes.providers[place] < 0 else str(outcomes.providers[place]),
+        )
+        for place, stage in enumerate(outcomes.stages)
+    ]
+
+
+def lists_of(outcomes: Outcomes, peers: int) -> list[list[tuple[str, int]]]:
+    lists = outcomes.lists
+    found = []
+    for peer in range(peers):
+        rows = [
+            (int(lists.counts[peer, place]), int(lists.since[peer, place]), str(lists.peers[peer, place]))
+            for place in range(int(lists.sizes[peer]))
+        ]
+        found.append([(name, count) for count, _, name in sorted(rows, reverse=True)])
+    return found
+
+
+@pytest.mark.parametrize("churns", [False, True], ids=["always there", "coming and going"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(seed=st.integers(0, 10**9), checkpoint=st.sampled_from([100.0, 400.0, 1e6]))
+def test_compiled_search_equals_the_nodes(algorithm: str, churns: bool, seed: int, checkpoint: float) -> None:
+    small = SmallNetwork(seed, churns=churns)
+    options = options_of(algorithm, checkpoint)
+    outcomes = small.compiled(options, seed % 1000)
+    by_nodes, wire = small.with_nodes(options, seed % 1000)
+    assert told(outcomes) == [
+        (each.messages, each.path_length, each.found_at and str(each.found_at), each.provider) for each in by_nodes
+    ]
+    lists = [[(buddy.contact.name, buddy.count) for buddy in node.buddies] for node in wire.nodes.values()]
+    assert lists_of(outcomes, small.peers) == lists
+    assert int(outcomes.transfers.sum()) == wire.counts()["indexes_taken"]
+
+
+def test_links_that_are_made_on_the_way_count_from_then_on() -> None:
+    network = Network(
+        offsets=np.array([0, 1, 2]),
+        neighbours=np.array([1, 0], np.int32),
+        degrees=np.zeros(2, np.int32),
+        is_up=np.ones(2, np.bool_),
+        times=np.array([50.0]),
+        kinds=np.array([LINK], np.int8),
+        ones=np.array([0], np.int32),
+        others=np.array([1], np.int32),
+    )
+    trace = Trace(np.array([0, 0]), np.array([0, 0]), np.array([1, 1]), np.array([10.0, 60.0]))
+    holders = Rows(np.array([0, 1]), np.array([1], np.int32))
+    outcomes = asked(network, questions_of(trace, holders, seed=1), options_of("random-walk", 1e6), seed=1)
+    assert outcomes.providers.tolist() == [-1, 1]
+    assert network.degrees.tolist() == [0, 0]  # what is given is not changed

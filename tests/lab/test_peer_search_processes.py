@@ -1,0 +1,51 @@
+"""The whole study, with three processes on loopback."""
+
+import json
+from typing import ClassVar
+
+import msgspec
+import pytest
+
+from lycosa.lab.peers.processes import NoLoopbackError, Processes, free_addresses
+from lycosa.lab.studies.peer_search import PeerSearch
+from lycosa.lab.study import run
+from lycosa.worlds.synthetic import SyntheticWorld
+
+
+class Tiny(PeerSearch):
+    scales: ClassVar = {
+        "small": {
+            **{"peers": 4, "topics": 2, "pages": 10, "runs": 1, "queries": 20, "limit": 30, "world_pages": 400},
+            **{"processes": 3, "real_queries": 8, "practice": 30},
+        }
+    }
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    world = SyntheticWorld(pages=400, topics=2, seed=5)
+    folder = tmp_path_factory.mktemp("study")
+    results = run(Tiny(), world, scale="small", seed=5, out=folder, workers=1, told=lambda done, total: None)
+    return json.loads(msgspec.json.encode(results))
+
+
+def test_processes_find_what_simulated_nodes_find(results):
+    claim = next(claim for claim in results["claims"] if claim["id"] == "peer-search.simulation-agrees")
+    if claim["holds"] is None:
+        pytest.skip(claim["reason"])
+    assert [row["round"] for row in results["tables"]["reality"]] == ["from nothing", "practised"]
+    for row in results["tables"]["reality"]:
+        assert row["queries"] == 8
+        assert row["overlap"] >= 0.9
+        assert row["messages_real"] > 0
+
+
+def test_both_claims_are_made_and_everything_is_drawn(results):
+    assert [claim["id"] for claim in results["claims"]] == ["peer-search.recall", "peer-search.simulation-agrees"]
+    assert {claim["kind"] for claim in results["claims"]} == {"beyond"}
+    assert {"searches", "windows", "reality", "collections", "peers"} == results["tables"].keys()
+
+
+def test_a_process_that_does_not_begin_is_told_with_its_last_words(tmp_path):
+    with pytest.raises(NoLoopbackError, match="did not begin"), Processes([tmp_path / "none"], free_addresses(1)):
+        pass

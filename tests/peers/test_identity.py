@@ -1,0 +1,79 @@
+"""Who a peer is, and what its certificates are good for."""
+
+import stat
+from contextlib import suppress
+
+import pytest
+from OpenSSL import SSL
+
+from lycosa.peers.identity import Group, Identity, is_name, name_shown_by
+from lycosa.peers.keeping import Kept
+from lycosa.vocabulary.errors import CollectionError, UsageError
+
+
+def shake_hands(one: Identity, other: Identity) -> tuple[SSL.Connection, SSL.Connection]:
+    """A handshake in memory; raises SSL.Error where one side refuses."""
+    client, server = SSL.Connection(one.context(), None), SSL.Connection(other.context(), None)
+    client.set_connect_state()
+    server.set_accept_state()
+    for _ in range(6):
+        for here, there in ((client, server), (server, client)):
+            with suppress(SSL.WantReadError):
+                here.do_handshake()
+            with suppress(SSL.WantReadError):
+                there.bio_write(here.bio_read(1 << 16))
+    for here in (client, server):
+        with pytest.raises(SSL.WantReadError):
+            here.recv(1)
+    return client, server
+
+
+def test_both_sides_learn_the_name_of_the_other():
+    one, other = Identity.new(), Identity.new()
+    client, server = shake_hands(one, other)
+    assert name_shown_by(client) == other.name
+    assert name_shown_by(server) == one.name
+    assert is_name(one.name)
+    assert client.get_protocol_version_name() == "TLSv1.3"
+
+
+def test_members_of_a_group_meet():
+    group = Group.new()
+    one, other = Identity.new(group), Identity.new(Group.of_text(group.secret))
+    client, _ = shake_hands(one, other)
+    assert name_shown_by(client) == other.name
+
+
+@pytest.mark.parametrize("stranger", [None, Group.new()], ids=["no group", "another group"])
+@pytest.mark.parametrize("calls", [True, False])
+def test_nobody_else_gets_into_a_group(stranger, calls):
+    member, outsider = Identity.new(Group.new()), Identity.new(stranger)
+    with pytest.raises(SSL.Error):
+        shake_hands(*((outsider, member) if calls else (member, outsider)))
+
+
+def test_a_member_cannot_take_the_name_of_another():
+    group = Group.new()
+    victim, member, third = (Identity.new(group) for _ in range(3))
+    client, _ = shake_hands(third, member)
+    assert name_shown_by(client) == member.name != victim.name
+
+
+def test_an_identity_is_kept(tmp_path):
+    first = Identity.kept(Kept(tmp_path))
+    assert Identity.kept(Kept(tmp_path)).name == first.name
+    assert stat.S_IMODE((tmp_path / "peer" / "key.pem").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "peer").stat().st_mode) == 0o700
+
+
+def test_a_key_that_is_none_is_told(tmp_path):
+    Kept(tmp_path).keep_bytes("key.pem", b"nonsense")
+    with pytest.raises(CollectionError, match="no key of a peer"):
+        Identity.kept(Kept(tmp_path))
+
+
+@pytest.mark.parametrize("text", ["", "secret", "lycosa-group-1:", "lycosa-group-1:abc", "lycosa-group-2:" + "a" * 52])
+def test_a_weak_or_damaged_secret_is_refused(tmp_path, text):
+    (tmp_path / "secret").write_text(text)
+    with pytest.raises(UsageError, match="not the secret of a group"):
+        Group.of_file(tmp_path / "secret")

@@ -1,0 +1,171 @@
+"""Peers in one process, over real sockets."""
+
+import asyncio
+from contextlib import AsyncExitStack, ExitStack
+
+from msgspec.structs import replace
+
+from lycosa.peers.addresses import Place
+from lycosa.peers.among_friends import OPTIONS
+from lycosa.peers.control import Control, Request, asked
+from lycosa.peers.keeping import Kept
+from lycosa.peers.merging import merge
+from lycosa.peers.telling import told_of
+from sharing import add_pages, peer_of, shared
+
+LOCAL = Place("127.0.0.1", 0)
+TOPICS = {"bees": "honey hive", "ships": "sail mast", "stars": "comet orbit", "trees": "birch bark"}
+
+
+def with_peers(tmp_path, play, **options):
+    """Lets something happen among four peers, of which each has joined the one before."""
+
+    async def run():
+        with ExitStack() as opened:
+            async with AsyncExitStack() as running:
+                peers = {}
+                for topic, words in TOPICS.items():
+                    pages = {f"http://{topic}.example/{word}": (word, f"{word} of {topic}") for word in words.split()}
+                    folder = add_pages(tmp_path / topic, pages)
+                    content = opened.enter_context(shared(folder))
+                    changed = replace(OPTIONS, **options)
+                    peer = peer_of(content, folder, allow_private=True, options=changed)
+                    running.push_async_callback(peer.end)
+                    await peer.begin(LOCAL)
+                    for other in list(peers.values())[-1:]:
+                        host, _, port = other.node.me.address.rpartition(":")
+                        assert await peer.join("", Place(host, int(port))) == other.identity.name
+                    peers[topic] = peer
+                return await play(peers)
+
+    return asyncio.run(run())
+
+
+async def searched(peer, words, **options):
+    wanted = {"most": 10, "enough": 1, "deadline": 2.0} | options
+    *_, last = [each async for each in peer.search(words, **wanted)]
+    return last, merge(words, last.answers.answers, me=peer.identity.name)
+
+
+def test_a_search_goes_home_then_to_neighbours_and_farther(tmp_path):
+    async def play(peers):
+        for words, stage in (("honey", "home"), ("sail", "walking"), ("birch", "walking")):
+            last, merged = await searched(peers["bees"], words)
+            assert [hit.url.rpartition("/")[2] for hit in merged.hits] == [words]
+            assert last.answers.answers[0].stage == stage
+            assert last.is_over
+        last, _ = await searched(peers["bees"], "mast")  # by now somebody is known to have ships
+        assert last.answers.answers[0].stage == "buddies"
+        last, merged = await searched(peers["bees"], "nowhere")
+        assert not merged.hits
+        assert last.seconds < 1.9  # all walkers have told that they ended
+
+    with_peers(tmp_path, play)
+
+
+def test_buddies_hold_indexes_and_are_asked_by_them(tmp_path):
+    async def play(peers):
+        bees = peers["bees"]
+        await searched(bees, "sail")
+        for _ in range(2):
+            bees._act(bees.node.checkpoint())
+            await asyncio.sleep(0.05)
+        for _ in range(200):
+            if len(bees.node.held):
+                break
+            await asyncio.sleep(0.01)
+        assert bees.node.held.names() == [peers["ships"].identity.name]
+        last, merged = await searched(bees, "mast")
+        assert last.answers.answers[0].stage == "indexes"
+        assert last.answers.issued == 1
+        told = told_of(bees)
+        assert told["indexes"][0]["bytes"] > 0
+        bees.save()
+        again = peer_of(bees.content, tmp_path / "bees", allow_private=True)
+        assert again.node.held.names() == bees.node.held.names()
+        assert again.node.buddies.names() == bees.node.buddies.names()
+        return merged
+
+    assert with_peers(tmp_path, play).hits
+
+
+def test_half_of_the_peers_gone_at_once_do_not_stop_a_search(tmp_path):
+    async def play(peers):
+        await searched(peers["bees"], "sail")
+        await peers["ships"].end()
+        await peers["trees"].end()
+        last, merged = await searched(peers["bees"], "mast", deadline=1.0)
+        assert last.is_over
+        assert last.seconds < 1.3
+        assert not merged.hits
+        _, merged = await searched(peers["bees"], "honey")
+        assert len(merged.hits) == 1
+
+    with_peers(tmp_path, play)
+
+
+def test_a_page_comes_from_who_has_it_and_from_nobody_else(tmp_path):
+    async def play(peers):
+        bees = peers["bees"]
+        _, merged = await searched(bees, "comet")
+        (hit,) = merged.hits
+        body = await bees.fetch(hit.providers[0], hit.url)
+        assert bees.content.verify(hit.url, body)
+        assert await bees.fetch(hit.providers[0], "http://stars.example/none") is None
+        assert await bees.fetch(peers["ships"].node.me, hit.url) is None
+        await peers["stars"].end()
+        assert await bees.fetch(hit.providers[0], hit.url) is None
+
+    with_peers(tmp_path, play, fetch_wait=1.0)
+
+
+def test_the_owner_asks_through_the_control_socket(tmp_path):
+    async def play(peers):
+        kept = Kept(tmp_path / "bees")
+        control = Control(peers["bees"], kept)
+        await control.open()
+        assert kept.path("control").stat().st_mode & 0o777 == 0o600
+        replies = [reply async for reply in await asked(kept, Request("search", "sail", enough=1))]
+        assert replies[-1].is_over
+        assert replies[-1].searched.answers.answers[0].hits[0].item == "http://ships.example/sail"
+        (shown,) = [reply async for reply in await asked(kept, Request("show"))]
+        assert shown.told["name"] == peers["bees"].identity.name
+        provider = replies[-1].searched.answers.answers[0].provider
+        request = Request("fetch", provider=provider, url="http://ships.example/sail")
+        (fetched,) = [reply async for reply in await asked(kept, request)]
+        assert peers["bees"].content.verify(request.url, fetched.body)
+        reader, writer = await asyncio.open_unix_connection(str(kept.path("control")))
+        writer.write(b"nonsense\n")
+        assert b"error" in await reader.readline()
+        writer.close()
+        await control.close()
+        assert await asked(kept, Request("show")) is None
+
+    with_peers(tmp_path, play)
+
+
+def test_state_that_was_damaged_is_started_without(tmp_path):
+    async def play():
+        folder = add_pages(tmp_path / "c", {"http://a.example/": ("A", "honey")})
+        Kept(folder).keep_bytes("state.json", b'{"buddies": 7}')
+        Kept(folder).keep_bytes("indexes", b"\xc1")
+        said = []
+        with shared(folder) as content:
+            peer = peer_of(content, folder, say=said.append)
+            assert len(peer.node.buddies) == 0
+        return said
+
+    assert "cannot be read" in asyncio.run(play())[0]
+
+
+def test_no_word_is_said_of_queries_unless_asked_for(tmp_path):
+    async def play(peers):
+        said = []
+        peers["ships"]._say = said.append
+        await searched(peers["bees"], "sail")
+        assert not any("sail" in line for line in said)
+        peers["ships"]._tells_queries = True
+        await searched(peers["bees"], "mast")
+        return said
+
+    assert any("mast" in line for line in with_peers(tmp_path, play))

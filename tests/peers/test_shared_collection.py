@@ -1,0 +1,155 @@
+"""A collection as what a peer has."""
+
+import gzip
+
+import pytest
+
+from lycosa.peers.content import Content
+from lycosa.peers.keeping import Kept
+from lycosa.peers.shared_collection import CollectionSummary, SharedCollection
+from lycosa.peers.stored_page import record_of
+from lycosa.peers.summary import BadSummaryError
+from lycosa.sessions import upkeep
+from lycosa.sessions.opening import open_for_reading
+from lycosa.vocabulary.clock import WallClock
+from sharing import add_pages, shared
+
+PAGES = {
+    "http://bees.example/": ("Bees", "Honey from the hive, honey for the queen."),
+    "http://bees.example/wax": ("Wax", "The comb of wax. " + "Bees build " * 20),
+    "http://ships.example/": ("Ships", "A sail, a mast and the harbour."),
+    "http://10.0.0.7/secret": ("Intranet", "Honey plans of the company."),
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return add_pages(tmp_path / "c", PAGES)
+
+
+def urls(found):
+    return {hit.item for hit in found.hits}
+
+
+def test_pages_with_all_the_words_are_found_with_their_counts(folder):
+    with shared(folder) as content:
+        checked: Content = content
+        found = checked.find("the honey and the queen", 10)
+        (hit,) = found.hits
+        assert (hit.item, hit.title, hit.length) == ("http://bees.example/", "Bees", 9)
+        assert hit.frequencies == (2, 1)
+        assert "«" in hit.snippet
+        assert (hit.standing, hit.relevance) == (0.25, 0.5)
+        assert found.statistics.terms == ("honey", "queen")
+        assert found.statistics.document_frequencies == (1, 1)
+        assert found.statistics.documents == 4
+        assert urls(content.find("bees", 10)) == {"http://bees.example/", "http://bees.example/wax"}
+        assert len(content.find("bees", 1).hits) == 1
+
+
+@pytest.mark.parametrize("asked", ["honey sail", "unheard", "", "!?", 7, '") OR (', "title:bees sail*", "a" * 4000])
+def test_nothing_is_found_where_there_is_nothing(folder, asked):
+    with shared(folder) as content:
+        assert content.find(asked, 10).hits == ()
+
+
+def test_pages_at_private_addresses_are_withheld(folder):
+    with shared(folder) as content:
+        assert urls(content.find("honey", 10)) == {"http://bees.example/"}
+        assert content.fetch("http://10.0.0.7/secret") is None
+        assert not content.summary().may_have("honey plans")
+    with open_for_reading(folder) as collection:
+        open_hearted = SharedCollection(collection, Kept(folder.parent), allow_private=True)
+        assert len(open_hearted.find("honey", 10).hits) == 2
+        assert open_hearted.fetch("http://10.0.0.7/secret") is not None
+
+
+def test_a_stored_page_is_handed_out_and_recognised(folder):
+    with shared(folder) as content:
+        body = content.fetch("http://ships.example/")
+        assert content.verify("http://ships.example/", body)
+        assert b"<title>Ships</title>" in record_of("http://ships.example/", body)
+        assert not content.verify("http://bees.example/", body)
+        assert not content.verify("http://ships.example/", body[:-5])
+        assert not content.verify("http://ships.example/", gzip.compress(b"WARC/1.1\r\n" + bytes(40 << 20)))
+        assert not content.verify("http://ships.example/", b"")
+        for item in ("http://ships.example/none", "no url", 5, "file:///etc/passwd", "http://ships.example/../../x"):
+            assert content.fetch(item) is None
+
+
+def test_the_summary_tells_what_the_collection_has(folder):
+    with shared(folder) as content:
+        held = content.unpack(content.summary().packed(), 1)
+        assert held.may_have("the honey of the queen")
+        assert held.may_have("sail")
+        assert not held.may_have("honey sail")
+        assert not held.may_have("unheard")
+        assert held.find("honey", 5) == ()
+
+
+def test_new_pages_are_told_as_a_change(folder):
+    with shared(folder) as content:
+        before = content.summary()
+        held: CollectionSummary = content.unpack(before.packed(), before.version)
+    add_pages(folder, {"http://stars.example/": ("Stars", "A comet and its orbit.")})
+    with shared(folder) as content:  # a new run, which kept what was told before
+        change = content.changes(before.version)
+        assert change is not None
+        assert change.version == before.version + 1
+        assert len(change.packed) < len(before.packed())
+        held = content.update(held, change.packed, change.version)
+        assert held.may_have("comet orbit")
+        assert held.may_have("honey queen")
+        assert content.changes(before.version - 1) is None
+        assert content.changes(change.version + 1) is None
+        assert content.find("comet", 3).statistics.documents == 5
+
+
+def test_an_unchanged_collection_is_not_read_again(folder):
+    with shared(folder) as content:
+        version = content.summary().version
+        assert content.behind(at_once=True) is None
+    with shared(folder) as content:
+        assert content.summary().version == version
+
+
+def test_a_forgotten_page_is_told_of_no_longer(folder):
+    with shared(folder) as content:
+        version = content.summary().version
+    upkeep.forget(folder, "http://ships.example/", clock=WallClock(), tell=lambda line: None)
+    with shared(folder) as content:
+        assert content.find("sail", 5).hits == ()
+        assert not content.summary().may_have("sail")
+        assert content.changes(version) is None  # so that buddies forget it, too
+
+
+def test_a_summary_that_was_damaged_on_disk_is_made_again(folder):
+    with shared(folder):
+        pass
+    Kept(folder).keep_bytes("summary", b"\xc1 nonsense")
+    with shared(folder) as content:
+        assert content.summary().may_have("honey")
+
+
+def test_a_stranger_cannot_pass_anything_for_a_summary(folder):
+    with shared(folder) as content:
+        with pytest.raises(BadSummaryError):
+            content.unpack(b"nonsense", 1)
+        with pytest.raises(BadSummaryError):
+            content.update(content.summary(), b"\x91\x01", 2)
+
+
+def test_a_collection_grows_while_it_is_shared(folder):
+    with open_for_reading(folder) as collection:
+        content = SharedCollection(collection, Kept(folder))
+        content.catch_up()
+        assert content.find("comet", 5).hits == ()
+        add_pages(folder, {"http://stars.example/": ("Stars", "A comet and its orbit.")})
+        assert urls(content.find("comet", 5)) == {"http://stars.example/"}
+        reading = content.behind()
+        assert reading is not None
+        assert not reading.anew
+        assert list(reading) == [1]
+        reading.seal()
+        content.take_over(reading)
+        assert content.summary().may_have("comet")

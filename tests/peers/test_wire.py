@@ -1,0 +1,271 @@
+"""Frames, and peers that send anything but what they should."""
+
+import asyncio
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from lycosa.peers import channel as channels
+from lycosa.peers.addresses import Place, join_argument, parsed, place_argument
+from lycosa.peers.among_friends import OPTIONS
+from lycosa.peers.frames import SMALL, Frames, FrameTooLongError, framed
+from lycosa.peers.identity import Identity
+from lycosa.peers.messages import Contact, Fetched, Index, Join, Ping, Query, Response, encode
+from lycosa.vocabulary.errors import UsageError
+from sharing import Caller, add_pages, peer_of, shared
+
+PAGES = {"http://bees.example/": ("Bees", "honey hive nectar"), "http://bees.example/wax": ("Wax", "comb of honey")}
+LOCAL = Place("127.0.0.1", 0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return add_pages(tmp_path_factory.mktemp("w") / "c", PAGES)
+
+
+def against(folder, play, **options):
+    """Lets somebody play against a peer that serves; the peer has to answer honest ones afterwards."""
+
+    async def run():
+        with shared(folder) as content:
+            peer = peer_of(content, folder, allow_private=True, **options)
+            place = await peer.begin(LOCAL)
+            try:
+                outcome = await asyncio.wait_for(play(peer, place), 60)
+                assert await answers(place), "it serves no longer"
+            finally:
+                await peer.end()
+            return outcome
+
+    return asyncio.run(run())
+
+
+async def answers(place) -> bool:
+    """Whether an honest stranger gets an answer."""
+    caller = Caller()
+    channel = await caller.wire.call(place)
+    assert channel is not None
+    channel.send(encode(Query(7, "honey", Contact(caller.identity.name), most=5)))
+    for _ in range(200):
+        await asyncio.sleep(0.01)
+        for message in caller.heard_messages:
+            if isinstance(message, Response):
+                await caller.wire.close()
+                return len(message.hits) == 2
+    return False
+
+
+async def until(happened) -> bool:
+    for _ in range(400):
+        if happened():
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+@given(st.lists(st.binary(max_size=50), max_size=8), st.integers(1, 9))
+def test_frames_come_whole_however_they_are_cut(payloads, step):
+    data = b"".join(map(framed, payloads))
+    frames = Frames()
+    got = [frame for start in range(0, len(data), step) for frame in frames.feed(data[start : start + step])]
+    assert got == payloads
+    assert not frames.is_within
+
+
+def test_a_frame_that_is_too_long_is_refused_by_its_first_bytes():
+    with pytest.raises(FrameTooLongError):
+        Frames(limit=10).feed((11).to_bytes(4))
+
+
+def test_bytes_that_are_no_tls_are_hung_up_on(folder):
+    async def play(peer, place):
+        for data in (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 70_000, b"\x16\x03\x01\xff\xff" + b"x" * 100):
+            reader, writer = await asyncio.open_connection(*place)
+            writer.write(data)
+            assert await asyncio.wait_for(reader.read(1 << 20), 10) is not None
+            writer.close()
+        return peer.wire.counts
+
+    counts = against(folder, play)
+    assert sum(count for what, count in counts.items() if what.startswith("closed: no handshake")) >= 2
+
+
+def test_who_says_nothing_is_hung_up_on(folder, monkeypatch):
+    monkeypatch.setattr(channels, "HANDSHAKE_SECONDS", 0.2)
+
+    async def play(peer, place):
+        reader, _ = await asyncio.open_connection(*place)
+        return await asyncio.wait_for(reader.read(), 10)
+
+    assert against(folder, play) == b""
+
+
+def test_a_frame_without_end_is_hung_up_on(folder, monkeypatch):
+    monkeypatch.setattr(channels, "FRAME_SECONDS", 0.2)
+
+    async def play(peer, place):
+        caller = Caller()
+        channel = await caller.wire.call(place)
+        channel._tls.send(b"\0\0\1\0abc")
+        channel._flush()
+        assert await until(lambda: caller.gone)
+        return peer.wire.counts
+
+    assert against(folder, play)["closed: a frame without end"] == 1
+
+
+@pytest.mark.parametrize("length", [SMALL + 1, (1 << 32) - 1])
+def test_an_oversized_frame_is_hung_up_on(folder, length):
+    async def play(peer, place):
+        caller = Caller()
+        channel = await caller.wire.call(place)
+        channel._tls.send(length.to_bytes(4) + b"x" * 1000)
+        channel._flush()
+        assert await until(lambda: caller.gone)
+        return peer.wire.counts
+
+    assert against(folder, play)["closed: a frame too long"] == 1
+
+
+@pytest.mark.parametrize(
+    ("frame", "counted"),
+    [(b"\x63" + encode(Ping())[1:], "version"), (b"", "version"), (encode(Ping())[:-1], "malformed")],
+    ids=["another version", "empty", "cut"],
+)
+def test_what_is_no_message_is_counted_and_its_sender_not_listened_to_for_long(folder, frame, counted):
+    async def play(peer, place):
+        caller = Caller()
+        for _ in range(6):
+            channel = await caller.wire.call(place)
+            if channel is None:
+                break
+            channel.send(frame)
+            assert await until(lambda channel=channel: not channel.is_open)
+        assert peer.refuses(caller.identity.name)
+        return peer.counts
+
+    assert 4 <= against(folder, play)[counted] <= 6
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(frames=st.lists(st.binary(max_size=200) | st.binary(max_size=60).map(lambda data: b"\x01" + data), max_size=20))
+def test_no_bytes_stop_a_peer(folder, frames):
+    async def play(peer, place):
+        channel = None
+        for frame in frames:
+            if channel is None or not channel.is_open:
+                channel = await Caller().wire.call(place)
+            if channel is not None:
+                channel.send(frame)
+                await asyncio.sleep(0)
+        await asyncio.sleep(0.02)
+        return True
+
+    assert against(folder, play)
+
+
+def test_a_flood_is_bounded_and_its_sender_shunned(folder):
+    async def play(peer, place):
+        caller = Caller()
+        channel = await caller.wire.call(place)
+        for number in range(3000):
+            if not channel.send(encode(Query(number, "honey", Contact(caller.identity.name)))):
+                break
+            if number % 100 == 0:
+                await asyncio.sleep(0)
+        assert await until(lambda: caller.gone)
+        assert peer.refuses(caller.identity.name)
+        return peer.node.counts
+
+    counts = against(folder, play, options=replace(OPTIONS, capacity_per_peer=20.0))
+    assert counts["too_fast"] > 0
+    assert counts["answered"] < 1000
+
+
+def test_what_was_not_asked_for_is_not_taken(folder):
+    async def play(peer, place):
+        caller = Caller()
+        channel = await caller.wire.call(place)
+        for message in (Index(1, b"x" * 1000), Fetched(5, "http://bees.example/", b"x"), Response(9, Contact("x"))):
+            channel.send(encode(message))
+        await until(lambda: peer.node.counts["unasked"] >= 3)
+        assert not len(peer.node.held)
+        return peer.node.counts["unasked"]
+
+    assert against(folder, play) >= 3
+
+
+def test_nobody_speaks_for_another(folder):
+    async def play(peer, place):
+        caller, victim = Caller(), Identity.new()
+        channel = await caller.wire.call(place)
+        channel.send(encode(Join(Contact(victim.name, "127.0.0.1:9"))))
+        channel.send(encode(Query(3, "honey", Contact(victim.name, "127.0.0.1:9"))))
+        assert await until(lambda: peer.node.counts["forged"] >= 2)
+        return victim.name in peer.node.neighbours
+
+    assert not against(folder, play)
+
+
+def test_one_peer_gets_a_few_connections_only(folder):
+    async def play(peer, place):
+        caller = Caller()
+        made = [await caller.wire.call(place) for _ in range(8)]
+        await asyncio.sleep(0.1)
+        return sum(channel is not None and channel.is_open for channel in made)
+
+    assert against(folder, play) <= 3
+
+
+def test_strangers_cannot_make_a_peer_call_private_addresses(folder):
+    async def play():
+        with shared(folder) as content:
+            peer = peer_of(content, folder, allow_private=False)
+            place = await peer.begin(LOCAL)
+            called = asyncio.Event()
+            server = await asyncio.start_server(lambda reader, writer: called.set(), "127.0.0.1", 0)
+            port = server.sockets[0].getsockname()[1]
+            lost = []
+            peer.wire.send("a" * 32, f"127.0.0.1:{port}", b"x", expects_large=False, else_call=lambda: lost.append(1))
+            assert await until(lambda: lost)
+            server.close()
+            await peer.end()
+            return called.is_set(), peer.wire.counts["private_address"], place
+
+    assert asyncio.run(play())[:2] == (False, 1)
+
+
+def test_somebody_else_at_an_address_gets_nothing(folder):
+    async def play(peer, place):
+        caller = Caller()
+        lost = []
+        caller.wire.send("b" * 32, str(place), b"secret", expects_large=False, else_call=lambda: lost.append(1))
+        assert await until(lambda: lost)
+        return caller.wire.counts["somebody_else"]
+
+    assert against(folder, play) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", "host", "host:", ":7", "host:x", "host:70000", "a b:7", "1:2:3:4", "h\n:7", "é:7"]
+)
+def test_what_is_no_place_is_none(text):
+    assert parsed(text) is None
+    with pytest.raises(UsageError, match="HOST:PORT"):
+        place_argument(text, option="--listen")
+
+
+def test_places_are_spelt_as_they_are_read():
+    for text in ("127.0.0.1:7077", "[::1]:7077", "peer.example.org:1"):
+        assert str(parsed(text)) == text
+    assert join_argument("a" * 32 + "@127.0.0.1:7077") == ("a" * 32, Place("127.0.0.1", 7077))
+    with pytest.raises(UsageError, match="port 0"):
+        join_argument("127.0.0.1:0")
+
+
+@given(st.text(max_size=40))
+def test_no_text_breaks_the_reading_of_places(text):
+    place = parsed(text)
+    assert place is None or parsed(str(place)) == place

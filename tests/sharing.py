@@ -1,0 +1,66 @@
+"""Small collections to share, made without a crawl, and peers to share them, all in this process."""
+
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from lycosa.peers.identity import Identity
+from lycosa.peers.keeping import Kept
+from lycosa.peers.messages import decode
+from lycosa.peers.serving import Peer
+from lycosa.peers.shared_collection import SharedCollection
+from lycosa.peers.wire import Wire
+from lycosa.reading import Reader
+from lycosa.sessions.opening import open_collection, open_for_reading
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
+
+
+def add_pages(folder: Path, pages: dict[str, tuple[str, str]]) -> Path:
+    """Puts pages, title and text by URL, into the collection of a folder, which is made where there is none."""
+    folder.mkdir(exist_ok=True)
+    (folder / "lycosa.toml").write_text('[topic]\ntext = "anything"\n')
+    reader = Reader()
+    with open_collection(folder, clock=WallClock(), reader=reader, writable=True) as collection:
+        for url, (title, text) in pages.items():
+            html = f"<title>{title}</title><p>{text}</p>".encode()
+            headers = (("content-type", "text/html; charset=utf-8"),)
+            fetch = Fetch(Url(url), Outcome.OK, time.time(), 200, "OK", headers=headers, body=html, content=html)
+            page = reader(fetch)
+            collection.record(Visit(Candidate(Url(url), 0.5), fetch, page, relevance=0.5, standing=0.25))
+    return folder
+
+
+@contextmanager
+def shared(folder: Path, **options):
+    """The collection of a folder as a peer shares it."""
+    with open_for_reading(folder) as collection:
+        content = SharedCollection(collection, Kept(folder), **options)
+        content.catch_up()
+        yield content
+
+
+class Caller:
+    """Somebody who connects to a peer and says whatever they like."""
+
+    def __init__(self, identity: Identity | None = None):
+        self.identity = identity or Identity.new()
+        self.wire = Wire(self.identity.context(), self, me=self.identity.name, allow_private=True)
+        self.heard_messages = []
+        self.gone = 0
+
+    def connected(self, peer, channel):
+        pass
+
+    def disconnected(self, peer):
+        self.gone += 1
+
+    def refuses(self, peer):
+        return False
+
+    def heard(self, peer, channel, frame):
+        self.heard_messages.append(decode(frame))
+
+
+def peer_of(content: SharedCollection, folder: Path, **options) -> Peer:
+    return Peer(Identity.kept(Kept(folder)), content, Kept(folder), **options)

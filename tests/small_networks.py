@@ -1,0 +1,55 @@
+"""Tiny named networks of peers that share files."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from lycosa.peers.items import Items
+from lycosa.peers.messages import Message, PeerName, Send
+from lycosa.peers.node import Node
+from lycosa.peers.options import options_for
+from lycosa.peers.simulation import Network
+
+QUICK = {"walkers": 2, "ttl": 16, "checkpoint": 100.0}
+
+
+def node(
+    name: str, items: Iterable[int] = (), *, algorithm: str = "buddynet", seed: int = 1, **options: object
+) -> Node:
+    return Node(name, Items(items), options=options_for(algorithm, **{**QUICK, **options}), seed=seed)
+
+
+def network(
+    has: Mapping[str, Iterable[int]],
+    overlay: Mapping[str, Sequence[str]],
+    *,
+    algorithm: str = "buddynet",
+    seed: int = 1,
+    wire: Mapping[str, object] | None = None,
+    **options: object,
+) -> Network:
+    """Peers of one algorithm; `overlay` names the links of each, both ends of a link do."""
+    nodes = [node(name, items, algorithm=algorithm, seed=seed, **options) for name, items in has.items()]
+    return Network(nodes, overlay, seed=seed, **(wire or {}))
+
+
+def ring(names: Sequence[str], reach: int = 2) -> dict[str, list[str]]:
+    """Each linked with those at most `reach` places away."""
+    many = len(names)
+    steps = [step for step in range(-reach, reach + 1) if step]
+    return {
+        name: list(dict.fromkeys(names[(at + step) % many] for step in steps if (at + step) % many != at))
+        for at, name in enumerate(names)
+    }
+
+
+def carry(nodes: Mapping[PeerName, Node], sender: PeerName, sends: Iterable[Send], now: float = 0.0) -> list[Message]:
+    """Delivers messages, and those they bring about, to nodes that are there; what was said, in order."""
+    said: list[Message] = []
+    waiting = [(sender, send) for send in sends]
+    while waiting:
+        sender, send = waiting.pop(0)
+        said.append(send.message)
+        if send.to in nodes:
+            waiting += [(send.to, each) for each in nodes[send.to].receive(sender, send.message, now)]
+        else:
+            waiting += [(sender, each) for each in nodes[sender].undelivered(send.to, send.message, now)]
+    return said

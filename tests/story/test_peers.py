@@ -1,0 +1,221 @@
+"""Collections searched together: real processes on loopback, each with a collection of its own."""
+
+import re
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from crawling import Said, apart, begin, collection, done, kill, lycosa, wait_until
+from lycosa.worlds import FixedWorld
+from lycosa.worlds.serve import Served
+from worlds import html
+
+TOPICS = {
+    "bees": "honey hive nectar queen swarm",
+    "ships": "harbour sail mast rudder anchor",
+    "stars": "comet orbit nebula telescope galaxy",
+    "trees": "birch maple bark timber canopy",
+}
+COMMON = html("Rivers", "A river delta with water, silt and reeds, which everybody has read about.")
+
+
+def site(topic: str):
+    """Three pages on a topic, and one that all collections have."""
+    words = TOPICS[topic].split()
+    home = f"http://{topic}.example/"
+    links = [(url, "more") for url in (*(f"{home}{word}" for word in words[:2]), "http://rivers.example/")]
+    return {
+        home: html(topic.title(), f"All about {topic}: {words[2]} and {words[3]}.", links),
+        **{f"{home}{word}": html(word.title(), f"The {word} of {topic}, and {words[4]} too.") for word in words[:2]},
+        "http://rivers.example/": COMMON,
+    }
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("p")
+    pages = {url: page for topic in TOPICS for url, page in site(topic).items()}
+    with Served(FixedWorld(pages)) as served:
+        for topic, words in TOPICS.items():
+            made = collection(folder / topic, [f"http://{topic}.example/"], topic=f'text = "{words}"')
+            done(
+                *("crawl", made, "--strategy", "breadth-first", "--pages", 9, "--dry-after", 0, "--quiet"),
+                *("--resolve", served.resolve, "--allow-private"),
+            )
+    return folder
+
+
+class Serving:
+    """A peer in a process of its own."""
+
+    def __init__(self, folder: Path, *options: object, join: "Serving | None" = None):
+        joins = ("--join", join.place) if join else ()
+        self.process = begin("peer", "serve", folder, "--listen", "127.0.0.1:0", *joins, *options)
+        line = self.process.stdout.readline()
+        found = re.match(r"(\w{32})@(\S+) serves (\d+) pages", line)
+        assert found, line + self.process.stderr.read()
+        self.name, self.place, self.pages = found[1], found[2], int(found[3])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            kill(self.process)
+        else:
+            self.process.communicate()
+
+
+def search(folder: Path, words: str, *options: object) -> Said:
+    return done("peer", "search", folder, words, "--json", *options)
+
+
+def urls(said: Said) -> list[str]:
+    return [hit["url"] for hit in said.json["hits"]]
+
+
+def has_neighbours(folder: Path, number: int) -> bool:
+    facts = done("peer", "show", folder, "--json").json
+    return sum(not each["is_down"] for each in facts["neighbours"]) >= number
+
+
+def test_friends_find_what_only_one_of_them_has_and_do_without_one_who_is_gone(crawled):
+    bees, ships, stars = (crawled / name for name in ("bees", "ships", "stars"))
+    with Serving(bees) as first, Serving(ships, join=first) as second, Serving(stars, join=second):
+        assert first.pages == 4
+        wait_until(lambda: has_neighbours(bees, 1) and has_neighbours(ships, 2))
+
+        at_home = search(bees, "honey")
+        assert urls(at_home) == ["http://bees.example/honey"]
+        assert at_home.json["hits"][0]["at_home"]
+
+        near = search(bees, "harbour")
+        assert urls(near) == ["http://ships.example/harbour"]
+        assert near.json["answered"] == [second.name]
+        assert near.json["messages"] > 0
+
+        far = search(bees, "comet")  # two steps away
+        assert urls(far) == ["http://stars.example/comet"]
+
+        everybody = search(bees, "river delta")
+        (hit,) = everybody.json["hits"]
+        assert hit["url"] == "http://rivers.example/"
+        assert len(hit["providers"]) > 1
+
+        kill(second.process)
+        after = search(bees, "harbour", "--deadline", 1)
+        assert after.json["seconds"] < 1.2
+        assert urls(search(bees, "honey")) == ["http://bees.example/honey"]
+        shown = done("peer", "show", bees, "--json").json
+        assert shown["is_running"]
+        assert shown["name"] == first.name
+
+
+def test_a_page_is_taken_with_where_it_came_from(crawled, tmp_path):
+    mine = tmp_path / "m"
+    with Served(FixedWorld(site("trees"))) as served:
+        collection(mine, ["http://trees.example/"], topic='text = "birch maple"')
+        done("crawl", mine, "--pages", 2, "--quiet", "--resolve", served.resolve, "--allow-private")
+    with Serving(crawled / "ships") as friend:
+        said = search(mine, "harbour", "--join", f"{friend.name}@{friend.place}", "--take", 1)  # a peer for a moment
+        assert said.json["taken"]["pages"] == ["http://ships.example/harbour"]
+        told = done("explain", mine, "http://ships.example/harbour")
+        assert f"taken from peer {friend.name}" in told.out
+        assert urls(search(mine, "harbour"))[0] == "http://ships.example/harbour"
+        again = search(mine, "harbour", "--take", 1)
+        assert again.json["hits"][0]["at_home"]
+        assert again.json["taken"]["pages"] == []
+    assert "Harbour" in done("search", mine, "harbour").out
+
+
+def test_a_closed_group_lets_nobody_else_in(crawled, tmp_path):
+    secret, other = tmp_path / "secret", tmp_path / "other"
+    done("peer", "group", secret)
+    done("peer", "group", other)
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    trees, ships, bees = crawled / "trees", crawled / "ships", crawled / "bees"
+    with Serving(ships, "--group", secret) as member:
+        inside = search(trees, "harbour", "--join", member.place, "--group", secret)
+        assert urls(inside) == ["http://ships.example/harbour"]
+        for options in ((), ("--group", other)):
+            outside = search(bees, "harbour", "--join", member.place, *options)
+            assert urls(outside) == []
+            assert outside.json["answered"] == []
+        assert urls(search(trees, "sail", "--deadline", 5)) == ["http://ships.example/sail"]  # still a member
+    for folder in (ships, trees, bees):
+        done("peer", "search", folder, "river", "--no-group", "--json")
+
+
+def test_another_key_at_a_known_address_is_refused(crawled, tmp_path):
+    with Serving(crawled / "stars") as known:
+        assert urls(search(crawled / "trees", "comet", "--join", known.place)) == ["http://stars.example/comet"]
+    with Served(FixedWorld(site("bees"))) as served:
+        posing = collection(tmp_path / "posing", ["http://bees.example/"], topic='text = "honey"')
+        done("crawl", posing, "--pages", 2, "--quiet", "--resolve", served.resolve, "--allow-private")
+    process = begin("peer", "serve", posing, "--listen", known.place)
+    try:
+        name = process.stdout.readline().partition("@")[0]
+        said = lycosa("peer", "search", crawled / "trees", "comet", "--join", known.place)
+        assert said.is_one_clear_line(1, known.name, f"--join {name}@{known.place}")
+        done("peer", "search", crawled / "trees", "honey", "--join", f"{name}@{known.place}")
+    finally:
+        kill(process)
+
+
+def test_state_survives_a_kill(crawled):
+    trees, stars = crawled / "trees", crawled / "stars"
+    with Serving(stars) as friend:
+        with Serving(trees, join=friend) as killed:
+            wait_until(lambda: has_neighbours(trees, 1))
+            assert urls(search(trees, "nebula"))
+            wait_until(lambda: friend.place in (trees / "peer" / "state.json").read_text())
+            kill(killed.process)
+        assert urls(search(trees, "telescope"))  # of one that goes by what was kept
+        shown = done("peer", "show", trees, "--json").json
+        assert shown["name"] == killed.name
+        assert not shown["is_running"]
+        assert friend.name in {each["name"] for each in shown["buddies"]}
+
+
+def test_a_search_in_words_says_who_answered_and_what_it_cost(crawled):
+    with Serving(crawled / "stars") as friend:
+        said = apart("peer", "search", crawled / "trees", "comet orbit", "--join", friend.place)
+        assert said.code == 0
+        assert "nothing found" in said.out or "Comet" in said.out
+        assert "messages" in said.err
+        said = apart("peer", "search", crawled / "trees", "comet")
+        assert f"at {friend.name[:8]}" in said.out
+        assert f"answered by {friend.name[:8]}" in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("serve", "NAME", "--listen", "nowhere"), "HOST:PORT"),
+        (("serve", "NAME", "--listen", "0.0.0.0:7077"), "--at"),
+        (("serve", "NAME", "--listen", "127.0.0.1:0", "--join", "who@127.0.0.1:9"), "no name of a peer"),
+        (("serve", "NAME", "--listen", "127.0.0.1:0", "--group", "missing"), "peer group"),
+        (("search", "NAME", " . "), "nothing to search for"),
+        (("search", "NAME", "bees", "--join", "127.0.0.1"), "HOST:PORT"),
+        (("group", "NAME"), "exists"),
+    ],
+)
+def test_bad_usage_is_told_in_one_line(crawled, words, told):
+    said = lycosa("peer", *(crawled / "bees" if word == "NAME" else word for word in words))
+    assert said.is_one_clear_line(2, told)
+
+
+def test_a_collection_is_served_once(crawled):
+    with Serving(crawled / "bees"):
+        said = lycosa("peer", "serve", crawled / "bees", "--listen", "127.0.0.1:0")
+        assert said.is_one_clear_line(1, "served as a peer already")
+
+
+def test_a_peer_ends_when_told(crawled):
+    with Serving(crawled / "bees") as peer:
+        peer.process.terminate()
+        assert peer.process.wait(timeout=20) == 0
+    assert not (crawled / "bees" / "peer" / "control").exists()
+    assert isinstance(peer.process, subprocess.Popen)

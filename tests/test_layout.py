@@ -21,6 +21,7 @@ HOMES = {  # each heavy library can be replaced by changing the files named here
     "cryptography": ["peers/identity.py"],
     "fastwarc": ["collection/foreign.py", "web/archived.py"],
     "isal": ["collection/warc.py"],
+    "numba": ["lab/peers/kernel.py"],
     "OpenSSL": ["peers/channel.py", "peers/identity.py", "peers/wire.py"],
     "protego": ["web/robots.py"],
     "publicsuffixlist": ["vocabulary/urls.py"],

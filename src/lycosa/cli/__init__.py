@@ -39,7 +39,7 @@ GROUPS = {
     "world": "Worlds to crawl offline: list, make, show, serve.",
     "map": "Maps that crawls draw for the next: build, show, merge, export.",
     "logs": "Access logs, for crawls that go where people go: import, show.",
-    "peer": "Collections searched together with others: group, serve, search, show.",
+    "peer": "Collections shared with others: group, serve, search, show.",
     "lab": "Studies of strategies: list, run, compare, table.",
 }
 

@@ -28,8 +28,8 @@ class Answering(Parts):
         """Whether this node has such a search of its own."""
         raise NotImplementedError
 
-    def _walker_ended(self, number: int, walker: int) -> None:
-        """Told of a walker of its own that has come to nothing here."""
+    def _walker_ended(self, number: int, walker: int, now: float) -> list[Send]:
+        """What to do about a walker of its own that has come to nothing here."""
         raise NotImplementedError
 
     def _query(self, sender: PeerName, query: Query, now: float) -> list[Send]:
@@ -57,17 +57,17 @@ class Answering(Parts):
             return []
         if trouble:
             self.counts[trouble] += 1
-            return self._ended(query)
+            return self._ended(query, now)
         if mine:
-            return self._passed_on(sender, query)
+            return self._passed_on(sender, query, now)
         if not self._serving.take(now):
             self.counts["declined"] += 1
             if query.walker == DIRECT:
                 return [self._reply(query, Declined("query", query.id))]
-            return self._passed_on(sender, query)
+            return self._passed_on(sender, query, now)
         answer = self._found(query)
         if answer is None:
-            return self._passed_on(sender, query)
+            return self._passed_on(sender, query, now)
         self.counts["answered"] += 1
         return [self._reply(query, answer)]
 
@@ -98,18 +98,18 @@ class Answering(Parts):
         contacts = tuple(self._contact(name) for name in elsewhere[:MOST_ELSEWHERE])
         return Response(query.id, self.me, elsewhere=contacts, walker=query.walker, ttl=query.ttl)
 
-    def _passed_on(self, sender: PeerName, query: Query) -> list[Send]:
+    def _passed_on(self, sender: PeerName, query: Query, now: float) -> list[Send]:
         onward: list[Send] = []
         if query.ttl > 1:
             onward = self._onward(replace(query, ttl=query.ttl - 1), sender)
             self.counts["passed_on"] += len(onward)
-        return onward or self._ended(query)
+        return onward or self._ended(query, now)
 
-    def _ended(self, query: Query) -> list[Send]:
+    def _ended(self, query: Query, now: float) -> list[Send]:
         """The query goes no further; the asker is told where that is wanted."""
         if query.origin.name == self.name:
-            self._walker_ended(query.id, query.walker)
-        elif self.options.says_no:
+            return self._walker_ended(query.id, query.walker, now)
+        if self.options.says_no:
             return [self._reply(query, Response(query.id, self.me, walker=query.walker, ttl=query.ttl))]
         return []
 

@@ -110,10 +110,12 @@ class Asking(Learning):
     def _asks_here(self, number: int) -> bool:
         return number in self._searches
 
-    def _walker_ended(self, number: int, walker: int) -> None:
+    def _walker_ended(self, number: int, walker: int, now: float) -> list[Send]:
         search = self._searches.get(number)
-        if search is not None:
-            search.walkers.discard(walker)
+        if search is None:
+            return []
+        search.walkers.discard(walker)
+        return self._go_on(search, now)
 
     def _go_on(self, search: Search, now: float) -> list[Send]:
         """What a search does next, as far as it need not wait."""

@@ -188,7 +188,7 @@ class Node(Asking, Answering):
                 self.lost(to)
                 if self.options.floods:
                     return []
-                return self._onward(message, None) or self._ended(message)
+                return self._onward(message, None) or self._ended(message, now)
             case Fetch():
                 return self._fetch_failed(to, message.id, Failure.DOWN, now) if message.id in self._fetches else []
             case IndexRequest():

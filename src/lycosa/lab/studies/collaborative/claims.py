@@ -201,8 +201,8 @@ def _why_not_better(figures: Figures, test: PairedTest) -> str:
         return f"there is a gain, but {test.n} topics do not tell it from chance"
     worst = min(summary(figures.values(start)).mean for start in STARTS)
     return (
-        f"links lead from a page that satisfies to others that do: the best of {len(STARTS)} starts ends at"
-        f" {figures.mean(INTELLIGENT):.0%}, though the worst start at {worst:.0%} in the mean"
+        f"the best of {len(STARTS)} starts ends at {figures.mean(INTELLIGENT):.0%}, though the worst start at"
+        f" {worst:.0%} in the mean"
     )
 
 
@@ -218,5 +218,5 @@ def _why_not_best(figures: Figures) -> str:
     ours = figures.mean(COMBINED)
     behind = [kind for kind in (COLLABORATIVE, INTELLIGENT) if figures.mean(kind) >= ours]
     if behind:
-        return f"{' and '.join(behind)} alone ends as high: what the other half adds misleads as often as it leads"
+        return f"{' and '.join(behind)} alone ends as high"
     return f"ahead of both in the mean, which {len(figures.outcomes)} topics do not tell from chance"

@@ -200,8 +200,7 @@ def test_whatever_happens_a_node_keeps_within_its_bounds(algorithm: str) -> None
             sends = told.happens(kind, what)
             peer = told.node
             assert len(peer.buddies) <= 3
-            wanted = peer.buddies.names() if peer.options.indexes == "buddies" else peer.neighbours.names
-            assert peer.options.indexes == "neighbours" or set(peer.held.names()) <= set(wanted)
+            assert set(peer.held.names()) <= set(peer.index_owners())
             assert len(peer.held) <= 10
             assert all(send.to != peer.name or isinstance(send.message, Response) for send in sends)
             assert all(decode(encode(send.message)) == send.message for send in sends)

@@ -138,7 +138,9 @@ class Node(Asking, Answering):
             case Fetched():
                 return self._fetched(sender, message, now)
             case Join() | Leave() | Ping() | Pong() | Hello():
-                return self._neighbourly(sender, message)
+                sends = self._neighbourly(sender, message)
+                self._drop_indexes_of_others()
+                return sends
 
     def _neighbourly(self, sender: PeerName, message: Join | Leave | Ping | Pong | Hello) -> list[Send]:
         match message:
@@ -241,6 +243,7 @@ class Node(Asking, Answering):
         for name in self._pinged & set(self.neighbours.names):
             if self.neighbours.unanswered(name) >= MOST_SILENT:
                 self.neighbours.remove(name)
+        self._drop_indexes_of_others()
         self._pinged = set(self.neighbours.names)
         sends = [self._send(name, Ping()) for name in self.neighbours.names]
         for name in self.neighbours.to_join([self.name]):
@@ -266,7 +269,7 @@ class Node(Asking, Answering):
         for contact in state.known:
             self.neighbours.know(contact)
         self.connect(self.neighbours.contact(name) for name in state.neighbours)
-        self.held.keep_only(self.index_owners())
+        self._drop_indexes_of_others()
         self._numbered = state.numbered
 
 

@@ -38,6 +38,9 @@ class Parts:
             return self.neighbours.names[: self.options.neighbour_indexes]
         return []
 
+    def _drop_indexes_of_others(self) -> None:
+        self.held.keep_only(self.index_owners())
+
     def _indexes(self) -> list[tuple[PeerName, Summary]]:
         if not len(self.held):
             return []

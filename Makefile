@@ -21,7 +21,7 @@ test: setup
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 bench: setup
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,bench]'

@@ -1,60 +1,91 @@
 """A priority queue whose cost stays low where it is too large for the processor's caches."""
 
+from array import array
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
+from itertools import chain
+
+import numpy as np
 
 from lycosa.vocabulary.records import Candidate
 
-Entry = tuple[float, int, Candidate]  # a key, the order of arrival; the smallest comes first, and the older of equals
-
-_RUNG = 4_096  # entries; few enough for a heap of them to stay in a cache
+_RUNG = 4_096  # candidates; few enough for a heap of them to stay in a cache
 
 
 class Ladder:
-    """Entries by key: the smallest are a heap, the others lie unsorted on rungs until theirs is reached.
+    """Candidates, the highest priority first, and the older of equals: those of the highest are a heap, the others lie
+    unsorted on rungs until theirs is reached.
 
     A heap of millions touches far memory at every step of every push and pop; here a push behind the first rung is an
-    append, and each rung is sorted once.
+    append, and each rung is sorted once, by numbers that lie side by side.
     """
 
-    def __init__(self, entries: Iterable[Entry] = ()):
-        self._near = list(entries)
-        self._rungs: list[list[Entry]] = []  # all of one before all of the next
-        self._lowest: list[float] = []  # the key of the first entry of each rung
-        self._length = len(self._near)
-        self._sort()
+    def __init__(self, candidates: Iterable[Candidate] = ()):
+        self._near: list[tuple[float, int, Candidate]] = []  # minus the priority, the order of arrival here
+        self._last_order = 0
+        self._rungs: list[_Rung] = []  # all of one before all of the next
+        self._lowest: list[float] = []  # the first key of each rung
+        self._length = 0
+        self.push(candidates)
 
     def __len__(self) -> int:
         return self._length
 
-    def push(self, entries: Iterable[Entry]) -> None:
-        """Takes entries that arrived later than all before."""
-        near, rungs, lowest = self._near, self._rungs, self._lowest
-        for entry in entries:
-            self._length += 1
-            if not lowest or entry[0] < lowest[0]:
-                heappush(near, entry)
-            else:
-                rungs[bisect_right(lowest, entry[0]) - 1].append(entry)
-        if len(near) > 2 * _RUNG:
-            self._sort()
+    def __iter__(self) -> Iterator[Candidate]:
+        """All of them, the older of equals first."""
+        return chain((entry[2] for entry in sorted(self._near)), *(rung.candidates for rung in self._rungs))
 
-    def pop(self) -> Entry | None:
+    def push(self, candidates: Iterable[Candidate]) -> None:
+        near, rungs, lowest, order = self._near, self._rungs, self._lowest, self._last_order
+        before = order
+        for candidate in candidates:
+            key = -candidate.priority
+            order += 1
+            if not lowest or key < lowest[0]:
+                heappush(near, (key, order, candidate))
+            else:
+                rung = rungs[bisect_right(lowest, key) - 1]
+                rung.keys.append(key)
+                rung.candidates.append(candidate)
+        self._length += order - before
+        self._last_order = order
+        if len(near) > 2 * _RUNG:
+            near.sort()
+            rung = _Rung(array("d", [entry[0] for entry in near]), [entry[2] for entry in near])
+            near.clear()
+            self._climb(rung)
+
+    def pop(self) -> Candidate | None:
         if not self._near:
             if not self._rungs:
                 return None
-            self._near = self._rungs.pop(0)
             del self._lowest[0]
-            self._sort()
+            self._climb(self._rungs.pop(0))
         self._length -= 1
-        return heappop(self._near)
+        return heappop(self._near)[2]
 
-    def _sort(self) -> None:
-        near = self._near
-        near.sort()  # which makes it a heap
-        rungs = [near[start : start + _RUNG] for start in range(_RUNG, len(near), _RUNG)]
-        if rungs:
-            self._rungs[:0] = rungs
-            self._lowest[:0] = [rung[0][0] for rung in rungs]
-            del near[_RUNG:]
+    def _climb(self, rung: "_Rung") -> None:
+        """Makes a rung the heap, which is empty; what is too many becomes rungs again."""
+        first, *others = rung.sorted_parts()
+        order = self._last_order
+        self._last_order += len(first.candidates)
+        numbers = range(order + 1, self._last_order + 1)
+        self._near.extend(zip(first.keys, numbers, first.candidates, strict=True))  # sorted, and so a heap
+        self._rungs[:0] = others
+        self._lowest[:0] = [other.keys[0] for other in others]
+
+
+class _Rung:
+    def __init__(self, keys: "array[float]", candidates: list[Candidate]):
+        self.keys = keys
+        self.candidates = candidates
+
+    def sorted_parts(self) -> "list[_Rung]":
+        order = np.argsort(self.keys, kind="stable")
+        keys = np.asarray(self.keys)[order]
+        candidates = [self.candidates[place] for place in order.tolist()]
+        return [
+            _Rung(array("d", keys[start : start + _RUNG].tobytes()), candidates[start : start + _RUNG])
+            for start in range(0, len(candidates), _RUNG)
+        ]

@@ -1,16 +1,16 @@
 from collections.abc import Callable, Iterable
-from heapq import nlargest
 
 from msgspec.structs import replace
 
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, Host, Skip, Url
 
-from .ladder import Entry, Ladder
+from .ladder import Ladder
 from .memory import EVICTED
 
 _MANY = 10_000  # URLs; a frontier of so many evicts a tenth at once, since finding the worst looks at all
 _MOST_STALE = 1_000  # entries, and as many more as there are that count
+_UNKNOWN = Candidate(Url(""), 0.0)
 
 
 class SequentialFrontier:
@@ -26,83 +26,85 @@ class SequentialFrontier:
     def __init__(self, *, limit: int = 1_000_000):
         self._limit = limit
         self._merge: Callable[[float, float], float] = max
-        self._queue = Ladder()  # by minus the priority; with stale entries, which are dropped when popped
-        self._waiting: dict[Url, Entry] = {}
-        self._taken: set[Url] = set()  # in flight or settled
-        self._last_order = 0
+        self._queue = Ladder()  # with stale candidates, which are dropped when popped
+        # Every URL with the candidate that waits for it, or none where it is in flight or settled: one table, since in
+        # a large graph each look into another one is a look into far memory.
+        self._known: dict[Url, Candidate | None] = {}
+        self._waiting = 0
 
     def rank_by(self, strategy: Strategy) -> None:
         """Merges priorities as a strategy does."""
         self._merge = strategy.merge
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return self._waiting
 
     def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
-        taken, waiting, order = self._taken, self._waiting, self._last_order
-        entries: list[Entry] = []
+        known = self._known
+        offered: list[Candidate] = []
         for candidate in candidates:
             url = candidate.url
-            if url in taken:
+            waiting = known.get(url, _UNKNOWN)
+            if waiting is None:
                 continue
-            known = waiting.get(url)
-            if known is not None:
-                priority = self._merge(-known[0], candidate.priority)
-                if priority == -known[0]:
+            if waiting is _UNKNOWN:
+                self._waiting += 1
+            else:
+                priority = self._merge(waiting.priority, candidate.priority)
+                if priority == waiting.priority:
                     continue
-                candidate = _offered_again(known[2], candidate, priority)
-            order += 1
-            entry = (-candidate.priority, order, candidate)
-            waiting[url] = entry
-            entries.append(entry)
-        self._last_order = order
-        self._queue.push(entries)
-        if len(waiting) > self._limit:
+                candidate = _offered_again(waiting, candidate, priority)
+            known[url] = candidate
+            offered.append(candidate)
+        self._queue.push(offered)
+        if self._waiting > self._limit:
             return self._evict()
-        if len(self._queue) > 2 * len(waiting) + _MOST_STALE:
-            self._drop_stale()
+        if len(self._queue) > 2 * self._waiting + _MOST_STALE:
+            self._queue = Ladder(self._in_force())
         return []
 
+    def _in_force(self) -> list[Candidate]:
+        known = self._known
+        return [candidate for candidate in self._queue if known.get(candidate.url) is candidate]
+
     def _evict(self) -> list[Skip]:
-        excess = len(self._waiting) - self._limit
+        excess = self._waiting - self._limit
         if self._limit >= _MANY:
             excess += self._limit // 10
-        evicted = nlargest(excess, self._waiting.values())
-        for _, _, candidate in evicted:
-            del self._waiting[candidate.url]
-        self._drop_stale()
-        return [Skip(candidate, EVICTED) for _, _, candidate in evicted]
-
-    def _drop_stale(self) -> None:
-        self._queue = Ladder(self._waiting.values())
+        by_rank = sorted(self._in_force(), key=lambda candidate: -candidate.priority)
+        self._queue, evicted = Ladder(by_rank[:-excess]), by_rank[: -excess - 1 : -1]
+        for candidate in evicted:
+            del self._known[candidate.url]
+        self._waiting -= excess
+        return [Skip(candidate, EVICTED) for candidate in evicted]
 
     def take(self, now: float = 0.0) -> Candidate | None:
-        waiting, pop = self._waiting, self._queue.pop
-        while (entry := pop()) is not None:
-            candidate = entry[2]
-            if waiting.get(candidate.url) is entry:
-                del waiting[candidate.url]
-                self._taken.add(candidate.url)
+        known, pop = self._known, self._queue.pop
+        while (candidate := pop()) is not None:
+            if known.get(candidate.url) is candidate:
+                known[candidate.url] = None
+                self._waiting -= 1
                 return candidate
         return None
 
     def settle(self, url: Url) -> None:
-        self._taken.add(url)
-        self._waiting.pop(url, None)
+        if self._known.get(url) is not None:
+            self._waiting -= 1
+        self._known[url] = None
 
     def give_back(self, candidate: Candidate) -> None:
-        self._taken.discard(candidate.url)
-        self._last_order += 1
-        entry = (-candidate.priority, self._last_order, candidate)
-        self._waiting[candidate.url] = entry
-        self._queue.push([entry])
+        if self._known.get(candidate.url) is None:
+            self._waiting += 1
+        self._known[candidate.url] = candidate
+        self._queue.push([candidate])
 
     def forget_waiting(self) -> None:
-        self._waiting.clear()
+        self._known = dict.fromkeys(url for url, waiting in self._known.items() if waiting is None)
+        self._waiting = 0
         self._queue = Ladder()
 
     def is_known(self, url: Url) -> bool:
-        return url in self._taken or url in self._waiting
+        return url in self._known
 
     def hold(self, host: Host, until: float) -> None:
         """Does nothing: there are no hosts."""

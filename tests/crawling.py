@@ -210,3 +210,18 @@ def site(host: str, *, leaves: int, text: str = "honey bee hive") -> dict[Any, b
 def environment_with(folder: Path) -> dict[str, str]:
     """An environment in which Python finds the modules of a folder."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])}
+
+
+def assert_goes_on_where_it_stopped(
+    folder: Path, seeds: Sequence[str], *, topic: str, crawl: Sequence[object], sizes: Sequence[int] = (1, 17, 50, 60)
+) -> None:
+    """A crawl that is stopped at each of these numbers of pages ends as one that was not."""
+    whole, stopped = (collection(folder / name, seeds, topic=topic) for name in ("whole", "stopped"))
+    done("crawl", whole, "--pages", sizes[-1], *crawl)
+    for size in sizes:
+        said = done("crawl", stopped, "--pages", size, *crawl)
+        assert "ranked anew" not in said.err
+        assert len(pages(stopped)) == size
+    assert pages(stopped) == pages(whole)
+    assert waiting(stopped) == waiting(whole)
+    assert skipped(stopped) == skipped(whole)

@@ -1,12 +1,21 @@
 """A study, run for a test."""
 
+import json
 from pathlib import Path
+
+import msgspec
 
 from lycosa.lab.findings import Results
 from lycosa.lab.study import Study, run
+from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 
 
 def ran(study: Study, world: StudyWorld, *, seed: int, out: Path) -> Results:
     """At the small scale, in this process."""
     return run(study, world, scale="small", seed=seed, out=out, workers=1, told=lambda done, total: None)
+
+
+def ran_and_written(study: Study, world: StudyWorld, *, seed: int, out: Path) -> Plain:
+    """The same, as `results.json` has it."""
+    return json.loads(msgspec.json.encode(ran(study, world, seed=seed, out=out)))

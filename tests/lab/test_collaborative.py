@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from lab.studying import ran_and_written
 from lycosa.lab.statistics import paired_t
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.studies.collaborative import CollaborativeCrawling
@@ -23,7 +24,6 @@ from lycosa.lab.studies.collaborative.ground import (
     targets_in,
 )
 from lycosa.lab.studies.collaborative.kinds import COLLABORATIVE, COMBINED, DRAWS, INTELLIGENT, SHUFFLED, STARTS
-from lycosa.lab.study import run
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.documents import Documents
 from lycosa.worlds.synthetic import SyntheticWorld
@@ -38,8 +38,7 @@ class Tiny(CollaborativeCrawling):
 
 
 def results_of(folder, world=WORLD, seed=11):
-    results = run(Tiny(), world, scale="small", seed=seed, out=folder, workers=1, told=lambda done, total: None)
-    return json.loads(msgspec.json.encode(results))
+    return ran_and_written(Tiny(), world, seed=seed, out=folder)
 
 
 @pytest.fixture(scope="module")

@@ -1,15 +1,13 @@
 """The study of topic-driven crawlers: its claims follow from its tables, and fail where they should."""
 
-import json
 from typing import ClassVar
 
-import msgspec
 import pytest
 
+from lab.studying import ran_and_written
 from lycosa.lab.side_by_side import points_of
 from lycosa.lab.statistics import holm
 from lycosa.lab.studies.topic_driven import TopicDriven
-from lycosa.lab.study import run
 from lycosa.worlds.synthetic import SyntheticWorld
 
 CLAIMS = ["bestfirst-first", "pagerank-last", "methods-agree", "cost"]
@@ -21,8 +19,7 @@ class Tiny(TopicDriven):
 
 def results_of(folder, *, seed=5, **options):
     world = SyntheticWorld(pages=12_000, topics=12, seed=seed, **options)
-    results = run(Tiny(), world, scale="small", seed=seed, out=folder, workers=1, told=lambda done, total: None)
-    return json.loads(msgspec.json.encode(results))
+    return ran_and_written(Tiny(), world, seed=seed, out=folder)
 
 
 @pytest.fixture(scope="module")

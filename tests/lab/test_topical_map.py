@@ -1,12 +1,11 @@
 """The study of topical maps: crawls keep to their budget, judgements to the truth, and claims follow from tables."""
 
-import json
 from statistics import mean
 from typing import ClassVar
 
-import msgspec
 import pytest
 
+from lab.studying import ran_and_written
 from lycosa.lab.statistics import paired_t
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.studies.topical_map import TopicalMap, half_a_year_on
@@ -16,7 +15,6 @@ from lycosa.lab.studies.topical_map.judging import judged, points_of
 from lycosa.lab.studies.topical_map.kinds import BASELINE, LATER, MAPPED, RELATED
 from lycosa.lab.studies.topical_map.mapping import drawn, links_among
 from lycosa.lab.studies.topical_map.pages import JudgedPages
-from lycosa.lab.study import run
 from lycosa.maps import CitationMatrix
 from lycosa.strategies import BaselineFocused
 from lycosa.vocabulary.errors import UsageError
@@ -52,8 +50,7 @@ class Tiny(TopicalMap):
 
 
 def results_of(folder, world=WORLD, seed=11):
-    results = run(Tiny(), world, scale="small", seed=seed, out=folder, workers=1, told=lambda done, total: None)
-    return json.loads(msgspec.json.encode(results))
+    return ran_and_written(Tiny(), world, seed=seed, out=folder)
 
 
 @pytest.fixture(scope="module")

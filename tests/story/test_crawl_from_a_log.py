@@ -9,7 +9,21 @@ from pathlib import Path
 import pytest
 
 import lycosa as lycosa_package
-from crawling import apart, begin, collection, done, kill, lycosa, outcomes, pages, rows, skipped, wait_until, waiting
+from crawling import (
+    apart,
+    assert_goes_on_where_it_stopped,
+    begin,
+    collection,
+    done,
+    kill,
+    lycosa,
+    outcomes,
+    pages,
+    rows,
+    skipped,
+    wait_until,
+    waiting,
+)
 from lycosa.vocabulary.records import Url
 from lycosa.worlds import FixedWorld
 from lycosa.worlds.made_up import MadeUpWeb
@@ -99,16 +113,7 @@ def test_a_crawl_by_a_log_that_was_stopped_goes_on_as_if_it_had_not(tmp_path, st
     seeds = ON_TOPIC[:1] if strategy == "adaptive" else ()
     with Served(WORLD) as served:
         command = ["--logs", log, "--strategy", strategy, "--concurrency", 1, "--resolve", served.resolve]
-        whole = collection(tmp_path / "whole", seeds, topic=ABOUT)
-        done("crawl", whole, "--pages", 60, *command)
-        stopped = collection(tmp_path / "stopped", seeds, topic=ABOUT)
-        for size in (1, 17, 50, 60):
-            said = done("crawl", stopped, "--pages", size, *command)
-            assert "ranked anew" not in said.err
-            assert len(pages(stopped)) == size
-    assert pages(stopped) == pages(whole)
-    assert waiting(stopped) == waiting(whole)
-    assert skipped(stopped) == skipped(whole)
+        assert_goes_on_where_it_stopped(tmp_path, seeds, topic=ABOUT, crawl=command)
 
 
 def test_a_crawl_by_a_log_survives_a_kill(tmp_path):

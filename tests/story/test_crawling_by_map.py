@@ -6,7 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from crawling import collection, done, listing, lycosa, outcomes, pages, rows, skipped, waiting
+from crawling import (
+    assert_goes_on_where_it_stopped,
+    collection,
+    done,
+    listing,
+    lycosa,
+    outcomes,
+    pages,
+    rows,
+    skipped,
+    waiting,
+)
 from lycosa.maps.atlas import Atlas
 from lycosa.vocabulary.records import Url
 from lycosa.worlds import FixedWorld
@@ -125,16 +136,7 @@ def test_a_crawl_by_a_map_that_was_stopped_goes_on_as_if_it_had_not(tmp_path, st
     topic = f'keywords = ["{WORLD.topics[0].split()[0]}"]'
     with Served(WORLD) as served:
         command = ["--map", atlas, "--strategy", strategy, "--concurrency", 1, "--resolve", served.resolve]
-        whole = collection(tmp_path / "whole", ON_TOPIC[:1], topic=topic)
-        done("crawl", whole, "--pages", 60, *command)
-        stopped = collection(tmp_path / "stopped", ON_TOPIC[:1], topic=topic)
-        for size in (1, 17, 50, 60):
-            said = done("crawl", stopped, "--pages", size, *command)
-            assert "ranked anew" not in said.err
-            assert len(pages(stopped)) == size
-    assert pages(stopped) == pages(whole)
-    assert waiting(stopped) == waiting(whole)
-    assert skipped(stopped) == skipped(whole)
+        assert_goes_on_where_it_stopped(tmp_path, ON_TOPIC[:1], topic=topic, crawl=command)
 
 
 def test_without_the_map_of_the_run_before_what_waits_is_ranked_anew(tmp_path):

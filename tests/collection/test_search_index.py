@@ -153,3 +153,42 @@ def test_a_file_in_place_of_the_folder_is_one_line(tmp_path):
     with pytest.raises(CollectionError) as error:
         opened(tmp_path / "search").add(*PAGES[0])
     assert "\n" not in str(error.value)
+
+
+UNSPACED = {
+    "http://c.example/honey": ("蜂蜜的历史", "蜜蜂在春天采集花蜜。人们很早就知道蜂蜜很甜，bees too."),
+    "http://c.example/ships": ("船", "海上的船很多。蜂，蜜。 Many ships."),
+    "http://c.example/thai": ("", "น้ำผึ้งหวานมาก"),
+}
+
+
+@pytest.fixture(scope="module")
+def unspaced(tmp_path_factory):
+    index = opened(tmp_path_factory.mktemp("u") / "search")
+    for url, (title, text) in UNSPACED.items():
+        TEXTS[url] = text
+        index.add(url, "c.example", title, text, 0.5)
+    index.commit()
+    yield index
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("蜂蜜", ["honey"]),
+        ("蜂蜜 bees", ["honey"]),
+        ("蜂蜜 ships", ["honey", "ships"]),
+        ("甜", ["honey"]),
+        ("蜜蜂 历史", ["honey"]),
+        ("น้ำผึ้ง", ["thai"]),
+        ("ships", ["ships"]),
+        ("很", ["honey", "ships"]),
+    ],
+)
+def test_scripts_without_blanks_are_found_as_they_are_written(unspaced, query, found):
+    assert sorted(urls(unspaced.search(query))) == found
+
+
+def test_their_snippets_are_about_what_was_asked_for(unspaced):
+    assert "人们很早就知道«蜂蜜»很甜" in unspaced.search("蜂蜜")[0].snippet

@@ -13,6 +13,7 @@ import tantivy
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.scripts import unspaced_runs
 
 from .plain import spellable
 
@@ -20,6 +21,7 @@ HEAP = 60_000_000  # bytes before the writer makes a segment; smaller ones are m
 MAX_QUERY = 1000  # characters
 MAX_TEXT = 100_000  # characters of a page that are indexed
 SNIPPET = 200  # characters
+_RUN_ENDS = " x "  # so that no phrase goes from one run into the next
 _WORD = re.compile(r"\w+")
 _UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
 
@@ -66,6 +68,8 @@ class SearchIndex:
         except UnicodeEncodeError:  # half of a surrogate pair, from a hostile page
             document.add_text("title", spellable(title))
             document.add_text("body", spellable(text))
+        if runs := [*unspaced_runs(title), *unspaced_runs(text)]:
+            document.add_text("characters", _RUN_ENDS.join(map(" ".join, runs)))
         with self._told():
             self._writing().add_document(document)
 
@@ -165,10 +169,11 @@ class SearchIndex:
             if found:
                 snippets = tantivy.SnippetGenerator.create(searcher, wanted, self._schema, "body")
                 snippets.set_max_num_chars(SNIPPET)
-                return [self._hit(searcher.doc(address), snippets, score) for score, address in found]
+                runs = unspaced_runs(query)
+                return [self._hit(searcher.doc(address), snippets, score, runs) for score, address in found]
         return []
 
-    def _hit(self, document: Any, snippets: Any, score: float | None) -> Hit:
+    def _hit(self, document: Any, snippets: Any, score: float | None, runs: list[str]) -> Hit:
         url = document.get_first("url") or ""
         body = spellable(self._text_of(url)[:MAX_TEXT])
         document.add_text("body", body)
@@ -176,7 +181,7 @@ class SearchIndex:
         return Hit(
             url=url,
             title=inert(document.get_first("title") or ""),
-            snippet=_marked(snippet.fragment(), snippet.highlighted()) or inert(body[:SNIPPET]),
+            snippet=_around(runs, body) or _marked(snippet.fragment(), snippet.highlighted()) or inert(body[:SNIPPET]),
             score=score or 0.0,
             relevance=document.get_first("relevance") or 0.0,
             host=document.get_first("host") or "",
@@ -189,12 +194,24 @@ class SearchIndex:
             if not query.strip():
                 yield tantivy.Query.all_query()
             return
+        if runs := unspaced_runs(query):
+            yield self._with_runs(index, runs, query)
         fields, boosts = ["title", "body"], {"title": 2.0}
         if query.count("(") + query.count("[") + query.count("{") <= 10:  # the parser recurses
             wanted, misread = index.parse_query_lenient(query, fields, boosts)
             if not misread:
                 yield wanted
         yield index.parse_query_lenient(" ".join(f'"{word}"' for word in words), fields, boosts)[0]
+
+    def _with_runs(self, index: Any, runs: list[str], query: str) -> Any:
+        """Runs of a script without blanks as they are written, wherever they stand, and other words."""
+        for run in runs:
+            query = query.replace(run, " ")
+        quoted = [(f'"{" ".join(run)}"', ["characters"]) for run in runs]
+        quoted += [(f'"{word}"', ["title", "body"]) for word in _WORD.findall(query.lower())]
+        return tantivy.Query.boolean_query(
+            [(tantivy.Occur.Should, index.parse_query_lenient(words, fields)[0]) for words, fields in quoted]
+        )
 
     def _index(self) -> Any:
         if self._opened is None:
@@ -253,11 +270,22 @@ def _marked(fragment: str, ranges: Iterable[Any]) -> str:
     return inert(b"".join(parts).decode("utf-8", "replace"))
 
 
+def _around(runs: list[str], body: str) -> str:
+    """The text about the first of these that is in it."""
+    places = [(body.find(run), run) for run in runs]
+    at, _ = min(((place, run) for place, run in places if place >= 0), default=(-1, ""))
+    if at < 0:
+        return ""
+    fragment = body[max(0, at - SNIPPET // 4) : at + 3 * SNIPPET // 4]
+    return inert(re.sub("|".join(map(re.escape, sorted(runs, key=len, reverse=True))), r"«\g<0>»", fragment))
+
+
 def _schema() -> Any:
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("url", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("host", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("title", stored=True)
     builder.add_text_field("body", stored=False)
+    builder.add_text_field("characters", stored=False)  # of scripts without blanks, where no word can be told apart
     builder.add_float_field("relevance", stored=True, indexed=True, fast=True)
     return builder.build()

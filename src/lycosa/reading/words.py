@@ -17,17 +17,14 @@ import Stemmer
 
 from lycosa.vocabulary.codes import LONGEST_WORD, Marks, codes_in, codes_of
 from lycosa.vocabulary.records import Codes
+from lycosa.vocabulary.scripts import UNSPACED, has_unspaced
 
 from .stop_words import STOP_WORDS
 
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"  # belong to the letter before
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
 _gap = re.compile(f"[^\\w{_MARKS}]")
 _gaps = _gap.findall
-_has_unspaced = re.compile(f"[{_UNSPACED}]").search
-_words_and_runs = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[\\w{_MARKS}])+").findall
+_words_and_runs = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_MARKS}])+").findall
 _ASCII = bytes(range(128))
 _LOWER_WORDS = bytes(
     code if code >= 128 else ord(chr(code).lower()) if chr(code).isalnum() or chr(code) == "_" else ord(" ")
@@ -59,7 +56,7 @@ def folded(text: str) -> bytes:
 def words_in(data: bytes) -> list[str]:
     """The words of a folded text."""
     text = data.decode()
-    if text.isascii() or not _has_unspaced(text):
+    if text.isascii() or not has_unspaced(text):
         return text.split()
     return _with_pairs(_words_and_runs(text))
 
@@ -124,7 +121,7 @@ class FoldedWords:
 
     @cached_property
     def _codes(self) -> tuple[Codes, Marks, Marks]:
-        if self._data.isascii() or not _has_unspaced(self._data.decode()):
+        if self._data.isascii() or not has_unspaced(self._data.decode()):
             return codes_in(self._data)
         return codes_in(" ".join(self.tokens).encode())
 
@@ -132,7 +129,7 @@ class FoldedWords:
 def _with_pairs(words_and_runs: Iterable[str]) -> list[str]:
     tokens: list[str] = []
     for word in words_and_runs:
-        if len(word) > 2 and _has_unspaced(word[0]):
+        if len(word) > 2 and has_unspaced(word[0]):
             tokens.extend(map("".join, pairwise(word)))
         else:
             tokens.append(word)

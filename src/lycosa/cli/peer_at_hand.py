@@ -8,9 +8,10 @@ from lycosa.collection import Collection
 from lycosa.peers.addresses import Place, is_at_home, parsed
 from lycosa.peers.control import Reply, Request, asked, replies
 from lycosa.peers.identity import Group, Identity
+from lycosa.peers.joining import PINS_FILE
 from lycosa.peers.keeping import Kept
 from lycosa.peers.merging import Merged
-from lycosa.peers.serving import PINS_FILE, Peer
+from lycosa.peers.serving import Peer
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.peers.stored_page import record_of
 from lycosa.sessions.opening import open_for_reading
@@ -61,11 +62,11 @@ async def peer_of(
         if not makes and kept.bytes_of("key.pem") is None:
             raise UsageError(f"{name} is no peer yet; serve it with: lycosa peer serve {name} --listen ADDR:PORT")
         with kept.locked():
-            settings = kept.plain(SETTINGS_FILE) or {}
+            settings = kept.read(SETTINGS_FILE, dict) or {}
             identity = identity_of(kept, group, no_group)
             content = content_of(collection, kept, allow_private or bool(settings.get("allow_private")), quiet=quiet)
             listen, at = (parsed(settings.get(which) or "") for which in ("listen", "at"))
-            joined = [*(place for _, place in joins), *map(parsed, kept.plain(PINS_FILE) or {})]
+            joined = [*(place for _, place in joins), *map(parsed, kept.read(PINS_FILE, dict) or {})]
             is_local = any(is_at_home(place) for place in (at or listen, *joined) if place is not None)
             peer = Peer(identity, content, kept, allow_private=is_local)
             if makes:

@@ -3,8 +3,9 @@
 import os
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,6 +21,8 @@ HEAP = 60_000_000  # bytes before the writer makes a segment; smaller ones are m
 MAX_QUERY = 1000  # characters
 MAX_TEXT = 100_000  # characters of a page that are indexed
 SNIPPET = 200  # characters
+_FIELDS, _BOOSTS = ["title", "body"], {"title": 2.0}
+_CANDIDATES = 10  # pages looked at for each that is wanted
 _WORD = re.compile(r"\w+")
 _UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
 
@@ -163,10 +166,30 @@ class SearchIndex:
             except ValueError:  # a field that cannot be asked in this way
                 continue
             if found:
-                snippets = tantivy.SnippetGenerator.create(searcher, wanted, self._schema, "body")
-                snippets.set_max_num_chars(SNIPPET)
+                snippets = self._snippets(searcher, wanted)
                 return [self._hit(searcher.doc(address), snippets, score) for score, address in found]
         return []
+
+    def with_all(self, words: Sequence[str], *, limit: int, where: Callable[[str], bool]) -> list[Hit]:
+        """The best pages that have all the words, however long and strange these are, and whose URL is one to show;
+        nothing is read of others."""
+        if limit < 1 or not words or not self.exists():
+            return []
+        with self._told():
+            index, searcher = self._index(), self._searcher()
+            phrases = (spellable(word).replace('"', " ") for word in words)
+            every = [index.parse_query_lenient(f'"{phrase}"', _FIELDS, _BOOSTS)[0] for phrase in phrases]
+            wanted = tantivy.Query.boolean_query([(tantivy.Occur.Must, each) for each in every])
+            found = searcher.search(wanted, limit=_CANDIDATES * limit, count=False).hits
+        documents = ((searcher.doc(address), score) for score, address in found)
+        shown = islice((each for each in documents if where(each[0].get_first("url") or "")), limit)
+        snippets = self._snippets(searcher, wanted)
+        return [self._hit(document, snippets, score) for document, score in shown]
+
+    def _snippets(self, searcher: Any, wanted: Any) -> Any:
+        snippets = tantivy.SnippetGenerator.create(searcher, wanted, self._schema, "body")
+        snippets.set_max_num_chars(SNIPPET)
+        return snippets
 
     def _hit(self, document: Any, snippets: Any, score: float | None) -> Hit:
         url = document.get_first("url") or ""
@@ -189,12 +212,11 @@ class SearchIndex:
             if not query.strip():
                 yield tantivy.Query.all_query()
             return
-        fields, boosts = ["title", "body"], {"title": 2.0}
         if query.count("(") + query.count("[") + query.count("{") <= 10:  # the parser recurses
-            wanted, misread = index.parse_query_lenient(query, fields, boosts)
+            wanted, misread = index.parse_query_lenient(query, _FIELDS, _BOOSTS)
             if not misread:
                 yield wanted
-        yield index.parse_query_lenient(" ".join(f'"{word}"' for word in words), fields, boosts)[0]
+        yield index.parse_query_lenient(" ".join(f'"{word}"' for word in words), _FIELDS, _BOOSTS)[0]
 
     def _index(self) -> Any:
         if self._opened is None:

@@ -6,9 +6,10 @@ from typing import Protocol
 
 from lycosa.vocabulary.records import Codes
 
-from .summary import PAGES_IN_SEGMENT, Segment, room_for
+from .summary import PAGES_IN_SEGMENT, Segment, room_for, terms_for
 
 FOLLOW_SECONDS = 60.0  # between two looks at the collection
+LEAST_MORE_BYTES, LEAST_MORE_TERMS = 1 << 12, 1 << 14  # that a few new pages may take
 LOOKS_BETWEEN = 10  # until even a few new pages are told
 _PAGES_AT_ONCE = 4  # read before others have their turn
 
@@ -37,9 +38,10 @@ class Reading:
     def seal(self) -> None:
         """Makes a segment of what was read; touches nothing else, so that another thread may do it."""
         if self._read:
-            least = {} if self.anew else {"least": 4096}
-            room = room_for(len(self._read), len(self.pages), **least)
-            self.segments.append(Segment.of(self._read, room=room))
+            room, terms = room_for(len(self._read), len(self.pages)), terms_for(len(self._read), len(self.pages))
+            if not self.anew:
+                room, terms = max(room, LEAST_MORE_BYTES), max(terms, LEAST_MORE_TERMS)
+            self.segments.append(Segment.of(self._read, room=room, terms=terms))
             self._read = []
 
 

@@ -1,6 +1,7 @@
 """A collection as what a peer has."""
 
 import gzip
+import sqlite3
 
 import pytest
 
@@ -176,6 +177,15 @@ def test_whatever_is_asked_the_answer_is_a_message(folder):
         for asked in ("honey " * 700, f"honey {'z' * 990}", "honey", long):
             found = content.find(asked, 10)
             assert as_a_response(found).hits == found.hits
+
+
+@pytest.mark.parametrize("at", [-6e10, 1e300])
+def test_a_page_of_an_absurd_time_is_still_told_in_a_message(folder, at):
+    with sqlite3.connect(folder / "catalog.sqlite") as catalog:
+        catalog.execute("UPDATE pages SET at = ?, standing = 7.0", (at,))
+    with shared(folder) as content:
+        (hit,) = as_a_response(content.find("honey", 5)).hits
+        assert hit.standing == 1.0
 
 
 def test_pages_that_are_withheld_are_not_read_for_an_answer(folder, monkeypatch):

@@ -144,6 +144,7 @@ class Peer:
                 told = len(answers.answers)
                 yield Searched(answers, loop.time() - began, is_over)
             if is_over:
+                self._try(self.save)
                 return
             await self.talking.wait(left)
 

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, ExitStack
 import pytest
 from msgspec.structs import replace
 
-from lycosa.peers import calling, joining, serving
+from lycosa.peers import calling, named_places, serving
 from lycosa.peers.addresses import Place
 from lycosa.peers.among_friends import OPTIONS
 from lycosa.peers.control import Control, Request, asked
@@ -184,7 +184,7 @@ async def eventually(happened) -> bool:
 
 
 def test_who_comes_back_at_the_same_place_is_joined_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(joining, "JOIN_SECONDS", 0.05)
+    monkeypatch.setattr(named_places, "JOIN_SECONDS", 0.05)
     monkeypatch.setattr(calling, "DIAL_AGAIN_AFTER", 0.05)
 
     async def play():

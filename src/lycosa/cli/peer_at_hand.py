@@ -12,9 +12,9 @@ from lycosa.collection import Collection
 from lycosa.peers.addresses import Place, is_at_home, parsed
 from lycosa.peers.control import Reply, Request, asked, replies
 from lycosa.peers.identity import KEY_FILE, Group, Identity
-from lycosa.peers.joining import pins_of
 from lycosa.peers.keeping import Kept
 from lycosa.peers.merging import Merged
+from lycosa.peers.named_places import pins_of
 from lycosa.peers.serving import Peer
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.peers.stored_page import record_of

@@ -15,10 +15,10 @@ from lycosa.vocabulary.errors import LycosaError
 from .addresses import Place
 from .among_friends import OPTIONS
 from .identity import Identity
-from .joining import Joining
 from .keeping import Kept
 from .memory import Memory
 from .messages import Contact
+from .named_places import NamedPlaces
 from .node import Node
 from .options import NodeOptions
 from .searching import Answers, Stage
@@ -69,7 +69,7 @@ class Peer:
         self.talking = Talking(self.node, identity, allow_private=allow_private, say=say, tells_queries=tells_queries)
         self.wire = self.talking.wire
         self.counts: Counter[str] = self.talking.counts
-        self._joining = Joining(self.talking, kept, self.counts, say=say)
+        self._places = NamedPlaces(self.talking, kept, self.counts, say=say)
         self._memory = Memory(kept)
         if not self._memory.restore(self.node):
             self.counts["state_lost"] += 1
@@ -97,11 +97,11 @@ class Peer:
 
     def keep_joining(self, places: Iterable[tuple[str, Place]]) -> None:
         for name, place in places:
-            self._start(self._joining.stay(name, place))
+            self._start(self._places.stay(name, place))
 
     async def join(self, name: str, place: Place) -> str | None:
         """Asks whoever is at a place to be a neighbour; their name, or None where nobody took us in."""
-        return await self._joining.join(name, place)
+        return await self._places.join(name, place)
 
     async def end(self) -> None:
         """Says goodbye and keeps its state."""

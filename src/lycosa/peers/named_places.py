@@ -20,7 +20,7 @@ def pins_of(kept: Kept) -> dict[str, str]:
     return kept.read(PINS_FILE, dict[str, str]) or {}
 
 
-class Joining:
+class NamedPlaces:
     """Who answers first at a place is who is expected there from then on; a name that is given counts for more."""
 
     def __init__(self, talking: Talking, kept: Kept, counts: Counter[str], *, say: Say):

@@ -212,8 +212,7 @@ class Peer:
     # ------------------------------------------------------------ what the wire tells
 
     def connected(self, peer: str, channel: Channel) -> None:
-        group = self.identity.group.name if self.identity.group else ""
-        channel.send(encoded(Hello(self.node.me, group=group)))
+        channel.send(encoded(Hello(self.node.me)))
         self.node.found(peer)
 
     def disconnected(self, peer: str) -> None:

@@ -144,6 +144,12 @@ class SharedCollection:
     def verify(self, item: Item, body: bytes) -> bool:
         return isinstance(item, str) and record_of(item, body) is not None
 
+    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+        """A page at an address that may be crawled, which is said to have every word of the query."""
+        words = words_of(wanted) if isinstance(wanted, str) else ()
+        times = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}
+        return not self._is_withheld(str(hit.item)) and bool(words) and all(times.get(word, 0) for word in words)
+
     def summary(self) -> CollectionSummary:
         return CollectionSummary(Summary(self._segments), self._version)
 
@@ -180,7 +186,6 @@ class SharedCollection:
             relevance=page.relevance or 0.0,
             fetched_at=page.at,
             digest=f"{page.digest:016x}",
-            fingerprint=page.fingerprint,
             length=len(text.hashes),
             frequencies=tuple(times),
         )

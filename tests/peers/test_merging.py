@@ -110,7 +110,6 @@ anything = st.builds(
     st.floats(),
     st.floats(),
     st.sampled_from(["", "1", "2"]),
-    st.integers(0, 1 << 60),
     counts,
     st.lists(counts, max_size=4).map(tuple),
 )

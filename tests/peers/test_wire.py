@@ -147,7 +147,7 @@ def test_what_is_no_message_is_counted_and_its_sender_not_listened_to_for_long(f
             channel.send(frame)
             assert await until(lambda channel=channel: not channel.is_open)
         assert peer.talking.refuses(caller.identity.name)
-        return peer.counts
+        return peer.node.counts
 
     assert 4 <= against(folder, play)[counted] <= 6
 

@@ -19,7 +19,8 @@ in its order; a buddy that leaves the list takes its index with it.
 **A query that is asked directly** (`walker` is 0, `ttl` is 1) is answered by its receiver or not at all; nobody passes
 it on.
 
-**A walk.** The asker sends walkers 1 ... `walkers`, in this order, each as one QUERY with its number and `ttl`. The
+**A walk.** The asker sends walkers 1 ... `walkers`, in this order, each as one QUERY with its number and `ttl` (with
+`secret_walkers` the numbers are any of 24 bits; the last 16 count for what is drawn). The
 receiver answers from its own content, else from the indexes it holds, in order; then the walker has ended. Else it
 sends it on with `ttl - 1`, to one neighbour; with `ttl` 1 the walker has ended. So a walker is received at most `ttl`
 times, and a query of `walkers` walkers at most `walkers * ttl` times. A walker that comes back to its asker is sent on
@@ -38,8 +39,8 @@ at one moment in the order in which they were sent. Walkers therefore move in lo
 response travels straight to the asker. Walkers know nothing of it and go on until each has ended.
 
 **A flood** sends one QUERY (walker 1, `flood_ttl`) to every neighbour not known to be down; a receiver that has not
-seen the query answers, else sends it on with `ttl - 1` to every such neighbour but the one it came from. One that has
-seen it drops it.
+seen the query answers, and there the flood stops; else it sends it on with `ttl - 1` to every such neighbour but the
+one it came from. One that has seen it drops it.
 
 **What is counted.** *Messages* are receptions of QUERY, RESPONSE and DECLINED, by anybody. *Path length* is the number
 of QUERY messages that were issued by anybody, delivered or not, before the first response that held good was given:

@@ -88,7 +88,7 @@ class Peer:
             self.node.me = Contact(self.identity.name, str(reached_at))
         for seconds, do in ((SAVE_SECONDS, self.save), (SWEEP_SECONDS, self.wire.sweep)):
             self._start(self._every(seconds, do))
-        self.talking.set_timer()
+        self.talking.act(self.node.rejoin())
         return place
 
     def follow_collection(self) -> None:

@@ -112,6 +112,12 @@ class SharedCollection:
     def verify(self, item: Item, body: bytes) -> bool:
         return isinstance(item, str) and record_of(item, body) is not None
 
+    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+        """A page at an address that may be crawled, which is said to have every word of the query."""
+        words = words_of(wanted) if isinstance(wanted, str) else ()
+        times = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}
+        return not self._is_withheld(str(hit.item)) and bool(words) and all(times.get(word, 0) for word in words)
+
     def summary(self) -> CollectionSummary:
         return CollectionSummary(Summary(self._segments), self._version)
 
@@ -146,7 +152,6 @@ class SharedCollection:
             relevance=min(max(page.relevance or 0.0, 0.0), 1.0),
             fetched_at=min(max(page.at, 0.0), LATEST),
             digest=f"{page.digest:016x}",
-            fingerprint=page.fingerprint,
             length=max(1, len(text.hashes)),
             frequencies=tuple(max(1, count) for count in times),  # the index, which has the last word, says it has them
         )

@@ -4,18 +4,15 @@ Times are those of the event loop, which no clock can set back.
 """
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-
-from msgspec.structs import replace
 
 from .calling import Purpose
 from .channel import Channel
 from .frames import SMALL
 from .identity import Identity
 from .messages import (
-    Contact,
     Declined,
     Fetch,
     Fetched,
@@ -34,7 +31,6 @@ from .messages import encode as encoded
 from .node import Node
 from .wire import Wire
 
-MOST_REMEMBERED = 1024  # addresses
 Say = Callable[[str], None]
 
 
@@ -49,11 +45,9 @@ class Talking:
         self.counts: Counter[str] = Counter()
         self.changed = asyncio.Event()
         self.wire = Wire(identity.context(), self, me=identity.name, allow_private=allow_private)
-        self._group = identity.group.name if identity.group else ""
         self._say = say
         self._tells_queries = tells_queries
         self._timer: asyncio.TimerHandle | None = None
-        self._said: OrderedDict[str, str] = OrderedDict()  # where peers say that they are reached, each of itself
 
     def end(self) -> None:
         if self._timer is not None:
@@ -71,7 +65,7 @@ class Talking:
     # ------------------------------------------------------------ what the wire tells
 
     def connected(self, peer: str, channel: Channel) -> None:
-        channel.send(encoded(Hello(self.node.me, group=self._group)))
+        channel.send(encoded(Hello(self.node.me)))
         self.node.found(peer)
 
     def disconnected(self, peer: str) -> None:
@@ -85,15 +79,14 @@ class Talking:
         try:
             message = decoded(frame)
         except MessageError as error:
-            self.counts[error.why] += 1
-            self._misbehaved(peer, channel, f"sent bytes that are no message ({error.why})", by=2.0)
+            self._say(f"{peer[:8]} sent bytes that are no message ({error.why})")
+            self._misbehaved(peer, channel, error.why)
             return
-        if isinstance(message, Hello) and message.me.name == peer and message.me.address:
-            self._is_reached_at(message.me)
         if _answers_for_large(message):
             self.wire.large_came(peer)
         elif len(frame) > SMALL:
-            self._misbehaved(peer, channel, "sent a message too long", by=2.0)
+            self._say(f"{peer[:8]} sent a message too long")
+            self._misbehaved(peer, channel, "too_long")
             return
         if self._tells_queries and isinstance(message, Query):
             self._say(f"{peer[:8]} asks for {message.wanted}")
@@ -103,22 +96,8 @@ class Talking:
             self.wire.disconnect(peer, "not listened to")
         self.changed.set()
 
-    def _is_reached_at(self, contact: Contact) -> None:
-        """A peer has told where it is, which may be elsewhere than when it was last heard of."""
-        self._said[contact.name] = contact.address
-        if len(self._said) > MOST_REMEMBERED:
-            self._said.popitem(last=False)
-        buddy = self.node.buddies.get(contact.name)
-        if buddy is not None and buddy.contact != contact:
-            moved = replace(buddy, contact=contact)
-            self.node.buddies.replace([moved if each == buddy else each for each in self.node.buddies])
-
-    def _misbehaved(self, peer: str, channel: Channel, what: str, by: float) -> None:
-        self._say(f"{peer[:8]} {what}")
-        if self.node.manners.misbehaved(peer, _now(), by):
-            self.node.buddies.drop(peer)
-            self.node.held.drop(peer)
-            self.node.neighbours.forget(peer)
+    def _misbehaved(self, peer: str, channel: Channel, what: str) -> None:
+        self.node.misbehaved(peer, what, _now(), by=2.0)
         channel.close("no message")
 
     # ------------------------------------------------------------ doing what the node says
@@ -127,7 +106,7 @@ class Talking:
         for send in sends:
             self.wire.send(
                 send.to,
-                self._said.get(send.to) or send.address,
+                send.address,
                 encoded(send.message),
                 purpose=self._purpose(send.message),
                 expects_large=isinstance(send.message, IndexRequest | Fetch),

@@ -43,7 +43,7 @@ class Joins:
     """Places to join, all at once. What a search finds there is found while the rest are still being called."""
 
     def __init__(self, peer: Peer, places: Sequence[tuple[str, Place]]):
-        self._tasks = {str(place): asyncio.ensure_future(peer.join(name, place)) for name, place in places}
+        self._tasks = [(str(place), asyncio.ensure_future(peer.join(name, place))) for name, place in places]
         self.seconds = 0.0  # that were waited
 
     async def wait(self, seconds: float) -> None:
@@ -51,16 +51,16 @@ class Joins:
         if self._tasks:
             loop = asyncio.get_running_loop()
             began = loop.time()
-            await asyncio.wait(self._tasks.values(), timeout=seconds)
+            await asyncio.wait([task for _, task in self._tasks], timeout=seconds)
             self.seconds = loop.time() - began
             self.not_reached()
 
     def not_reached(self) -> list[str]:
         """The places where nobody has taken us in."""
-        return [place for place, task in self._tasks.items() if not task.done() or task.result() is None]
+        return [place for place, task in self._tasks if not task.done() or task.result() is None]
 
     def cancel(self) -> None:
-        for task in self._tasks.values():
+        for _, task in self._tasks:
             if not task.cancel() and not task.cancelled():
                 task.exception()  # of several that failed, one was told
 

@@ -8,7 +8,9 @@ messages to send. Over TCP it is run by `wire`, on a simulated wire and clock by
     sends = node.undelivered(to, message, now)       something sent did not arrive
     sends = node.tick(now)                           the moment that `next_deadline` told has come
 
-Buddy lists and indexes serve the node that keeps them; it holds nothing for the sake of others.
+It searches (`asking`, `hearing` what comes back, `learning` from it), serves others (`answering`, `passing` on), and
+keeps up with its neighbours (`joining`). Buddy lists and indexes serve the node that keeps them; it holds nothing for
+the sake of others.
 """
 
 import msgspec

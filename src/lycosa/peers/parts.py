@@ -1,4 +1,4 @@
-"""What the two halves of a node share."""
+"""What all parts of a node share."""
 
 from collections import Counter
 

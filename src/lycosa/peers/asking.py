@@ -10,9 +10,10 @@ from .learning import Learning
 from .messages import DIRECT, Contact, Fetch, Item, PeerName, Query, Send, Wanted
 from .options import NodeOptions
 from .passing import Passing
-from .searching import Answer, Answers, Search, Stage
+from .searching import Answer, Answers, Failure, Search, Stage
 
 MOST_FETCHES = 256  # under way, and as many that are late
+MOST_BROUGHT = 16  # that nobody has asked for yet
 
 
 class Fetching(Struct, frozen=True):
@@ -34,6 +35,7 @@ class Asking(Learning, Passing):
         self._searches: OrderedDict[int, Search] = OrderedDict()
         self._open: set[int] = set()  # searches that are not done
         self._fetches: dict[int, Fetching] = {}
+        self._brought: OrderedDict[int, bytes | Failure] = OrderedDict()
         self._late: OrderedDict[int, PeerName] = OrderedDict()  # fetches that are not waited for any more
 
     def ask(
@@ -75,13 +77,22 @@ class Asking(Learning, Passing):
         return None if search is None else search.stage
 
     def fetch(self, provider: Contact, item: Item, now: float, query_id: int | None = None) -> tuple[int, list[Send]]:
-        """Asks a provider for the thing itself: the number it comes with, and what to send."""
+        """Asks a provider for the thing itself: the number to ask `brought` for, and what to send."""
         number = self._unguessable()
         while len(self._fetches) >= MOST_FETCHES:
             self._no_longer_awaited(next(iter(self._fetches)))
         self._fetches[number] = Fetching(provider, item, now + self.options.fetch_wait, query_id)
         self.counts["fetches"] += 1
         return number, [Send(provider.name, Fetch(number, item), provider.address)]
+
+    def brought(self, number: int) -> bytes | Failure | None:
+        """What a fetch of one's own brought, or why it brought nothing, told once; None while it is under way."""
+        return self._brought.pop(number, None)
+
+    def _bring(self, number: int, what: bytes | Failure) -> None:
+        self._brought[number] = what
+        while len(self._brought) > MOST_BROUGHT:
+            self._brought.popitem(last=False)
 
     def _no_longer_awaited(self, number: int) -> None:
         self._late[number] = self._fetches.pop(number).provider.name

@@ -107,6 +107,8 @@ class Hearing(Asking):
             self.manners.behaved(answer.via, now)
             self._credit(answer)
             self._end(search, answer.stage, sender)
+        else:
+            self._bring(fetched.id, fetched.body)
         return []
 
     def _not_awaited(self, sender: PeerName, number: int, now: float) -> None:
@@ -128,6 +130,7 @@ class Hearing(Asking):
             del self._fetches[number]
         search = self._searches.get(fetching.search) if fetching.search is not None else None
         if search is None or search.fetching != number:
+            self._bring(number, why)
             return self.failed(provider, why, now)
         search.fetching = None
         via = next((each.via for each in search.answers if each.provider.name == provider), None)

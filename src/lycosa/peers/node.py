@@ -54,6 +54,7 @@ class NodeState(Struct, frozen=True):
     neighbours: list[PeerName]
     known: list[Contact]
     numbered: int = 0
+    has_asked: bool = False
 
 
 class Node(Asking, Answering):
@@ -255,7 +256,7 @@ class Node(Asking, Answering):
 
     def state(self) -> Plain:
         known, names = self.neighbours.known(), list(self.neighbours.names)
-        state = NodeState(list(self.buddies), self.held.state(), names, known, self._numbered)
+        state = NodeState(list(self.buddies), self.held.state(), names, known, self._numbered, self._has_asked())
         return msgspec.to_builtins(state)
 
     def restore(self, plain: Plain) -> None:
@@ -269,6 +270,7 @@ class Node(Asking, Answering):
         for contact in state.known:
             self.neighbours.know(contact)
         self.connect(self.neighbours.contact(name) for name in state.neighbours)
+        self._asked_before = state.has_asked
         self._drop_indexes_of_others()
         self._numbered = state.numbered
 

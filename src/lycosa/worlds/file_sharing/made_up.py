@@ -27,9 +27,12 @@ class FileSharing(PeerNetwork):
 
     queries: each consumer asks `least_queries` times or more, this often on average; unless given, as measured.
     files, categories, library: how many there are, and how many each provider has on average.
+    library_spread: of the logarithm of that; with much of it, some have very many.
+    skew: Zipf's exponent of how many have a file.
     interests: categories that each peer likes, at least.
     neighbours: each peer has, at least.
     repeats: 1 as measured, 0 where nobody comes back to whom they know.
+    sitting: queries that a person asks at a time, on average.
     overlay: a file with links between peers, as many as there are peers; a network that grew by preferential attachment
         unless given.
     """
@@ -47,10 +50,12 @@ class FileSharing(PeerNetwork):
         files: int = 60_000,
         categories: int = 20,
         library: float = 150.0,
+        library_spread: float = 1.2,
         skew: float = 1.55,
         interests: int = 1,
         neighbours: int = 4,
         repeats: float = 1.0,
+        sitting: float = 4.0,
         overlay: str = "",
         seed: int = 1,
     ):
@@ -61,8 +66,10 @@ class FileSharing(PeerNetwork):
             raise ValueError(
                 "of interests, categories and files each must be as many as of those before, and 1 or more"
             )
-        if not (library >= 1 and 0 <= skew <= 5 and 0 <= repeats <= 1):
-            raise ValueError("library must be 1 or more, skew from 0 to 5, repeats from 0 to 1")
+        if not (library >= 1 and 0 <= library_spread <= 5 and 0 <= skew <= 5 and 0 <= repeats <= 1 and sitting >= 1):
+            raise ValueError(
+                "library and sitting must be 1 or more, library_spread and skew from 0 to 5, repeats from 0 to 1"
+            )
         if queries is not None and not queries > least_queries - 0.5:
             raise ValueError("queries must be more than least_queries")
         chance = np.random.default_rng([seed, 8])
@@ -80,13 +87,14 @@ class FileSharing(PeerNetwork):
         size = consumers + providers
         own = files_in(files, categories, skew)
         liked = interests_of(size, categories, least=interests, chance=chance)
-        sizes = np.where(np.arange(size) < consumers, 0.0, library_sizes(size, library, chance))
+        sizes = np.where(np.arange(size) < consumers, 0.0, library_sizes(size, library, library_spread, chance))
         libraries = libraries_of(sizes, liked, own, chance)
         counts = activities(consumers, least=least_queries, mean=queries, chance=chance)
-        trace = asked(consumers, counts, liked, libraries, own, repeats=repeats, chance=chance)
+        trace = asked(consumers, counts, liked, libraries, own, repeats=repeats, sitting=sitting, chance=chance)
         given: dict[str, Plain] = {
             "least_queries": least_queries, "queries": queries, "files": files, "categories": categories,
-            "library": library, "skew": skew, "interests": interests, "neighbours": neighbours, "repeats": repeats,
+            "library": library, "library_spread": library_spread, "skew": skew, "interests": interests,
+            "neighbours": neighbours, "repeats": repeats, "sitting": sitting,
             "overlay": Path(overlay).name if overlay else "", "seed": seed,
         }  # fmt: skip
         options = {"consumers": consumers, "providers": providers, **given}

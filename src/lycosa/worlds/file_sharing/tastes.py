@@ -7,7 +7,6 @@ from .sharing import Chance, Floats, Ints, Rows, distinct_rows, rows_of
 
 CATEGORY_SKEW = 0.6  # exponent by which categories are liked unequally
 MORE_INTERESTS = 0.5  # chance of one more interest than the least
-LIBRARY_SPREAD = 1.2  # of the logarithm of how many files peers have: some have very many
 
 
 class Files(Struct, frozen=True):
@@ -51,10 +50,10 @@ def interests_of(peers: int, categories: int, *, least: int, chance: Chance) -> 
     return rows
 
 
-def library_sizes(peers: int, mean: float, chance: Chance) -> Floats:
-    """How many files each peer has: log-normal, at least one."""
-    median = mean / np.exp(LIBRARY_SPREAD**2 / 2)
-    sizes: Floats = np.maximum(1.0, median * np.exp(LIBRARY_SPREAD * chance.standard_normal(peers)))
+def library_sizes(peers: int, mean: float, spread: float, chance: Chance) -> Floats:
+    """How many files each peer has: log-normal, at least one; `spread` is that of the logarithm."""
+    median = mean / np.exp(spread**2 / 2)
+    sizes: Floats = np.maximum(1.0, median * np.exp(spread * chance.standard_normal(peers)))
     return sizes
 
 

@@ -9,7 +9,7 @@ from .tastes import Files
 
 ACTIVITY = 0.93  # exponent of the tail of how much people ask: nine of ten ask less than ten times
 MOST_QUERIES = 10_000  # of one person
-NOVELTY = (0.4, 0.75)  # of the beta distribution of how often a person tries somebody new
+NOVELTY = (0.28, 0.75)  # of the beta distribution of how often a person tries somebody new
 WEEK = 7 * 86_400.0  # seconds
 PAUSE = 300.0  # seconds between two of them, on average
 ATTEMPTS = 12  # at finding something not yet asked for

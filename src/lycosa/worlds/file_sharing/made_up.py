@@ -14,7 +14,7 @@ from lycosa.worlds.edge_lists import graph_in
 from .asking import activities, asked
 from .network import PeerNetwork
 from .overlays import connected, preferential
-from .sharing import Sharing
+from .sharing import Ints, Sharing
 from .tastes import files_in, interests_of, libraries_of, library_sizes
 
 
@@ -47,11 +47,11 @@ class FileSharing(PeerNetwork):
         providers: int = 7_091,
         least_queries: int = 11,
         queries: float | None = 11.631,
-        files: int = 60_000,
+        files: int = 8_000,
         categories: int = 20,
         library: float = 150.0,
         library_spread: float = 1.2,
-        skew: float = 1.55,
+        skew: float = 0.8,
         interests: int = 1,
         neighbours: int = 4,
         repeats: float = 1.0,
@@ -100,6 +100,12 @@ class FileSharing(PeerNetwork):
         options = {"consumers": consumers, "providers": providers, **given}
         super().__init__(graph, Sharing(libraries, liked, categories, files, trace), options=options)
         self.settings = {**options, "overlay": overlay}
+
+    def categories_of(self, items: Ints) -> Ints:
+        """The category of each of some files."""
+        firsts = files_in(self.sharing.items, self.sharing.categories, 0.0).firsts
+        found: Ints = np.searchsorted(firsts, items, side="right") - 1
+        return found
 
     def made_again(self, seed: int) -> Self:
         """A world made up with the same settings, but by another seed."""

@@ -19,7 +19,7 @@ from lycosa.worlds.file_sharing import FileSharing
 
 ALGORITHMS = ("random-walk", "interest-shortcuts", "buddynet")
 CONSUMERS = 0.22  # of the peers
-FILES = 0.88  # for each peer
+FILES = 0.55  # for each peer
 PEERS_AN_INTEREST = 450
 
 

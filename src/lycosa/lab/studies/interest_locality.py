@@ -47,8 +47,8 @@ class InterestLocality:
     name = "interest-locality"
     says = "How often people come back to those who served them before, and how often a short list of these will do."
     scales: Mapping[str, Size] = {
-        "small": {"consumers": 9_000, "providers": 19_000, "files": 13_000},
-        "paper": {"consumers": 90_000, "providers": 190_000, "files": 130_000},
+        "small": {"consumers": 9_000, "providers": 19_000, "files": 10_000},
+        "paper": {"consumers": 90_000, "providers": 190_000, "files": 100_000},
     }
 
     def made_up_world(self, size: Size) -> Mapping[str, Plain]:
@@ -118,9 +118,8 @@ def trace_of(world: StudyWorld) -> Trace:
 
 def _groups(world: StudyWorld, trace: Trace) -> Ints:
     """Downloads among which providers may be dealt anew: of one category of files where there are such, else all."""
-    if isinstance(world, FileSharing):
-        return world.categories_of(trace.items)
-    return np.zeros(len(trace), np.int64)
+    groups = world.sharing.categories_of(trace.items) if isinstance(world, PeerNetwork) else None
+    return np.zeros(len(trace), np.int64) if groups is None else groups
 
 
 def _drawn(world: StudyWorld) -> bool:

@@ -57,8 +57,20 @@ def library_sizes(peers: int, mean: float, spread: float, chance: Chance) -> Flo
     return sizes
 
 
-def libraries_of(sizes: Floats, interests: Rows, files: Files, chance: Chance) -> Rows:
-    """Files of their interests for peers; one drawn twice is had once, so that large libraries are somewhat smaller."""
+def libraries_of(sizes: Floats, interests: Rows, files: Files, own: float, chance: Chance) -> tuple[Rows, Files]:
+    """Files of their interests for peers; and all files, to which those of one's own are added.
+
+    A share `own` of what each has is its own, and nobody else has it. A file drawn twice is had once, so that large
+    libraries are somewhat smaller.
+    """
     owners = np.repeat(np.arange(len(sizes)), sizes.round().astype(np.int64))
     places = interests.offsets[owners] + (chance.random(len(owners)) * interests.lengths()[owners]).astype(np.int64)
-    return distinct_rows(owners, files.drawn(interests.values[places], chance), len(sizes), len(files))
+    category = interests.values[places].astype(np.int64)
+    is_own = chance.random(len(owners)) < own
+    more = rows_of(category[is_own], np.flatnonzero(is_own), len(files.firsts) - 1)
+    moved = np.concatenate([[0], np.cumsum(more.lengths())])  # by how much the files of a category have new numbers
+    items = files.drawn(category, chance) + moved[category]
+    ends = (files.firsts[1:] + moved[:-1])[np.repeat(np.arange(len(more)), more.lengths())]
+    items[more.values] = ends + np.arange(len(more.values)) - np.repeat(more.offsets[:-1], more.lengths())
+    every = Files(files.firsts + moved, files.skew)
+    return distinct_rows(owners, items, len(sizes), len(every)), every

@@ -31,7 +31,7 @@ class BuddyNet:
         "small": {
             "consumers": 500,
             "providers": 1_773,
-            "files": 2_000,
+            "files": 1_250,
             "queries": 5_000,
             "runs": 6,
             "replication_runs": 3,
@@ -40,7 +40,7 @@ class BuddyNet:
         "paper": {
             "consumers": 2_000,
             "providers": 7_091,
-            "files": 8_000,
+            "files": 5_000,
             "queries": 20_000,
             "runs": 6,
             "replication_runs": 3,

@@ -47,12 +47,13 @@ class InterestLocality:
     name = "interest-locality"
     says = "How often people come back to those who served them before, and how often a short list of these will do."
     scales: Mapping[str, Size] = {
-        "small": {"consumers": 9_000, "providers": 19_000, "files": 10_000},
-        "paper": {"consumers": 90_000, "providers": 190_000, "files": 100_000},
+        "small": {"consumers": 9_000, "providers": 19_000, "files": 13_000},
+        "paper": {"consumers": 90_000, "providers": 190_000, "files": 130_000},
     }
 
     def made_up_world(self, size: Size) -> Mapping[str, Plain]:
-        return {"kind": FileSharing.name, **size, "least_queries": 1, "queries": "null"}
+        # With files of their own, people who ask by the thousand would ask for more files than there were in the week.
+        return {"kind": FileSharing.name, **size, "least_queries": 1, "queries": "null", "own_files": 0.0}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
         trace_of(world)

@@ -355,6 +355,8 @@ def test_either_the_provider_or_the_one_who_answered_for_it_is_credited() -> Non
 def test_indexes_of_neighbours_are_held_where_the_algorithm_says_so() -> None:
     asker = node("a", algorithm="walk+index", neighbour_indexes=2)
     asker.connect(["x", "y", "z"])
+    assert asker.checkpoint() == []  # it has not asked anything yet
+    asker.ask(6, 0.0)
     assert [send.to for send in asker.checkpoint()] == ["x", "y"]
     asker.receive("y", Index(0, ItemSummary(frozenset([5])).packed()), 0.0)
     _, sends = asker.ask(5, 0.0)

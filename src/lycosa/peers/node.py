@@ -55,6 +55,7 @@ class NodeState(Struct, frozen=True):
     known: list[Contact] = []
     shunned: list[PeerName] = []  # a restart forgives nobody: their time begins again
     numbered: int = 0
+    has_asked: bool = False
 
 
 class Node(Hearing, Answering, Joining):
@@ -197,7 +198,7 @@ class Node(Hearing, Answering, Joining):
         )
 
     def state(self) -> Plain:
-        state = replace(self.remembered(), held=self.held.state(), numbered=self._numbered)
+        state = replace(self.remembered(), held=self.held.state(), numbered=self._numbered, has_asked=self._has_asked())
         return msgspec.to_builtins(state)
 
     def restore(self, plain: Plain) -> None:
@@ -213,6 +214,7 @@ class Node(Hearing, Answering, Joining):
         self.connect(state.neighbours)
         for name in state.shunned:
             self.manners.shuns(name, self._told_at)
+        self._asked_before = state.has_asked
         self._drop_indexes_of_others()
         self._numbered = state.numbered
 

@@ -355,20 +355,23 @@ def test_either_the_provider_or_the_one_who_answered_for_it_is_credited() -> Non
 def test_indexes_of_neighbours_are_held_where_the_algorithm_says_so() -> None:
     asker = node("a", algorithm="walk+index", neighbour_indexes=2)
     asker.connect(["x", "y", "z"])
+    assert asker.checkpoint() == []  # it has not asked anything yet
+    asker.ask(6, 0.0)
     assert [send.to for send in asker.checkpoint()] == ["x", "y"]
     asker.receive("y", Index(0, ItemSummary(frozenset([5])).packed()), 0.0)
     _, sends = asker.ask(5, 0.0)
     assert [(send.to, type(send.message)) for send in sends] == [("y", Fetch)]
 
 
-def test_a_fetch_of_ones_own_is_counted_by_what_it_brought() -> None:
+def test_a_fetch_of_ones_own_brings_the_thing_or_why_not() -> None:
     asker = node("a", downloads=False)
     number, sends = asker.fetch(Contact("p", "p:1"), 5, 0.0)
-    assert sends == [Send("p", Fetch(number, 5), "p:1")]
+    assert sends == [Send("p", Fetch(number, 5), "p:1")] and asker.brought(number) is None
     asker.receive("p", Fetched(number, 5, b"5"), 0.1)
-    asker.fetch(Contact("p"), 6, 0.2)
+    assert asker.brought(number) == b"5" and asker.brought(number) is None
+    number, _ = asker.fetch(Contact("p"), 6, 0.2)
     asker.tick(5.0)
-    assert (asker.counts["fetched"], asker.counts["failed_down"]) == (1, 1)
+    assert asker.brought(number) is Failure.DOWN
 
 
 # Strangers

@@ -43,7 +43,9 @@ class Answering(Passing):
         trouble = self._trouble(sender, query, now)
         if trouble:
             return self._ended(query, now) if trouble == "too_many_of_one_query" else []
-        most = min(query.most, MOST_HITS if query.origin.name in self.buddies else self.options.most_hits)
+        most = min(query.most, MOST_HITS)
+        if query.origin.name not in self.buddies:
+            most = min(most, self.options.most_hits)
         if not self._serving.take(now, max(1.0, most / HITS_OF_ONE_COST)):
             self.counts["declined"] += 1
             if query.walker == DIRECT:

@@ -8,7 +8,9 @@ messages to send. Over TCP it is run by `wire`, on a simulated wire and clock by
     sends = node.undelivered(to, message, now)       something sent did not arrive
     sends = node.tick(now)                           the moment that `next_deadline` told has come
 
-Buddy lists and indexes serve the node that keeps them; it holds nothing for the sake of others.
+It searches (`asking`, `hearing` what comes back, `learning` from it), serves others (`answering`, `passing` on), and
+keeps up with its neighbours (`joining`). Buddy lists and indexes serve the node that keeps them; it holds nothing for
+the sake of others.
 """
 
 import msgspec
@@ -53,6 +55,7 @@ class NodeState(Struct, frozen=True):
     known: list[Contact] = []
     shunned: list[PeerName] = []  # a restart forgives nobody: their time begins again
     numbered: int = 0
+    has_asked: bool = False
 
 
 class Node(Hearing, Answering, Joining):
@@ -195,7 +198,7 @@ class Node(Hearing, Answering, Joining):
         )
 
     def state(self) -> Plain:
-        state = replace(self.remembered(), held=self.held.state(), numbered=self._numbered)
+        state = replace(self.remembered(), held=self.held.state(), numbered=self._numbered, has_asked=self._has_asked())
         return msgspec.to_builtins(state)
 
     def restore(self, plain: Plain) -> None:
@@ -211,6 +214,7 @@ class Node(Hearing, Answering, Joining):
         self.connect(state.neighbours)
         for name in state.shunned:
             self.manners.shuns(name, self._told_at)
+        self._asked_before = state.has_asked
         self._drop_indexes_of_others()
         self._numbered = state.numbered
 

@@ -7,6 +7,8 @@ from msgspec import Struct
 
 from lycosa.vocabulary.errors import UsageError
 
+_MEMORIES = ("remembered", "searches", "most_per_query")
+
 
 class NodeOptions(Struct, frozen=True):
     """How a node searches, what it keeps, and how much it takes from others. Times are in seconds."""
@@ -52,7 +54,7 @@ class NodeOptions(Struct, frozen=True):
     shun: float = 600.0  # for so long
 
     def __post_init__(self) -> None:
-        for name in ("buddies", "walkers", "ttl", "flood_ttl", "most_ttl", "remembered", "searches", "most_per_query"):
+        for name in ("buddies", "walkers", "ttl", "flood_ttl", "most_ttl", "most_hits", *_MEMORIES):
             if getattr(self, name) < 1:
                 raise UsageError(f"a peer's {name} is {getattr(self, name)}; it must be 1 or more")
         if self.walkers >= 1 << 16 or self.most_ttl >= 1 << 32:

@@ -1,4 +1,4 @@
-"""What the two halves of a node share."""
+"""What all parts of a node share."""
 
 from collections import Counter
 
@@ -20,6 +20,7 @@ class Parts:
         self.options = options
         self.seed = seed
         self.counts: Counter[str] = Counter()
+        self._asked_before = False  # in an earlier run
         self.buddies = BuddyList(options.buddies)
         self.held = HeldIndexes(
             refresh_checkpoints=options.refresh_checkpoints, settled_at_once=options.indexes == "neighbours"
@@ -28,12 +29,16 @@ class Parts:
         self.manners = Manners(tolerance=options.tolerance, shun=options.shun, per_peer=options.capacity_per_peer)
 
     def index_owners(self) -> list[PeerName]:
-        """Those whose indexes this node wants to hold, in the order in which it looks into them."""
+        """Those whose indexes this node wants to hold, in the order in which it looks into them. One that never asked
+        anything wants none of its neighbours': nobody holds what does not serve themselves."""
         if self.options.indexes == "buddies":
             return self.buddies.names()
-        if self.options.indexes == "neighbours":
+        if self.options.indexes == "neighbours" and self._has_asked():
             return self.neighbours.names[: self.options.neighbour_indexes]
         return []
+
+    def _has_asked(self) -> bool:
+        return self._asked_before or self.counts["asked"] > 0
 
     def _drop_indexes_of_others(self) -> None:
         self.held.keep_only(self.index_owners())

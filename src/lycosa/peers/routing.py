@@ -5,7 +5,7 @@ heard of and none is being tried, until one gives it; then it is done.
 
 1. *Home*: the asker's own content. Nothing is sent, nobody is credited.
 2. *Indexes* it holds, in the order of the list they are of: buddies by count, then the youngest first; neighbours in
-   their order. Each that has it names a provider.
+   their order. Each that has it names a provider. Only who has begun a search holds any.
 3. *Buddies*: a direct query to each buddy in that order, but for those that were tried at stage 2 and did not give it
    (a buddy dropped at stage 2 is none any more). The walk begins when all have said something, or are down, or
    `buddy_wait` has passed; a buddy that lacks it says nothing, unless `says_no`.
@@ -42,11 +42,13 @@ response travels straight to the asker. Walkers know nothing of it and go on unt
 seen the query answers, and there the flood stops; else it sends it on with `ttl - 1` to every such neighbour but the
 one it came from. One that has seen it drops it.
 
-**What is counted.** *Messages* are receptions of QUERY, RESPONSE and DECLINED, by anybody. *Path length* is the number
-of QUERY messages that were issued by anybody, delivered or not, before the first response that held good was given:
-up to the moment, in the order above, in which its sender sent that RESPONSE. It is 0 where the asker finds the thing
-at home or in an index it holds, and not defined where it does not find it. Fetches and index transfers are counted
-apart.
+**What is counted.** *Messages* are receptions of QUERY, RESPONSE and DECLINED, by anybody; *detours* those there would
+be more, if a response went back through all peers that its query came through. A query is *answered* by the first
+RESPONSE, even if nothing can be fetched from the peer it names; the asker's own content and indexes are a response
+only where they held good. *Path length* is the number of QUERY messages that were issued by anybody, delivered or not,
+before that first response was given: up to the moment, in the order above, in which its sender sent it. It is 0 where
+the asker finds the thing at home or in an index it holds, and not defined where nobody answers. Fetches and index
+transfers are counted apart.
 """
 
 from collections.abc import Collection, Sequence

@@ -13,13 +13,14 @@ import math
 import time
 from pathlib import Path
 
+from lycosa.lab.peers.records import BUDDIES, INDEXES
 from lycosa.lab.peers.running import network_in, questions_of, simulated, warm_up
 from lycosa.pictures import Series, line_chart
 from lycosa.worlds.file_sharing import FileSharing
 
 ALGORITHMS = ("random-walk", "interest-shortcuts", "buddynet")
 CONSUMERS = 0.22  # of the peers
-FILES = 6.6  # for each peer
+FILES = 0.55  # for each peer
 PEERS_AN_INTEREST = 450
 
 
@@ -39,7 +40,7 @@ def main() -> None:
     options = parser.parse_args()
     warm_up()
     sizes, costs = sorted(options.sizes), {}
-    print("| algorithm | peers | messages per query | more | ratio | path length | success | hit rate | seconds |")
+    print("| algorithm | peers | messages per query | more | ratio | path length | answered | hit rate | seconds |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     for size in sizes:
         world = made(size, options.seed)
@@ -56,7 +57,7 @@ def main() -> None:
             least = costs[name, sizes[0]]
             more = f"{costs[name, size] - least:.0f} | {costs[name, size] / least:.2f}"
             path = f"{paths[paths >= 0].mean():.0f}"
-            shares = f"{(paths >= 0).mean():.3f} | {((stages == 1) | (stages == 2)).mean():.3f}"
+            shares = f"{(paths >= 0).mean():.3f} | {((stages == INDEXES) | (stages == BUDDIES)).mean():.3f}"
             print(
                 f"| {name} | {size} | {costs[name, size]:.0f} | {more} | {path} | {shares} | {seconds:.1f} |",
                 flush=True,

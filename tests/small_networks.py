@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
+from lycosa.peers.among_friends import OPTIONS
 from lycosa.peers.items import Items
-from lycosa.peers.messages import Message, PeerName, Send
+from lycosa.peers.messages import Contact, Message, PeerName, Send
 from lycosa.peers.node import Node
 from lycosa.peers.options import options_for
 from lycosa.peers.simulation import Network
@@ -53,3 +56,9 @@ def carry(nodes: Mapping[PeerName, Node], sender: PeerName, sends: Iterable[Send
         else:
             waiting += [(sender, each) for each in nodes[sender].undelivered(send.to, send.message, now)]
     return said
+
+
+def friend(name: str, items: Iterable[int] = (), **changes: object) -> Node:
+    """A peer as people run it, who lives at an address of its name."""
+    options = msgspec.structs.replace(OPTIONS, **changes)
+    return Node(Contact(name, f"{name}:1"), Items(items), options=options, seed=1)

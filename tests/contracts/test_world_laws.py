@@ -16,6 +16,7 @@ from lycosa.worlds.blog_posts import BlogPosts
 from lycosa.worlds.blogs import BlogGraph
 from lycosa.worlds.debian_docs import DebianDocs
 from lycosa.worlds.documents import Documents, DocumentWorld
+from lycosa.worlds.file_sharing import FileSharing
 from lycosa.worlds.graphs import GraphWorld, LinkGraph
 from lycosa.worlds.synthetic import SyntheticWorld
 from lycosa.worlds.timed import TimedWorld
@@ -65,6 +66,7 @@ WORLDS = {
         False,
     ),
     "blogs": Kind(lambda folder: BlogGraph(nodes=40, links=90), BlogGraph.load, False),
+    "file-sharing": Kind(lambda folder: FileSharing(consumers=10, providers=30, files=200), FileSharing.load, False),
     "blog-posts": Kind(lambda folder: BlogPosts(nodes=60, links=90), BlogPosts.load, False),
 }
 NOWHERE = Url("http://nowhere.example/none.html")

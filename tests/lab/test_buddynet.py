@@ -11,9 +11,10 @@ from lycosa.lab.findings import Results
 from lycosa.lab.peers import running
 from lycosa.lab.peers.clusters import projected, shared_interests
 from lycosa.lab.peers.replicated import copy_shares, replicated
+from lycosa.lab.peers.running import network_in, questions_of, simulated
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.studies.buddynet import BuddyNet, claims, peers_of, worlds_of
-from lycosa.lab.studies.buddynet.jobs import ALGORITHMS, FLOOD, buddy_list_example
+from lycosa.lab.studies.buddynet.jobs import ALGORITHMS, FLOOD, INDEXED_BY_ALL, buddy_list_example
 from lycosa.lab.study import run
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.file_sharing import FileSharing, Lastfm
@@ -28,7 +29,7 @@ class Quick(BuddyNet):
     """The same study, with few queries."""
 
     scales: Mapping[str, Any] = {
-        "small": {**SMALL, "queries": 1_200, "runs": 6, "replication_runs": 1, "replication_queries": 400}
+        "small": {**SMALL, "queries": 1_200, "runs": 6, "replication_runs": 3, "replication_queries": 400}
     }
     sizes = (1_000,)
     factors_of_replication = (0.01, 1.0)
@@ -55,16 +56,35 @@ def test_buddies_save_messages_where_peers_stay_and_where_they_come_and_go(resul
     assert by_id["buddynet.static-order"].holds and by_id["buddynet.churn-order"].holds
     assert by_id["buddynet.replication"].holds and by_id["buddynet.clusters"].holds
     assert by_id["buddynet.hit-rate"].holds is None
-    assert by_id["buddynet.factors"].holds in (True, False)
+
+
+def test_the_parts_are_compared_like_for_like_and_the_other_reading_is_told(results: Results) -> None:
+    (claim,) = (claim for claim in results.claims if claim.id == "buddynet.factors")
+    assert claim.holds and not claim.reason
+    assert f"{INDEXED_BY_ALL} " in claim.measured
+    rows = {row["algorithm"]: row for row in results.tables["runs"] if row["run"] == 0 and not row["churns"]}
+    assert rows[INDEXED_BY_ALL]["transfers_before"] > rows["walk+index"]["transfers_before"] > 0
+    assert rows[INDEXED_BY_ALL]["messages"] < rows["walk+index"]["messages"]
 
 
 def test_every_algorithm_is_in_the_tables(results: Results) -> None:
     rows = results.tables["searches"]
     assert [row["algorithm"] for row in rows] == [*ALGORITHMS, FLOOD] * 2
-    assert all(0.0 <= row["fetched"] <= row["success"] <= 1.0 for row in rows)
+    assert all(0.0 <= row["fetched"] <= row["answered"] <= 1.0 for row in rows)
+    assert all(row["messages"] <= row["messages_back"] for row in rows)
     stay = {row["algorithm"]: row for row in rows if row["peers"] == "stay"}
     assert stay["flood"]["messages"] > stay["random-walk"]["messages"]
-    assert stay["walk+list"]["messages"] == stay["interest-shortcuts"]["messages"]  # nobody is ever down
+
+
+@pytest.mark.parametrize("churns", [False, True], ids=["always there", "coming and going"])
+def test_shortcuts_and_the_list_are_one_run_because_nobody_is_ever_demoted(churns: bool) -> None:
+    world = FileSharing(**SMALL, seed=6)
+    trace = world.sharing.trace
+    network = network_in(world.graph, trace, churns=churns, least=4, seed=6)
+    questions = questions_of(trace, world.sharing.holders(), seed=6)
+    shortcuts, listed = (simulated(network, questions, name, seed=6) for name in ("interest-shortcuts", "walk+list"))
+    assert shortcuts.messages.tolist() == listed.messages.tolist()
+    assert shortcuts.lists.counts.tolist() == listed.lists.counts.tolist()
 
 
 def test_claims_follow_from_the_tables(results: Results) -> None:
@@ -73,7 +93,7 @@ def test_claims_follow_from_the_tables(results: Results) -> None:
         claims.static_order(tables["runs"]),
         claims.churn_order(tables["runs"]),
         claims.factors(tables["runs"]),
-        claims.replication(tables["replication"]),
+        claims.replication(tables["replicas"]),
         claims.settles(tables["runs"]),
         claims.hit_rate(tables["runs"]),
         claims.clusters(tables["clusters"]),
@@ -81,15 +101,60 @@ def test_claims_follow_from_the_tables(results: Results) -> None:
     assert {claim.id: claim for claim in again} == by_id
 
 
-def test_a_claim_fails_where_buddies_save_nothing() -> None:
-    rows = [
-        {"run": number, "churns": churns, "algorithm": name, "messages": 100.0 + number, "path_length": 9.0,
-         "success": 0.9, "fetched": 0.9, "hit_rate": 0.0, "index_hit_rate": 0.0,
-         "transfers_before": 0.1, "transfers_after": 0.1}
+def run_rows(**messages: float) -> list[dict[str, Any]]:
+    """Four runs that differ a little; every algorithm takes 100 messages unless told otherwise."""
+    return [
+        {"run": number, "churns": churns, "algorithm": name, "messages": messages.get(name, 100.0) + 0.1 * number,
+         "messages_back": 200.0, "path_length": 9.0, "answered": 0.9, "fetched": 0.9, "hit_rate": 0.0,
+         "index_hit_rate": 0.0, "transfers_before": 0.1, "transfers_after": 0.1}
         for number in range(4) for churns in (False, True) for name in ALGORITHMS
     ]  # fmt: skip
-    assert claims.static_order(rows).holds is False and claims.churn_order(rows).holds is False
-    assert claims.factors(rows).holds is False and claims.settles(rows).holds is False
+
+
+def test_a_claim_fails_where_buddies_save_nothing() -> None:
+    rows = run_rows()
+    for claim in (claims.static_order(rows), claims.churn_order(rows), claims.factors(rows), claims.settles(rows)):
+        assert claim.holds is False
+    assert "transfers per query after below before: 0.1 and 0.1, p = 1" in claims.settles(rows).reason
+
+
+def test_the_parts_are_held_against_each_other_one_by_one() -> None:
+    def spread(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**row, "messages": row["messages"] * (1 + 0.01 * row["run"])} for row in rows]
+
+    good = {"walk+list": 50.0, "walk+index": 80.0, "buddynet": 30.0}
+    assert claims.factors(spread(run_rows(**good))).holds
+    index_better = claims.factors(spread(run_rows(**{**good, "walk+list": 90.0})))
+    assert index_better.holds is False
+    assert index_better.reason.startswith("not surely so: messages of walk+list below walk+index: 91.5 and 81.3")
+    assert index_better.reason.count("below") == 1
+    list_alone = claims.factors(spread(run_rows(**{**good, "buddynet": 60.0})))
+    assert "messages of buddynet below walk+list" in list_alone.reason
+
+
+def replica_row(run: int, **changes: float | None) -> dict[str, Any]:
+    found = {"random-walk_messages": 100.0 + run, "random-walk_path_length": 20.0 + run}
+    found |= {"buddynet_messages": 10.0 + 0.5 * run, "buddynet_path_length": 2.0}
+    return {"run": run, "peers": 1_000, "replication": 1.0, "hit_rate": 0.9, **found, **changes}
+
+
+def test_the_advantage_by_copies_is_tested_over_runs() -> None:
+    claim = claims.replication([replica_row(run) for run in range(3)])
+    assert claim.holds and claim.p is not None and claim.p < 0.05
+    nothing_sent = claims.replication([replica_row(run, buddynet_messages=0.0) for run in range(3)])
+    assert nothing_sent.holds and "inf" in nothing_sent.measured
+    dearer = claims.replication([replica_row(run, buddynet_messages=150.0 - run) for run in range(3)])
+    assert dearer.holds is False and "messages of buddynet below random-walk, 1000 peers at 1.0: 149" in dearer.reason
+    assert claims.replication([replica_row(0)]).holds is False  # one run proves nothing
+    assert claims.replication([replica_row(run, buddynet_path_length=None) for run in range(3)]).holds is False
+
+
+def test_buddies_that_share_no_more_than_chance_would_have_it_are_no_clusters() -> None:
+    row = {"shared": 0.31, "by_chance": 0.30, "p": 0.4, "links": 90, "peers": 30}
+    claim = claims.clusters([row])
+    assert claim.holds is False and "p = 0.4" in claim.reason
+    assert claims.clusters([{**row, "shared": 0.2, "p": 0.01}]).holds is False
+    assert claims.clusters([{**row, "shared": 0.9, "p": 0.01}]).holds
 
 
 def test_the_same_seed_gives_the_same_results(results: Results, tmp_path: Path) -> None:
@@ -99,7 +164,7 @@ def test_the_same_seed_gives_the_same_results(results: Results, tmp_path: Path) 
 
 
 def test_every_run_has_a_world_of_its_own_where_worlds_are_made_up() -> None:
-    worlds = worlds_of(FileSharing(**SMALL, seed=5), 3, 5)
+    worlds = worlds_of(FileSharing(**SMALL, seed=5), 3)
     assert len({tuple(world.sharing.trace.items.tolist()) for world in worlds}) == 3
 
 

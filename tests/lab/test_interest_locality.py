@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lycosa.lab.peers.locality import chance_of_return, hits_of_holders, hits_of_provider, rows_by_consumer
+from lycosa.lab.peers.locality import (
+    chance_of_return,
+    dealt_anew,
+    hits_of_holders,
+    hits_of_provider,
+    returns_by_chance,
+    rows_by_consumer,
+    times_served,
+)
 from lycosa.lab.studies.interest_locality import InterestLocality, trace_of
 from lycosa.lab.study import run
 from lycosa.vocabulary.errors import UsageError
@@ -23,9 +31,9 @@ def served(*pairs: tuple[int, int]) -> Trace:
 
 def test_the_chance_of_return_is_the_share_of_providers_that_served_once_more() -> None:
     trace = served((0, 5), (0, 5), (0, 6), (0, 7), (1, 5))
-    people, shares = chance_of_return(trace, 1)
+    people, shares = chance_of_return(times_served(trace), 1)
     assert (people.tolist(), shares.tolist()) == ([0, 1], [1 / 3, 0.0])
-    people, shares = chance_of_return(trace, 2)
+    people, shares = chance_of_return(times_served(trace), 2)
     assert (people.tolist(), shares.tolist()) == ([0], [0.0])
 
 
@@ -35,9 +43,26 @@ def test_a_list_forgets_whom_it_used_least_recently() -> None:
 
 
 def test_whoever_on_the_list_has_it_gives_it() -> None:
-    holders = Rows(np.array([0, 2, 4]), np.array([1, 2, 2, 3], np.int32))
-    assert hits_of_holders([1, 3], [0, 1], holders, None) == 0
-    assert hits_of_holders([2, 3, 1], [0, 1, 0], holders, None) == 2  # 2 has both
+    libraries = Rows(np.array([0, 0, 1, 3, 4]), np.array([0, 0, 1, 1], np.int32))  # 1 has 0; 2 has both; 3 has 1
+    assert hits_of_holders([1, 3], [0, 1], libraries, None) == 0
+    assert hits_of_holders([2, 3, 1], [0, 1, 0], libraries, None) == 2
+    assert hits_of_holders([2, 3, 1, 1], [0, 1, 0, 0], libraries, 1) == 3  # 2 gives it each time and stays on the list
+
+
+def test_providers_are_dealt_anew_among_downloads_of_a_kind() -> None:
+    trace = served(*((person, 10 * (person % 2) + person % 5) for person in range(60)))
+    kinds = trace.consumers % 2
+    dealt = dealt_anew(trace, kinds, np.random.default_rng(1))
+    assert dealt.consumers.tolist() == trace.consumers.tolist() and (dealt.providers != trace.providers).any()
+    for kind in (0, 1):
+        assert sorted(dealt.providers[kinds == kind]) == sorted(trace.providers[kinds == kind])
+
+
+def test_coming_back_by_choice_is_told_from_coming_back_by_chance() -> None:
+    faithful = served(*((person, person % 7) for person in range(50) for _ in range(4)))
+    by_chance = returns_by_chance(faithful, np.zeros(200, np.int64), [1, 9], seed=1)
+    assert chance_of_return(times_served(faithful), 1)[1].mean() == 1.0
+    assert np.nanmax(by_chance[:, 0]) < 0.9 and np.isnan(by_chance[:, 1]).all()  # nobody was served nine times
 
 
 def test_only_those_who_ask_often_are_judged() -> None:
@@ -63,6 +88,8 @@ def test_people_come_back_in_the_made_up_world_and_not_where_that_is_turned_off(
     assert all(claim.holds and claim.kind == "calibration" for claim in claims.values())
     off = claims_on(FileSharing(**settings, seed=5, repeats=0.0), tmp_path / "off")
     assert off["interest-locality.small-list-suffices"].holds is False
+    repeats = off["interest-locality.repeats"]
+    assert repeats.holds is False and "not surely above chance" in repeats.reason
 
 
 def test_the_study_makes_up_its_world_as_told() -> None:

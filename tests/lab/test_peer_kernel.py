@@ -1,11 +1,13 @@
 """Compiled search and the node objects agree on everything that is counted, query by query."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lycosa.lab.peers.records import DOWN, LINK, STAGES, UP, Network, Outcomes
+from lycosa.lab.peers.records import DOWN, LINK, STAGES, UP, Network, Outcomes, Questions
 from lycosa.lab.peers.running import asked, questions_of
 from lycosa.peers.items import Items
 from lycosa.peers.node import Node
@@ -15,6 +17,7 @@ from lycosa.peers.simulation import Outcome
 from lycosa.worlds.file_sharing import Rows, Trace, rows_of
 
 pytest.importorskip("numba")
+NOWHERE = 999  # an item that nobody has
 APART = 64.0  # seconds between two questions; none is under way at a checkpoint
 
 
@@ -60,11 +63,13 @@ class SmallNetwork:
             others=np.full(len(who), -1, np.int32),
         )
 
-    def compiled(self, options: NodeOptions, seed: int) -> Outcomes:
-        holders = self.libraries.turned(self.files)
-        return asked(self.network(), questions_of(self.trace, holders, seed=seed), options, seed=seed)
+    def compiled(self, options: NodeOptions, seed: int, *, all_have_asked: bool = False) -> Outcomes:
+        questions = questions_of(self.trace, self.libraries.turned(self.files), seed=seed)
+        return asked(self.network(), questions, options, seed=seed, all_have_asked=all_have_asked)
 
-    def with_nodes(self, options: NodeOptions, seed: int) -> tuple[list[Outcome], Wire]:
+    def with_nodes(
+        self, options: NodeOptions, seed: int, *, all_have_asked: bool = False
+    ) -> tuple[list[Outcome], Wire]:
         nodes = [
             Node(str(number), Items(self.libraries.row(number).tolist()), options=options, seed=seed)
             for number in range(self.peers)
@@ -72,6 +77,8 @@ class SmallNetwork:
         overlay = {str(number): [str(other) for other in self.overlay.row(number)] for number in range(self.peers)}
         wire = Wire(nodes, overlay, seed=seed)
         wire.schedule((time, str(who), kind == UP) for time, kind, who in self.events)
+        for each in nodes if all_have_asked else ():
+            each.ask(NOWHERE, 0.0)  # what it would send stays unsent
         outcomes = []
         for asker, item, time in zip(self.trace.consumers, self.trace.items, self.trace.times, strict=True):
             wire.run(float(time))
@@ -79,10 +86,10 @@ class SmallNetwork:
         return outcomes, wire
 
 
-def options_of(algorithm: str, checkpoint: float) -> NodeOptions:
+def options_of(algorithm: str, checkpoint: float, *, demotes_unreachable: bool = False) -> NodeOptions:
     return options_for(
         algorithm, buddies=3, neighbour_indexes=2, walkers=3, ttl=12, flood_ttl=3, checkpoint=checkpoint,
-        refresh_checkpoints=0, deadline=2.0,
+        refresh_checkpoints=0, deadline=2.0, demotes_unreachable=demotes_unreachable,
     )  # fmt: skip
 
 
@@ -90,6 +97,7 @@ def told(outcomes: Outcomes) -> list[tuple[object, ...]]:
     return [
         (
             int(outcomes.messages[place]),
+            int(outcomes.detours[place]),
             None if outcomes.paths[place] < 0 else int(outcomes.paths[place]),
             None if STAGES[int(stage)] == "nowhere" else STAGES[int(stage)],
             None if outcomes.providers[place] < 0 else str(outcomes.providers[place]),
@@ -113,18 +121,59 @@ def lists_of(outcomes: Outcomes, peers: int) -> list[list[tuple[str, int]]]:
 @pytest.mark.parametrize("churns", [False, True], ids=["always there", "coming and going"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(seed=st.integers(0, 10**9), checkpoint=st.sampled_from([100.0, 400.0, 1e6]))
-def test_compiled_search_equals_the_nodes(algorithm: str, churns: bool, seed: int, checkpoint: float) -> None:
+@given(
+    seed=st.integers(0, 10**9),
+    checkpoint=st.sampled_from([100.0, 400.0, 1e6]),
+    demotes=st.booleans(),
+    all_have_asked=st.booleans(),
+)
+def test_compiled_search_equals_the_nodes(
+    algorithm: str, churns: bool, seed: int, checkpoint: float, demotes: bool, all_have_asked: bool
+) -> None:
     small = SmallNetwork(seed, churns=churns)
-    options = options_of(algorithm, checkpoint)
-    outcomes = small.compiled(options, seed % 1000)
-    by_nodes, wire = small.with_nodes(options, seed % 1000)
+    options = options_of(algorithm, checkpoint, demotes_unreachable=demotes)
+    outcomes = small.compiled(options, seed % 1000, all_have_asked=all_have_asked)
+    by_nodes, wire = small.with_nodes(options, seed % 1000, all_have_asked=all_have_asked)
     assert told(outcomes) == [
-        (each.messages, each.path_length, each.found_at and str(each.found_at), each.provider) for each in by_nodes
+        (each.messages, each.detours, each.path_length, each.found_at and str(each.found_at), each.provider)
+        for each in by_nodes
     ]
+    assert (outcomes.paths >= 0).tolist() == [each.answered for each in by_nodes]
+    assert (outcomes.providers >= 0).tolist() == [each.fetched for each in by_nodes]
     lists = [[(buddy.contact.name, buddy.count) for buddy in node.buddies] for node in wire.nodes.values()]
     assert lists_of(outcomes, small.peers) == lists
     assert int(outcomes.transfers.sum()) == wire.counts()["indexes_taken"]
+
+
+def line_of_three(**changes: Any) -> tuple[Network, Questions]:
+    """0 asks twice for what 2 has, an hour apart; 1 stands between them."""
+    offsets, neighbours = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32)
+    nothing = np.zeros(0)
+    network = Network(
+        offsets=offsets, neighbours=neighbours, degrees=np.diff(offsets).astype(np.int32), is_up=np.ones(3, np.bool_),
+        times=nothing, kinds=nothing.astype(np.int8), ones=nothing.astype(np.int32), others=nothing.astype(np.int32),
+    )._replace(**changes)  # fmt: skip
+    trace = Trace(np.array([0, 0]), np.array([0, 1]), np.array([2, 2]), np.array([10.0, 3_600.0]))
+    holders = Rows(np.array([0, 1, 2]), np.array([2, 2], np.int32))
+    return network, questions_of(trace, holders, seed=1)
+
+
+def test_only_who_asks_holds_indexes_of_neighbours_unless_all_have_asked() -> None:
+    network, questions = line_of_three()
+    options = options_of("walk+index", 100.0)
+    own = asked(network, questions, options, seed=1)
+    assert own.lists.is_held.sum(axis=1).tolist() == [1, 0, 0] and own.transfers.sum() == 1
+    all_hold = asked(network, questions, options, seed=1, all_have_asked=True)
+    assert all_hold.lists.is_held.sum(axis=1).tolist() == [1, 2, 1] and all_hold.transfers.sum() == 4
+    assert all_hold.paths[1] < own.paths[1]  # 1 answers for 2
+
+
+def test_an_index_of_ones_own_whose_owner_is_gone_is_no_response() -> None:
+    gone = {"times": np.array([1_800.0]), "kinds": np.array([DOWN], np.int8), "ones": np.array([2], np.int32)}
+    network, questions = line_of_three(**gone, others=np.array([-1], np.int32))
+    outcomes = asked(network, questions, options_of("buddynet", 100.0), seed=1)
+    assert outcomes.lists.is_held[0].sum() == 0  # dropped with the buddy that did not give it
+    assert outcomes.paths.tolist()[1] == -1 and outcomes.providers.tolist() == [2, -1]
 
 
 def test_links_that_are_made_on_the_way_count_from_then_on() -> None:

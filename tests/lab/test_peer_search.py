@@ -6,7 +6,7 @@ from lycosa.lab.peers.collections import union_of
 from lycosa.lab.peers.processes import free_addresses
 from lycosa.lab.studies.peer_search import PeerSearch
 from lycosa.lab.studies.peer_search.claims import agreement, recall_claim, walk_of_equal_cost
-from lycosa.lab.studies.peer_search.figures import BUDDYNET, EVERYBODY, FLOOD, WALK, summary_rows
+from lycosa.lab.studies.peer_search.figures import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, summary_rows
 from lycosa.lab.studies.peer_search.ground import Opened, best_of, lay_out
 from lycosa.lab.studies.peer_search.reality import overlap
 from lycosa.lab.studies.peer_search.runs import searched
@@ -137,6 +137,16 @@ def test_recall_is_claimed_where_it_is_high_and_above_walks_that_cost_as_much(ro
     claim = recall_claim(summary_rows(rows), rows, 30)
     assert claim.holds is holds
     assert claim.reason == why
+
+
+def test_a_peer_counts_once_however_many_runs_there_are():
+    rows = rows_with(0.85, 0.6)
+    again = [{**row, "recall": row["recall"] - 0.02} for row in rows]
+    way = (BUDDYNET, 8, 30)
+    assert recalls_of([*rows, *again], way) == pytest.approx([0.84 + 0.01 * peer for peer in range(10)])
+    once, twice = recall_claim(summary_rows(rows), rows, 30), recall_claim(summary_rows(rows * 2), rows * 2, 30)
+    assert once.p == twice.p
+    assert summary_rows(rows)[0]["recall_error"] == summary_rows(rows * 2)[0]["recall_error"]
 
 
 def test_the_walk_to_compare_with_is_no_cheaper():

@@ -30,7 +30,8 @@ def test_everybody_asks_for_what_the_provider_has_and_both_like(seed: int) -> No
     asked = np.bincount(trace.consumers, minlength=len(world))
     assert asked[:60].min() >= 11 and not asked[60:].any()
     assert not sharing.libraries.lengths()[:60].any()  # consumers only ask
-    category = trace.items // (900 // 20)
+    category = sharing.categories_of(trace.items)
+    assert category is not None
     for consumer, provider, item, liked in zip(
         trace.consumers.tolist(), trace.providers.tolist(), trace.items.tolist(), category.tolist(), strict=True
     ):
@@ -40,8 +41,32 @@ def test_everybody_asks_for_what_the_provider_has_and_both_like(seed: int) -> No
     assert len(pairs) == len(trace)  # nobody asks twice
 
 
+def test_files_of_ones_own_are_of_the_category_and_nobody_else_has_them() -> None:
+    none, some = (FileSharing(**SMALL, own_files=share, seed=3).sharing for share in (0.0, 0.5))
+    assert none.items == 900 and some.items > 2_000
+    copies = some.holders().lengths()
+    assert (copies == 1).sum() >= some.items - 900 and copies.max() > 5
+    for provider in range(60, 200):
+        liked = set(some.interests.row(provider).tolist())
+        assert set(some.categories_of(some.libraries.row(provider)).tolist()) <= liked  # type: ignore[union-attr]
+
+
+def test_people_who_ask_in_one_go_ask_minutes_apart() -> None:
+    def apart(sitting: float) -> float:
+        trace = FileSharing(**SMALL, sitting=sitting, seed=3).sharing.trace
+        return float(np.median([np.median(np.diff(trace.times[trace.consumers == who])) for who in range(60)]))
+
+    assert apart(1.0) > 4 * 3_600 > 600 > apart(8.0)
+
+
+def test_libraries_are_the_more_unequal_the_more_they_spread() -> None:
+    sizes = [FileSharing(**SMALL, library_spread=spread, seed=3).sharing.libraries.lengths() for spread in (0.2, 2.0)]
+    even, uneven = (np.quantile(each[60:], [0.1, 0.9]) for each in sizes)
+    assert even[1] < 3 * even[0] and uneven[1] > 10 * uneven[0]
+
+
 def test_files_follow_a_law_of_zipf() -> None:
-    world = FileSharing(consumers=60, providers=2_000, files=20_000, seed=1)
+    world = FileSharing(consumers=60, providers=2_000, files=20_000, own_files=0.0, skew=1.55, seed=1)
     copies = np.sort(world.sharing.holders().lengths())[::-1]
     assert copies[0] > 5 * copies[400] > 25 * copies[8_000] > 0
 
@@ -69,6 +94,9 @@ def test_nobody_comes_back_where_that_is_turned_off() -> None:
         {"files": 5},
         {"library": 0.5},
         {"repeats": 2.0},
+        {"own_files": -0.1},
+        {"sitting": 0.5},
+        {"library_spread": 6},
         {"least_queries": 3, "queries": 2.0},
         {"providers": 2, "consumers": 1},
     ],
@@ -127,6 +155,8 @@ def test_peers_are_saved_and_loaded(tmp_path: Path) -> None:
     assert isinstance(again, PeerNetwork)
     assert dict(again.facts) == dict(world.facts)
     assert again.sharing.trace.items.tolist() == world.sharing.trace.items.tolist()
+    own, kept_items = world.sharing, again.sharing.trace.items
+    assert np.array_equal(again.sharing.categories_of(kept_items), own.categories_of(kept_items))
     for rows, kept in (
         (world.sharing.libraries, again.sharing.libraries),
         (world.sharing.interests, again.sharing.interests),

@@ -76,6 +76,30 @@ def test_exaggeration_gains_little():
     assert scores["http://b.example/"] < 3 * scores["http://a.example/"]
 
 
+def test_what_others_say_of_their_pages_does_not_hide_ours():
+    mine = answer(ME, [hit("http://good.example/", (3,), digest="77", title="Mine")], stage=Stage.HOME)
+    spam = answer(BERT, [hit("http://spam.example/", (100,), digest="77")], stage=Stage.WALKING)
+    (page,) = merge("bees", [mine, spam], me="me").hits
+    assert (page.url, page.title, page.also) == ("http://good.example/", "Mine", ("http://spam.example/",))
+
+
+def test_of_a_page_the_copy_of_one_who_answered_before_is_told_and_no_copy_makes_it_worse():
+    good = answer(ANNA, [hit("http://x.example/", (8,), title="Good", fetched_at=5.0)])
+    lie = answer(BERT, [hit("http://x.example/", (1,), title="Lie", fetched_at=1e11)], stage=Stage.WALKING)
+    (alone,) = merge("bees", [good, answer(BERT, [], stage=Stage.WALKING)], me="me", now=9.0).hits
+    (page,) = merge("bees", [good, lie], me="me", now=9.0).hits
+    assert (page.title, page.score, page.fetched_at) == ("Good", alone.score, 5.0)
+    assert merge("bees", [lie], me="me", now=9.0).hits[0].fetched_at == 9.0
+
+
+def test_hits_of_others_that_do_not_have_the_words_are_left_out():
+    bare = Answer(BERT, BERT.name, Stage.WALKING, (Hit("http://spam.example/", "Spam"),))
+    half = answer(ANNA, [hit("http://half.example/", (3, 0))], terms=("bees", "honey"), frequencies=(5, 5))
+    unsaid = answer(ANNA, [hit("http://other.example/", (3,))])
+    merged = merge("bees honey", [bare, half, unsaid], me="me")
+    assert (merged.hits, merged.wordless) == ((), 3)
+
+
 counts = st.integers(0, 1 << 48)
 anything = st.builds(
     Hit,
@@ -86,7 +110,6 @@ anything = st.builds(
     st.floats(),
     st.floats(),
     st.sampled_from(["", "1", "2"]),
-    st.integers(0, 1 << 60),
     counts,
     st.lists(counts, max_size=4).map(tuple),
 )

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lycosa.peers.frames import SMALL
 from lycosa.peers.messages import (
     MOST_BYTES,
     MOST_CONTACTS,
@@ -31,6 +32,7 @@ from lycosa.peers.messages import (
     Statistics,
     decode,
     encode,
+    fitting,
 )
 
 numbers = st.integers(0, 2**64 - 1)
@@ -40,15 +42,13 @@ text = st.text(max_size=40)
 contacts = st.builds(Contact, st.text(min_size=1, max_size=20), text)
 wanted = st.integers(0, 2**63 - 1) | text
 counts = st.lists(st.integers(0, 2**48), max_size=4).map(tuple)
-hits = st.builds(
-    Hit, wanted, text, text, shares, shares, st.floats(0, 1e11), text, numbers, st.integers(0, 2**48), counts
-)
+hits = st.builds(Hit, wanted, text, text, shares, shares, st.floats(0, 1e11), text, st.integers(0, 2**48), counts)
 statistics = st.builds(
     Statistics, st.integers(0, 2**48), st.integers(0, 2**48), st.lists(text, max_size=3).map(tuple), counts
 )
 some_contacts = st.lists(contacts, max_size=3).map(tuple)
 MESSAGES: dict[str, st.SearchStrategy[Message]] = {
-    "hello": st.builds(Hello, contacts, st.lists(st.integers(0, 255), max_size=4).map(tuple), text),
+    "hello": st.builds(Hello, contacts),
     "query": st.builds(Query, numbers, wanted, contacts, st.integers(0, 2**32 - 1), small, st.integers(1, 2**16)),
     "response": st.builds(
         Response,
@@ -121,7 +121,7 @@ def frame_of(*members: object) -> bytes:
         frame_of("query", -1, 5, ("a", "")),
         frame_of("query", 1, 5, ("a", ""), -1),
         frame_of("query", 1, 5, ("a", ""), 2**32),
-        frame_of("query", 1, 5, ("a", ""), 1, 2**16),
+        frame_of("query", 1, 5, ("a", ""), 1, 2**32),
         frame_of("query", 1, 5, ("", "")),
         frame_of("query", 1, 5, ("a" * 129, "")),
         frame_of("query", 1, "w" * 5000, ("a", "")),
@@ -155,6 +155,23 @@ def test_another_version_and_an_endless_frame_are_told_apart() -> None:
         assert refused.value.why == why
     with pytest.raises(MessageError, match="oversized"):
         decode(bytes(MOST_BYTES + 1))
+
+
+def long_hit(number: int) -> Hit:
+    return Hit(f"http://a.example/{number}", "Ж" * 300, "щ" * 600, frequencies=(3, 1))
+
+
+@pytest.mark.parametrize("many", [1, 2, 15, 16, 17, 35, 36, 100])
+def test_a_response_has_as_many_hits_as_anybody_may_send_at_once(many: int) -> None:
+    told = Statistics(10, 1000, ("мед", "пчела"), (3, 1))
+    whole = Response(2**60, Contact("p", "p:1"), tuple(map(long_hit, range(many))), statistics=told)
+    response = fitting(whole)
+    assert len(encode(response)) <= SMALL
+    assert response.hits == whole.hits[: len(response.hits)]
+    assert (
+        response == whole
+        or len(encode(msgspec.structs.replace(whole, hits=whole.hits[: len(response.hits) + 1]))) > SMALL
+    )
 
 
 def test_a_newer_peer_may_say_more_at_the_end_of_a_message() -> None:

@@ -108,8 +108,8 @@ def test_the_walk_begins_at_once_when_every_buddy_has_said_no_or_is_down() -> No
 def test_a_search_ends_at_its_deadline_with_what_it_has() -> None:
     asker = node("a", deadline=2.0, downloads=False)
     asker.connect(["x"])
-    number, _ = asker.ask("wind", 0.0, most=10, enough=10)
-    asker.receive("x", Response(number, Contact("x"), (Hit("http://x/"),), walker=1), 0.5)
+    number, _ = asker.ask(5, 0.0, most=10, enough=10)
+    asker.receive("x", Response(number, Contact("x"), (Hit(5),), walker=1), 0.5)
     assert stage(asker, number) is Stage.WALKING
     asker.tick(2.0)
     search = asker.answers(number)
@@ -355,6 +355,8 @@ def test_either_the_provider_or_the_one_who_answered_for_it_is_credited() -> Non
 def test_indexes_of_neighbours_are_held_where_the_algorithm_says_so() -> None:
     asker = node("a", algorithm="walk+index", neighbour_indexes=2)
     asker.connect(["x", "y", "z"])
+    assert asker.checkpoint() == []  # it has not asked anything yet
+    asker.ask(6, 0.0)
     assert [send.to for send in asker.checkpoint()] == ["x", "y"]
     asker.receive("y", Index(0, ItemSummary(frozenset([5])).packed()), 0.0)
     _, sends = asker.ask(5, 0.0)
@@ -415,7 +417,7 @@ def test_a_response_may_not_name_the_asker_as_the_one_who_has_it() -> None:
 def test_a_query_in_the_name_of_another_is_dropped_and_its_sender_blamed() -> None:
     peer = node("p", [1])
     assert peer.receive("s", Query(1, 1, Contact("victim")), 0.0) == []
-    assert peer.receive("s", Query(1, 1, Contact("p"), ttl=5, walker=1), 0.0) == []
+    assert peer.receive("s", Query(1, 1, Contact("p")), 0.0) == []
     assert peer.receive("p", Ping(), 0.0) == []
     assert peer.counts["forged"] == 3 and peer.manners.demerits("s", 0.0) == 2.0
 

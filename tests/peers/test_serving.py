@@ -3,15 +3,19 @@
 import asyncio
 from contextlib import AsyncExitStack, ExitStack
 
+import pytest
 from msgspec.structs import replace
 
+from lycosa.peers import calling, named_places, serving
 from lycosa.peers.addresses import Place
 from lycosa.peers.among_friends import OPTIONS
 from lycosa.peers.control import Control, Request, asked
 from lycosa.peers.keeping import Kept
 from lycosa.peers.merging import merge
+from lycosa.peers.messages import Contact, Fetch, Fetched, decode, encode
 from lycosa.peers.telling import told_of
-from sharing import add_pages, peer_of, shared
+from lycosa.vocabulary.errors import LycosaError
+from sharing import Caller, add_pages, peer_of, shared
 
 LOCAL = Place("127.0.0.1", 0)
 TOPICS = {"bees": "honey hive", "ships": "sail mast", "stars": "comet orbit", "trees": "birch bark"}
@@ -68,7 +72,7 @@ def test_buddies_hold_indexes_and_are_asked_by_them(tmp_path):
         bees = peers["bees"]
         await searched(bees, "sail")
         for _ in range(2):
-            bees._act(bees.node.checkpoint())
+            bees.talking.act(bees.node.checkpoint())
             await asyncio.sleep(0.05)
         for _ in range(200):
             if len(bees.node.held):
@@ -161,11 +165,127 @@ def test_state_that_was_damaged_is_started_without(tmp_path):
 def test_no_word_is_said_of_queries_unless_asked_for(tmp_path):
     async def play(peers):
         said = []
-        peers["ships"]._say = said.append
+        peers["ships"].talking._say = said.append
         await searched(peers["bees"], "sail")
         assert not any("sail" in line for line in said)
-        peers["ships"]._tells_queries = True
+        peers["ships"].talking._tells_queries = True
         await searched(peers["bees"], "mast")
         return said
 
     assert any("mast" in line for line in with_peers(tmp_path, play))
+
+
+async def eventually(happened) -> bool:
+    for _ in range(500):
+        if happened():
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+def test_who_comes_back_at_the_same_place_is_joined_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(named_places, "JOIN_SECONDS", 0.05)
+    monkeypatch.setattr(calling, "DIAL_AGAIN_AFTER", 0.05)
+
+    async def play():
+        bees = add_pages(tmp_path / "bees", {"http://bees.example/": ("Bees", "honey")})
+        ships = add_pages(tmp_path / "ships", {"http://ships.example/": ("Ships", "sail")})
+        with shared(bees) as its, shared(ships) as other:
+            one, two = peer_of(its, bees, allow_private=True), peer_of(other, ships, allow_private=True)
+            place = await one.begin(LOCAL)
+            await two.begin(LOCAL)
+            two.keep_joining([("", place)])
+            assert await eventually(lambda: one.identity.name in two.wire.peers)
+            one.node.neighbours.names.clear()  # as a kill would, it says no goodbye
+            await one.end()
+            assert await eventually(lambda: one.identity.name in two.node.neighbours.down)
+            again = peer_of(its, bees, allow_private=True)
+            await again.begin(place)
+            assert await eventually(lambda: one.identity.name in two.wire.peers)
+            _, merged = await searched(two, "honey")
+            await again.end()
+            await two.end()
+            return merged
+
+    assert asyncio.run(play()).hits
+
+
+def test_a_disk_that_cannot_be_written_is_told_once_and_stops_neither_searches_nor_saving(tmp_path, monkeypatch):
+    monkeypatch.setattr(serving, "SAVE_SECONDS", 0.02)
+
+    async def play(peers):
+        bees, said = peers["bees"], []
+        bees._say = said.append
+        state = tmp_path / "bees" / "peer" / "state.json"
+        await eventually(state.exists)
+        state.unlink()
+        state.mkdir()
+        _, merged = await searched(bees, "sail")
+        assert merged.hits
+        assert await eventually(lambda: said)
+        await asyncio.sleep(0.2)
+        state.rmdir()
+        assert await eventually(state.is_file)
+        return said
+
+    (told,) = with_peers(tmp_path, play)
+    assert "state.json" in told
+
+
+def test_searches_beyond_as_many_as_can_be_are_refused_in_words(tmp_path):
+    async def play(peers):
+        bees = peers["bees"]
+        wanted = (searched(bees, "nowhere", deadline=0.5) for _ in range(5))
+        outcomes = await asyncio.gather(*wanted, return_exceptions=True)
+        refused = [each for each in outcomes if isinstance(each, LycosaError)]
+        assert len(refused) == 2
+        assert "3 searches are under way" in str(refused[0])
+        control = Control(bees, Kept(tmp_path / "bees"))
+        await control.open()
+        bees._searches = 3
+        with pytest.raises(LycosaError, match="under way"):
+            [reply async for reply in await asked(Kept(tmp_path / "bees"), Request("search", "nowhere"))]
+        await control.close()
+        return [each for each in outcomes if each not in refused]
+
+    assert all(last.is_over for last, _ in with_peers(tmp_path, play, searches=3))
+
+
+def test_a_search_that_many_later_ones_push_out_is_over(tmp_path):
+    async def play(peers):
+        bees, seen = peers["bees"], []
+        await peers["ships"].end()
+        silent = Caller()
+        place = await silent.wire.listen(LOCAL)
+        bees.node.connect([Contact(silent.identity.name, str(place))])
+        async for each in bees.search("nowhere", most=1, enough=1, deadline=30.0):
+            seen.append(each)
+            for number in range(3):
+                bees.node.ask(f"another {number}", asyncio.get_running_loop().time())
+            bees.talking.changed.set()
+            asyncio.get_running_loop().call_later(0.05, bees.talking.changed.set)
+        await silent.wire.close()
+        return seen[-1]
+
+    last = with_peers(tmp_path, play, searches=3)
+    assert last.is_over
+    assert last.seconds < 20
+
+
+def test_a_page_that_is_none_is_brought_by_nobody(tmp_path):
+    async def play(peers):
+        bees, liar = peers["bees"], Caller()
+        host, _, port = bees.node.me.address.rpartition(":")
+        channel = await liar.wire.call(Place(host, int(port)))
+        liar.heard = lambda peer, channel, frame: (
+            channel.send(encode(Fetched(message.id, message.item, b"no record")))
+            if isinstance(message := decode(frame), Fetch)
+            else None
+        )
+        assert await eventually(lambda: liar.identity.name in bees.wire.peers)
+        assert await bees.fetch(Contact(liar.identity.name), "http://liar.example/") is None
+        assert channel.is_open
+        await liar.wire.close()
+        return bees.node.counts["failed_wrong"]
+
+    assert with_peers(tmp_path, play) == 1

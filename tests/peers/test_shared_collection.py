@@ -1,14 +1,16 @@
 """A collection as what a peer has."""
 
 import gzip
+import sqlite3
 
 import pytest
 
 from lycosa.peers.content import Content
 from lycosa.peers.keeping import Kept
+from lycosa.peers.messages import Contact, Response, decode, encode
+from lycosa.peers.packed_segment import BadSummaryError
 from lycosa.peers.shared_collection import CollectionSummary, SharedCollection
 from lycosa.peers.stored_page import record_of
-from lycosa.peers.summary import BadSummaryError
 from lycosa.sessions import upkeep
 from lycosa.sessions.opening import open_for_reading
 from lycosa.vocabulary.clock import WallClock
@@ -51,6 +53,14 @@ def test_pages_with_all_the_words_are_found_with_their_counts(folder):
 def test_nothing_is_found_where_there_is_nothing(folder, asked):
     with shared(folder) as content:
         assert content.find(asked, 10).hits == ()
+
+
+def test_what_is_written_without_blanks_is_found(tmp_path):
+    folder = add_pages(tmp_path / "c", {"http://bees.example/zh": ("蜂蜜", "人们很早就知道蜂蜜很甜。")})
+    with shared(folder) as content:
+        assert urls(content.find("蜂蜜", 10)) == urls(content.find("知道蜂蜜", 10)) == {"http://bees.example/zh"}
+        assert content.find("蜜蜂", 10).hits == ()
+        assert content.summary().may_have("蜂蜜")
 
 
 def test_pages_at_private_addresses_are_withheld(folder):
@@ -153,3 +163,45 @@ def test_a_collection_grows_while_it_is_shared(folder):
         reading.seal()
         content.take_over(reading)
         assert content.summary().may_have("comet")
+
+
+def as_a_response(found):
+    """What arrives of an answer; raises where it is no message."""
+    return decode(encode(Response(1, Contact("me"), found.hits, statistics=found.statistics)))
+
+
+@pytest.mark.parametrize("unheard", ["unheard", "z" * 990, "wörter" + "x" * 80, "蜂" * 300])
+def test_a_page_must_have_the_last_word_of_a_long_question_too(folder, unheard):
+    asked = " ".join(["bees"] * 3 + [f"honey{'x' * 75}{number}" for number in range(13)] + [unheard])
+    with shared(folder) as content:
+        assert content.find(asked, 10).hits == ()
+        assert content.find(f"honey {unheard}", 10).hits == ()
+
+
+def test_whatever_is_asked_the_answer_is_a_message(folder):
+    long = "honey" + "x" * 35
+    add_pages(folder, {"http://long.example/": ("Long", f"{long}")})
+    with shared(folder) as content:
+        for asked in ("honey " * 700, f"honey {'z' * 990}", "honey", long):
+            found = content.find(asked, 10)
+            assert as_a_response(found).hits == found.hits
+
+
+@pytest.mark.parametrize("at", [-6e10, 1e300])
+def test_a_page_of_an_absurd_time_is_still_told_in_a_message(folder, at):
+    with sqlite3.connect(folder / "catalog.sqlite") as catalog:
+        catalog.execute("UPDATE pages SET at = ?, standing = 7.0", (at,))
+    with shared(folder) as content:
+        (hit,) = as_a_response(content.find("honey", 5)).hits
+        assert hit.standing == 1.0
+
+
+def test_pages_that_are_withheld_are_not_read_for_an_answer(folder, monkeypatch):
+    add_pages(folder, {f"http://10.0.0.8/{number}": ("Plans", "honey honey honey") for number in range(30)})
+    with shared(folder) as content:
+        read = []
+        monkeypatch.setattr(
+            content._texts, "read", lambda page, read_it=content._texts.read: read.append(page.url) or read_it(page)
+        )
+        assert urls(content.find("honey", 5)) == {"http://bees.example/"}
+    assert read == ["http://bees.example/"]

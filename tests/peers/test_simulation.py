@@ -53,7 +53,7 @@ def test_path_length_counts_what_was_issued_before_the_first_answer_was_given() 
 
 def test_a_walk_that_finds_nothing_costs_every_step_of_every_walker() -> None:
     outcome = network(HAS, LINE, algorithm="random-walk", walkers=3, ttl=10).ask("a", 99)
-    assert (outcome.success, outcome.path_length, outcome.messages) == (False, None, 30)
+    assert (outcome.answered, outcome.fetched, outcome.path_length, outcome.messages) == (False, False, None, 30)
 
 
 def test_what_is_at_home_costs_nothing() -> None:
@@ -89,10 +89,47 @@ def test_a_flood_reaches_everybody_once_for_each_link() -> None:
 
 def test_an_index_at_a_receiver_ends_the_walk_before_the_provider() -> None:
     net = network(HAS, LINE, algorithm="walk+index", walkers=1)
+    net.ask("c", 99)
     net.run(150.0)
     outcome = net.ask("a", 5)
     assert (outcome.provider, outcome.queries, outcome.path_length) == ("d", 2, 2)  # c holds the index of d
     assert net.ask("c", 5).found_at is Stage.INDEXES
+
+
+def test_who_never_asks_holds_no_index_of_a_neighbour() -> None:
+    net = network(HAS, LINE, algorithm="walk+index", walkers=1)
+    net.ask("a", 99)
+    net.run(150.0)
+    assert {name: len(peer.held) for name, peer in net.nodes.items()} == {"a": 1, "b": 0, "c": 0, "d": 0}
+    assert net.ask("a", 5).path_length == 3
+
+
+def test_a_response_straight_to_the_asker_saves_the_way_back() -> None:
+    outcome = network(HAS, LINE, algorithm="random-walk", walkers=3).ask("a", 5)
+    assert (outcome.responses, outcome.detours) == (3, 3 * 2)  # three hops back instead of one
+    flooded = network(HAS, LINE, algorithm="flood").ask("a", 5)
+    assert (flooded.messages, flooded.detours) == (4, 2)
+    net = network({**HAS, "d": [5, 6]}, LINE)
+    assert (net.ask("a", 5).detours, net.ask("a", 6).detours) == (4, 0)  # a buddy is asked directly
+
+
+def test_a_response_that_leads_to_nothing_is_a_response_all_the_same() -> None:
+    has = {"a": [], "b": [], "c": [5]}
+    net = network(has, {"a": ["b"], "b": ["a", "c"], "c": ["b"]}, walkers=1, deadline=1.0)
+    net.ask("b", 5)
+    net.run(250.0)  # b holds the index of c
+    net.go_down("c")
+    outcome = net.ask("a", 5)
+    assert (outcome.answered, outcome.fetched, outcome.path_length) == (True, False, 1)
+
+
+def test_an_index_of_ones_own_whose_owner_is_gone_is_no_response() -> None:
+    net = network({"a": [], "b": [], "c": [5]}, {"a": ["b"], "b": ["a", "c"], "c": ["b"]}, walkers=1, deadline=1.0)
+    net.ask("b", 5)
+    net.run(250.0)
+    net.go_down("c")
+    outcome = net.ask("b", 5)
+    assert (outcome.answered, outcome.fetched, outcome.fetches) == (False, False, 1)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -100,8 +137,8 @@ def test_every_algorithm_finds_what_is_there_and_nothing_else(algorithm: str) ->
     net = network(shelves(), ring(NAMES), algorithm=algorithm, walkers=4, ttl=64, flood_ttl=12)
     net.run(300.0)
     outcomes = [net.ask(f"n{number}", (number + 11) % 24) for number in range(24)]
-    assert all(outcome.success for outcome in outcomes)
-    assert not net.ask("n0", 99).success
+    assert all(outcome.fetched for outcome in outcomes)
+    assert not net.ask("n0", 99).fetched
 
 
 def test_buddynet_learns_and_costs_less_than_the_walk() -> None:
@@ -135,7 +172,7 @@ def test_searches_may_overlap() -> None:
     numbers = [net.begin(name, (at + 9) % 24) for at, name in enumerate(NAMES)]
     net.run(10.0)
     outcomes = [net.outcome(number) for number in numbers]
-    assert all(outcome.success for outcome in outcomes)
+    assert all(outcome.fetched for outcome in outcomes)
     assert sum(outcome.queries for outcome in outcomes) <= net.counts()["received"]
 
 
@@ -151,7 +188,7 @@ def test_half_of_the_nodes_killed_at_once_leave_the_other_half_searching(algorit
     for number in range(1, 24, 2):
         net.go_down(f"n{number}")
     outcomes = [net.ask(f"n{number}", (number + 11) % 24) for number in range(0, 24, 2)]
-    assert all(outcome.success for outcome in outcomes)
+    assert all(outcome.fetched for outcome in outcomes)
     assert {outcome.provider for outcome in outcomes}.isdisjoint(net.down)
 
 
@@ -165,7 +202,7 @@ def test_a_buddy_that_is_down_loses_count_and_the_search_goes_on() -> None:
     net.run(250.0)
     net.go_down(first)
     outcome = net.ask("a", 6)
-    assert outcome.success and outcome.provider not in (None, first) and outcome.fetches == 2
+    assert outcome.fetched and outcome.provider not in (None, first) and outcome.fetches == 2
     counts = {buddy.contact.name: buddy.count for buddy in net.nodes["a"].buddies}
     assert counts == {first: 1, outcome.provider: 1}
 
@@ -174,11 +211,11 @@ def test_nodes_come_and_go_on_a_schedule() -> None:
     net = network(HAS, LINE, walkers=2, deadline=1.0)
     net.schedule([(10.0, "d", False), (20.0, "d", True)])
     net.run(5.0)
-    found = [net.ask("a", 5).success]
+    found = [net.ask("a", 5).fetched]
     net.run(12.0)
-    found.append(net.ask("a", 5).success)
+    found.append(net.ask("a", 5).fetched)
     net.run(22.0)
-    found.append(net.ask("a", 5).success)
+    found.append(net.ask("a", 5).fetched)
     assert found == [True, False, True]
 
 
@@ -196,17 +233,17 @@ def test_a_partition_is_searched_on_each_side_and_heals() -> None:
     net.run(20.0)
     near = [net.ask("n3", item) for item in (7, 8)]
     far = net.ask("n3", 18)
-    assert all(outcome.provider in sides[0] for outcome in near) and not far.success
+    assert all(outcome.provider in sides[0] for outcome in near) and not far.fetched
     assert net.lost_messages > 0
     net.heal()
     net.run(40.0)
-    assert net.ask("n3", 18).success
+    assert net.ask("n3", 18).fetched
 
 
 def test_a_lossy_wire_costs_answers_but_not_the_search() -> None:
     net = network(shelves(6), ring(NAMES), walkers=8, ttl=64, wire={"loss": 0.05})
     outcomes = [net.ask(f"n{number}", (number + 9) % 24) for number in range(24)]
-    assert sum(outcome.success for outcome in outcomes) >= 20 and net.lost_messages > 0
+    assert sum(outcome.fetched for outcome in outcomes) >= 20 and net.lost_messages > 0
 
 
 def test_clocks_that_differ_change_nothing_but_when_checkpoints_are() -> None:

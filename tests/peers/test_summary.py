@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.peers.bits import ascending, pack_ascending
-from lycosa.peers.summary import BadSummaryError, Segment, Summary, room_for
+from lycosa.peers.packed_segment import MOST_TERMS, BadSummaryError, Packed
+from lycosa.peers.summary import MADE_BYTES, TAKEN_BYTES, Segment, Summary, room_for, terms_for
 from lycosa.vocabulary.codes import codes_of
 
 WORDS = [f"word{number}" for number in range(30)]
@@ -103,3 +104,56 @@ def test_a_bomb_is_refused():
     fields[5] = zlib.compress(bytes(50 << 20))
     with pytest.raises(BadSummaryError):
         Summary.unpacked(msgspec.msgpack.encode([fields]))
+
+
+def nothing_but_words(terms, bits=24):
+    """A valid segment of one page that tells so many words in few bytes."""
+    hashes = pack_ascending(np.arange(terms, dtype=np.int64), 1 << bits)
+    ones, zeros = (zlib.compress(bytes([count]) * terms, 9) for count in (1, 0))
+    return Packed(1, 1, bits, terms, hashes, ones, zeros, (b"", b""))
+
+
+def test_words_are_taken_up_to_a_bound_whether_they_come_at_once_or_bit_by_bit():
+    half = msgspec.msgpack.encode([nothing_but_words(MOST_TERMS // 2)])
+    held = Summary.unpacked(half).followed_by(half)
+    assert sum(segment.terms for segment in held.segments) == MOST_TERMS
+    with pytest.raises(BadSummaryError, match="too many words"):
+        held.followed_by(msgspec.msgpack.encode([nothing_but_words(1)]))
+    fields = [getattr(nothing_but_words(1), name) for name in Packed.__struct_fields__]
+    fields[3] = MOST_TERMS + 1
+    with pytest.raises(BadSummaryError):
+        Summary.unpacked(msgspec.msgpack.encode([fields]))
+
+
+def test_bytes_are_taken_up_to_a_bound_whether_they_come_at_once_or_bit_by_bit():
+    pages, _ = many_pages(300)
+    part = summary_of(pages, room=1 << 17).packed()
+    held = Summary()
+    with pytest.raises(BadSummaryError, match="too long"):
+        for _ in range(TAKEN_BYTES // len(part) + 1):
+            held = held.followed_by(part)
+    assert len(held.packed()) <= TAKEN_BYTES
+    with pytest.raises(BadSummaryError, match="too long"):
+        Summary.unpacked(bytes(TAKEN_BYTES + 1))
+
+
+def test_of_too_many_words_those_on_most_pages_are_told():
+    pages = [["bees", "honey", f"rare{number}", f"odd{number}"] for number in range(20)]
+    segment = Segment.of([codes_of(page) for page in pages], room=1 << 16, terms=2)
+    summary = Summary.unpacked(Summary([segment]).packed())
+    assert summary.may_have(["bees", "honey"])
+    assert (summary.frequency("honey"), summary.frequency("rare3")) == (20, 0)
+
+
+@pytest.mark.parametrize("pages", [1, 9_000, 10_000, 90_000, 1_000_000])
+def test_the_parts_of_a_large_collection_fit_together(pages):
+    parts = [min(10_000, pages - start) for start in range(0, pages, 10_000)]
+    assert sum(room_for(part, pages) for part in parts) <= max(1 << 16, MADE_BYTES) < TAKEN_BYTES
+    assert sum(terms_for(part, pages) for part in parts) <= MOST_TERMS
+
+
+def test_words_that_collide_are_one_word():
+    pages = [[f"word{number}x{place}" for place in range(200)] for number in range(40)]
+    segment = Segment.of([codes_of(page) for page in pages], room=5_000)
+    assert segment.packed.bits < 32
+    assert Summary.unpacked(Summary([segment]).packed()).pages == 40

@@ -7,12 +7,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from lycosa.peers import calling as calls
 from lycosa.peers import channel as channels
-from lycosa.peers.addresses import Place, join_argument, parsed, place_argument
+from lycosa.peers import wire as wires
+from lycosa.peers.addresses import Place, counted_with, join_argument, parsed, place_argument
 from lycosa.peers.among_friends import OPTIONS
+from lycosa.peers.calling import Purpose
 from lycosa.peers.frames import SMALL, Frames, FrameTooLongError, framed
 from lycosa.peers.identity import Identity
-from lycosa.peers.messages import Contact, Fetched, Index, Join, Ping, Query, Response, encode
+from lycosa.peers.messages import Contact, Declined, Fetched, Index, IndexRequest, Join, Ping, Query, Response, encode
 from lycosa.vocabulary.errors import UsageError
 from sharing import Caller, add_pages, peer_of, shared
 
@@ -143,8 +146,8 @@ def test_what_is_no_message_is_counted_and_its_sender_not_listened_to_for_long(f
                 break
             channel.send(frame)
             assert await until(lambda channel=channel: not channel.is_open)
-        assert peer.refuses(caller.identity.name)
-        return peer.counts
+        assert peer.talking.refuses(caller.identity.name)
+        return peer.node.counts
 
     assert 4 <= against(folder, play)[counted] <= 6
 
@@ -176,7 +179,7 @@ def test_a_flood_is_bounded_and_its_sender_shunned(folder):
             if number % 100 == 0:
                 await asyncio.sleep(0)
         assert await until(lambda: caller.gone)
-        assert peer.refuses(caller.identity.name)
+        assert peer.talking.refuses(caller.identity.name)
         return peer.node.counts
 
     counts = against(folder, play, options=replace(OPTIONS, capacity_per_peer=20.0))
@@ -228,7 +231,14 @@ def test_strangers_cannot_make_a_peer_call_private_addresses(folder):
             server = await asyncio.start_server(lambda reader, writer: called.set(), "127.0.0.1", 0)
             port = server.sockets[0].getsockname()[1]
             lost = []
-            peer.wire.send("a" * 32, f"127.0.0.1:{port}", b"x", expects_large=False, else_call=lambda: lost.append(1))
+            peer.wire.send(
+                "a" * 32,
+                f"127.0.0.1:{port}",
+                b"x",
+                purpose=Purpose.ASKING,
+                expects_large=False,
+                else_call=lambda: lost.append(1),
+            )
             assert await until(lambda: lost)
             server.close()
             await peer.end()
@@ -241,11 +251,134 @@ def test_somebody_else_at_an_address_gets_nothing(folder):
     async def play(peer, place):
         caller = Caller()
         lost = []
-        caller.wire.send("b" * 32, str(place), b"secret", expects_large=False, else_call=lambda: lost.append(1))
+        caller.wire.send(
+            "b" * 32,
+            str(place),
+            b"secret",
+            purpose=Purpose.ASKING,
+            expects_large=False,
+            else_call=lambda: lost.append(1),
+        )
         assert await until(lambda: lost)
         return caller.wire.counts["somebody_else"]
 
     assert against(folder, play) == 1
+
+
+async def silent_ones(place, many):
+    return [await asyncio.open_connection(*place) for _ in range(many)]
+
+
+def test_connections_that_say_nothing_shut_nobody_out_who_comes_from_elsewhere(folder, monkeypatch):
+    monkeypatch.setattr(wires, "counted_with", lambda host: host)
+    monkeypatch.setattr(channels.Channel, "host", property(lambda channel: channel.address))  # each from elsewhere
+    monkeypatch.setattr(wires, "MOST_CALLERS", 12)
+
+    async def play(peer, place):
+        opened = await silent_ones(place, 30)
+        assert await answers(place)
+        for _, writer in opened:
+            writer.close()
+        return peer.wire.counts
+
+    assert against(folder, play)["closed: no handshake, and others wait"] >= 18
+
+
+def test_connections_of_one_address_are_few_even_before_they_shake_hands(folder):
+    async def play(peer, place):
+        opened = await silent_ones(place, wires.MOST_OF_ONE_ADDRESS + 10)
+        assert await until(lambda: peer.wire.counts["too_many_of_one_address"] == 10)
+        honest = Caller()
+        there = await honest.wire.listen(LOCAL)
+        assert await peer.wire.call(there) is not None  # whom it calls itself it can still reach
+        await honest.wire.close()
+        for _, writer in opened:
+            writer.close()
+        assert await until(lambda: not peer.wire._everything)
+        return True
+
+    assert against(folder, play)
+
+
+def test_networks_of_ipv6_count_as_one_address():
+    assert counted_with("2001:db8:1:2::7") == counted_with("2001:db8:1:2:ffff::1") != counted_with("2001:db8:1:3::7")
+    assert counted_with("192.0.2.7") != counted_with("192.0.2.8")
+
+
+async def sent(wire, peer, address, purpose):
+    """Whether a frame to a peer that is not connected gets there; None where it was dropped."""
+    outcome = []
+    sent_before, dropped = wire.counts["sent"], wire.counts["no_room_to_call"]
+    wire.send(peer, address, encode(Ping()), purpose=purpose, expects_large=False, else_call=lambda: outcome.append(1))
+    while not outcome and wire.counts["sent"] == sent_before and wire.counts["no_room_to_call"] == dropped:
+        await asyncio.sleep(0.01)
+    return None if wire.counts["no_room_to_call"] > dropped else not outcome
+
+
+def test_calls_that_strangers_cause_leave_room_for_ones_own(folder, monkeypatch):
+    monkeypatch.setattr(calls, "MOST_DIALS", 4)
+
+    async def play(peer, place):
+        caller, hung = Caller(), await asyncio.start_server(lambda reader, writer: asyncio.sleep(30), "127.0.0.1", 0)
+        nowhere = f"127.0.0.1:{hung.sockets[0].getsockname()[1]}"
+        for number in range(6):
+            caller.wire.send(
+                *(f"nobody{number}", nowhere, b"x"),
+                purpose=Purpose.ANSWERING,
+                expects_large=False,
+                else_call=lambda: None,
+            )
+        assert caller.wire.counts["no_room_to_call"] == 2
+        assert await sent(caller.wire, peer.identity.name, str(place), Purpose.ANSWERING) is None
+        assert await sent(caller.wire, peer.identity.name, str(place), Purpose.ASKING)
+        hung.close()
+        await caller.wire.close()
+        return True
+
+    assert against(folder, play)
+
+
+def test_a_lie_about_who_is_at_an_address_spoils_neither_the_address_nor_the_name(folder):
+    async def play(peer, place):
+        caller = Caller()
+        assert await sent(caller.wire, "nobody", str(place), Purpose.ANSWERING) is False
+        caller.wire.disconnect(peer.identity.name, "done")
+        await asyncio.sleep(0.05)
+        hung = await asyncio.start_server(lambda reader, writer: asyncio.sleep(30), "127.0.0.1", 0)
+        nowhere = f"127.0.0.1:{hung.sockets[0].getsockname()[1]}"
+        lied = asyncio.create_task(sent(caller.wire, peer.identity.name, nowhere, Purpose.ANSWERING))
+        await asyncio.sleep(0.05)
+        assert await sent(caller.wire, peer.identity.name, str(place), Purpose.ASKING)
+        assert await lied  # what waits for somebody goes where they are
+        hung.close()
+        await caller.wire.close()
+        return True
+
+    assert against(folder, play)
+
+
+def test_a_large_answer_is_taken_on_whichever_connection_it_comes(folder):
+    async def play(peer, place):
+        caller = Caller()
+        channels_to_it = [await caller.wire.call(place) for _ in range(2)]
+        name = caller.identity.name
+        assert await until(lambda: len(peer.wire._channels.get(name, ())) == 2)
+        for _ in range(2):
+            peer.node.buddies.answered(Contact(name))
+        for _ in range(2):
+            peer.talking.act(peer.node.checkpoint())
+        assert await until(lambda: any(isinstance(each, IndexRequest) for each in caller.heard_messages))
+        number, sends = peer.node.ask("unheard", asyncio.get_running_loop().time(), most=1, enough=1)
+        peer.talking.act(sends)
+        channels_to_it[0].send(encode(Declined("query", number)))
+        channels_to_it[0].send(encode(Index(1, bytes(2 * SMALL))))
+        assert await until(lambda: peer.node.counts["index_malformed"] == 1)  # it came, and is none
+        channels_to_it[0].send(encode(Index(1, bytes(2 * SMALL))))
+        assert await until(lambda: peer.wire.counts["closed: a frame too long"] == 1)
+        await caller.wire.close()
+        return True
+
+    assert against(folder, play)
 
 
 @pytest.mark.parametrize(

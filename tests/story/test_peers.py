@@ -1,13 +1,19 @@
 """Collections searched together: real processes on loopback, each with a collection of its own."""
 
 import re
+import signal
+import socket
 import stat
 import subprocess
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from crawling import Said, apart, begin, collection, done, kill, lycosa, wait_until
+from lycosa.cli.peer_at_hand import is_among_private
+from lycosa.peers.addresses import parsed
 from lycosa.worlds import FixedWorld
 from lycosa.worlds.serve import Served
 from worlds import html
@@ -219,3 +225,92 @@ def test_a_peer_ends_when_told(crawled):
         assert peer.process.wait(timeout=20) == 0
     assert not (crawled / "bees" / "peer" / "control").exists()
     assert isinstance(peer.process, subprocess.Popen)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [("settings.json", "[1]"), ("settings.json", '{"listen": 5}'), ("pins.json", "[1]"), ("state.json", "[]")],
+)
+def test_a_state_file_of_another_shape_is_as_one_missing(crawled, file, content):
+    bees = crawled / "bees"
+    search(bees, "honey")
+    (bees / "peer" / file).write_text(content)
+    assert urls(search(bees, "honey")) == ["http://bees.example/honey"]
+    assert done("peer", "show", bees, "--json").json["name"]
+    (bees / "peer" / file).unlink(missing_ok=True)
+
+
+def test_a_damaged_group_is_told_by_its_file_and_not_taken_for_an_open_network(crawled):
+    bees = crawled / "bees"
+    search(bees, "honey")
+    damaged = bees / "peer" / "group"
+    damaged.write_text("nonsense")
+    for words in (("peer", "search", bees, "honey"), ("peer", "show", bees)):
+        assert lycosa(*words).is_one_clear_line(1, str(damaged), "--group FILE", "--no-group")
+    done("peer", "search", bees, "honey", "--no-group")
+
+
+def test_places_where_nobody_answers_cost_no_more_than_the_deadline_and_are_told(crawled):
+    with ExitStack() as opened:
+        silent = [opened.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(3)]
+        places = [f"127.0.0.1:{each.getsockname()[1]}" for each in silent]
+        joins = [word for place in places for word in ("--join", place)]
+        said = search(crawled / "trees", "comet nowhere", "--deadline", 1, *joins)
+        assert said.json["not_reached"][-3:] == places
+        assert said.json["seconds"] < 2
+        said = lycosa("peer", "search", crawled / "trees", "comet nowhere", "--deadline", 0.1, *joins)
+        (told,) = [line for line in said.err.splitlines() if line.startswith("not reached: ")]
+        assert told.endswith(", ".join(places))
+
+
+_READS_FOR_LONG = """
+import sys, time
+from lycosa.peers.shared_collection import SharedCollection
+SharedCollection.catch_up = lambda content, count: [print("reading", flush=True), time.sleep(60)]
+from lycosa.cli import main
+sys.argv[0] = "lycosa"
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("words", [("serve", "NAME", "--listen", "127.0.0.1:0"), ("search", "NAME", "honey")])
+def test_a_peer_that_still_reads_its_pages_ends_at_once(crawled, words, number):
+    words = [str(crawled / "bees" if word == "NAME" else word) for word in words]
+    process = subprocess.Popen(
+        [sys.executable, "-c", _READS_FOR_LONG, "peer", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "reading\n"
+    process.send_signal(number)
+    assert process.wait(timeout=30) == 130
+    assert process.communicate() == ("", "")
+
+
+@pytest.mark.parametrize("missing", ["OpenSSL", "cryptography"])
+def test_without_the_packages_that_peers_need_the_way_out_is_told(crawled, missing):
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None; sys.argv[0] = 'lycosa'; from lycosa.cli import main; main()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program, "peer", "show", str(crawled / "bees")], capture_output=True, text=True
+    )
+    assert Said(ended.returncode, ended.stdout, ended.stderr).is_one_clear_line(
+        2, missing, "pip install 'lycosa[peers]'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "named", "is_private"),
+    [
+        ("127.0.0.1:7", [], True),
+        ("8.8.8.8:7", ["127.0.0.1:7"], False),
+        ("", ["127.0.0.1:7", "10.0.0.3:7"], True),
+        ("", ["127.0.0.1:7", "peer.example.org:7"], False),
+        ("", [], False),
+    ],
+)
+def test_one_private_place_does_not_open_all_private_addresses_to_strangers(own, named, is_private):
+    assert is_among_private(parsed(own), [parsed(each) for each in named]) == is_private

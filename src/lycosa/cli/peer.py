@@ -3,11 +3,11 @@
 import asyncio
 import os
 import signal
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from lycosa.sessions.opening import open_for_reading
 from lycosa.sessions.taking import Given, Taken, take_pages
@@ -21,17 +21,28 @@ from .options import LOOK, Json, Name, Quiet, print_json, program, tell
 try:
     from lycosa.peers.addresses import is_at_home, is_everywhere, join_argument, place_argument
     from lycosa.peers.asked import words_of
-    from lycosa.peers.control import Control, Request, asked
+    from lycosa.peers.control import Control, Request
     from lycosa.peers.identity import Group
     from lycosa.peers.keeping import Kept
     from lycosa.peers.merging import Merged, merge
     from lycosa.peers.serving import Peer, Searched
 
-    from .peer_at_hand import SETTINGS_FILE, content_of, given_by, identity_of, listening, peer_of
+    from .peer_at_hand import (
+        SETTINGS_FILE,
+        Settings,
+        content_of,
+        facts_of,
+        given_by,
+        identity_of,
+        listening,
+        peer_of,
+    )
     from .peer_results import Showing, lines_of, plain_of, told_of_search, untaken
 except ModuleNotFoundError as missing:
     raise UsageError(f"peers need {missing.name}; install it with: pip install 'lycosa[peers]'") from missing
 
+LEAST_SECONDS = 0.05  # that a search may take
+MOST_OF_EACH = 30  # hits that are asked of one peer beyond what is shown, as its best may not be the best of all
 app = typer.Typer(name="peer", help="Search each other's collections.", **LOOK)
 Join = Annotated[
     list[str] | None, typer.Option(metavar="[NAME@]ADDR:PORT", help="A peer to begin with; its name makes sure who.")
@@ -83,14 +94,14 @@ def serve(
     say = (lambda line: None) if quiet else tell
 
     async def served() -> None:
-        ended = asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, ended.set)
         with open_for_reading(name) as collection:
             kept = Kept(name)
             with kept.locked():
                 identity = identity_of(kept, group, no_group)
                 content = content_of(collection, kept, allow_private, quiet=quiet)
+                ended = asyncio.Event()
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    asyncio.get_running_loop().add_signal_handler(number, ended.set)
                 is_local = is_at_home(at or place)
                 peer = Peer(
                     identity, content, kept, allow_private=is_local, say=say, tells_queries=log_queries and not quiet
@@ -98,7 +109,7 @@ def serve(
                 listens_at = await listening(peer, place, at)
                 control = Control(peer, kept)
                 await control.open()
-                kept.keep(SETTINGS_FILE, {"listen": listen, "at": reached_at, "allow_private": allow_private})
+                kept.keep(SETTINGS_FILE, Settings(listen, reached_at, allow_private))
                 peer.keep_joining(joins)
                 peer.follow_collection()
                 typer.echo(f"{identity.name}@{at or listens_at} serves {content.pages} pages of {name}")
@@ -117,7 +128,7 @@ def search(
     query: Annotated[str, typer.Argument(metavar="WORDS", help="Words that a page must all have.")],
     limit: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Hits shown, and enough to stop.")] = 10,
     deadline: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.05, max=60, help="What came until then is the answer.")
+        float, typer.Option(metavar="SECONDS", min=LEAST_SECONDS, max=60, help="What came until then is the answer.")
     ] = 2.0,
     take: Annotated[
         int, typer.Option(metavar="N", min=0, max=100, help="Take the best N pages of others into the collection.")
@@ -133,37 +144,51 @@ def search(
     if not words_of(query):
         raise UsageError("nothing to search for; give a word or more")
     joins = [join_argument(each) for each in join or ()]
-    request = Request("search", query, most=limit, enough=limit, deadline=deadline)
 
-    async def searched() -> tuple[Searched, str, Merged, list[Given]]:
-        async with AsyncExitStack() as stack:
-            me, ask = await stack.enter_async_context(
-                peer_of(name, joins, group, no_group, allow_private, quiet=quiet or as_json)
+    async def searched() -> tuple[Searched, str, Merged, list[Given], list[str]]:
+        async with peer_of(
+            name,
+            joins=joins,
+            join_seconds=deadline / 2,
+            group=group,
+            no_group=no_group,
+            allow_private=allow_private,
+            quiet=quiet,
+        ) as mine:
+            waited = mine.joins.seconds if mine.joins else 0.0
+            left = max(LEAST_SECONDS, deadline - waited)
+            request = Request(
+                "search", query, most=max(limit, min(3 * limit, MOST_OF_EACH)), enough=limit, deadline=left
             )
-            shows = not quiet and not as_json
             last, merged = None, Merged((), 0)
-            with Showing(shows) as showing:
-                async for reply in ask(request):
+            with Showing(not quiet and not as_json) as showing:
+                async for reply in mine.ask(request):
                     if reply.searched is not None:
-                        last = reply.searched
-                        merged = merge(query, last.answers.answers, me=me, allow_private=allow_private)
-                        showing(merged, last, me)
+                        last = replace(reply.searched, seconds=waited + reply.searched.seconds)
+                        merged = merge(
+                            query,
+                            last.answers.answers,
+                            me=mine.name,
+                            allow_private=allow_private,
+                            now=WallClock().now(),
+                        )
+                        showing(merged, last, mine.name)
             assert last is not None
-            given = [each async for each in given_by(merged, take, ask)] if take else []
-            return last, me, merged, given
+            given = [each async for each in given_by(merged, take, mine.ask)] if take else []
+            return last, mine.name, merged, given, mine.joins.not_reached() if mine.joins else []
 
-    last, me, merged, given = asyncio.run(searched())
+    last, me, merged, given, not_joined = asyncio.run(searched())
     taken = take_pages(name, given, clock=WallClock(), tell=tell) if given else Taken((), (), ())
     shown = merged.hits[:limit]
     if as_json:
-        print_json(plain_of(query, last, me, merged, shown, taken, take))
+        print_json(plain_of(query, last, me, merged, shown, taken, take, not_joined))
         return
     if not shown:
         typer.echo("nothing found")
     for number, hit in enumerate(shown, 1):
         typer.echo("\n".join(lines_of(number, hit, me)) + "\n")
     if not quiet:
-        for line in told_of_search(last, me, merged):
+        for line in told_of_search(last, me, merged, not_joined):
             tell(line)
     if take:
         typer.echo(f"{len(taken.pages)} pages taken, {len(taken.known)} known already, {untaken(merged, take, taken)}")
@@ -174,18 +199,7 @@ def search(
 @app.command("show")
 def show(name: Name, as_json: Json = False) -> None:
     """Show who a peer is. Its buddies, what they answered, whose indexes it holds, what has happened."""
-
-    async def shown() -> Plain:
-        running = await asked(Kept(name), Request("show"))
-        if running is not None:
-            async for reply in running:
-                return {**reply.told, "is_running": True}
-        async with peer_of(name, [], None, False, False, quiet=True, makes=False) as (_, ask):
-            async for reply in ask(Request("show")):
-                return {**reply.told, "is_running": False}
-        return None
-
-    facts = asyncio.run(shown())
+    facts: Plain = asyncio.run(facts_of(name))
     if as_json:
         print_json(facts)
         return

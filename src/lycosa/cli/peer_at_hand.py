@@ -1,21 +1,27 @@
 """The peer behind a command: the one that runs, else one for a short while."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+
+from msgspec import Struct
 
 from lycosa.collection import Collection
 from lycosa.peers.addresses import Place, is_at_home, parsed
 from lycosa.peers.control import Reply, Request, asked, replies
-from lycosa.peers.identity import Group, Identity
+from lycosa.peers.identity import KEY_FILE, Group, Identity
 from lycosa.peers.keeping import Kept
 from lycosa.peers.merging import Merged
-from lycosa.peers.serving import PINS_FILE, Peer
+from lycosa.peers.named_places import pins_of
+from lycosa.peers.serving import Peer
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.peers.stored_page import record_of
+from lycosa.peers.telling import told_of
 from lycosa.sessions.opening import open_for_reading
 from lycosa.sessions.taking import Given
-from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import Url
 
 from .options import tell
@@ -25,65 +31,134 @@ SETTINGS_FILE, GROUP_FILE = "settings.json", "group"
 Ask = Callable[[Request], AsyncIterator[Reply]]
 
 
+class Settings(Struct, frozen=True):
+    """How a collection was served the last time."""
+
+    listen: str = ""
+    at: str | None = None
+    allow_private: bool = False
+
+
+class Joins:
+    """Places to join, all at once. What a search finds there is found while the rest are still being called."""
+
+    def __init__(self, peer: Peer, places: Sequence[tuple[str, Place]]):
+        self._tasks = [(str(place), asyncio.ensure_future(peer.join(name, place))) for name, place in places]
+        self.seconds = 0.0  # that were waited
+
+    async def wait(self, seconds: float) -> None:
+        """Until all have answered, but no longer; raises where one is answered by another key."""
+        if self._tasks:
+            loop = asyncio.get_running_loop()
+            began = loop.time()
+            await asyncio.wait([task for _, task in self._tasks], timeout=seconds)
+            self.seconds = loop.time() - began
+            self.not_reached()
+
+    def not_reached(self) -> list[str]:
+        """The places where nobody has taken us in."""
+        return [place for place, task in self._tasks if not task.done() or task.result() is None]
+
+    def cancel(self) -> None:
+        for _, task in self._tasks:
+            if not task.cancel() and not task.cancelled():
+                task.exception()  # of several that failed, one was told
+
+
+class AtHand(Struct, frozen=True):
+    """A peer as commands know it."""
+
+    name: str
+    ask: Ask
+    joins: Joins | None = None  # of one for a short while
+
+
 @asynccontextmanager
 async def peer_of(
     name: Path,
-    joins: list[tuple[str, Place]],
-    group: Path | None,
-    no_group: bool,
-    allow_private: bool,
     *,
-    quiet: bool,
-    makes: bool = True,
-) -> AsyncIterator[tuple[str, Ask]]:
-    """The peer of a collection, as its name and a way to ask it: the one that runs, else one for a short while.
+    joins: Sequence[tuple[str, Place]] = (),
+    join_seconds: float = 1.0,
+    group: Path | None = None,
+    no_group: bool = False,
+    allow_private: bool = False,
+    quiet: bool = False,
+) -> AsyncIterator[AtHand]:
+    """The peer of a collection: the one that runs, else one for a short while.
 
     The short-lived one goes by what the last one kept, and is reached where that one was, as long as it is there.
     """
-    kept = Kept(name)
-    running = await asked(kept, Request("show"))
+    running = await _running(name)
     if running is not None:
         if joins or group or no_group:
             raise UsageError(f"{name} is being served; say --join and --group to lycosa peer serve")
-        async for reply in running:
-            facts = reply.told
-
-        async def ask_running(request: Request) -> AsyncIterator[Reply]:
-            answers = await asked(kept, request)
-            if answers is None:
-                raise LycosaError(f"the peer that served {name} has ended; try again")
-            async for reply in answers:
-                yield reply
-
-        yield facts["name"], ask_running
+        yield running
         return
+    kept = Kept(name)
+    with open_for_reading(name) as collection, kept.locked():
+        settings = kept.read(SETTINGS_FILE, Settings) or Settings()
+        identity = identity_of(kept, group, no_group)
+        content = content_of(collection, kept, allow_private or settings.allow_private, quiet=quiet)
+        listen, at = parsed(settings.listen), parsed(settings.at or "")
+        named = [place for _, place in joins] + [place for each in pins_of(kept) if (place := parsed(each))]
+        peer = Peer(
+            identity,
+            content,
+            kept,
+            allow_private=is_among_private(at or listen, named),
+            say=(lambda line: None) if quiet else tell,
+        )
+        try:
+            await peer.begin(listen, at)
+        except OSError:
+            await peer.begin()  # somebody else has the place: those that were called can still answer
+        joined = Joins(peer, joins)
+        try:
+            await joined.wait(join_seconds)
+            yield AtHand(identity.name, lambda request: replies(peer, request), joined)
+        finally:
+            joined.cancel()
+            await peer.end()
+
+
+async def facts_of(name: Path) -> dict[str, object]:
+    """Who the peer of a collection is, whether it runs or not."""
+    running = await asked(Kept(name), Request("show"))
+    if running is not None:
+        async for reply in running:
+            return {**reply.told, "is_running": True}
+    kept = Kept(name)
     with open_for_reading(name) as collection:
-        if not makes and kept.bytes_of("key.pem") is None:
+        if kept.bytes_of(KEY_FILE) is None:
             raise UsageError(f"{name} is no peer yet; serve it with: lycosa peer serve {name} --listen ADDR:PORT")
         with kept.locked():
-            settings = kept.plain(SETTINGS_FILE) or {}
-            identity = identity_of(kept, group, no_group)
-            content = content_of(collection, kept, allow_private or bool(settings.get("allow_private")), quiet=quiet)
-            listen, at = (parsed(settings.get(which) or "") for which in ("listen", "at"))
-            joined = [*(place for _, place in joins), *map(parsed, kept.plain(PINS_FILE) or {})]
-            is_local = any(is_at_home(place) for place in (at or listen, *joined) if place is not None)
-            peer = Peer(identity, content, kept, allow_private=is_local)
-            if makes:
-                try:
-                    await peer.begin(listen, at)
-                except OSError:
-                    await peer.begin()  # somebody else has the place: those that were called can still answer
-                for who, place in joins:
-                    if await peer.join(who, place) is None and not quiet:
-                        tell(f"nobody at {place} takes us in")
+            content = SharedCollection(collection, kept)
+            told = told_of(Peer(identity_of(kept, None, False), content, kept))
+    return {**told, "is_running": False}
 
-            def ask_this(request: Request) -> AsyncIterator[Reply]:
-                return replies(peer, request)
 
-            try:
-                yield identity.name, ask_this
-            finally:
-                await peer.end()
+async def _running(name: Path) -> AtHand | None:
+    kept = Kept(name)
+    shown = await asked(kept, Request("show"))
+    if shown is None:
+        return None
+    told = [reply.told async for reply in shown]
+
+    async def ask(request: Request) -> AsyncIterator[Reply]:
+        answers = await asked(kept, request)
+        if answers is None:
+            raise LycosaError(f"the peer that served {name} has ended; try again")
+        async for reply in answers:
+            yield reply
+
+    return AtHand(told[-1]["name"], ask)
+
+
+def is_among_private(own: Place | None, named: Sequence[Place]) -> bool:
+    """Whether others may send a peer to private addresses: it is at one itself, or, where it is nowhere, all places
+    that its owner ever named are."""
+    places = [own] if own is not None else named
+    return bool(places) and all(map(is_at_home, places))
 
 
 def identity_of(kept: Kept, group: Path | None, no_group: bool) -> Identity:
@@ -95,14 +170,32 @@ def identity_of(kept: Kept, group: Path | None, no_group: bool) -> Identity:
     elif no_group:
         kept.drop(GROUP_FILE)
     secret = kept.bytes_of(GROUP_FILE)
-    return Identity.kept(kept, None if secret is None else Group.of_text(secret.decode("ascii", "replace")))
+    try:
+        return Identity.kept(kept, None if secret is None else Group.of_text(secret.decode("ascii", "replace")))
+    except UsageError as error:
+        raise CollectionError(
+            f"{kept.path(GROUP_FILE)} is damaged; give the secret again with --group FILE, or leave with --no-group"
+        ) from error
 
 
 def content_of(collection: Collection, kept: Kept, allow_private: bool, *, quiet: bool) -> SharedCollection:
     content = SharedCollection(collection, kept, allow_private=allow_private)
-    with Counting("pages read", quiet=quiet) as count:
+    with Counting("pages read", quiet=quiet) as count, _interrupted_at_once():
         content.catch_up(count)
     return content
+
+
+@contextmanager
+def _interrupted_at_once() -> Iterator[None]:
+    """Lets Ctrl-C and SIGTERM end what keeps the event loop from its turn."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        for number in before:
+            signal.signal(number, signal.default_int_handler)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)
 
 
 async def listening(peer: Peer, place: Place, at: Place | None) -> Place | None:

@@ -1,11 +1,13 @@
 """What a search among peers found, as people and programs see it. Everything in it was written by strangers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from lycosa.peers.identity import is_name
 from lycosa.peers.merging import Merged, Ranked
 from lycosa.peers.searching import Answers
 from lycosa.peers.serving import Searched
@@ -63,8 +65,8 @@ def lines_of(number: int, hit: Ranked, me: str) -> list[str]:
     ]
 
 
-def told_of_search(searched: Searched, me: str, merged: Merged) -> list[str]:
-    facts = _cost(searched, me)
+def told_of_search(searched: Searched, me: str, merged: Merged, not_joined: Sequence[str] = ()) -> list[str]:
+    facts = _cost(searched, me, not_joined)
     lines = [
         f"answered by {', '.join(_names(facts['answered'])) or 'nobody'}; {facts['messages']} messages,"
         f" {1000 * facts['seconds']:.0f} ms"
@@ -76,15 +78,18 @@ def told_of_search(searched: Searched, me: str, merged: Merged) -> list[str]:
         lines.append(f"{facts['walkers_out']} walkers had not come to an end")
     if merged.refused:
         lines.append(f"{merged.refused} hits left out, as their addresses are private or no URLs")
+    if merged.wordless:
+        lines.append(f"{merged.wordless} hits left out that do not have all the words")
     return lines
 
 
 def _names(names: list[str]) -> list[str]:
-    return [name if name == "home" else name[:8] for name in names]
+    """Names of peers so short that people can tell them apart; places as they are."""
+    return [visible(name[:8] if is_name(name) else name, 80) for name in names]
 
 
-def _cost(searched: Searched, me: str) -> dict[str, Any]:
-    """Who answered, what it cost, who was not reached."""
+def _cost(searched: Searched, me: str, not_joined: Sequence[str]) -> dict[str, Any]:
+    """Who answered, what it cost, who was not reached: peers by their names, and where we wanted to join by place."""
     answers: Answers = searched.answers
     asked_ = {what: [name for name, reply in answers.asked.items() if reply == what] for what in _REPLIES}
     who = ["home" if each.provider.name == me else each.provider.name for each in answers.answers]
@@ -93,7 +98,7 @@ def _cost(searched: Searched, me: str) -> dict[str, Any]:
         "messages": answers.issued + answers.received,
         "seconds": round(searched.seconds, 4),
         "stage": answers.stage,
-        "not_reached": asked_["down"],
+        "not_reached": [*asked_["down"], *not_joined],
         "silent": asked_["waiting"],
         "declined": asked_["declined"],
         "lack_it": asked_["lacks"],
@@ -113,13 +118,15 @@ def plain_of(
     shown: tuple[Ranked, ...],
     taken: Taken,
     take: int,
+    not_joined: Sequence[str] = (),
 ) -> Plain:
     return {
         "query": query,
         "me": me,
         "hits": shown,
         "refused": merged.refused,
-        **_cost(searched, me),
+        "wordless": merged.wordless,
+        **_cost(searched, me, not_joined),
         **({"taken": taken} if take else {}),
     }
 

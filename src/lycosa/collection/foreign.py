@@ -1,5 +1,6 @@
 """Other people's WARC files: the HTML pages in them, as fetches."""
 
+import math
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,17 +17,22 @@ from .groups import Decode
 from .warc import CHUNK, next_member
 
 PAGES = ("text/html", "application/xhtml+xml")
+FIRST_WEB_PAGE = 631_152_000.0  # seconds since the epoch: 1990; no page was fetched before
 
 
 class ForeignFetches:
-    """Iterates over the HTML pages (status 200) of a WARC file; `skipped` and `damage` say what was left out so far."""
+    """Iterates over the HTML pages (status 200) of a WARC file; `skipped` and `damage` say what was left out so far.
 
-    def __init__(self, path: Path, *, decode: Decode, max_bytes: int = 1 << 20):
+    latest: seconds since the epoch; a page that was fetched later, or before there was a Web, is left out.
+    """
+
+    def __init__(self, path: Path, *, decode: Decode, max_bytes: int = 1 << 20, latest: float = math.inf):
         self.skipped = 0  # answers that are not HTML pages, or could not be read
         self.damage = ""  # for people; empty where the file is whole
         self._path = path
         self._decode = decode
         self._max_bytes = max_bytes
+        self._latest = latest
         _insist_on_warc(path)
 
     def __iter__(self) -> Iterator[Fetch]:
@@ -74,7 +80,7 @@ class ForeignFetches:
             self.skipped += 1
             return None
         url = normalise((record.headers.get("WARC-Target-URI") or "").strip("<>"))
-        if url is None or status != 200 or not body:
+        if url is None or status != 200 or not body or not FIRST_WEB_PAGE <= at <= self._latest:
             self.skipped += 1
             return None
         fetch = Fetch(

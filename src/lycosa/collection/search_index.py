@@ -3,8 +3,9 @@
 import os
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,17 +14,18 @@ import tantivy
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.scripts import unspaced_runs
+from lycosa.vocabulary.scripts import has_unspaced, unspaced_runs
 
 from .plain import spellable
+from .snippets import SNIPPET, around, inert, marked
 
 HEAP = 60_000_000  # bytes before the writer makes a segment; smaller ones are merged, and mapped whole, more often
 MAX_QUERY = 1000  # characters
 MAX_TEXT = 100_000  # characters of a page that are indexed
-SNIPPET = 200  # characters
 _RUN_ENDS = " x "  # so that no phrase goes from one run into the next
+_FIELDS, _BOOSTS = ["title", "body"], {"title": 2.0}
+_CANDIDATES = 10  # pages looked at for each that is wanted
 _WORD = re.compile(r"\w+")
-_UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
 
 
 class Hit(Struct, frozen=True):
@@ -167,11 +169,29 @@ class SearchIndex:
             except ValueError:  # a field that cannot be asked in this way
                 continue
             if found:
-                snippets = tantivy.SnippetGenerator.create(searcher, wanted, self._schema, "body")
-                snippets.set_max_num_chars(SNIPPET)
-                runs = unspaced_runs(query)
+                snippets, runs = self._snippets(searcher, wanted), unspaced_runs(query)
                 return [self._hit(searcher.doc(address), snippets, score, runs) for score, address in found]
         return []
+
+    def with_all(self, words: Sequence[str], *, limit: int, where: Callable[[str], bool]) -> list[Hit]:
+        """The best pages that have all the words, however long and strange these are, and whose URL is one to show;
+        nothing is read of others."""
+        if limit < 1 or not words or not self.exists():
+            return []
+        words = [spellable(word).replace('"', " ") for word in words]
+        with self._told():
+            index, searcher = self._index(), self._searcher()
+            wanted = tantivy.Query.boolean_query([(tantivy.Occur.Must, _as_written(index, word)) for word in words])
+            found = searcher.search(wanted, limit=_CANDIDATES * limit, count=False).hits
+        documents = ((searcher.doc(address), score) for score, address in found)
+        shown = islice((each for each in documents if where(each[0].get_first("url") or "")), limit)
+        snippets, runs = self._snippets(searcher, wanted), [run for word in words for run in unspaced_runs(word)]
+        return [self._hit(document, snippets, score, runs) for document, score in shown]
+
+    def _snippets(self, searcher: Any, wanted: Any) -> Any:
+        snippets = tantivy.SnippetGenerator.create(searcher, wanted, self._schema, "body")
+        snippets.set_max_num_chars(SNIPPET)
+        return snippets
 
     def _hit(self, document: Any, snippets: Any, score: float | None, runs: list[str]) -> Hit:
         url = document.get_first("url") or ""
@@ -181,7 +201,7 @@ class SearchIndex:
         return Hit(
             url=url,
             title=inert(document.get_first("title") or ""),
-            snippet=_around(runs, body) or _marked(snippet.fragment(), snippet.highlighted()) or inert(body[:SNIPPET]),
+            snippet=around(runs, body) or marked(snippet.fragment(), snippet.highlighted()) or inert(body[:SNIPPET]),
             score=score or 0.0,
             relevance=document.get_first("relevance") or 0.0,
             host=document.get_first("host") or "",
@@ -195,23 +215,14 @@ class SearchIndex:
                 yield tantivy.Query.all_query()
             return
         if runs := unspaced_runs(query):
-            yield self._with_runs(index, runs, query)
-        fields, boosts = ["title", "body"], {"title": 2.0}
+            others = _WORD.findall("".join(" " if has_unspaced(letter) else letter for letter in query.lower()))
+            pieces = [(tantivy.Occur.Should, _as_written(index, piece)) for piece in (*runs, *others)]
+            yield tantivy.Query.boolean_query(pieces)
         if query.count("(") + query.count("[") + query.count("{") <= 10:  # the parser recurses
-            wanted, misread = index.parse_query_lenient(query, fields, boosts)
+            wanted, misread = index.parse_query_lenient(query, _FIELDS, _BOOSTS)
             if not misread:
                 yield wanted
-        yield index.parse_query_lenient(" ".join(f'"{word}"' for word in words), fields, boosts)[0]
-
-    def _with_runs(self, index: Any, runs: list[str], query: str) -> Any:
-        """Runs of a script without blanks as they are written, wherever they stand, and other words."""
-        for run in runs:
-            query = query.replace(run, " ")
-        quoted = [(f'"{" ".join(run)}"', ["characters"]) for run in runs]
-        quoted += [(f'"{word}"', ["title", "body"]) for word in _WORD.findall(query.lower())]
-        return tantivy.Query.boolean_query(
-            [(tantivy.Occur.Should, index.parse_query_lenient(words, fields)[0]) for words, fields in quoted]
-        )
+        yield index.parse_query_lenient(" ".join(f'"{word}"' for word in words), _FIELDS, _BOOSTS)[0]
 
     def _index(self) -> Any:
         if self._opened is None:
@@ -256,28 +267,11 @@ class SearchIndex:
             ) from error
 
 
-def inert(text: str) -> str:
-    """The text in one line, with nothing in it that a terminal would obey."""
-    return _UNSHOWN.sub(" ", text).strip()
-
-
-def _marked(fragment: str, ranges: Iterable[Any]) -> str:
-    data, parts, end = fragment.encode(), [], 0
-    for each in ranges:  # in bytes
-        parts += [data[end : each.start], "«".encode(), data[each.start : each.end], "»".encode()]
-        end = each.end
-    parts.append(data[end:])
-    return inert(b"".join(parts).decode("utf-8", "replace"))
-
-
-def _around(runs: list[str], body: str) -> str:
-    """The text about the first of these that is in it."""
-    places = [(body.find(run), run) for run in runs]
-    at, _ = min(((place, run) for place, run in places if place >= 0), default=(-1, ""))
-    if at < 0:
-        return ""
-    fragment = body[max(0, at - SNIPPET // 4) : at + 3 * SNIPPET // 4]
-    return inert(re.sub("|".join(map(re.escape, sorted(runs, key=len, reverse=True))), r"«\g<0>»", fragment))
+def _as_written(index: Any, word: str) -> Any:
+    """Pages that have a word; one of a script without blanks is sought by its characters, wherever words end."""
+    if has_unspaced(word):
+        return index.parse_query_lenient(f'"{" ".join(word)}"', ["characters"])[0]
+    return index.parse_query_lenient(f'"{word}"', _FIELDS, _BOOSTS)[0]
 
 
 def _schema() -> Any:

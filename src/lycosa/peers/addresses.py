@@ -1,6 +1,6 @@
 """Where peers listen: `HOST:PORT`, and with the name of the peer that is expected there, `NAME@HOST:PORT`."""
 
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
 from lycosa.vocabulary.addresses import why_refused
@@ -62,6 +62,17 @@ def is_everywhere(place: Place) -> bool:
 def is_public(address: str) -> bool:
     """Whether an IP address is one of the public Internet."""
     return why_refused(address) is None
+
+
+def counted_with(address: str) -> str:
+    """What IP addresses count together as one: of IPv6 a network of 64 bits, which is what one customer gets."""
+    try:
+        parsed_address = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed_address, IPv6Address) and parsed_address.ipv4_mapped is None:
+        return f"{int(parsed_address) >> 64:x}::"
+    return address
 
 
 def is_at_home(place: Place) -> bool:

@@ -1,10 +1,11 @@
 """The half of a node that serves others: it looks for what they ask, passes on, shows its index, hands out."""
 
-from msgspec.structs import replace
-
+from .content import Content
+from .manners import Allowance
 from .messages import (
     DIRECT,
     MOST_HITS,
+    Contact,
     Declined,
     Fetch,
     Fetched,
@@ -14,74 +15,54 @@ from .messages import (
     Query,
     Response,
     Send,
+    fitting,
 )
-from .parts import Parts
-from .routing import clamped
+from .options import NodeOptions
+from .passing import Passing
 
 MOST_ELSEWHERE = 3  # peers that one response names
+HITS_OF_ONE_COST = 10  # that are served for one of a node's capacity
 
 
-class Answering(Parts):
+class Answering(Passing):
     """Answers from its own content, then from the indexes it holds, else passes on (BuddyNet, section 5.3.5)."""
 
-    def _asks_here(self, number: int) -> bool:
-        """Whether this node has such a search of its own."""
-        raise NotImplementedError
-
-    def _walker_ended(self, number: int, walker: int, now: float) -> list[Send]:
-        """What to do about a walker of its own that has come to nothing here."""
-        raise NotImplementedError
+    def __init__(self, me: Contact, content: Content, *, options: NodeOptions, seed: int):
+        super().__init__(me, content, options=options, seed=seed)
+        self._serving = Allowance(options.capacity)
 
     def _query(self, sender: PeerName, query: Query, now: float) -> list[Send]:
-        ttl = 1 if query.walker == DIRECT else clamped(query.ttl, self.options.most_ttl)
-        if ttl != query.ttl:
-            self.counts["ttl_cut"] += 1
-            query = replace(query, ttl=ttl)
-        if ttl < 1:
-            self._misbehaved(sender, "expired", now)
+        """A query of somebody else."""
+        query = self._cut(query)
+        if query.walker == DIRECT and query.origin.name != sender:
+            self.misbehaved(sender, "forged", now)
             return []
-        mine = query.origin.name == self.name
-        if (query.walker == DIRECT and query.origin.name != sender) or (mine and not self._asks_here(query.id)):
-            self._misbehaved(sender, "forged", now)
-            return []
-        if not mine and self.manners.shunned(query.origin.name, now):
+        if self.manners.shunned(query.origin.name, now):
             self.counts["shunned"] += 1
             return []
-        which = (query.origin.name, query.id)
-        if self.options.floods and (mine or which in self._seen):
-            self.counts["duplicates"] += 1
-            return []
-        trouble = self._seen.note(which, query.walker, ttl)
-        if trouble == "replayed":
-            self._misbehaved(sender, trouble, now, by=0.5)
-            return []
+        trouble = self._trouble(sender, query, now)
         if trouble:
-            self.counts[trouble] += 1
-            return self._ended(query, now)
-        if mine:
-            return self._passed_on(sender, query, now)
-        if not self._serving.take(now):
+            return self._ended(query, now) if trouble == "too_many_of_one_query" else []
+        most = min(query.most, MOST_HITS)
+        if query.origin.name not in self.buddies:
+            most = min(most, self.options.most_hits)
+        if not self._serving.take(now, max(1.0, most / HITS_OF_ONE_COST)):
             self.counts["declined"] += 1
             if query.walker == DIRECT:
-                return [self._reply(query, Declined("query", query.id))]
-            return self._passed_on(sender, query, now)
-        answer = self._found(query)
-        if answer is None:
-            return self._passed_on(sender, query, now)
-        self.counts["answered"] += 1
-        return [self._reply(query, answer)]
+                return self._reply(query, Declined("query", query.id), now)
+        else:
+            answer = self._found(query, most)
+            if answer is not None:
+                self.counts["answered"] += 1
+                return self._reply(query, answer, now)
+        return self._passed_on(sender, query, now) or self._ended(query, now)
 
-    def _found(self, query: Query) -> Response | None:
-        most = min(query.most, MOST_HITS)
+    def _found(self, query: Query, most: int) -> Response | None:
         found = self.content.find(query.wanted, most)
         if found.hits:
-            return Response(
-                query.id,
-                self.me,
-                tuple(found.hits[:most]),
-                statistics=found.statistics,
-                walker=query.walker,
-                ttl=query.ttl,
+            hits = tuple(found.hits[:most])
+            return fitting(
+                Response(query.id, self.me, hits, statistics=found.statistics, walker=query.walker, ttl=query.ttl)
             )
         elsewhere: list[PeerName] = []
         for name, index in self._indexes():
@@ -90,7 +71,7 @@ class Answering(Parts):
             hits = tuple(index.find(query.wanted, most))[:most]
             if hits:
                 self.counts["answered_for_others"] += 1
-                return Response(query.id, self._contact(name), hits, walker=query.walker, ttl=query.ttl)
+                return fitting(Response(query.id, self._contact(name), hits, walker=query.walker, ttl=query.ttl))
             elsewhere.append(name)
         if not elsewhere:
             return None
@@ -98,23 +79,16 @@ class Answering(Parts):
         contacts = tuple(self._contact(name) for name in elsewhere[:MOST_ELSEWHERE])
         return Response(query.id, self.me, elsewhere=contacts, walker=query.walker, ttl=query.ttl)
 
-    def _passed_on(self, sender: PeerName, query: Query, now: float) -> list[Send]:
-        onward: list[Send] = []
-        if query.ttl > 1:
-            onward = self._onward(replace(query, ttl=query.ttl - 1), sender)
-            self.counts["passed_on"] += len(onward)
-        return onward or self._ended(query, now)
-
     def _ended(self, query: Query, now: float) -> list[Send]:
         """The query goes no further; the asker is told where that is wanted."""
-        if query.origin.name == self.name:
-            return self._walker_ended(query.id, query.walker, now)
-        if self.options.says_no:
-            return [self._reply(query, Response(query.id, self.me, walker=query.walker, ttl=query.ttl))]
-        return []
+        if not self.options.says_no:
+            return []
+        return self._reply(query, Response(query.id, self.me, walker=query.walker, ttl=query.ttl), now)
 
-    def _reply(self, query: Query, message: Response | Declined) -> Send:
-        return Send(query.origin.name, message, query.origin.address)
+    def _reply(self, query: Query, message: Response | Declined, now: float) -> list[Send]:
+        """To the asker; of a walker, whoever sent it can have named anybody."""
+        reply = [Send(query.origin.name, message, query.origin.address)]
+        return reply if query.walker == DIRECT else self._within_bounds(reply, now)
 
     def _index_request(self, sender: PeerName, request: IndexRequest, now: float) -> list[Send]:
         if not self._serving.take(now):

@@ -6,6 +6,7 @@ from lycosa.reading.stop_words import STOP_WORDS
 from lycosa.reading.words import tokens_of
 
 MOST_WORDS = 16  # of a query that count
+LONGEST_WORD = 40  # characters; what is longer is cut, and found nowhere, as no index holds it
 
 
 @lru_cache(maxsize=256)
@@ -17,5 +18,5 @@ def words_of(query: str) -> tuple[str, ...]:
     >>> words_of("the who")
     ('the', 'who')
     """
-    words = tuple(dict.fromkeys(tokens_of(query)))
+    words = tuple(dict.fromkeys(word[:LONGEST_WORD] for word in tokens_of(query)))
     return (tuple(word for word in words if word not in STOP_WORDS) or words)[:MOST_WORDS]

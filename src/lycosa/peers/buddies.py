@@ -71,6 +71,12 @@ class BuddyList:
         self._entries[name] = Buddy(known.contact, known.count - 1, known.since)
         return False
 
+    def moved(self, contact: Contact) -> None:
+        """A buddy has told where it is reached now."""
+        known = self._entries.get(contact.name)
+        if known is not None and contact.address:
+            self._entries[contact.name] = Buddy(contact, known.count, known.since)
+
     def drop(self, name: PeerName) -> None:
         self._entries.pop(name, None)
 

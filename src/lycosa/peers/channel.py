@@ -10,7 +10,7 @@ from typing import Protocol
 
 from OpenSSL import SSL
 
-from .frames import LARGE, SMALL, Frames, FrameTooLongError, framed
+from .frames import SMALL, Frames, FrameTooLongError, framed
 from .identity import name_shown_by
 
 HANDSHAKE_SECONDS = 5.0
@@ -27,16 +27,15 @@ class Owner(Protocol):
 
     def opened(self, channel: "Channel") -> None: ...
 
+    def longest(self, channel: "Channel") -> int: ...
+
     def received(self, channel: "Channel", frame: bytes) -> None: ...
 
     def closed(self, channel: "Channel", why: str) -> None: ...
 
 
 class Channel(asyncio.Protocol):
-    """Shakes hands, then carries frames. `peer` is who the other side has proved to be.
-
-    A frame longer than SMALL is taken only while one was asked for (`expect_large`).
-    """
+    """Shakes hands, then carries frames. `peer` is who the other side has proved to be."""
 
     def __init__(self, context: SSL.Context, owner: Owner, *, dials: bool, address: str = ""):
         self.peer: str = ""  # until the handshake is done
@@ -46,7 +45,6 @@ class Channel(asyncio.Protocol):
         self.is_open = False
         self._owner = owner
         self._frames = Frames(SMALL)
-        self._large_expected = 0
         self._pending: deque[bytes] = deque()  # frames that nobody has looked at yet
         self._hands_out = False
         self._transport: asyncio.Transport | None = None
@@ -59,6 +57,15 @@ class Channel(asyncio.Protocol):
             self._tls.set_accept_state()
 
     # ------------------------------------------------------------ what a channel is for
+
+    @property
+    def host(self) -> str:
+        """Where the other side is."""
+        return self.address.rpartition(":")[0]
+
+    @property
+    def is_closing(self) -> bool:
+        return bool(self._why)
 
     def send(self, payload: bytes) -> bool:
         """Sends a frame; False where the channel is not open, or the other side has stopped reading."""
@@ -76,16 +83,6 @@ class Channel(asyncio.Protocol):
             return False
         self._flush()
         return True
-
-    def expect_large(self) -> None:
-        """Lets the other side send one large frame."""
-        self._large_expected += 1
-        self._frames.limit = LARGE
-
-    def large_came(self) -> None:
-        """What was expected has come, large or not."""
-        self._large_expected = max(0, self._large_expected - 1)
-        self._frames.limit = LARGE if self._large_expected else SMALL
 
     def close(self, why: str) -> None:
         """Ends the channel at once."""
@@ -179,6 +176,7 @@ class Channel(asyncio.Protocol):
 
     def _take(self, data: bytes) -> None:
         was_within = self._frames.is_within
+        self._frames.limit = self._owner.longest(self)
         try:
             frames = self._frames.feed(data)
         except FrameTooLongError:

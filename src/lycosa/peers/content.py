@@ -50,6 +50,11 @@ class Content(Protocol):
         """Whether what a stranger sent is that item, as far as can be told."""
         ...
 
+    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+        """Whether what a stranger found can be an answer, as far as can be told without having it. `statistics` are
+        those that came with the hit."""
+        ...
+
     def summary(self) -> Summary: ...
 
     def changes(self, since: int) -> Change | None:

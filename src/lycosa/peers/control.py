@@ -86,7 +86,7 @@ class Control:
                 async for reply in replies(self._peer, request):
                     writer.write(msgspec.json.encode(reply) + b"\n")
                     await writer.drain()
-            except (msgspec.DecodeError, ValueError) as error:
+            except (msgspec.DecodeError, ValueError, LycosaError) as error:
                 writer.write(msgspec.json.encode(Reply(error=str(error), is_over=True)) + b"\n")
             writer.close()
             await writer.wait_closed()

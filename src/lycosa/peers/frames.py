@@ -9,7 +9,6 @@
 
 HEAD = 4  # bytes
 SMALL = 1 << 16  # bytes; of what anybody may send
-LARGE = 1 << 23  # bytes; of what was asked for: an index, a page
 
 
 class FrameTooLongError(ValueError):

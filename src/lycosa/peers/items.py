@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from .content import Change, Found
-from .messages import Hit, Item, Wanted
+from .messages import Hit, Item, Statistics, Wanted
 
 _ids = msgspec.msgpack.Decoder(list[int])
 _change = msgspec.msgpack.Decoder(tuple[list[int], list[int]])
@@ -62,6 +62,9 @@ class Items:
 
     def verify(self, item: Item, body: bytes) -> bool:
         return body == str(item).encode()
+
+    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+        return hit.item == wanted
 
     def summary(self) -> ItemSummary:
         return ItemSummary(frozenset(self.ids), self.version)

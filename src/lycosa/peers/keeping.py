@@ -4,14 +4,14 @@ import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import msgspec
 
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.records import Plain
 
 FOLDER = "peer"
+T = TypeVar("T")
 
 
 class Kept:
@@ -47,16 +47,16 @@ class Kept:
                 beside.unlink()
             raise CollectionError(f"cannot write {path}: {error.strerror}; make room or give access") from error
 
-    def plain(self, name: str) -> Plain:
-        """What was kept under a name; None where nothing was, or it is no longer legible."""
+    def read(self, name: str, kind: type[T]) -> T | None:
+        """What was kept under a name; None where nothing was, or it is not of that kind any more."""
         data = self.bytes_of(name)
         try:
-            return None if data is None else msgspec.json.decode(data)
+            return None if data is None else msgspec.json.decode(data, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
 
-    def keep(self, name: str, plain: Plain) -> None:
-        self.keep_bytes(name, msgspec.json.encode(plain))
+    def keep(self, name: str, what: object) -> None:
+        self.keep_bytes(name, msgspec.json.encode(what))
 
     def drop(self, name: str) -> None:
         self.path(name).unlink(missing_ok=True)

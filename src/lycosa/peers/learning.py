@@ -17,10 +17,10 @@ class Learning(Parts):
         index that is held of it is looked at again."""
         self.counts[f"failed_{why}"] += 1
         if why is Failure.WRONG:
-            self._misbehaved(provider, "wrong", now)
+            self.misbehaved(provider, "wrong", now)
         untrue = why in (Failure.WRONG, Failure.LACKS)
         if untrue and via is not None and via not in (provider, self.name):
-            self._misbehaved(via, "misled", now, by=0.5)
+            self.misbehaved(via, "misled", now, by=0.5)
         if why is not Failure.LACKS:
             self._demote(provider)
         return self._ask_for_indexes(self.held.refresh(provider)) if untrue else []
@@ -51,15 +51,15 @@ class Learning(Parts):
 
     def _index(self, sender: PeerName, index: Index, now: float) -> None:
         if len(index.packed) > self.options.most_index_bytes:
-            self._misbehaved(sender, "index_oversized", now)
+            self.misbehaved(sender, "index_oversized", now)
             return
         try:
             taken = self.held.take(sender, index, self.content.unpack, self.content.update)
         except ValueError:
             self.held.not_coming(sender)
-            self._misbehaved(sender, "index_malformed", now)
+            self.misbehaved(sender, "index_malformed", now)
             return
         if not taken:
-            self._misbehaved(sender, "unasked", now, by=0.5)
+            self.misbehaved(sender, "unasked", now, by=0.5)
         else:
             self.counts["indexes_taken" if index.since is None else "index_changes_taken"] += 1

@@ -1,11 +1,13 @@
 """How much is taken from strangers: rates, demerits, and a bounded memory of what they sent."""
 
 from collections import OrderedDict
+from typing import TypeVar
 
 from .messages import PeerName
 
 MOST_PEERS = 4096  # that anything is remembered of
 MOST_NOTED = 1 << 18  # messages remembered, of all queries
+T = TypeVar("T")
 
 
 class Allowance:
@@ -17,7 +19,8 @@ class Allowance:
         self._left = self._most
         self._at: float | None = None
 
-    def take(self, now: float) -> bool:
+    def take(self, now: float, cost: float = 1.0) -> bool:
+        """Whether there is any left; what something costs beyond that is owed by what comes next."""
         if not self.per_second:
             return True
         passed = 0.0 if self._at is None else max(0.0, now - self._at)
@@ -25,35 +28,60 @@ class Allowance:
         self._left = min(self._most, self._left + passed * self.per_second)
         if self._left < 1.0:
             return False
-        self._left -= 1.0
+        self._left -= cost
         return True
 
 
+class Allowances:
+    """The same for each of many peers, the last ones."""
+
+    def __init__(self, per_second: float):
+        self.per_second = per_second
+        self._of: OrderedDict[PeerName, Allowance] = OrderedDict()
+
+    def take(self, peer: PeerName, now: float) -> bool:
+        if not self.per_second:
+            return True
+        allowance = self._of.setdefault(peer, Allowance(self.per_second))
+        _keep_the_last(self._of, peer)
+        return allowance.take(now)
+
+
 class Manners:
-    """Who is not listened to any more. Demerits fade: half of them are forgotten in every `shun` seconds."""
+    """Who is not listened to any more: one whose demerits reach `tolerance`, for `shun` seconds. Demerits fade: half of
+    them are forgotten in every `shun` seconds."""
 
     def __init__(self, *, tolerance: float, shun: float, per_peer: float):
         self.tolerance = tolerance
         self.shun = shun
-        self.per_peer = per_peer
         self._demerits: OrderedDict[PeerName, tuple[float, float]] = OrderedDict()  # how many, as of when
-        self._allowances: OrderedDict[PeerName, Allowance] = OrderedDict()
+        self._shunned: OrderedDict[PeerName, float] = OrderedDict()  # until when
+        self._messages = Allowances(per_peer)
 
     def demerits(self, peer: PeerName, now: float) -> float:
         many, at = self._demerits.get(peer, (0.0, now))
         return many * 0.5 ** (max(0.0, now - at) / self.shun) if many else 0.0
 
     def shunned(self, peer: PeerName, now: float) -> bool:
-        return peer in self._demerits and self.demerits(peer, now) >= self.tolerance
+        return peer in self._shunned and now < self._shunned[peer]
 
     def misbehaved(self, peer: PeerName, now: float, by: float = 1.0) -> bool:
         """Tells whether the peer is shunned from now on."""
-        many = min(self.demerits(peer, now) + by, 2 * self.tolerance)
+        many = min(self.demerits(peer, now) + by, self.tolerance)
         self._demerits[peer] = (many, now)
-        self._demerits.move_to_end(peer)
-        while len(self._demerits) > MOST_PEERS:
-            self._demerits.popitem(last=False)
-        return many >= self.tolerance
+        _keep_the_last(self._demerits, peer)
+        if many < self.tolerance:
+            return False
+        self.shuns(peer, now)
+        return True
+
+    def shuns(self, peer: PeerName, now: float) -> None:
+        """It is not listened to from now on."""
+        self._shunned[peer] = now + self.shun
+        _keep_the_last(self._shunned, peer)
+
+    def all_shunned(self, now: float) -> list[PeerName]:
+        return [peer for peer, until in self._shunned.items() if now < until]
 
     def behaved(self, peer: PeerName, now: float) -> None:
         """What it answered held good."""
@@ -66,16 +94,14 @@ class Manners:
 
     def takes(self, peer: PeerName, now: float) -> bool:
         """Whether one more message of the peer is within its allowance."""
-        if not self.per_peer:
-            return True
-        allowance = self._allowances.get(peer)
-        if allowance is None:
-            allowance = self._allowances[peer] = Allowance(self.per_peer)
-            while len(self._allowances) > MOST_PEERS:
-                self._allowances.popitem(last=False)
-        else:
-            self._allowances.move_to_end(peer)
-        return allowance.take(now)
+        return self._messages.take(peer, now)
+
+
+def _keep_the_last(of_peers: OrderedDict[PeerName, T], peer: PeerName) -> None:
+    """Counts a peer as the last that was heard of; forgets the first of too many."""
+    of_peers.move_to_end(peer)
+    while len(of_peers) > MOST_PEERS:
+        of_peers.popitem(last=False)
 
 
 class Seen:

@@ -20,7 +20,7 @@ class Memory:
 
     def save(self, node: Node) -> None:
         """Keeps what a node knows, if anything has changed."""
-        known = NodeState(list(node.buddies), HeldState(), list(node.neighbours.names), node.neighbours.known())
+        known = node.remembered()
         if known != self._saved:
             self._kept.keep(STATE_FILE, known)
             self._saved = known
@@ -33,7 +33,7 @@ class Memory:
         """Gives a node what was kept; False where that cannot be read."""
         state, indexes = self._kept.bytes_of(STATE_FILE), self._kept.bytes_of(INDEXES_FILE)
         try:
-            known = msgspec.json.decode(state, type=NodeState) if state else NodeState([], HeldState(), [], [])
+            known = msgspec.json.decode(state, type=NodeState) if state else NodeState()
             held = msgspec.msgpack.decode(indexes, type=HeldState) if indexes else HeldState()
             node.restore(msgspec.to_builtins(replace(known, held=held)))
         except (ValueError, TypeError):  # of msgspec, or of a summary

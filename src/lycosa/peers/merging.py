@@ -6,7 +6,8 @@ grows little with what is left of an exaggeration.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,25 +41,42 @@ class Ranked(Struct, frozen=True):
 class Merged(Struct, frozen=True):
     hits: tuple[Ranked, ...]
     refused: int  # URLs that may not be crawled, and so are not shown
+    wordless: int = 0  # hits of others that were not said to have all the words
 
 
-def merge(query: str, answers: Sequence[Answer], *, me: PeerName, allow_private: bool = False) -> Merged:
-    """All hits of a search, the best first."""
+class _Copy(NamedTuple):
+    """A page as somebody has it."""
+
+    score: float
+    hit: Hit
+    provider: Contact
+    is_strange: bool  # told by somebody a walk came to
+    fetched_at: float
+
+
+def merge(
+    query: str, answers: Sequence[Answer], *, me: PeerName, allow_private: bool = False, now: float = math.inf
+) -> Merged:
+    """All hits of a search, the best first. What is at home is a fact; what others tell is a claim."""
     words = words_of(query)
     weights, mean_length = _scale(words, [answer.statistics for answer in answers])
-    by_url: dict[str, list[tuple[float, Hit, Contact]]] = {}
-    refused = 0
+    by_url: dict[str, list[_Copy]] = {}
+    refused = wordless = 0
     for answer in answers:
-        told = answer.statistics.terms if answer.statistics else ()
+        told, is_home = answer.statistics.terms if answer.statistics else (), answer.stage is Stage.HOME
         for hit in answer.hits:
-            if why_left_out(hit.item, allow_private=allow_private or answer.stage is Stage.HOME) is not None:
+            times = dict(zip(told, hit.frequencies, strict=False))
+            if why_left_out(hit.item, allow_private=allow_private or is_home) is not None:
                 refused += 1
-                continue
-            score = _score(words, weights, mean_length, told, hit)
-            by_url.setdefault(str(hit.item), []).append((score, hit, answer.provider))
+            elif not is_home and not all(times.get(word) for word in words):
+                wordless += 1
+            else:
+                score = _score(words, weights, mean_length, times, hit)
+                at, is_strange = min(_finite(hit.fetched_at), now), answer.stage is Stage.WALKING
+                by_url.setdefault(str(hit.item), []).append(_Copy(score, hit, answer.provider, is_strange, at))
     pages = [_page(copies, me) for copies in by_url.values()]
     pages.sort(key=lambda page: (-page[0].score, page[0].url))
-    return Merged(tuple(_without_copies(pages)), refused)
+    return Merged(tuple(_without_copies(pages)), refused, wordless)
 
 
 def _scale(words: Sequence[str], told: Sequence[Statistics | None]) -> tuple[list[float], float]:
@@ -78,8 +96,7 @@ def _scale(words: Sequence[str], told: Sequence[Statistics | None]) -> tuple[lis
     return weights, total / documents if documents and total else 1.0
 
 
-def _score(words: Sequence[str], weights: Sequence[float], mean: float, told: Sequence[str], hit: Hit) -> float:
-    times = dict(zip(told, hit.frequencies, strict=False))
+def _score(words: Sequence[str], weights: Sequence[float], mean: float, times: Mapping[str, int], hit: Hit) -> float:
     length = min(max(hit.length, 1), MOST_LENGTH)
     norm = K1 * (1 - B + B * length / mean)
     score = 0.0
@@ -89,38 +106,40 @@ def _score(words: Sequence[str], weights: Sequence[float], mean: float, told: Se
     return score
 
 
-def _page(copies: list[tuple[float, Hit, Contact]], me: PeerName) -> tuple[Ranked, Hit]:
-    """One page of which several may have a copy: our own is told, else the one that was fetched last."""
-    copies.sort(key=lambda copy: (copy[2].name != me, -_finite(copy[1].fetched_at)))
-    score, hit, _ = copies[0]
-    providers = tuple(dict.fromkeys(contact for _, _, contact in copies))
+def _page(copies: list[_Copy], me: PeerName) -> tuple[Ranked, Hit]:
+    """One page of which several may have a copy: ours is told; else that of one who answered before, the newest."""
+    copies.sort(key=lambda copy: (copy.provider.name != me, copy.is_strange, -copy.fetched_at))
+    told = copies[0]
+    at_home = told.provider.name == me
     ranked = Ranked(
-        url=str(hit.item),
-        title=hit.title,
-        snippet=hit.snippet,
-        score=round(score, 6),
-        standing=_unit(hit.standing),
-        relevance=_unit(hit.relevance),
-        fetched_at=_finite(hit.fetched_at),
-        providers=providers,
-        at_home=copies[0][2].name == me,
+        url=str(told.hit.item),
+        title=told.hit.title,
+        snippet=told.hit.snippet,
+        score=round(told.score if at_home else max(copy.score for copy in copies), 6),
+        standing=_unit(told.hit.standing),
+        relevance=_unit(told.hit.relevance),
+        fetched_at=told.fetched_at,
+        providers=tuple(dict.fromkeys(copy.provider for copy in copies)),
+        at_home=at_home,
     )
-    return ranked, hit
+    return ranked, told.hit
 
 
 def _without_copies(pages: Sequence[tuple[Ranked, Hit]]) -> list[Ranked]:
-    """Pages with the same words as a better one are told with that one."""
-    best: dict[str, int] = {}
-    kept: list[Ranked] = []
+    """Pages with the same words are told with the best of them, or the one at home: whatever others say of theirs, it
+    does not hide ours."""
+    first: dict[str, str] = {}  # by digest, the URL of the page that is told
+    for page, hit in sorted(pages, key=lambda each: not each[0].at_home):
+        if hit.digest:
+            first.setdefault(hit.digest, page.url)
+    also: dict[str, list[str]] = {}
     for page, hit in pages:
-        place = best.get(hit.digest) if hit.digest else None
-        if place is None:
-            if hit.digest:
-                best[hit.digest] = len(kept)
-            kept.append(page)
-        else:
-            kept[place] = replace(kept[place], also=(*kept[place].also, page.url))
-    return kept
+        also.setdefault(first.get(hit.digest, page.url), []).append(page.url)
+    return [
+        replace(page, also=tuple(url for url in also[page.url] if url != page.url))
+        for page, _ in pages
+        if page.url in also
+    ]
 
 
 def _unit(number: float) -> float:

@@ -17,6 +17,9 @@ from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from .frames import SMALL
 
 VERSION = 1
 MOST_BYTES = 8 << 20  # of a frame
@@ -29,6 +32,7 @@ _Name = Annotated[str, Meta(min_length=1, max_length=128)]
 _Address = Annotated[str, Meta(max_length=256)]  # host:port; empty where names are addresses, as in a simulation
 _Number = Annotated[int, Meta(ge=0)]  # of 64 bits, which is all that msgpack can say
 _Count = Annotated[int, Meta(ge=0, le=(1 << 48))]
+_Walker = Annotated[int, Meta(ge=0, le=(1 << 32) - 1)]
 _Share = Annotated[float, Meta(ge=0, le=1)]
 _Short = Annotated[str, Meta(max_length=512)]
 _Text = Annotated[str, Meta(max_length=4096)]
@@ -54,7 +58,6 @@ class Hit(Struct, frozen=True, array_like=True):
     relevance: _Share = 0.0  # to the topic of the collection it is in
     fetched_at: Annotated[float, Meta(ge=0, le=1e11)] = 0.0  # seconds since the epoch
     digest: _Short = ""  # of the body
-    fingerprint: _Number = 0  # alike for pages that are nearly the same
     length: _Count = 0  # words of the page
     frequencies: Annotated[tuple[_Count, ...], Meta(max_length=64)] = ()  # of `Statistics.terms`, in this page
 
@@ -77,8 +80,6 @@ class _Message(Struct, frozen=True, array_like=True, tag_field="kind"):
 
 class Hello(_Message, frozen=True, array_like=True, tag="hello"):
     me: Contact
-    versions: Annotated[tuple[int, ...], Meta(max_length=16)] = (VERSION,)
-    group: _Short = ""
 
 
 class Query(_Message, frozen=True, array_like=True, tag="query"):
@@ -88,7 +89,7 @@ class Query(_Message, frozen=True, array_like=True, tag="query"):
     wanted: Wanted
     origin: Contact  # whom to answer
     ttl: Annotated[int, Meta(ge=0, le=(1 << 32) - 1)] = 1
-    walker: Annotated[int, Meta(ge=0, le=(1 << 16) - 1)] = DIRECT
+    walker: _Walker = DIRECT
     most: Annotated[int, Meta(ge=1, le=1 << 16)] = 1  # hits
 
 
@@ -101,7 +102,7 @@ class Response(_Message, frozen=True, array_like=True, tag="response"):
     hits: Annotated[tuple[Hit, ...], Meta(max_length=MOST_HITS)] = ()
     elsewhere: _Contacts = ()
     statistics: Statistics | None = None
-    walker: Annotated[int, Meta(ge=0, le=(1 << 16) - 1)] = DIRECT
+    walker: _Walker = DIRECT
     ttl: Annotated[int, Meta(ge=0, le=(1 << 32) - 1)] = 0  # of the query as it arrived
 
 
@@ -189,10 +190,25 @@ class MessageError(ValueError):
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
 _VERSION_BYTE = bytes([VERSION])
+_LIST_HEAD = 4  # bytes that a list of many takes more than an empty one
 
 
 def encode(message: Message) -> bytes:
     return _VERSION_BYTE + _encoder.encode(message)
+
+
+def fitting(response: Response) -> Response:
+    """A response with as many of its hits, the first ones, as go into what anybody may send at once."""
+    if len(response.hits) <= 1 or len(encode(response)) <= SMALL:
+        return response
+    room = SMALL - len(encode(replace(response, hits=()))) - _LIST_HEAD
+    fits = 0
+    for hit in response.hits:
+        room -= len(_encoder.encode(hit))
+        if room < 0:
+            break
+        fits += 1
+    return replace(response, hits=response.hits[:fits])
 
 
 def decode(frame: bytes | bytearray | memoryview) -> Message:

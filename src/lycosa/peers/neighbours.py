@@ -16,7 +16,7 @@ class Neighbours:
         self.most = most
         self.names: list[PeerName] = []
         self._addresses: dict[PeerName, str] = {}  # of the same
-        self.down: set[PeerName] = set()
+        self.down: dict[PeerName, None] = {}  # in the order in which they went down
         self.silent: dict[PeerName, int] = {}  # pings without an answer
         self._known: OrderedDict[PeerName, str] = OrderedDict()
 
@@ -30,6 +30,8 @@ class Neighbours:
         """Others may tell of a peer that is not known; where one that is known lives, only itself."""
         if contact.name not in self._known or (contact.address and (first_hand or not self._known[contact.name])):
             self._known[contact.name] = contact.address
+        if first_hand and contact.address and contact.name in self._addresses:
+            self._addresses[contact.name] = contact.address
         self._known.move_to_end(contact.name)
         while len(self._known) > MOST_KNOWN:
             self._known.popitem(last=False)
@@ -41,25 +43,34 @@ class Neighbours:
         return Contact(name, self.address(name))
 
     def add(self, contact: Contact) -> bool:
-        """Whether it is a neighbour now: there may be no room."""
+        """Whether it is a neighbour now: there may be no room. Who has been down for longest makes room."""
         self.know(contact, first_hand=True)
         if contact.name not in self._addresses and len(self.names) >= self.most:
-            longest = max(self.silent, key=lambda name: self.silent[name], default=None)
-            if longest is None:
+            if not self.down:
                 return False
-            self.remove(longest)
+            self.remove(next(iter(self.down)))
         self.place(contact)
         return True
 
     def heard(self, name: PeerName) -> None:
         """It is there."""
         self.silent.pop(name, None)
-        self.down.discard(name)
+        self.down.pop(name, None)
+
+    def lost(self, name: PeerName) -> None:
+        """It is not there, so no walker is sent to it."""
+        if name in self._addresses:
+            self.down.setdefault(name)
+
+    def in_vain(self, name: PeerName) -> None:
+        """It did not let us join: the others that are known are asked before."""
+        if name in self._known:
+            self._known.move_to_end(name, last=False)
 
     def unanswered(self, name: PeerName) -> int:
         """It did not answer a ping, so no walker is sent there; how many it did not answer. It is still pinged, so
         that a network that fell apart finds together again."""
-        self.down.add(name)
+        self.lost(name)
         self.silent[name] = self.silent.get(name, 0) + 1
         return self.silent[name]
 

@@ -8,20 +8,22 @@ messages to send. Over TCP it is run by `wire`, on a simulated wire and clock by
     sends = node.undelivered(to, message, now)       something sent did not arrive
     sends = node.tick(now)                           the moment that `next_deadline` told has come
 
-Buddy lists and indexes serve the node that keeps them; it holds nothing for the sake of others.
+It searches (`asking`, `hearing` what comes back, `learning` from it), serves others (`answering`, `passing` on), and
+keeps up with its neighbours (`joining`). Buddy lists and indexes serve the node that keeps them; it holds nothing for
+the sake of others.
 """
-
-from collections.abc import Iterable
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lycosa.vocabulary.records import Plain
 
 from .answering import Answering
-from .asking import Asking
 from .buddies import Buddy, HeldState
 from .content import Content
+from .hearing import Hearing
+from .joining import Joining
 from .messages import (
     Contact,
     Declined,
@@ -43,20 +45,20 @@ from .messages import (
 from .options import NodeOptions
 from .searching import Failure, Reply, Stage
 
-MOST_SILENT = 100  # pings without an answer, after which a neighbour is one no more
-
 
 class NodeState(Struct, frozen=True):
     """What a node keeps between two runs."""
 
-    buddies: list[Buddy]
-    held: HeldState
-    neighbours: list[PeerName]
-    known: list[Contact]
+    buddies: list[Buddy] = []
+    held: HeldState = HeldState()
+    neighbours: list[Contact] = []
+    known: list[Contact] = []
+    shunned: list[PeerName] = []  # a restart forgives nobody: their time begins again
     numbered: int = 0
+    has_asked: bool = False
 
 
-class Node(Asking, Answering):
+class Node(Hearing, Answering, Joining):
     """A peer of BuddyNet.
 
     `seed` is what walks are drawn by; `secret` is what the ids of queries follow from, so that nobody can answer a
@@ -79,35 +81,6 @@ class Node(Asking, Answering):
         super().__init__(me, content, options=options, seed=seed, secret=secret or seed.to_bytes(8, "little"))
         self.resumed(now)
 
-    # Neighbours
-
-    def connect(self, neighbours: Iterable[Contact | PeerName]) -> None:
-        """Makes them neighbours, in this order, without asking; for overlays that are given."""
-        for each in neighbours:
-            self.neighbours.place(Contact(each) if isinstance(each, str) else each)
-
-    def join(self, contacts: Iterable[Contact]) -> list[Send]:
-        """Asks them to be neighbours."""
-        sends = []
-        for contact in contacts:
-            if contact.name != self.name:
-                self.neighbours.know(contact)
-                self._pinged.add(contact.name)
-                sends.append(Send(contact.name, Join(self.me), contact.address))
-        return sends
-
-    def leave(self) -> list[Send]:
-        return [self._send(name, Leave()) for name in self.neighbours.names]
-
-    def lost(self, peer: PeerName) -> None:
-        """The connection to a neighbour is closed; no walker is sent there."""
-        if peer in self.neighbours:
-            self.neighbours.down.add(peer)
-
-    def found(self, peer: PeerName) -> None:
-        """It is open again."""
-        self.neighbours.heard(peer)
-
     # What happens
 
     def receive(self, sender: PeerName, message: Message, now: float) -> list[Send]:
@@ -115,13 +88,15 @@ class Node(Asking, Answering):
             self.counts["shunned"] += 1
             return []
         if not self.manners.takes(sender, now):
-            self._misbehaved(sender, "too_fast", now, by=0.125)
+            self.misbehaved(sender, "too_fast", now, by=0.125)
             return []
         if sender == self.name:
             self.counts["forged"] += 1
             return []
         self.counts["received"] += 1
         match message:
+            case Query(origin=Contact(self.name)):
+                return self._came_home(sender, message, now)
             case Query():
                 return self._query(sender, message, now)
             case Response():
@@ -138,42 +113,7 @@ class Node(Asking, Answering):
             case Fetched():
                 return self._fetched(sender, message, now)
             case Join() | Leave() | Ping() | Pong() | Hello():
-                sends = self._neighbourly(sender, message)
-                self._drop_indexes_of_others()
-                return sends
-
-    def _neighbourly(self, sender: PeerName, message: Join | Leave | Ping | Pong | Hello) -> list[Send]:
-        match message:
-            case Hello(me) | Join(me) if me.name != sender or sender == self.name:
-                self.counts["forged"] += 1
-                return []
-            case Hello(me):
-                self.neighbours.know(me, first_hand=True)
-                return []
-            case Join(me):
-                accepted = self.neighbours.add(me)
-                return [Send(sender, Pong(accepted, self.neighbours.to_show(sender)), me.address)]
-            case Leave():
-                self.neighbours.remove(sender)
-                return []
-            case Ping():
-                self.neighbours.heard(sender)
-                known = sender in self.neighbours
-                return [self._send(sender, Pong(known, self.neighbours.to_show(sender)))]
-            case Pong(accepted, known):
-                if sender in self._pinged:
-                    self._pinged.discard(sender)
-                else:
-                    self.counts["unasked"] += 1
-                    return []
-                if accepted:
-                    self.neighbours.add(self.neighbours.contact(sender))
-                else:
-                    self.neighbours.remove(sender)
-                for contact in known:
-                    if contact.name != self.name:
-                        self.neighbours.know(contact)
-                return []
+                return self._neighbourly(sender, message)
 
     def undelivered(self, to: PeerName, message: Message, now: float) -> list[Send]:
         """Somebody could not be reached."""
@@ -190,13 +130,18 @@ class Node(Asking, Answering):
                 self.lost(to)
                 if self.options.floods:
                     return []
-                return self._onward(message, None) or self._ended(message, now)
+                if message.origin.name == self.name:
+                    return self._onward(message, None) or self._walker_ended(message, now)
+                return self._within_bounds(self._onward(message, None), now) or self._ended(message, now)
             case Fetch():
                 return self._fetch_failed(to, message.id, Failure.DOWN, now) if message.id in self._fetches else []
             case IndexRequest():
                 self.held.not_coming(to)
-            case Ping() | Join():
+            case Ping():
                 self.lost(to)
+            case Join():
+                self.lost(to)
+                self.neighbours.in_vain(to)
             case _:
                 pass
         return []
@@ -206,9 +151,10 @@ class Node(Asking, Answering):
     def resumed(self, now: float) -> None:
         """Begins, or goes on after having been down: checkpoints are at the multiples of their interval, and those
         that passed meanwhile are left out."""
+        self._told_at = now
         self._checkpoint_at = _next_multiple(now, self.options.checkpoint)
+        self._pinged.clear()
         self._ping_at = now + self.options.ping if self.options.ping else float("inf")
-        self._pinged: set[PeerName] = set()
 
     def next_deadline(self) -> float:
         """When `tick` is to be called next, unless something happens before."""
@@ -225,6 +171,7 @@ class Node(Asking, Answering):
 
     def tick(self, now: float) -> list[Send]:
         """What is due by now: answers that did not come, checkpoints, pings."""
+        self._told_at = now
         sends: list[Send] = []
         for number, fetching in list(self._fetches.items()):
             if fetching.until <= now:
@@ -239,23 +186,19 @@ class Node(Asking, Answering):
             sends += self._pings()
         return sends
 
-    def _pings(self) -> list[Send]:
-        for name in self._pinged & set(self.neighbours.names):
-            if self.neighbours.unanswered(name) >= MOST_SILENT:
-                self.neighbours.remove(name)
-        self._drop_indexes_of_others()
-        self._pinged = set(self.neighbours.names)
-        sends = [self._send(name, Ping()) for name in self.neighbours.names]
-        for name in self.neighbours.to_join([self.name]):
-            self._pinged.add(name)
-            sends.append(self._send(name, Join(self.me)))
-        return sends
-
     # What is kept
 
+    def remembered(self) -> NodeState:
+        """Whom it knows, without the indexes it holds of them."""
+        return NodeState(
+            buddies=list(self.buddies),
+            neighbours=[self.neighbours.contact(name) for name in self.neighbours.names],
+            known=self.neighbours.known(),
+            shunned=self.manners.all_shunned(self._told_at),
+        )
+
     def state(self) -> Plain:
-        known, names = self.neighbours.known(), list(self.neighbours.names)
-        state = NodeState(list(self.buddies), self.held.state(), names, known, self._numbered)
+        state = replace(self.remembered(), held=self.held.state(), numbered=self._numbered, has_asked=self._has_asked())
         return msgspec.to_builtins(state)
 
     def restore(self, plain: Plain) -> None:
@@ -268,7 +211,10 @@ class Node(Asking, Answering):
         self.buddies.replace(state.buddies)
         for contact in state.known:
             self.neighbours.know(contact)
-        self.connect(self.neighbours.contact(name) for name in state.neighbours)
+        self.connect(state.neighbours)
+        for name in state.shunned:
+            self.manners.shuns(name, self._told_at)
+        self._asked_before = state.has_asked
         self._drop_indexes_of_others()
         self._numbered = state.numbered
 

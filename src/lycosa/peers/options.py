@@ -7,6 +7,8 @@ from msgspec import Struct
 
 from lycosa.vocabulary.errors import UsageError
 
+_MEMORIES = ("remembered", "searches", "most_per_query")
+
 
 class NodeOptions(Struct, frozen=True):
     """How a node searches, what it keeps, and how much it takes from others. Times are in seconds."""
@@ -26,6 +28,7 @@ class NodeOptions(Struct, frozen=True):
     demotes_unreachable: bool = False  # a buddy that a query could not be delivered to loses count too
     downloads: bool = True  # fetches what it finds, from the first who has it, else from the next
     says_no: bool = False  # tells the asker when it knows nobody, and when a walker ends with it
+    secret_walkers: bool = False  # their numbers cannot be guessed, so only who met one can answer for it
 
     # Times
     buddy_wait: float = 0.25  # for the answers of buddies, before the walk begins
@@ -43,14 +46,15 @@ class NodeOptions(Struct, frozen=True):
     referrals: int = 10  # peers a search asks because others named them
     neighbours: int = 4  # it looks for others where it has fewer
     most_neighbours: int = 64
+    most_hits: int = 100  # of one answer to somebody who is no buddy
     most_index_bytes: int = 4 << 20
-    capacity: float = 0.0  # queries and fetches of others it serves in a second; 0: any number
-    capacity_per_peer: float = 0.0  # messages it takes from one peer in a second; 0: any number
+    capacity: float = 0.0  # queries (for ten hits) and fetches of others it serves in a second; 0: any number
+    capacity_per_peer: float = 0.0  # messages it takes from one peer in a second; it sends it half of that for others
     tolerance: float = 8.0  # demerits from which on a peer is not listened to
     shun: float = 600.0  # for so long
 
     def __post_init__(self) -> None:
-        for name in ("buddies", "walkers", "ttl", "flood_ttl", "most_ttl", "remembered", "searches", "most_per_query"):
+        for name in ("buddies", "walkers", "ttl", "flood_ttl", "most_ttl", "most_hits", *_MEMORIES):
             if getattr(self, name) < 1:
                 raise UsageError(f"a peer's {name} is {getattr(self, name)}; it must be 1 or more")
         if self.walkers >= 1 << 16 or self.most_ttl >= 1 << 32:

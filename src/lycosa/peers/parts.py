@@ -1,14 +1,13 @@
-"""What the two halves of a node share."""
+"""What all parts of a node share."""
 
 from collections import Counter
 
 from .buddies import BuddyList, HeldIndexes
 from .content import Content, Summary
-from .manners import Allowance, Manners, Seen
-from .messages import Contact, IndexRequest, Message, PeerName, Query, Send
+from .manners import Manners
+from .messages import Contact, IndexRequest, Message, PeerName, Send
 from .neighbours import Neighbours
 from .options import NodeOptions
-from .routing import flooded, next_hop
 
 
 class Parts:
@@ -21,22 +20,25 @@ class Parts:
         self.options = options
         self.seed = seed
         self.counts: Counter[str] = Counter()
+        self._asked_before = False  # in an earlier run
         self.buddies = BuddyList(options.buddies)
         self.held = HeldIndexes(
             refresh_checkpoints=options.refresh_checkpoints, settled_at_once=options.indexes == "neighbours"
         )
         self.neighbours = Neighbours(least=options.neighbours, most=options.most_neighbours)
         self.manners = Manners(tolerance=options.tolerance, shun=options.shun, per_peer=options.capacity_per_peer)
-        self._seen = Seen(options.remembered, options.most_per_query)
-        self._serving = Allowance(options.capacity)
 
     def index_owners(self) -> list[PeerName]:
-        """Those whose indexes this node wants to hold, in the order in which it looks into them."""
+        """Those whose indexes this node wants to hold, in the order in which it looks into them. One that never asked
+        anything wants none of its neighbours': nobody holds what does not serve themselves."""
         if self.options.indexes == "buddies":
             return self.buddies.names()
-        if self.options.indexes == "neighbours":
+        if self.options.indexes == "neighbours" and self._has_asked():
             return self.neighbours.names[: self.options.neighbour_indexes]
         return []
+
+    def _has_asked(self) -> bool:
+        return self._asked_before or self.counts["asked"] > 0
 
     def _drop_indexes_of_others(self) -> None:
         self.held.keep_only(self.index_owners())
@@ -47,28 +49,19 @@ class Parts:
         indexes = ((name, self.held.get(name)) for name in self.index_owners())
         return [(name, index) for name, index in indexes if index is not None]
 
-    def _contact(self, name: PeerName) -> Contact:
+    def _contact(self, name: PeerName, told: str = "") -> Contact:
+        """A peer where we know it to be; where we do not, at the address that somebody told."""
         buddy = self.buddies.get(name)
-        return buddy.contact if buddy else self.neighbours.contact(name)
+        return Contact(name, (buddy.contact.address if buddy else "") or self.neighbours.address(name) or told)
 
     def _send(self, name: PeerName, message: Message) -> Send:
         return Send(name, message, self.neighbours.address(name) or self._contact(name).address)
-
-    def _onward(self, query: Query, came_from: PeerName | None) -> list[Send]:
-        """The query to whom it goes next; nothing where a walker has ended."""
-        names, down = self.neighbours.names, self.neighbours.down
-        if self.options.floods:
-            return [self._send(name, query) for name in flooded(names, came_from, down)]
-        if came_from is not None and came_from not in self.neighbours:
-            came_from = None
-        hop = next_hop(self.seed, query.id, query.walker, query.ttl, names, came_from, down)
-        return [] if hop is None else [self._send(hop, query)]
 
     def _ask_for_indexes(self, due: list[tuple[PeerName, int | None]]) -> list[Send]:
         self.counts["index_requests"] += len(due)
         return [self._send(name, IndexRequest(since)) for name, since in due]
 
-    def _misbehaved(self, peer: PeerName, what: str, now: float, by: float = 1.0) -> None:
+    def misbehaved(self, peer: PeerName, what: str, now: float, by: float = 1.0) -> None:
         """Counts it; a peer that does it too often is a buddy and a neighbour no more."""
         self.counts[what] += 1
         if self.manners.misbehaved(peer, now, by):

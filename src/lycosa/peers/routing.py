@@ -5,7 +5,7 @@ heard of and none is being tried, until one gives it; then it is done.
 
 1. *Home*: the asker's own content. Nothing is sent, nobody is credited.
 2. *Indexes* it holds, in the order of the list they are of: buddies by count, then the youngest first; neighbours in
-   their order. Each that has it names a provider.
+   their order. Each that has it names a provider. Only who has begun a search holds any.
 3. *Buddies*: a direct query to each buddy in that order, but for those that were tried at stage 2 and did not give it
    (a buddy dropped at stage 2 is none any more). The walk begins when all have said something, or are down, or
    `buddy_wait` has passed; a buddy that lacks it says nothing, unless `says_no`.
@@ -19,7 +19,8 @@ in its order; a buddy that leaves the list takes its index with it.
 **A query that is asked directly** (`walker` is 0, `ttl` is 1) is answered by its receiver or not at all; nobody passes
 it on.
 
-**A walk.** The asker sends walkers 1 ... `walkers`, in this order, each as one QUERY with its number and `ttl`. The
+**A walk.** The asker sends walkers 1 ... `walkers`, in this order, each as one QUERY with its number and `ttl` (with
+`secret_walkers` the numbers are any of 24 bits; the last 16 count for what is drawn). The
 receiver answers from its own content, else from the indexes it holds, in order; then the walker has ended. Else it
 sends it on with `ttl - 1`, to one neighbour; with `ttl` 1 the walker has ended. So a walker is received at most `ttl`
 times, and a query of `walkers` walkers at most `walkers * ttl` times. A walker that comes back to its asker is sent on
@@ -38,14 +39,16 @@ at one moment in the order in which they were sent. Walkers therefore move in lo
 response travels straight to the asker. Walkers know nothing of it and go on until each has ended.
 
 **A flood** sends one QUERY (walker 1, `flood_ttl`) to every neighbour not known to be down; a receiver that has not
-seen the query answers, else sends it on with `ttl - 1` to every such neighbour but the one it came from. One that has
-seen it drops it.
+seen the query answers, and there the flood stops; else it sends it on with `ttl - 1` to every such neighbour but the
+one it came from. One that has seen it drops it.
 
-**What is counted.** *Messages* are receptions of QUERY, RESPONSE and DECLINED, by anybody. *Path length* is the number
-of QUERY messages that were issued by anybody, delivered or not, before the first response that held good was given:
-up to the moment, in the order above, in which its sender sent that RESPONSE. It is 0 where the asker finds the thing
-at home or in an index it holds, and not defined where it does not find it. Fetches and index transfers are counted
-apart.
+**What is counted.** *Messages* are receptions of QUERY, RESPONSE and DECLINED, by anybody; *detours* those there would
+be more, if a response went back through all peers that its query came through. A query is *answered* by the first
+RESPONSE, even if nothing can be fetched from the peer it names; the asker's own content and indexes are a response
+only where they held good. *Path length* is the number of QUERY messages that were issued by anybody, delivered or not,
+before that first response was given: up to the moment, in the order above, in which its sender sent it. It is 0 where
+the asker finds the thing at home or in an index it holds, and not defined where nobody answers. Fetches and index
+transfers are counted apart.
 """
 
 from collections.abc import Collection, Sequence

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from .messages import Contact, Hit, PeerName, Statistics, Wanted
+from .messages import Contact, Hit, Item, PeerName, Statistics, Wanted
 
 
 class Stage(StrEnum):
@@ -66,7 +66,7 @@ class Answers(Struct, frozen=True):
     asked: dict[PeerName, Reply]  # directly
     walkers_out: int  # that have not told that they ended
     fetches: int  # providers it was tried to be fetched from
-    dropped: int  # answers that were not taken: forged, repeated, too many
+    dropped: int  # answers that were not taken: forged, repeated, too many, none to what was asked
 
 
 class Search:
@@ -85,15 +85,23 @@ class Search:
         self.asked_at: dict[PeerName, Stage] = {}
         self.waiting_for = 0  # of those
         self.answers: list[Answer] = []
+        self.found: set[Item] = set()  # in any of these
+        self.credited: set[PeerName] = set()
         self.tried: set[PeerName] = set()  # providers it was fetched from, or tried to
         self.fetching: int | None = None  # the fetch under way
         self.provider: PeerName | None = None
         self.found_at: Stage | None = None
         self.walkers: set[int] = set()  # that have not ended, as far as is known
-        self.issued = self.received = self.fetches = self.dropped = self.credited = self.referred = 0
+        self.issued = self.received = self.fetches = self.dropped = self.referred = 0
 
-    def hits(self) -> int:
-        return sum(len(answer.hits) for answer in self.answers)
+    @property
+    def has_enough(self) -> bool:
+        """A thing that several have counts once."""
+        return len(self.found) >= self.enough
+
+    def heard(self, answer: Answer) -> None:
+        self.answers.append(answer)
+        self.found.update(hit.item for hit in answer.hits)
 
     def asks(self, name: PeerName) -> None:
         self.asked[name] = Reply.WAITING

@@ -1,22 +1,16 @@
 """A collection as the content of a peer: it answers queries from the search index, hands out stored pages, and keeps a
 summary of itself that follows the collection as it grows."""
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from itertools import islice
-from typing import Any
+from collections.abc import Callable
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
 from lycosa.collection import Collection
-from lycosa.collection.rows import PageRow
-from lycosa.collection.search_index import MAX_TEXT, SearchIndex
+from lycosa.collection.search_index import SearchIndex
 from lycosa.maps.public_urls import why_left_out
-from lycosa.reading import Reader
 from lycosa.reading.stop_words import STOP_WORDS
-from lycosa.reading.words import FoldedWords, folded
 from lycosa.vocabulary.codes import codes_of
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Codes, Url
@@ -27,14 +21,16 @@ from .content import Change, Found
 from .content import Summary as HeldSummary
 from .keeping import Kept
 from .messages import MOST_BYTES, Hit, Item, Statistics, Wanted
+from .packed_segment import MOST_TERMS, BadSummaryError
+from .page_texts import PageTexts
 from .stored_page import record_of
-from .summarising import Reading
-from .summary import MOST_BYTES as MOST_SUMMARY
-from .summary import PAGES_IN_SEGMENT, BadSummaryError, Segment, Summary
+from .summarising import LEAST_MORE_BYTES, LEAST_MORE_TERMS, Reading
+from .summary import PAGES_IN_SEGMENT, TAKEN_BYTES, Segment, Summary, room_for, terms_for
 
 SUMMARY_FILE = "summary"
 MOST_SEGMENTS = 8  # before everything is read again
 FEWEST_NEW = 0.05  # share of new pages that is worth a segment at once
+LATEST = 1e11  # seconds since the epoch that a message can tell
 _TITLE, _SNIPPET = 300, 600  # characters of a hit
 _STOPS = np.sort(codes_of(STOP_WORDS))
 Count = Callable[[int, int], None]
@@ -66,26 +62,6 @@ class _Kept(Struct, frozen=True):
     pages: dict[int, int]  # number and digest of the pages it tells of
 
 
-class _Text(Struct, frozen=True, gc=False):
-    """A page as it was read for a hit."""
-
-    title: str
-    text: str
-    hashes: np.ndarray[tuple[int], np.dtype[np.uint64]]  # of its words
-    title_words: int
-
-    @property
-    def size(self) -> int:
-        return len(self.text) + len(self.title) + self.hashes.nbytes + 200
-
-
-class _AllWords(SearchIndex):
-    """Takes a query at its word: where no page has what it must have, none is found."""
-
-    def _readings(self, index: Any, query: str) -> Iterator[Any]:
-        yield from islice(super()._readings(index, query), 1)
-
-
 class SharedCollection:
     """What a collection answers with: pages that have all words of a query, with what the asker scores them by.
 
@@ -96,11 +72,8 @@ class SharedCollection:
         self._collection = collection
         self._kept = kept
         self._allow_private = allow_private
-        self._reader = Reader()
-        self._index = _AllWords(collection.folder / "search", text_of=lambda url: self._text(Url(url)).text)
-        self._texts: OrderedDict[tuple[str, str, int], _Text] = OrderedDict()
-        self._cached, self._cache_bytes = 0, cache_bytes
-        self._rows: dict[str, PageRow | None] = {}  # of one question
+        self._texts = PageTexts(collection, cache_bytes)
+        self._index = SearchIndex(collection.folder / "search", text_of=lambda url: self._texts.text(Url(url)).text)
         self._version, self._since, self._segments, self._known = 0, list[int](), list[Segment](), dict[int, int]()
         self._up_to_date_at: int | None = None  # SQLite's number of what others have written
         self._load()
@@ -111,18 +84,13 @@ class SharedCollection:
         words = words_of(wanted) if isinstance(wanted, str) else ()
         if not words or most < 1:
             return Found()
-        self._rows.clear()
-        query, codes = " ".join(f'+"{word}"' for word in words), codes_of(words)
-        for limit in (most, 10 * most):  # more, where some are withheld
-            try:
-                found = self._index.search(query, limit=limit)
-                hits = [self._hit(hit.url, hit.title, hit.snippet, codes) for hit in found]
-            except CollectionError:  # somebody is rewriting it
-                return Found()
-            kept = tuple(hit for hit in hits if hit is not None)[:most]
-            if len(kept) == most or len(found) < limit:
-                break
-        return Found(kept, self._statistics(words)) if kept else Found()
+        self._texts.begin()
+        try:
+            found = self._index.with_all(words, limit=most, where=self._is_shared)
+            hits = tuple(self._hit(hit.url, hit.title, hit.snippet, codes_of(words)) for hit in found)
+        except CollectionError:  # somebody is rewriting it
+            return Found()
+        return Found(hits, self._statistics(words)) if hits else Found()
 
     def fetch(self, item: Item) -> bytes | None:
         """The record of the stored page as it lies in the archive; None where there is none that may be shared."""
@@ -144,6 +112,12 @@ class SharedCollection:
     def verify(self, item: Item, body: bytes) -> bool:
         return isinstance(item, str) and record_of(item, body) is not None
 
+    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+        """A page at an address that may be crawled, which is said to have every word of the query."""
+        words = words_of(wanted) if isinstance(wanted, str) else ()
+        times = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}
+        return not self._is_withheld(str(hit.item)) and bool(words) and all(times.get(word, 0) for word in words)
+
     def summary(self) -> CollectionSummary:
         return CollectionSummary(Summary(self._segments), self._version)
 
@@ -159,62 +133,35 @@ class SharedCollection:
     def update(self, held: HeldSummary, change: bytes, version: int) -> CollectionSummary:
         if not isinstance(held, CollectionSummary):
             raise BadSummaryError("what is held is no summary of a collection")
-        return CollectionSummary(Summary((*held.summary.segments, *Summary.unpacked(change).segments)), version)
+        return CollectionSummary(held.summary.followed_by(change), version)
 
     def _statistics(self, words: tuple[str, ...]) -> Statistics:
         summary = Summary(self._segments)
         return Statistics(summary.pages, summary.words, words, tuple(summary.frequency(word) for word in words))
 
-    def _hit(self, url: str, title: str, snippet: str, codes: Codes) -> Hit | None:
-        page = self._row(url)
-        if page is None or page.vanished_at is not None or self._is_withheld(url):
-            return None
-        text = self._text(Url(url))
+    def _hit(self, url: str, title: str, snippet: str, codes: Codes) -> Hit:
+        page, text = self._texts.row(url), self._texts.text(Url(url))
+        assert page is not None  # or it were not shared
         in_title = text.hashes[: text.title_words]
         times = [int((text.hashes == code).sum()) + int((in_title == code).sum()) for code in codes]  # titles tell more
         return Hit(
             url,
             title[:_TITLE],
             snippet[:_SNIPPET],
-            standing=page.standing or 0.0,
-            relevance=page.relevance or 0.0,
-            fetched_at=page.at,
+            standing=min(max(page.standing or 0.0, 0.0), 1.0),
+            relevance=min(max(page.relevance or 0.0, 0.0), 1.0),
+            fetched_at=min(max(page.at, 0.0), LATEST),
             digest=f"{page.digest:016x}",
-            fingerprint=page.fingerprint,
-            length=len(text.hashes),
-            frequencies=tuple(times),
+            length=max(1, len(text.hashes)),
+            frequencies=tuple(max(1, count) for count in times),  # the index, which has the last word, says it has them
         )
+
+    def _is_shared(self, url: str) -> bool:
+        page = self._texts.row(url)
+        return page is not None and page.vanished_at is None and not self._is_withheld(url)
 
     def _is_withheld(self, url: str) -> bool:
         return why_left_out(url, allow_private=self._allow_private) is not None
-
-    def _row(self, url: str) -> PageRow | None:
-        if url not in self._rows:
-            self._rows[url] = self._collection.catalog.page(Url(url))
-        return self._rows[url]
-
-    def _text(self, url: Url) -> _Text:
-        page = self._row(url)
-        if page is None or page.place is None:
-            return _NO_TEXT
-        key = (url, page.place.file, page.place.offset)
-        known = self._texts.get(key)
-        if known is None:
-            known = self._texts[key] = self._read(page)
-            self._cached += known.size
-            while self._cached > self._cache_bytes and len(self._texts) > 1:
-                self._cached -= self._texts.popitem(last=False)[1].size
-        else:
-            self._texts.move_to_end(key)
-        return known
-
-    def _read(self, page: PageRow) -> _Text:
-        read = self._reader(self._collection.archive.fetch_at(page.place)) if page.place else None
-        if read is None:
-            return _NO_TEXT
-        text = read.main[:MAX_TEXT]
-        words = FoldedWords(folded(f"{read.title} {text}")).codes
-        return _Text(read.title, text, words, len(FoldedWords(folded(read.title)).codes))
 
     # ------------------------------------------------------------ keeping up with the collection
 
@@ -235,17 +182,22 @@ class SharedCollection:
         if not new and not gone:
             self._up_to_date_at = at
             return None
-        size = sum(len(segment.packed.numbers[0]) for segment in self._segments)
         if (
             not self._segments
             or gone > 0.02 * len(self._known)
             or len(self._segments) >= MOST_SEGMENTS + len(now) // PAGES_IN_SEGMENT
-            or (size > MOST_SUMMARY // 2 and len(self._segments) > MOST_SEGMENTS)
+            or self._would_be_too_large(len(new), len(now))
         ):
             return Reading(self.codes_of_page, now, list(now), anew=True)
         if at_once or len(new) >= FEWEST_NEW * len(now):
             return Reading(self.codes_of_page, now, new, anew=False)
         return None
+
+    def _would_be_too_large(self, new: int, of: int) -> bool:
+        """Whether nobody would take the summary any more if some pages were added to it."""
+        size = sum(segment.size for segment in self._segments) + max(room_for(new, of), LEAST_MORE_BYTES)
+        terms = sum(segment.terms for segment in self._segments) + max(terms_for(new, of), LEAST_MORE_TERMS)
+        return size > TAKEN_BYTES or terms > MOST_TERMS
 
     def catch_up(self, count: Count = lambda done, total: None) -> None:
         """Brings the summary up to date, now."""
@@ -264,7 +216,7 @@ class SharedCollection:
         page = next(self._collection.catalog.pages(after=number - 1, limit=1), None)
         if page is None or page.number != number or self._is_withheld(page.url):
             return np.empty(0, np.uint64)
-        codes: Codes = self._read(page).hashes
+        codes: Codes = self._texts.read(page).hashes
         wanted: Codes = codes[_STOPS[np.minimum(_STOPS.searchsorted(codes), len(_STOPS) - 1)] != codes]
         return wanted
 
@@ -294,6 +246,3 @@ class SharedCollection:
         self._version = kept.version
         if len(segments) == len(kept.since):
             self._since, self._segments, self._known = kept.since, list(segments), kept.pages
-
-
-_NO_TEXT = _Text("", "", np.empty(0, np.uint64), 0)

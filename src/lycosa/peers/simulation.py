@@ -14,7 +14,7 @@ from functools import partial
 from msgspec import Struct
 
 from .chance import GOLDEN, mix, query_number
-from .messages import Declined, Message, PeerName, Query, Response, Send, Wanted
+from .messages import DIRECT, Declined, Message, PeerName, Query, Response, Send, Wanted
 from .node import Node
 from .searching import Stage
 
@@ -33,14 +33,21 @@ class Outcome(Struct, frozen=True):
     found_at: Stage | None  # where the answer was that held good; None: not found
     provider: PeerName | None
     messages: int  # receptions of QUERY, RESPONSE and DECLINED
-    path_length: int | None  # queries issued before that answer was given; None: not found
+    detours: int  # messages there would be more, if responses went back the way the query came
+    path_length: int | None  # queries issued before the first response was given; None: nobody gave one
     issued: int  # queries, delivered or not
     queries: int  # received
     responses: int  # received
     fetches: int  # tried
 
     @property
-    def success(self) -> bool:
+    def answered(self) -> bool:
+        """Got a response, even if that led to nothing; one's own content and indexes are one where they held good."""
+        return self.path_length is not None
+
+    @property
+    def fetched(self) -> bool:
+        """Was found, and got from its provider where the asker fetches what it finds."""
         return self.found_at is not None
 
     @property
@@ -54,7 +61,7 @@ class _Tally:
 
     def __init__(self, asker: PeerName, wanted: Wanted, at: float):
         self.asker, self.wanted, self.at = asker, wanted, at
-        self.issued = self.under_way = 0
+        self.issued = self.under_way = self.detours = 0
         self.received: Counter[type] = Counter()
         self.issued_before: dict[tuple[PeerName, int], int] = {}  # each response: by whom, for which walker
 
@@ -158,15 +165,8 @@ class Network:
         search = self.nodes[tally.asker].answers(number)
         if search is None:
             raise LookupError(f"{tally.asker} has forgotten its search for {tally.wanted!r}")
-        path: int | None = None
-        if search.found_at is not None:
-            path = 0
-            for answer in search.answers:
-                if answer.stage in (Stage.BUDDIES, Stage.WALKING) and search.provider in (None, answer.provider.name):
-                    path = tally.issued_before[answer.via, answer.walker]
-                    break
-                if search.provider == answer.provider.name:
-                    break
+        given = (tally.issued_before[each.via, each.walker] for each in search.answers if each.via != tally.asker)
+        path = 0 if search.found_at in (Stage.HOME, Stage.INDEXES) else next(given, None)
         return Outcome(
             id=number,
             asker=tally.asker,
@@ -175,6 +175,7 @@ class Network:
             found_at=search.found_at,
             provider=search.provider,
             messages=tally.received.total(),
+            detours=tally.detours,
             path_length=path,
             issued=tally.issued,
             queries=tally.received[Query],
@@ -225,9 +226,12 @@ class Network:
         if to in self.down:
             self.lost_messages += 1
             return
+        node = self.nodes[to]
         if tally is not None:
             tally.received[type(message)] += 1
-        node = self.nodes[to]
+            if isinstance(message, Response) and message.walker != DIRECT:
+                ttl = node.options.flood_ttl if node.options.floods else node.options.ttl
+                tally.detours += ttl - message.ttl
         self._dispatch(node, node.receive(sender, message, self._clock(to)), mind=not isinstance(message, Query))
 
     def _deadline(self, name: PeerName, at: float) -> None:

@@ -6,9 +6,11 @@ from typing import Protocol
 
 from lycosa.vocabulary.records import Codes
 
-from .summary import PAGES_IN_SEGMENT, Segment, room_for
+from .summary import PAGES_IN_SEGMENT, Segment, room_for, terms_for
 
 FOLLOW_SECONDS = 60.0  # between two looks at the collection
+LEAST_MORE_BYTES, LEAST_MORE_TERMS = 1 << 12, 1 << 14  # that a few new pages may take
+LOOKS_BETWEEN = 10  # until even a few new pages are told
 _PAGES_AT_ONCE = 4  # read before others have their turn
 
 
@@ -36,9 +38,10 @@ class Reading:
     def seal(self) -> None:
         """Makes a segment of what was read; touches nothing else, so that another thread may do it."""
         if self._read:
-            least = {} if self.anew else {"least": 4096}
-            room = room_for(len(self._read), len(self.pages), **least)
-            self.segments.append(Segment.of(self._read, room=room))
+            room, terms = room_for(len(self._read), len(self.pages)), terms_for(len(self._read), len(self.pages))
+            if not self.anew:
+                room, terms = max(room, LEAST_MORE_BYTES), max(terms, LEAST_MORE_TERMS)
+            self.segments.append(Segment.of(self._read, room=room, terms=terms))
             self._read = []
 
 
@@ -50,19 +53,23 @@ class Followed(Protocol):
     def take_over(self, reading: Reading) -> None: ...
 
 
-async def follow(content: Followed) -> None:
-    """Keeps a summary up to date: new pages are told at once when they are many, else once in a while."""
-    rounds = 0
-    while True:
-        await asyncio.sleep(FOLLOW_SECONDS)
-        rounds += 1
-        reading = content.behind(at_once=rounds % 10 == 0)
+class Following:
+    """Keeps a summary up to date, look by look: new pages are told at once when they are many, else once in a while."""
+
+    def __init__(self, content: Followed):
+        self._content = content
+        self._looks = 0
+
+    async def catch_up(self) -> None:
+        """One look, which lets others have their turn as it goes."""
+        self._looks += 1
+        reading = self._content.behind(at_once=self._looks % LOOKS_BETWEEN == 0)
         if reading is None:
-            continue
+            return
         for done in reading:
             if reading.is_full:
                 await asyncio.to_thread(reading.seal)
             if done % _PAGES_AT_ONCE == 0:
                 await asyncio.sleep(0)
         await asyncio.to_thread(reading.seal)
-        content.take_over(reading)
+        self._content.take_over(reading)

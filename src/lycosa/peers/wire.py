@@ -5,23 +5,22 @@ gives up on them in bounded time; it knows nothing of what the frames say.
 """
 
 import asyncio
-import socket
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Coroutine
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from OpenSSL import SSL
 
-from .addresses import Place, is_public, parsed
+from .addresses import Place, counted_with
+from .calling import DIAL_SECONDS, Calls, Purpose
 from .channel import Channel
+from .frames import SMALL
+from .messages import MOST_BYTES
 
-DIAL_SECONDS = 3.0
-DIAL_AGAIN_AFTER = 20.0  # seconds; until then one that could not be reached is taken to be down
-MOST_CHANNELS = 256
-MOST_OF_ONE_ADDRESS = 32  # channels that were opened from one IP address
+MOST_CALLERS = 256  # channels that others have opened
+MOST_OF_ONE_ADDRESS = 32  # of these, those that shake hands among them
 MOST_OF_ONE_PEER = 3
-MOST_DIALS = 32  # at once
-MOST_WAITING = 64  # frames for one peer that is being called
 IDLE_SECONDS = 300.0  # after which a channel is closed on which nothing was heard
 Gone = Callable[[], None]
 
@@ -46,12 +45,10 @@ class Wire:
         self._context = context
         self._ends = ends
         self._me = me
-        self._allow_private = allow_private
+        self._calls = Calls(self._dial, self.counts, allow_private=allow_private)
         self._channels: dict[str, list[Channel]] = {}
-        self._everything: set[Channel] = set()  # those that shake hands, too
-        self._waiting: dict[str, list[tuple[bytes, bool, Gone]]] = {}  # frames, whether a large one is expected back
-        self._dials: set[asyncio.Task[None]] = set()
-        self._unreachable: OrderedDict[str, float] = OrderedDict()  # by address: not called again before
+        self._everything: dict[Channel, None] = {}  # those that shake hands, too, the oldest first
+        self._large_expected: Counter[str] = Counter()  # frames by peer, on whichever of its channels they come
         self._server: asyncio.Server | None = None
 
     # ------------------------------------------------------------ opening and closing
@@ -65,8 +62,7 @@ class Wire:
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
-        for task in list(self._dials):
-            task.cancel()
+        self._calls.cancel()
         for channel in list(self._everything):
             channel.finish()
         await asyncio.sleep(0)
@@ -77,8 +73,7 @@ class Wire:
         for channel in list(self._everything):
             if channel.is_open and now - channel.last_heard > IDLE_SECONDS:
                 channel.close("nothing heard")
-        for address in [address for address, until in self._unreachable.items() if until <= now]:
-            del self._unreachable[address]
+        self._calls.forget_old()
 
     @property
     def peers(self) -> list[str]:
@@ -87,30 +82,26 @@ class Wire:
 
     def _called(self) -> Channel:
         channel = Channel(self._context, self, dials=False)
-        self._everything.add(channel)
+        self._everything[channel] = None
         return channel
 
     # ------------------------------------------------------------ sending
 
-    def send(self, peer: str, address: str, frame: bytes, *, expects_large: bool, else_call: Gone) -> None:
-        """Sends a frame to a peer, over a new connection where there is none; `else_call` where it cannot be had."""
+    def send(
+        self, peer: str, address: str, frame: bytes, *, purpose: Purpose, expects_large: bool, else_call: Gone
+    ) -> None:
+        """Sends a frame to a peer, over a new connection where there is none; `else_call` where it is not there.
+
+        Where there is no room for one more call the frame is dropped, which says nothing of the peer.
+        """
         for channel in reversed(self._channels.get(peer, ())):
-            if expects_large:
-                channel.expect_large()
-            if channel.send(frame):
-                self.counts["sent"] += 1
+            if self._sent(channel, frame, expects_large):
                 return
-        waiting = self._waiting.get(peer)
-        if waiting is not None:
-            if len(waiting) < MOST_WAITING:
-                waiting.append((frame, expects_large, else_call))
-                return
-        elif self._may_call(peer, address):
-            self._waiting[peer] = [(frame, expects_large, else_call)]
-            self._start(self._call_known(peer, address))
-            return
-        self.counts["unsent"] += 1
-        asyncio.get_running_loop().call_soon(else_call)
+        if not address or peer == self._me or self._ends.refuses(peer) or self._calls.is_in_vain(peer, address):
+            self.counts["unsent"] += 1
+            asyncio.get_running_loop().call_soon(else_call)
+        elif not self._calls.call(peer, address, purpose, partial(self._deliver, frame, expects_large, else_call)):
+            self.counts["no_room_to_call"] += 1
 
     def disconnect(self, peer: str, why: str) -> None:
         for channel in list(self._channels.get(peer, ())):
@@ -120,61 +111,23 @@ class Wire:
         """A connection to whoever is at a place that the user named; None where nobody is."""
         return await self._dial(place)
 
-    def _may_call(self, peer: str, address: str) -> bool:
-        if not address or peer == self._me or len(self._dials) >= MOST_DIALS or self._ends.refuses(peer):
+    def _deliver(self, frame: bytes, expects_large: bool, else_call: Gone, channel: Channel | None) -> None:
+        if channel is None or not self._sent(channel, frame, expects_large):
+            self.counts["unsent"] += 1
+            else_call()
+
+    def _sent(self, channel: Channel, frame: bytes, expects_large: bool) -> bool:
+        if not channel.send(frame):
             return False
-        return self._unreachable.get(address, 0.0) <= asyncio.get_running_loop().time()
-
-    def _start(self, call: Coroutine[None, None, None]) -> None:
-        task = asyncio.get_running_loop().create_task(call)
-        self._dials.add(task)
-        task.add_done_callback(self._dials.discard)
-
-    async def _call_known(self, peer: str, address: str) -> None:
-        place = parsed(address)
-        channel = None
-        try:
-            allowed = await self._allowed(place) if place is not None and place.port else None
-            if allowed is not None:
-                channel = await self._dial(allowed)
-            if channel is not None and channel.peer != peer:
-                self.counts["somebody_else"] += 1  # whoever told us the address lied, or the peer has moved
-                channel = None
-        finally:
-            waiting = self._waiting.pop(peer, [])
-            if channel is None:
-                self._unreachable[address] = asyncio.get_running_loop().time() + DIAL_AGAIN_AFTER
-                while len(self._unreachable) > 4096:
-                    self._unreachable.popitem(last=False)
-            for frame, expects_large, else_call in waiting:
-                if channel is not None and expects_large:
-                    channel.expect_large()
-                if channel is None or not channel.send(frame):
-                    self.counts["unsent"] += 1
-                    else_call()
-                else:
-                    self.counts["sent"] += 1
-
-    async def _allowed(self, place: Place) -> Place | None:
-        """Where a stranger who names a place may make us connect to; None where they may not."""
-        if self._allow_private:
-            return place
-        try:
-            loop = asyncio.get_running_loop()
-            search = loop.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
-            found = [str(address[0]) for *_, address in await asyncio.wait_for(search, DIAL_SECONDS)]
-        except (OSError, TimeoutError, UnicodeError):
-            return None
-        if found and all(map(is_public, found)):
-            return Place(found[0], place.port)
-        self.counts["private_address"] += 1
-        return None
+        self.counts["sent"] += 1
+        self._large_expected[channel.peer] += expects_large
+        return True
 
     async def _dial(self, place: Place) -> Channel | None:
         loop = asyncio.get_running_loop()
         shaken: asyncio.Future[bool] = loop.create_future()
         channel = _Dialled(self._context, self, shaken, str(place))
-        self._everything.add(channel)
+        self._everything[channel] = None
         try:
             async with asyncio.timeout(DIAL_SECONDS):
                 await loop.create_connection(lambda: channel, place.host, place.port)
@@ -184,10 +137,27 @@ class Wire:
             pass
         self.counts["unreachable"] += 1
         channel.close("not reached")
-        self._everything.discard(channel)
+        self._everything.pop(channel, None)
         return None
 
     # ------------------------------------------------------------ what channels tell
+
+    def accepts(self, channel: Channel) -> bool:
+        """Whether one more may even shake hands: whom we call, and callers as long as there is room."""
+        if channel.dials:
+            return True
+        callers = [each for each in self._everything if not each.dials and not each.is_closing]
+        whose = counted_with(channel.host)
+        if sum(counted_with(each.host) == whose for each in callers) > MOST_OF_ONE_ADDRESS:
+            self.counts["too_many_of_one_address"] += 1
+            return False
+        if len(callers) > MOST_CALLERS:
+            silent = next((each for each in callers if not each.is_open and each is not channel), None)
+            if silent is None:
+                self.counts["too_many_connections"] += 1
+                return False
+            silent.close("no handshake, and others wait")
+        return True
 
     def opened(self, channel: Channel) -> None:
         others = self._channels.get(channel.peer, [])
@@ -196,34 +166,35 @@ class Wire:
         elif self._ends.refuses(channel.peer):
             self.counts["refused"] += 1
             channel.close("not listened to")
-        elif not channel.dials and self._is_too_many(channel, others):
+        elif not channel.dials and len(others) >= MOST_OF_ONE_PEER:
             self.counts["too_many_connections"] += 1
             channel.close("too many connections")
         else:
             self._channels.setdefault(channel.peer, []).append(channel)
             self._ends.connected(channel.peer, channel)
+            self._calls.opened(channel)
 
-    def _is_too_many(self, channel: Channel, others: list[Channel]) -> bool:
-        host = channel.address.rpartition(":")[0]
-        alike = sum(1 for each in self._everything if not each.dials and each.address.rpartition(":")[0] == host)
-        return len(others) >= MOST_OF_ONE_PEER or len(self._everything) > MOST_CHANNELS or alike > MOST_OF_ONE_ADDRESS
+    def longest(self, channel: Channel) -> int:
+        """A large frame is taken of those of whom one was asked."""
+        return MOST_BYTES if self._large_expected[channel.peer] > 0 else SMALL
 
-    def accepts(self, channel: Channel) -> bool:
-        """Whether one more may even shake hands."""
-        return len(self._everything) <= MOST_CHANNELS
+    def large_came(self, peer: str) -> None:
+        """What was expected of a peer has come, large or not."""
+        self._large_expected[peer] -= self._large_expected[peer] > 0
 
     def received(self, channel: Channel, frame: bytes) -> None:
         self.counts["heard"] += 1
         self._ends.heard(channel.peer, channel, frame)
 
     def closed(self, channel: Channel, why: str) -> None:
-        self._everything.discard(channel)
+        self._everything.pop(channel, None)
         self.counts[f"closed: {why.partition(':')[0]}"] += 1
         others = self._channels.get(channel.peer)
         if others is not None and channel in others:
             others.remove(channel)
             if not others:
                 del self._channels[channel.peer]
+                del self._large_expected[channel.peer]
                 self._ends.disconnected(channel.peer)
 
 

@@ -16,6 +16,8 @@ from .forgotten import is_forgotten, read_forgotten
 from .session import Session, Tell
 from .training import Training
 
+AHEAD_SECONDS = 86_400.0  # by which the clock of another may be ahead of ours
+
 
 class Given(Struct, frozen=True):
     """A stored page of another peer: its WARC record, unpacked, and who gave it."""
@@ -30,7 +32,7 @@ class Taken(Struct, frozen=True):
 
     pages: tuple[Url, ...]
     known: tuple[Url, ...]  # the collection has them already, or was told to forget them
-    unusable: tuple[Url, ...]  # no HTML page, or not the one it was said to be
+    unusable: tuple[Url, ...]  # no HTML page, not the one it was said to be, or of a time that cannot be
 
 
 def take_pages(folder: Path, given: Iterable[Given], *, clock: Clock, tell: Tell) -> Taken:
@@ -50,7 +52,12 @@ def take_pages(folder: Path, given: Iterable[Given], *, clock: Clock, tell: Tell
                 file.write(each.record)
                 file.flush()
                 fetches = list(
-                    ForeignFetches(Path(file.name), decode=decoded, max_bytes=session.recipe.requests.max_body)
+                    ForeignFetches(
+                        Path(file.name),
+                        decode=decoded,
+                        max_bytes=session.recipe.requests.max_body,
+                        latest=clock.now() + AHEAD_SECONDS,
+                    )
                 )
             if len(fetches) != 1 or fetches[0].url != each.url:
                 unusable.append(each.url)

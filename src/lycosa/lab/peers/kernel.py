@@ -135,19 +135,33 @@ def demote(node: int, peer: int, lists: Lists, switches: Switches) -> None:
 
 
 @compiled
+def indexes_wanted(node: int, network: Network, lists: Lists, switches: Switches) -> int:
+    """How many indexes a peer wants to hold; of neighbours only if it ever asked, as `Parts.index_owners`."""
+    if switches.indexes == OF_BUDDIES:
+        return int(lists.sizes[node])
+    if switches.indexes == OF_NEIGHBOURS and lists.have_asked[node]:
+        return int(min(network.degrees[node], switches.neighbour_indexes))
+    return 0
+
+
+@compiled
+def owner_of(node: int, place: int, network: Network, lists: Lists, switches: Switches) -> int:
+    """Whose index it is that a peer may hold at a place."""
+    if switches.indexes == OF_BUDDIES:
+        return int(lists.peers[node, place])
+    return int(network.neighbours[network.offsets[node] + place])
+
+
+@compiled
 def checkpoint(network: Network, lists: Lists, switches: Switches) -> int:
     """Everybody who is up asks for the indexes that are due; how many came."""
-    transfers, is_up, of_neighbours = 0, network.is_up, switches.indexes == OF_NEIGHBOURS
+    transfers, is_up, at_once = 0, network.is_up, switches.indexes == OF_NEIGHBOURS
     for node in range(len(is_up)):
         if not is_up[node]:
             continue
-        many = lists.sizes[node] if switches.indexes == OF_BUDDIES else 0
-        if of_neighbours:
-            many = min(network.degrees[node], switches.neighbour_indexes)
-        for place in range(many):
-            peer = network.neighbours[network.offsets[node] + place] if of_neighbours else lists.peers[node, place]
-            is_due = not lists.is_held[node, place] and (of_neighbours or lists.was_wanted[node, place])
-            if is_due and is_up[peer]:
+        for place in range(indexes_wanted(node, network, lists, switches)):
+            is_due = not lists.is_held[node, place] and (at_once or lists.was_wanted[node, place])
+            if is_due and is_up[owner_of(node, place, network, lists, switches)]:
                 lists.is_held[node, place] = True
                 transfers += 1
             lists.was_wanted[node, place] = True
@@ -155,20 +169,17 @@ def checkpoint(network: Network, lists: Lists, switches: Switches) -> int:
 
 
 @compiled
-def indexed_holders(node: int, network: Network, lists: Lists, switches: Switches, work: Work) -> int:
-    """Puts those whose index a peer holds and who have what is wanted into `named`, in order; how many."""
-    many = 0
-    if switches.indexes == OF_BUDDIES:
-        for at in range(best_first(node, lists, work.order)):
-            place = work.order[at]
-            if lists.is_held[node, place] and work.has[lists.peers[node, place]]:
-                work.named[many] = lists.peers[node, place]
-                many += 1
-    elif switches.indexes == OF_NEIGHBOURS:
-        for place in range(min(network.degrees[node], switches.neighbour_indexes)):
-            peer = network.neighbours[network.offsets[node] + place]
-            if lists.is_held[node, place] and work.has[peer]:
-                work.named[many] = peer
+def indexed_holders(node: int, network: Network, lists: Lists, switches: Switches, work: Work, found: Array) -> int:
+    """Puts those whose index a peer holds and who have what is wanted into `found`, in order; how many."""
+    wanted, many, by_rank = indexes_wanted(node, network, lists, switches), 0, switches.indexes == OF_BUDDIES
+    if by_rank:
+        best_first(node, lists, work.ranks)
+    for at in range(wanted):
+        place = work.ranks[at] if by_rank else at
+        if lists.is_held[node, place]:
+            owner = owner_of(node, place, network, lists, switches)
+            if work.has[owner]:
+                found[many] = owner
                 many += 1
     return many
 
@@ -178,19 +189,7 @@ def named_by(node: int, network: Network, lists: Lists, switches: Switches, work
     """Whom a peer names: itself, or the first in its indexes; -1 where it knows nobody. Who asks lacks it."""
     if work.has[node]:
         return node
-    if switches.indexes == OF_BUDDIES:
-        best = -1
-        for place in range(lists.sizes[node]):
-            is_one = lists.is_held[node, place] and work.has[lists.peers[node, place]]
-            if is_one and (best < 0 or outranks(node, place, best, lists)):
-                best = place
-        return int(lists.peers[node, best]) if best >= 0 else -1
-    if switches.indexes == OF_NEIGHBOURS:
-        for place in range(min(network.degrees[node], switches.neighbour_indexes)):
-            peer = network.neighbours[network.offsets[node] + place]
-            if lists.is_held[node, place] and work.has[peer]:
-                return int(peer)
-    return -1
+    return int(work.indexed[0]) if indexed_holders(node, network, lists, switches, work, work.indexed) else -1
 
 
 @compiled
@@ -240,37 +239,37 @@ def walk(
 
 
 @compiled
-def walks(start: Any, asker: int, network: Network, lists: Lists, switches: Switches, work: Work) -> int:
-    """All walkers of a query: how often each is received and whom it names, -1 if nobody; how many messages."""
+def walks(start: Any, asker: int, network: Network, lists: Lists, switches: Switches, work: Work) -> tuple[int, int]:
+    """All walkers of a query: how often each is received and whom it names, -1 if nobody; how many messages, and how
+    many more if responses took the way back."""
     overlay = (network.offsets, network.neighbours, network.degrees, network.is_up)
-    messages = 0
+    messages, detours = 0, 0
     for walker in range(switches.walkers):
         length, last = walk(start, asker, walker + 1, switches.ttl, work.has, work.knows, overlay)
         work.lengths[walker] = length
         work.named[walker] = -1 if last < 0 else named_by(last, network, lists, switches, work)
-        messages += length + (last >= 0)
-    return messages
+        messages += length
+        if last >= 0:
+            messages += 1
+            detours += length - 1
+    return messages, detours
 
 
 @compiled
-def first_walker(mark: int, asker: int, is_up: Array, lists: Lists, switches: Switches, work: Work) -> int:
-    """The first walker to name one who can be fetched from, in the order of their responses; -1 where none does."""
-    lengths, named = work.lengths, work.named
-    is_past = np.zeros(len(lengths), np.bool_)
+def by_response(work: Work) -> tuple[int, int]:
+    """Puts those whom walkers named in the order of the responses; how many, and whose response came first, or -1."""
+    lengths, named = work.lengths, work.named.copy()
+    first, many = -1, 0
     while True:
-        first = -1
+        next_one = -1
         for walker in range(len(lengths)):
-            if named[walker] >= 0 and not is_past[walker] and (first < 0 or lengths[walker] < lengths[first]):
-                first = walker
-        if first < 0:
-            return -1
-        is_past[first] = True
-        peer = named[first]
-        if work.tried[peer] != mark:
-            work.tried[peer] = mark
-            if is_up[peer]:
-                return first
-            demote(asker, peer, lists, switches)
+            if named[walker] >= 0 and (next_one < 0 or lengths[walker] < lengths[next_one]):
+                next_one = walker
+        if next_one < 0:
+            return many, first
+        first = next_one if first < 0 else first
+        work.named[many], named[next_one] = named[next_one], -1
+        many += 1
 
 
 @compiled
@@ -283,15 +282,17 @@ def path_to(first: int, lengths: Array) -> int:
 
 
 @compiled
-def flood(mark: int, asker: int, network: Network, switches: Switches, work: Work) -> tuple[int, int, int]:
-    """Everybody tells everybody: messages, the path to the first response, and who gave it; -1 where nobody did."""
-    queue, head, tail, responses, path, first = work.queue, 0, 0, 0, -1, -1
+def flood(mark: int, asker: int, network: Network, switches: Switches, work: Work) -> tuple[int, int, int, int]:
+    """Everybody tells everybody: messages, how many more if responses took the way back, the path to the first
+    response, and who gave it; -1 where nobody did."""
+    queue, head, tail, responses, detours, path, first = work.queue, 0, 0, 0, 0, -1, -1
     node, came_from, ttl = asker, -1, switches.flood_ttl + 1
     while True:
         if work.seen[node] != mark:
             work.seen[node] = mark
             if work.has[node]:
                 responses += 1
+                detours += switches.flood_ttl - ttl
                 if first < 0:
                     path, first = tail, node
             elif ttl > 1:
@@ -301,7 +302,7 @@ def flood(mark: int, asker: int, network: Network, switches: Switches, work: Wor
                         queue[tail, 0], queue[tail, 1], queue[tail, 2] = peer, node, ttl - 1
                         tail += 1
         if head == tail:
-            return tail + responses, path, first
+            return tail + responses, detours, path, first
         node, came_from, ttl = queue[head, 0], queue[head, 1], queue[head, 2]
         head += 1
 
@@ -353,35 +354,36 @@ def ask_buddies(
 @compiled
 def one_search(
     start: Any, mark: int, asker: int, network: Network, lists: Lists, switches: Switches, work: Work
-) -> tuple[int, int, int, int, bool]:
-    """Home, indexes, buddies, overlay: messages, path length, where and with whom it was found, any answer."""
+) -> tuple[int, int, int, int, int]:
+    """Home, indexes, buddies, overlay: messages, how many more if responses took the way back, the path to the first
+    response, where it was found and with whom."""
     is_up = network.is_up
     if work.has[asker]:
-        return 0, 0, HOME, asker, True
-    many = indexed_holders(asker, network, lists, switches, work)
+        return 0, 0, 0, HOME, asker
+    many = indexed_holders(asker, network, lists, switches, work, work.named)
     provider = first_up(many, mark, asker, is_up, lists, switches, work)
     if provider >= 0:
-        return 0, 0, INDEXES, provider, True
-    is_answered, issued, messages = many > 0, 0, 0
+        return 0, 0, 0, INDEXES, provider
+    issued, messages, path = 0, 0, -1
     if switches.keeps_buddies:
         issued, messages, many = ask_buddies(mark, asker, network, lists, switches, work)
+        path = issued if many else -1
         provider = first_up(many, mark, asker, is_up, lists, switches, work)
-        is_answered = is_answered or many > 0
         if provider >= 0:
-            return messages, issued, BUDDIES, provider, True
+            return messages, 0, path, BUDDIES, provider
     if switches.floods:
-        more, path, provider = flood(mark, asker, network, switches, work)
-        return messages + more, path, WALKING if provider >= 0 else NOWHERE, provider, provider >= 0
+        more, detours, path, provider = flood(mark, asker, network, switches, work)
+        return messages + more, detours, path, WALKING if provider >= 0 else NOWHERE, provider
     if switches.indexes == OF_BUDDIES:
         mark_knowing(work.has, work.knows, lists.sizes, lists.offsets, lists.peers.ravel(), lists.is_held)
     elif switches.indexes == OF_NEIGHBOURS:
         mark_knowing(work.has, work.knows, network.degrees, network.offsets, network.neighbours, lists.is_held)
-    messages += walks(start, asker, network, lists, switches, work)
-    is_answered = is_answered or work.named[: switches.walkers].max() >= 0
-    first = first_walker(mark, asker, is_up, lists, switches, work)
-    if first < 0:
-        return messages, -1, NOWHERE, -1, is_answered
-    return messages, issued + path_to(first, work.lengths), WALKING, work.named[first], True
+    more, detours = walks(start, asker, network, lists, switches, work)
+    many, first = by_response(work)
+    if path < 0 and first >= 0:
+        path = issued + path_to(first, work.lengths)
+    provider = first_up(many, mark, asker, is_up, lists, switches, work)
+    return messages + more, detours, path, WALKING if provider >= 0 else NOWHERE, provider
 
 
 @compiled
@@ -418,12 +420,11 @@ def search(network: Network, questions: Questions, switches: Switches, outcomes:
         for place in range(begin, end):
             has[questions.holders[place]] = True
         start = mix((np.uint64(switches.seed) ^ questions.ids[question]) + GOLDEN)
-        messages, path, stage, provider, is_answered = one_search(
-            start, question, asker, network, lists, switches, work
-        )
-        outcomes.messages[question], outcomes.paths[question] = messages, path
+        lists.have_asked[asker] = True
+        messages, detours, path, stage, provider = one_search(start, question, asker, network, lists, switches, work)
+        outcomes.messages[question], outcomes.detours[question] = messages, detours
+        outcomes.paths[question], outcomes.transfers[question] = path, transfers
         outcomes.stages[question], outcomes.providers[question] = stage, provider
-        outcomes.are_answered[question], outcomes.transfers[question] = is_answered, transfers
         if provider >= 0 and stage != HOME and switches.keeps_buddies:
             answered(asker, provider, lists)
         for place in range(begin, end):

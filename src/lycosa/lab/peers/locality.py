@@ -6,7 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from lycosa.worlds.file_sharing import Rows, Trace
-from lycosa.worlds.file_sharing.sharing import Floats, Ints
+from lycosa.worlds.file_sharing.sharing import Chance, Floats, Ints
+
+SHUFFLES = 99
 
 
 def times_served(trace: Trace) -> tuple[Ints, Ints]:
@@ -16,17 +18,37 @@ def times_served(trace: Trace) -> tuple[Ints, Ints]:
     return pairs // width, counts
 
 
-def chance_of_return(trace: Trace, past: int) -> tuple[Ints, Floats]:
+def chance_of_return(served: tuple[Ints, Ints], past: int) -> tuple[Ints, Floats]:
     """P(j, N): of those who served a consumer `past` times or more, the share that did so once more; by consumer.
 
-    Consumers whom nobody served so often are left out.
+    `served` is what `times_served` tells. Consumers whom nobody served so often are left out.
     """
-    consumers, counts = times_served(trace)
+    consumers, counts = served
     size = int(consumers.max()) + 1 if len(consumers) else 0
     known = np.bincount(consumers[counts >= past], minlength=size)
     again = np.bincount(consumers[counts > past], minlength=size)
     have = np.flatnonzero(known)
     return have, again[have] / known[have]
+
+
+def dealt_anew(trace: Trace, groups: Ints, chance: Chance) -> Trace:
+    """The same downloads, with the providers of each group of them dealt to its downloads anew."""
+    providers = np.empty_like(trace.providers)
+    providers[np.argsort(groups, kind="stable")] = trace.providers[np.lexsort((chance.random(len(trace)), groups))]
+    return Trace(trace.consumers, trace.items, providers, trace.times)
+
+
+def returns_by_chance(trace: Trace, groups: Ints, past: Sequence[int], *, seed: int) -> Floats:
+    """The mean of P(j, N) for each N of `past`, by rows of providers dealt anew; NaN where it has no consumer."""
+    chance = np.random.default_rng([seed, 14])
+    means = np.full((SHUFFLES, len(past)), np.nan)
+    for row in means:
+        served = times_served(dealt_anew(trace, groups, chance))
+        for place, many in enumerate(past):
+            shares = chance_of_return(served, many)[1]
+            if len(shares):
+                row[place] = shares.mean()
+    return means
 
 
 def rows_by_consumer(trace: Trace, *, least: int) -> list[Ints]:
@@ -46,16 +68,31 @@ def hits_of_provider(providers: Sequence[int], size: int | None) -> int:
     return hits
 
 
-def hits_of_holders(providers: Sequence[int], items: Sequence[int], holders: Rows, size: int | None) -> int:
-    """How often one on such a list has what is wanted; then that one gives it, the last used of several."""
+def hits_of_holders(providers: Sequence[int], items: Sequence[int], libraries: Rows, size: int | None) -> int:
+    """How often one on such a list has what is wanted; then that one gives it, the last used of several.
+
+    `libraries` are the items of each peer.
+    """
     kept: OrderedDict[int, None] = OrderedDict()
     hits = 0
+    has = _holders_among(providers, items, libraries)
     for provider, item in zip(providers, items, strict=True):
-        have = set(holders.row(item).tolist())
-        known = next((one for one in reversed(kept) if one in have), None)
+        known = next((one for one in reversed(kept) if one in has[item]), None) if item in has else None
         hits += known is not None
         _use(kept, provider if known is None else known, size)
     return hits
+
+
+def _holders_among(providers: Sequence[int], items: Sequence[int], libraries: Rows) -> dict[int, set[int]]:
+    """Which of these providers have each of these items; items that none has are left out."""
+    known = np.unique(providers)
+    rows = [libraries.row(int(provider)) for provider in known]
+    owned, owners = np.concatenate(rows), np.repeat(known, [len(row) for row in rows])
+    are_wanted = np.isin(owned, items)
+    has: dict[int, set[int]] = {}
+    for item, owner in zip(owned[are_wanted].tolist(), owners[are_wanted].tolist(), strict=True):
+        has.setdefault(item, set()).add(owner)
+    return has
 
 
 def _use(kept: OrderedDict[int, None], provider: int, size: int | None) -> None:

@@ -14,7 +14,6 @@ TRIES = 200  # draws for one link
 def _upkeep(
     pairs: Array,
     many: int,
-    degrees: Array,
     is_up: Array,
     times: Array,
     kinds: Array,
@@ -22,7 +21,6 @@ def _upkeep(
     least: int,
     seed: Any,
     rows: Array,
-    marks: Array,
 ) -> int:
     """Appends the links that are made to `pairs`, each with the number of the event after which it was; how many."""
     peers = len(is_up)
@@ -70,7 +68,6 @@ def _upkeep(
                 other = pairs[end >> 1, end & 1]  # so in proportion to its links
                 if other == one or not is_up[other]:
                     continue
-                marks[one] = draws
                 at, is_known = first[one], False
                 while at >= 0:
                     if pairs[at >> 1, 1 - (at & 1)] == other:
@@ -84,8 +81,6 @@ def _upkeep(
                 rows[2 * many + 1], first[other] = first[other], 2 * many + 1
                 live[one] += 1
                 live[other] += 1
-                degrees[one] += 1
-                degrees[other] += 1
                 many += 1
     return many
 
@@ -103,11 +98,8 @@ def network_of(
     pairs[: len(given)] = given
     many = len(given)
     if len(times):
-        rows, marks = np.full(2 * room, -1, np.int64), np.zeros(peers, np.uint64)
-        start = np.uint64(seed)
-        many = _upkeep(
-            pairs, many, np.diff(offsets).astype(np.int64), is_up.copy(), times, kinds, who, least, start, rows, marks
-        )
+        rows = np.full(2 * room, -1, np.int64)
+        many = _upkeep(pairs, many, is_up.copy(), times, kinds, who, least, np.uint64(seed), rows)
     made = pairs[len(given) : many]
     at_once = made[:, 2] < 0
     ends = np.concatenate([sources, made[:, :2].ravel()])

@@ -64,16 +64,17 @@ class Lists(NamedTuple):
     responses: Array
     is_held: Array  # the index of the buddy, or of the neighbour at that place
     was_wanted: Array  # at the last checkpoint
+    have_asked: Array  # peers that began a search of their own
 
 
 class Outcomes(NamedTuple):
     """What came of each question."""
 
     messages: Array
-    paths: Array  # queries issued before the response that held good; -1 without one
+    detours: Array  # messages there would be more, if responses went back the way the query came
+    paths: Array  # queries issued before the first response; -1 without one
     stages: Array  # where it was found
     providers: Array  # who gave it; -1
-    are_answered: Array  # somebody was named, there or not
     transfers: Array  # of whole indexes, since the question before
     lists: Lists
 
@@ -85,7 +86,9 @@ class Work(NamedTuple):
     knows: Array  # one who has, by an index
     tried: Array  # in which search last
     seen: Array  # by which flood last
-    order: Array  # places of a list, or those on it, by rank
+    order: Array  # buddies of who asks, by rank
+    ranks: Array  # places of a list, by rank
+    indexed: Array  # holders whom somebody knows by an index
     named: Array  # providers, in the order in which they were named, or by walker
     lengths: Array  # how often each walker was received
     queue: Array  # messages of a flood: to, from, time to live
@@ -99,13 +102,15 @@ def room(peers: int, links: int, switches: Switches) -> Work:
         tried=np.full(peers, -1, np.int64),
         seen=np.full(peers, -1, np.int64),
         order=np.zeros(switches.buddies + 1, np.int64),
+        ranks=np.zeros(switches.buddies + 1, np.int64),
+        indexed=np.full(most, -1, np.int64),
         named=np.full(most, -1, np.int64),
         lengths=np.zeros(switches.walkers, np.int64),
         queue=np.zeros((links + 1 if switches.floods else 1, 3), np.int64),
     )
 
 
-def no_lists(peers: int, size: int, indexed: int) -> Lists:
+def no_lists(peers: int, size: int, indexed: int, *, all_have_asked: bool = False) -> Lists:
     """Nobody has buddies yet; `indexed` is how many indexes each may hold of neighbours."""
     shape, held = (peers, size), (peers, indexed or size)
     return Lists(
@@ -117,4 +122,5 @@ def no_lists(peers: int, size: int, indexed: int) -> Lists:
         responses=np.zeros(peers, np.int32),
         is_held=np.zeros(held, np.bool_),
         was_wanted=np.zeros(held, np.bool_),
+        have_asked=np.full(peers, all_have_asked),
     )

@@ -71,18 +71,23 @@ def switches_of(options: NodeOptions, seed: int) -> Switches:
     )
 
 
-def asked(network: Network, questions: Questions, options: NodeOptions, *, seed: int) -> Outcomes:
-    """Asks all questions, in a network in which nobody knows a buddy yet."""
+def asked(
+    network: Network, questions: Questions, options: NodeOptions, *, seed: int, all_have_asked: bool = False
+) -> Outcomes:
+    """Asks all questions, in a network in which nobody knows a buddy yet.
+
+    Indexes of neighbours are held by who has begun a search, from then on; where `all_have_asked`, by everybody.
+    """
     many = len(questions.askers)
     indexed = options.neighbour_indexes if options.indexes == "neighbours" else 0
     outcomes = Outcomes(
         messages=np.zeros(many, np.int64),
+        detours=np.zeros(many, np.int64),
         paths=np.full(many, -1, np.int64),
         stages=np.full(many, -1, np.int8),
         providers=np.full(many, -1, np.int32),
-        are_answered=np.zeros(many, np.bool_),
         transfers=np.zeros(many, np.int64),
-        lists=no_lists(len(network.is_up), options.buddies, indexed),
+        lists=no_lists(len(network.is_up), options.buddies, indexed, all_have_asked=all_have_asked),
     )
     own = network._replace(degrees=network.degrees.copy(), is_up=network.is_up.copy())
     switches = switches_of(options, seed)
@@ -90,9 +95,17 @@ def asked(network: Network, questions: Questions, options: NodeOptions, *, seed:
     return outcomes
 
 
-def simulated(network: Network, questions: Questions, algorithm: str, *, seed: int, **changes: Any) -> Outcomes:
+def simulated(
+    network: Network,
+    questions: Questions,
+    algorithm: str,
+    *,
+    seed: int,
+    all_have_asked: bool = False,
+    **changes: Any,
+) -> Outcomes:
     """The same for an algorithm of `peers.options`, with some of its switches changed."""
-    return asked(network, questions, options_for(algorithm, **changes), seed=seed)
+    return asked(network, questions, options_for(algorithm, **changes), seed=seed, all_have_asked=all_have_asked)
 
 
 def warm_up() -> None:

@@ -9,9 +9,8 @@ from .tastes import Files
 
 ACTIVITY = 0.93  # exponent of the tail of how much people ask: nine of ten ask less than ten times
 MOST_QUERIES = 10_000  # of one person
-NOVELTY = (0.4, 0.75)  # of the beta distribution of how often a person tries somebody new
+NOVELTY = (0.28, 0.75)  # of the beta distribution of how often a person tries somebody new
 WEEK = 7 * 86_400.0  # seconds
-SITTING = 4.0  # queries at a time, on average
 PAUSE = 300.0  # seconds between two of them, on average
 ATTEMPTS = 12  # at finding something not yet asked for
 
@@ -24,7 +23,15 @@ def activities(people: int, *, least: int, mean: float | None, chance: Chance) -
 
 
 def asked(
-    consumers: int, counts: Ints, interests: Rows, libraries: Rows, files: Files, *, repeats: float, chance: Chance
+    consumers: int,
+    counts: Ints,
+    interests: Rows,
+    libraries: Rows,
+    files: Files,
+    *,
+    repeats: float,
+    sitting: float,
+    chance: Chance,
 ) -> Trace:
     """What consumers (the first of the peers) downloaded from the others, in the order of time.
 
@@ -33,6 +40,7 @@ def asked(
     person's interests. What is asked for is any file of that provider in the category, once.
 
     repeats: 1 as measured, 0 where nobody comes back except by chance.
+    sitting: queries that a person asks at a time, on average.
     """
     market = _Market(consumers, libraries, files)
     novelty = 1.0 - repeats * (1.0 - chance.beta(*NOVELTY, size=consumers))
@@ -43,7 +51,7 @@ def asked(
         who.append(np.full(len(bought), person))
         what.append(np.array([item for item, _ in bought], np.int64))
         whom.append(np.array([provider for _, provider in bought], np.int64))
-        when.append(_moments(len(bought), chance))
+        when.append(_moments(len(bought), sitting, chance))
     times = np.concatenate(when)
     order = np.argsort(times, kind="stable")
     items, providers = np.concatenate(what)[order], np.concatenate(whom)[order]
@@ -98,9 +106,9 @@ def _bought(many: int, liked: Ints, novelty: float, market: _Market, chance: Cha
     return bought
 
 
-def _moments(many: int, chance: Chance) -> Floats:
+def _moments(many: int, at_a_time: float, chance: Chance) -> Floats:
     """When somebody asks within a week: at some sittings, a few times each."""
-    begins_sitting = chance.random(many) < 1.0 / SITTING
+    begins_sitting = chance.random(many) < 1.0 / at_a_time
     begins_sitting[:1] = True
     sitting = np.cumsum(begins_sitting) - 1
     starts = np.sort(chance.random(int(sitting[-1]) + 1 if many else 0)) * WEEK

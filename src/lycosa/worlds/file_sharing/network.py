@@ -52,6 +52,7 @@ class PeerNetwork(LinkGraph):
             items=trace.items,
             providers=trace.providers,
             times=trace.times,
+            firsts=np.zeros(0, np.int64) if sharing.firsts is None else sharing.firsts,
         )
 
     @classmethod
@@ -64,9 +65,10 @@ class PeerNetwork(LinkGraph):
                 )
                 categories, items = told["sizes"].tolist()
                 trace = Trace(*(told[column] for column in ("consumers", "items", "providers", "times")))
+                firsts = told["firsts"] if len(told["firsts"]) else None
         except (OSError, ValueError, KeyError) as error:
             raise UsageError(f"{folder} holds no peers that can be read ({error}); make them again") from None
         world = cls.__new__(cls)
-        sharing = Sharing(libraries, interests, categories, items, trace)
+        sharing = Sharing(libraries, interests, categories, items, trace, firsts)
         PeerNetwork.__init__(world, still.graph, sharing, options=still.options)
         return world

@@ -67,10 +67,18 @@ class Sharing(Struct, frozen=True):
     categories: int
     items: int
     trace: Trace
+    firsts: Ints | None = None  # item of each category, and the end, where items stand by category
 
     def __len__(self) -> int:
         """How many peers there are."""
         return len(self.libraries)
+
+    def categories_of(self, items: Ints) -> Ints | None:
+        """The category of each of some items; None where items have none."""
+        if self.firsts is None:
+            return None
+        found: Ints = np.searchsorted(self.firsts, items, side="right") - 1
+        return found
 
     def holders(self) -> Rows:
         """The peers that have each item."""

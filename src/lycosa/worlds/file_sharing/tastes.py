@@ -7,7 +7,6 @@ from .sharing import Chance, Floats, Ints, Rows, distinct_rows, rows_of
 
 CATEGORY_SKEW = 0.6  # exponent by which categories are liked unequally
 MORE_INTERESTS = 0.5  # chance of one more interest than the least
-LIBRARY_SPREAD = 1.2  # of the logarithm of how many files peers have: some have very many
 
 
 class Files(Struct, frozen=True):
@@ -51,15 +50,27 @@ def interests_of(peers: int, categories: int, *, least: int, chance: Chance) -> 
     return rows
 
 
-def library_sizes(peers: int, mean: float, chance: Chance) -> Floats:
-    """How many files each peer has: log-normal, at least one."""
-    median = mean / np.exp(LIBRARY_SPREAD**2 / 2)
-    sizes: Floats = np.maximum(1.0, median * np.exp(LIBRARY_SPREAD * chance.standard_normal(peers)))
+def library_sizes(peers: int, mean: float, spread: float, chance: Chance) -> Floats:
+    """How many files each peer has: log-normal, at least one; `spread` is that of the logarithm."""
+    median = mean / np.exp(spread**2 / 2)
+    sizes: Floats = np.maximum(1.0, median * np.exp(spread * chance.standard_normal(peers)))
     return sizes
 
 
-def libraries_of(sizes: Floats, interests: Rows, files: Files, chance: Chance) -> Rows:
-    """Files of their interests for peers; one drawn twice is had once, so that large libraries are somewhat smaller."""
+def libraries_of(sizes: Floats, interests: Rows, files: Files, own: float, chance: Chance) -> tuple[Rows, Files]:
+    """Files of their interests for peers; and all files, to which those of one's own are added.
+
+    A share `own` of what each has is its own, and nobody else has it. A file drawn twice is had once, so that large
+    libraries are somewhat smaller.
+    """
     owners = np.repeat(np.arange(len(sizes)), sizes.round().astype(np.int64))
     places = interests.offsets[owners] + (chance.random(len(owners)) * interests.lengths()[owners]).astype(np.int64)
-    return distinct_rows(owners, files.drawn(interests.values[places], chance), len(sizes), len(files))
+    category = interests.values[places].astype(np.int64)
+    is_own = chance.random(len(owners)) < own
+    more = rows_of(category[is_own], np.flatnonzero(is_own), len(files.firsts) - 1)
+    moved = np.concatenate([[0], np.cumsum(more.lengths())])  # by how much the files of a category have new numbers
+    items = files.drawn(category, chance) + moved[category]
+    ends = (files.firsts[1:] + moved[:-1])[np.repeat(np.arange(len(more)), more.lengths())]
+    items[more.values] = ends + np.arange(len(more.values)) - np.repeat(more.offsets[:-1], more.lengths())
+    every = Files(files.firsts + moved, files.skew)
+    return distinct_rows(owners, items, len(sizes), len(every)), every

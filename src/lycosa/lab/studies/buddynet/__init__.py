@@ -18,7 +18,7 @@ from lycosa.worlds.file_sharing import FileSharing, PeerNetwork
 
 from .claims import churn_order, clusters, factors, hit_rate, replication, settles, static_order
 from .drawings import drawn
-from .figures import replication_rows, summary_rows, window_rows
+from .figures import replica_rows, replication_rows, summary_rows, window_rows
 from .jobs import clustered, in_replicas, searched
 
 LEAST_QUERIES = 100
@@ -31,7 +31,7 @@ class BuddyNet:
         "small": {
             "consumers": 500,
             "providers": 1_773,
-            "files": 15_000,
+            "files": 1_250,
             "queries": 5_000,
             "runs": 6,
             "replication_runs": 3,
@@ -40,7 +40,7 @@ class BuddyNet:
         "paper": {
             "consumers": 2_000,
             "providers": 7_091,
-            "files": 60_000,
+            "files": 5_000,
             "queries": 20_000,
             "runs": 6,
             "replication_runs": 3,
@@ -80,7 +80,7 @@ class BuddyNet:
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> list[PeerNetwork]:
         warm_up()
-        return worlds_of(peers_of(world), size["runs"], seed)
+        return worlds_of(peers_of(world), size["runs"])
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
         match job["what"]:
@@ -98,14 +98,15 @@ class BuddyNet:
         cluster = next(outcome for outcome in outcomes if outcome["what"] == "clusters")
         runs = [row for outcome in searches for row in outcome["rows"]]
         windows = window_rows(searches)
-        replicated = replication_rows(replicas)
+        by_replica = replica_rows(replicas)
+        replicated = replication_rows(by_replica)
         cluster_rows = [{key: cluster[key] for key in ("shared", "by_chance", "p", "links", "peers")}]
         return Findings(
             claims=[
                 static_order(runs),
                 churn_order(runs),
                 factors(runs),
-                replication(replicated),
+                replication(by_replica),
                 settles(runs),
                 hit_rate(runs),
                 clusters(cluster_rows),
@@ -115,6 +116,7 @@ class BuddyNet:
                 "runs": runs,
                 "windows": windows,
                 "replication": replicated,
+                "replicas": by_replica,
                 "clusters": cluster_rows,
                 "buddy-list": searches[0]["buddy_list"],
                 "degrees": _spread(np.diff(own.graph.offsets)),
@@ -133,7 +135,7 @@ def peers_of(world: StudyWorld) -> PeerNetwork:
     )
 
 
-def worlds_of(world: PeerNetwork, runs: int, seed: int) -> list[PeerNetwork]:
+def worlds_of(world: PeerNetwork, runs: int) -> list[PeerNetwork]:
     """For each run a world of its own where it is made up, else the one that was given."""
     if not isinstance(world, FileSharing) or not world.settings:
         return [world]

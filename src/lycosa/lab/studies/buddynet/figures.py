@@ -8,7 +8,7 @@ from lycosa.vocabulary.records import Plain
 
 from .jobs import ALGORITHMS, BUDDYNET, FLOOD, INDEXED, LISTED, SHORTCUTS, WALK
 
-# messages, path length, success; table 5.2 and, where peers come and go, 5.3; 5.4 for the parts
+# messages, path length, share that got a response; table 5.2 and, where peers come and go, 5.3; 5.4 for the parts
 PAPER = {
     (False, WALK): (3_842, 88, 0.97),
     (False, SHORTCUTS): (1_370, 31, 0.98),
@@ -27,15 +27,17 @@ PAPER_REPLICATION = {
     (5_000, 0.01): ((7_628, 366), (1_070, 75), 0.31),
     (5_000, 1.0): ((1_222, 88), (3.8, 0.34), None),
 }
-METRICS = ("messages", "path_length", "success", "fetched", "hit_rate", "index_hit_rate")
+PAPER_TRANSFERS = {2_000: 100, 10_000: 408, 20_000: 740}  # so far, by query (figure 5.10)
+PAPER_HIT_RATE = (2_000, 0.8)  # from this query on, about so much (figure 5.11)
+METRICS = ("messages", "messages_back", "path_length", "answered", "fetched", "hit_rate", "index_hit_rate")
+COMPARED = ("messages", "path_length")  # where copies are varied
+WITH_ERRORS = ("messages", "path_length", "answered")
 
 
 def values_of(runs: Sequence[Row], algorithm: str, churns: bool, metric: str) -> list[float]:
     """One number a run, in their order."""
     rows = [row for row in runs if row["algorithm"] == algorithm and row["churns"] is churns]
-    return [
-        float("nan") if row[metric] is None else float(row[metric]) for row in sorted(rows, key=lambda row: row["run"])
-    ]
+    return [number_in(row, metric) for row in sorted(rows, key=lambda row: row["run"])]
 
 
 def mean_of(runs: Sequence[Row], algorithm: str, churns: bool, metric: str) -> float:
@@ -51,10 +53,10 @@ def summary_rows(runs: Sequence[Row]) -> list[Row]:
             for metric in METRICS:
                 found = summary(values_of(runs, algorithm, churns, metric))
                 row[metric] = _told(found.mean)
-                if metric in METRICS[:3]:
+                if metric in WITH_ERRORS:
                     row[f"{metric}_error"] = _told(found.standard_error)
-            messages, path, success = PAPER.get((churns, algorithm), (None, None, None))
-            row |= {"paper_messages": messages, "paper_path_length": path, "paper_success": success}
+            messages, path, answered = PAPER.get((churns, algorithm), (None, None, None))
+            row |= {"paper_messages": messages, "paper_path_length": path, "paper_answered": answered}
             row["paper_hit_rate"] = PAPER_HITS.get((churns, algorithm))
             rows.append(row)
     return rows
@@ -74,21 +76,47 @@ def window_rows(searches: Sequence[Plain]) -> list[Row]:
     return rows
 
 
-def replication_rows(replicas: Sequence[Plain]) -> list[Row]:
+def replica_rows(replicas: Sequence[Plain]) -> list[Row]:
+    """A row for each network of each run in which copies were varied."""
+    return [
+        {
+            "run": each["run"],
+            "peers": each["peers"],
+            "replication": each["factor"],
+            **{
+                column_of(algorithm, metric): each["found"][algorithm][metric]
+                for algorithm in (WALK, BUDDYNET)
+                for metric in COMPARED
+            },
+            "hit_rate": each["found"][BUDDYNET]["hit_rate"],
+        }
+        for each in replicas
+    ]
+
+
+def replication_rows(replicas: Sequence[Row]) -> list[Row]:
+    """The means of these over runs, and the paper's."""
     rows: list[Row] = []
-    for peers, factor in dict.fromkeys((each["peers"], each["factor"]) for each in replicas):
-        same = [each["found"] for each in replicas if (each["peers"], each["factor"]) == (peers, factor)]
+    for peers, factor in dict.fromkeys((each["peers"], each["replication"]) for each in replicas):
+        same = [each for each in replicas if (each["peers"], each["replication"]) == (peers, factor)]
         row: dict[str, Plain] = {"peers": peers, "replication": factor}
-        for algorithm in (WALK, BUDDYNET):
-            for metric in ("messages", "path_length"):
-                found = summary(each[algorithm][metric] for each in same)
-                row[f"{algorithm}_{metric}"] = _told(found.mean)
-        row["hit_rate"] = _told(summary(each[BUDDYNET]["hit_rate"] for each in same).mean)
+        columns = [column_of(algorithm, metric) for algorithm in (WALK, BUDDYNET) for metric in COMPARED]
+        for column in (*columns, "hit_rate"):
+            row[column] = _told(summary(number_in(each, column) for each in same).mean)
         walk, buddies, hits = PAPER_REPLICATION.get((peers, factor), ((None, None), (None, None), None))
         row |= {"paper_walk_messages": walk[0], "paper_walk_path_length": walk[1]}
         row |= {"paper_buddynet_messages": buddies[0], "paper_buddynet_path_length": buddies[1], "paper_hit_rate": hits}
         rows.append(row)
     return rows
+
+
+def column_of(algorithm: str, metric: str) -> str:
+    return f"{algorithm}_{metric}"
+
+
+def number_in(row: Row, column: str) -> float:
+    """The number there; NaN where there is none."""
+    return float("nan") if row[column] is None else float(row[column])
 
 
 def _told(value: float) -> float | None:

@@ -15,7 +15,9 @@ from lycosa.worlds.file_sharing import PeerNetwork
 
 WALK, SHORTCUTS, BUDDYNET = "random-walk", "interest-shortcuts", "buddynet"
 LISTED, INDEXED, FLOOD = "walk+list", "walk+index", "flood"
-ALGORITHMS = (WALK, SHORTCUTS, LISTED, INDEXED, BUDDYNET)
+INDEXED_BY_ALL = "walk+index, held by all"  # also by those who never ask
+ALGORITHMS = (WALK, SHORTCUTS, LISTED, INDEXED, INDEXED_BY_ALL, BUDDYNET)
+SAME_RUN = {SHORTCUTS: LISTED}  # without indexes only those answer who are there, and nobody is ever demoted
 FLOODS = 100  # queries at most: it learns nothing, and costs more than all others
 WINDOWS = 20  # into which the queries are cut
 LEAST_NEIGHBOURS = 4
@@ -35,12 +37,18 @@ def searched(world: PeerNetwork, job: Plain) -> Plain:
     questions = questions_of(trace, holders, seed=seed)
     rows, windows, told = [], {}, {"run": job["run"], "churns": churns}
     neighbourhood: dict[str, Plain] = {}
+    found: dict[str, tuple[dict[str, Plain], list[dict[str, Plain]]]] = {}
     for algorithm in ALGORITHMS:
-        outcomes = simulated(network, questions, algorithm, seed=seed)
-        rows.append({**told, "algorithm": algorithm, **measured(outcomes, len(trace) // 2)})
-        windows[algorithm] = in_windows(outcomes)
+        if algorithm in SAME_RUN:
+            continue
+        by_all = algorithm == INDEXED_BY_ALL
+        outcomes = simulated(network, questions, INDEXED if by_all else algorithm, seed=seed, all_have_asked=by_all)
+        found[algorithm] = measured(outcomes, len(trace) // 2), in_windows(outcomes)
         if algorithm == BUDDYNET:
             neighbourhood = _neighbourhood(world, outcomes)
+    for algorithm in ALGORITHMS:
+        figures, windows[algorithm] = found[SAME_RUN.get(algorithm, algorithm)]
+        rows.append({**told, "algorithm": algorithm, **figures})
     some = trace.of(np.linspace(len(trace) // 2, len(trace) - 1, min(FLOODS, len(trace) // 2)).astype(np.int64))
     outcomes = simulated(network, questions_of(some, holders, seed=seed), FLOOD, seed=seed)
     rows.append({**told, "algorithm": FLOOD, **measured(outcomes, 0)})
@@ -61,8 +69,9 @@ def measured(outcomes: Outcomes, begin: int) -> dict[str, Plain]:
     transfers = outcomes.transfers
     return {
         "messages": _rounded(outcomes.messages[begin:].mean()),
+        "messages_back": _rounded((outcomes.messages + outcomes.detours)[begin:].mean()),
         "path_length": _rounded(paths[paths >= 0].mean()) if (paths >= 0).any() else None,
-        "success": _rounded(outcomes.are_answered[begin:].mean()),
+        "answered": _rounded((paths >= 0).mean()),
         "fetched": _rounded((outcomes.providers[begin:] >= 0).mean()),
         "hit_rate": _rounded(((stages == INDEXES) | (stages == BUDDIES)).mean()),
         "index_hit_rate": _rounded((stages == INDEXES).mean()),

@@ -17,11 +17,11 @@ def way_of(row: Row) -> Way:
 
 
 def summary_rows(by_peer: Sequence[Row]) -> list[Row]:
-    """Means over peers and runs, the standard errors of these beside."""
+    """Means over peers of their means over runs, the standard errors of these beside."""
     rows: list[Row] = []
     for way in dict.fromkeys(map(way_of, by_peer)):
         same = [row for row in by_peer if way_of(row) == way]
-        recalls = summary(row["recall"] for row in same)
+        recalls = summary(recalls_of(by_peer, way))
         rows.append(
             {
                 "algorithm": way[0],
@@ -47,8 +47,13 @@ def window_rows(runs: Sequence[Plain]) -> list[Row]:
     return rows
 
 
-def row_of(rows: Sequence[Row], way: Way) -> Row:
-    return next(row for row in rows if way_of(row) == way)
+def recalls_of(by_peer: Sequence[Row], way: Way) -> list[float]:
+    """One number for each peer, the mean over its runs; peers in order."""
+    runs: dict[int, list[float]] = {}
+    for row in by_peer:
+        if way_of(row) == way:
+            runs.setdefault(int(row["peer"]), []).append(float(row["recall"]))
+    return [summary(runs[peer]).mean for peer in sorted(runs)]
 
 
 def ways_of(rows: Sequence[Row], algorithm: str, limit: int) -> list[Row]:

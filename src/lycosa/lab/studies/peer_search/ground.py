@@ -19,7 +19,7 @@ from lycosa.peers.content import Change, Found
 from lycosa.peers.content import Summary as HeldSummary
 from lycosa.peers.keeping import Kept
 from lycosa.peers.merging import merge
-from lycosa.peers.messages import MOST_HITS, Contact, Item, Wanted
+from lycosa.peers.messages import MOST_HITS, Contact, Hit, Item, Statistics, Wanted
 from lycosa.peers.searching import Answer, Stage
 from lycosa.peers.shared_collection import CollectionSummary, SharedCollection
 from lycosa.sessions.opening import open_for_reading
@@ -94,6 +94,9 @@ class Remembering:
 
     def verify(self, item: Item, body: bytes) -> bool:
         return self._content.verify(item, body)
+
+    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+        return self._content.may_answer(wanted, hit, statistics)
 
     def summary(self) -> CollectionSummary:
         return self._content.summary()

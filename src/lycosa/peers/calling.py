@@ -1,0 +1,121 @@
+"""Calling peers that are not connected: so many at once for each purpose, and nobody again too soon in vain.
+
+Strangers say where they want to be answered. What they can use up by that is the room for answers, and what they can
+spoil is the pair of a name and an address that they gave, so that our own questions find room and their way.
+"""
+
+import asyncio
+import socket
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+
+from .addresses import Place, is_public, parsed
+from .channel import Channel
+
+DIAL_SECONDS = 3.0
+DIAL_AGAIN_AFTER = 20.0  # seconds; until then one that could not be reached is taken to be down
+MOST_DIALS = 32  # at once, for each purpose
+MOST_WAITING = 64  # frames for one peer that is being called
+MOST_IN_VAIN = 4096  # that are remembered
+Deliver = Callable[[Channel | None], None]  # told the channel, or None where the peer is not there
+
+
+class Purpose(StrEnum):
+    """What somebody is called for."""
+
+    ASKING = "asking"  # for one's own sake
+    ANSWERING = "answering"  # for the sake of others, where they said
+    UPKEEP = "upkeep"
+
+
+class Calls:
+    """Calls under way, and who waits for them.
+
+    allow_private: whether addresses told by others may be private ones.
+    """
+
+    def __init__(
+        self, dial: Callable[[Place], Awaitable[Channel | None]], counts: Counter[str], *, allow_private: bool
+    ):
+        self._dial = dial
+        self._counts = counts
+        self._allow_private = allow_private
+        self._waiting: dict[tuple[str, str], list[Deliver]] = {}  # by peer and address
+        self._in_vain: OrderedDict[tuple[str, str], float] = OrderedDict()  # the same: not called again before
+        self._under_way: dict[Purpose, set[asyncio.Task[None]]] = {purpose: set() for purpose in Purpose}
+
+    def is_in_vain(self, peer: str, address: str) -> bool:
+        """Whether the peer was not there a moment ago."""
+        return self._in_vain.get((peer, address), 0.0) > asyncio.get_running_loop().time()
+
+    def call(self, peer: str, address: str, purpose: Purpose, deliver: Deliver) -> bool:
+        """Has something delivered over a new connection; False where there is no room for one more call."""
+        waiting = self._waiting.get((peer, address))
+        if waiting is not None:
+            if len(waiting) >= MOST_WAITING:
+                return False
+            waiting.append(deliver)
+            return True
+        tasks = self._under_way[purpose]
+        if len(tasks) >= MOST_DIALS:
+            return False
+        self._waiting[peer, address] = [deliver]
+        task = asyncio.get_running_loop().create_task(self._call(peer, address))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+        return True
+
+    def opened(self, channel: Channel) -> None:
+        """Somebody is connected: what waits for them goes out, whoever called whom, and where."""
+        due: list[Deliver] = []
+        for (peer, _), waiting in self._waiting.items():
+            if peer == channel.peer:
+                due += waiting
+                waiting.clear()
+        for deliver in due:
+            deliver(channel)
+
+    def forget_old(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for key in [key for key, until in self._in_vain.items() if until <= now]:
+            del self._in_vain[key]
+
+    def cancel(self) -> None:
+        for tasks in self._under_way.values():
+            for task in list(tasks):
+                task.cancel()
+
+    async def _call(self, peer: str, address: str) -> None:
+        channel = None
+        try:
+            place = await self._allowed(parsed(address))
+            channel = await self._dial(place) if place is not None else None
+        finally:
+            waiting = self._waiting.pop((peer, address))
+        if channel is not None and channel.peer != peer:
+            self._counts["somebody_else"] += 1  # whoever told us the address lied, or the peer has moved
+            channel = None
+        if channel is None:
+            self._in_vain[peer, address] = asyncio.get_running_loop().time() + DIAL_AGAIN_AFTER
+            while len(self._in_vain) > MOST_IN_VAIN:
+                self._in_vain.popitem(last=False)
+        for deliver in waiting:
+            deliver(channel)
+
+    async def _allowed(self, place: Place | None) -> Place | None:
+        """Where a stranger who names a place may make us connect to; None where they may not."""
+        if place is None or not place.port:
+            return None
+        if self._allow_private:
+            return place
+        try:
+            loop = asyncio.get_running_loop()
+            search = loop.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
+            found = [str(address[0]) for *_, address in await asyncio.wait_for(search, DIAL_SECONDS)]
+        except (OSError, TimeoutError, UnicodeError):
+            return None
+        if found and all(map(is_public, found)):
+            return Place(found[0], place.port)
+        self._counts["private_address"] += 1
+        return None

@@ -1,0 +1,50 @@
+"""Which hits of strangers can be answers, as far as can be told without the page."""
+
+import pytest
+
+from lycosa.peers.items import Items
+from lycosa.peers.messages import Hit, Statistics
+from sharing import add_pages, shared
+
+HONEY, BEES = "honey", "bees"
+TOLD = Statistics(10, 1000, (HONEY, BEES), (3, 2))
+
+
+@pytest.fixture
+def content(tmp_path):
+    pages = {"http://a.example/": ("Bees", "bees make honey"), "http://127.0.0.1/": ("Bees", "honey of bees")}
+    with shared(add_pages(tmp_path / "c", pages)) as content:
+        yield content
+
+
+@pytest.mark.parametrize(
+    ("hit", "told", "may"),
+    [
+        (Hit("http://b.example/", frequencies=(1, 2)), TOLD, True),
+        (Hit("http://b.example/", frequencies=(1, 0)), TOLD, False),
+        (Hit("http://b.example/", frequencies=(1,)), TOLD, False),
+        (Hit("http://b.example/", frequencies=(1, 2)), None, False),
+        (Hit("http://b.example/", frequencies=(9, 9)), Statistics(10, 1000, ("spam", HONEY), (3, 2)), False),
+        (Hit("http://127.0.0.1/", frequencies=(1, 2)), TOLD, False),
+        (Hit("javascript:alert(1)", frequencies=(1, 2)), TOLD, False),
+        (Hit(7, frequencies=(1, 2)), TOLD, False),
+    ],
+)
+def test_a_page_may_be_an_answer_that_has_all_words_at_an_address_that_may_be_crawled(content, hit, told, may):
+    assert content.may_answer("the honey of bees", hit, told) is may
+
+
+def test_what_a_collection_finds_may_be_an_answer_to_everybody(content):
+    found = content.find("honey bees", 10)
+    assert [hit.item for hit in found.hits] == ["http://a.example/"]
+    assert all(content.may_answer("honey bees", hit, found.statistics) for hit in found.hits)
+
+
+def test_nothing_answers_a_question_without_words(content):
+    assert not content.may_answer("", Hit("http://b.example/"), TOLD)
+    assert not content.may_answer(5, Hit("http://b.example/"), TOLD)
+
+
+def test_a_file_is_an_answer_to_its_own_id_alone():
+    assert Items().may_answer(5, Hit(5), None)
+    assert not Items().may_answer(5, Hit(6), None)

@@ -1,0 +1,148 @@
+"""Peers as people run them: they keep up with their neighbours, and find together again."""
+
+import pytest
+
+from lycosa.peers.among_friends import OPTIONS
+from lycosa.peers.messages import Contact, Hello, Join, Leave, Ping, Pong, Send
+from lycosa.peers.neighbours import MOST_KNOWN
+from lycosa.peers.node import Node
+from lycosa.peers.simulation import Network
+from small_networks import carry, friend
+
+
+def at(name: str) -> Contact:
+    return Contact(name, f"{name}:1")
+
+
+def restarted(peer: Node) -> Node:
+    again = friend(peer.name)
+    again.restore(peer.state())
+    return again
+
+
+# Pings
+
+
+def test_neighbours_hear_of_each_other_well_before_a_silent_connection_is_closed() -> None:
+    peer = friend("a")
+    peer.connect([at("b"), at("c")])
+    now, pinged = 0.0, 0
+    while peer.next_deadline() < 300.0:
+        now = peer.next_deadline()
+        pings = [send for send in peer.tick(now) if isinstance(send.message, Ping)]
+        pinged += len(pings)
+        for send in pings:
+            peer.receive(send.to, Pong(True), now)
+    assert pinged == 2 * 9 and not peer.neighbours.down
+
+
+def test_a_network_that_fell_apart_finds_together_again_without_a_search() -> None:
+    names = [f"n{number}" for number in range(8)]
+    everybody = {name: [other for other in names if other != name] for name in names}
+    nodes = [friend(name, [number]) for number, name in enumerate(names)]
+    net = Network(nodes, everybody)
+    net.part(names[:4], names[4:])
+    net.run(300.0)
+    assert net.ask("n0", 7).found_at is None and len(net.nodes["n0"].neighbours.down) == 4
+    net.heal()
+    net.run(net.now + 2 * OPTIONS.ping)
+    assert not any(node.neighbours.down for node in nodes)
+    assert net.ask("n0", 7).found_at is not None
+
+
+def test_one_that_lost_its_neighbours_joins_others_it_heard_of_and_tries_all_of_them() -> None:
+    nodes = {name: friend(name) for name in "ab"}
+    peer = nodes["a"]
+    for name in ["b", *(f"dead{number}" for number in range(30))]:
+        peer.neighbours.know(at(name))
+    for _ in range(10):
+        now = peer.next_deadline()
+        carry(nodes, "a", peer.tick(now), now)
+    assert peer.neighbours.names == ["b"] and nodes["b"].neighbours.names == ["a"]
+
+
+def test_one_who_does_not_know_us_any_more_is_asked_again_once() -> None:
+    nodes = {name: friend(name) for name in "ab"}
+    nodes["a"].connect([at("b")])
+    carry(nodes, "a", nodes["a"].tick(30.0), 30.0)  # b was started without what it knew
+    assert nodes["a"].neighbours.names == ["b"] and nodes["b"].neighbours.names == ["a"]
+    full = friend("f", most_neighbours=1)
+    full.connect([at("x")])
+    nodes["f"] = full
+    nodes["a"].connect([at("f")])
+    said = carry(nodes, "a", nodes["a"].tick(60.0), 60.0)
+    assert "f" not in nodes["a"].neighbours and sum(isinstance(each, Join) for each in said) == 1
+
+
+# Restarts
+
+
+def test_after_a_restart_the_neighbours_are_asked_to_be_so_again() -> None:
+    nodes = {name: friend(name) for name in "abc"}
+    for name in "bc":
+        carry(nodes, "a", nodes["a"].join([at(name)]))
+    carry(nodes, "a", nodes["a"].leave())
+    assert len(nodes["b"].neighbours) == 0
+    nodes["a"] = restarted(nodes["a"])
+    sends = nodes["a"].rejoin()
+    assert sends == [Send(name, Join(at("a")), f"{name}:1") for name in "bc"]
+    carry(nodes, "a", sends)
+    assert nodes["a"].neighbours.names == ["b", "c"]
+    assert nodes["b"].neighbours.names == nodes["c"].neighbours.names == ["a"]
+
+
+def test_after_a_restart_one_without_neighbours_joins_those_it_knew() -> None:
+    peer = friend("a")
+    peer.connect([at("b")])
+    peer.receive("b", Hello(at("b")), 0.0)
+    peer.receive("b", Leave(), 0.0)
+    assert restarted(peer).rejoin() == [Send("b", Join(at("a")), "b:1")]
+
+
+def test_where_neighbours_live_is_kept_however_many_strangers_say_hello() -> None:
+    peer = friend("a")
+    peer.receive("b", Join(at("b")), 0.0)
+    for number in range(MOST_KNOWN + 10):
+        peer.receive(f"s{number}", Hello(at(f"s{number}")), 0.0)
+    again = restarted(peer)
+    assert again.neighbours.contact("b") == at("b") and len(again.neighbours.known()) == MOST_KNOWN
+
+
+def test_a_state_from_when_only_names_of_neighbours_were_kept_is_refused() -> None:
+    peer = friend("a")
+    peer.connect([at("b")])
+    state = peer.state()
+    state["neighbours"] = ["b"]
+    with pytest.raises(ValueError, match="no state of a peer"):
+        friend("a").restore(state)
+
+
+# Who is a neighbour, and where
+
+
+def test_when_all_places_are_taken_who_has_been_down_for_longest_makes_room() -> None:
+    peer = friend("a")
+    everybody = [f"s{number}" for number in range(OPTIONS.most_neighbours)]
+    for name in everybody:
+        peer.receive(name, Join(at(name)), 0.0)
+    (full,) = peer.receive("g", Join(at("g")), 0.0)
+    for name in ("s9", "s3", "s5"):
+        peer.lost(name)
+    peer.found("s9")
+    (room,) = peer.receive("g", Join(at("g")), 0.0)
+    assert isinstance(full.message, Pong) and not full.message.accepted
+    assert isinstance(room.message, Pong) and room.message.accepted
+    assert set(peer.neighbours.names) == {*everybody, "g"} - {"s3"}
+
+
+def test_one_that_has_moved_is_reached_and_shown_at_its_new_address() -> None:
+    peer = friend("a")
+    peer.receive("b", Join(at("b")), 0.0)
+    peer.buddies.answered(at("b"))
+    moved = Contact("b", "elsewhere:2")
+    peer.receive("b", Hello(moved), 1.0)
+    peer.receive("b", Hello(Contact("b")), 2.0)  # it does not listen, for now
+    assert peer.neighbours.contact("b") == moved and peer.neighbours.to_show("x") == (moved,)
+    assert [buddy.contact for buddy in peer.buddies] == [moved]
+    _, (send,) = peer.ask(5, 3.0)
+    assert send.address == "elsewhere:2"

@@ -1,0 +1,236 @@
+"""Peers as people run them, among strangers who lie: nobody is blamed for what others told, nobody gains by spam."""
+
+import pytest
+
+from lycosa.peers.among_friends import OPTIONS
+from lycosa.peers.content import Found
+from lycosa.peers.items import Items
+from lycosa.peers.manners import Allowance, Manners
+from lycosa.peers.messages import (
+    MOST_HITS,
+    Contact,
+    Declined,
+    Fetch,
+    Fetched,
+    Hit,
+    Query,
+    Response,
+    Send,
+    Wanted,
+)
+from lycosa.peers.node import Node
+from lycosa.peers.searching import Reply, Stage
+from small_networks import friend
+
+
+def walker(number: int, origin: str, *, ttl: int = 9, wanted: int = 5) -> Query:
+    return Query(number, wanted, Contact(origin, f"{origin}:1"), ttl=ttl, walker=1)
+
+
+def relay(middle: Node, end: Node, sender: str, query: Query, now: float = 0.0) -> list[Send]:
+    """What `middle` sends to `end` when a query comes to it, which `end` receives."""
+    sends = [send for send in middle.receive(sender, query, now) if send.to == end.name]
+    for send in sends:
+        end.receive(middle.name, send.message, now)
+    return sends
+
+
+# What others told
+
+
+def test_who_passes_on_a_walker_in_our_name_is_not_blamed() -> None:
+    honest, victim = friend("h"), friend("v")
+    honest.connect(["m", "v"])
+    victim.connect(["h"])
+    relayed = [relay(honest, victim, "m", walker(number, "v")) for number in range(1, 40)]
+    assert all(relayed) and victim.counts["forged"] == 39
+    assert victim.manners.demerits("h", 0.0) == 0 and "h" in victim.neighbours
+
+
+def test_who_passes_on_a_walker_that_came_before_is_not_blamed() -> None:
+    honest, other = friend("h"), friend("n")
+    honest.connect(["m", "n"])
+    other.connect(["h", "m"])
+    for number in range(1, 40):
+        other.receive("m", walker(number, "z", ttl=5), 0.0)
+        relay(honest, other, "m", walker(number, "z", ttl=6), 0.0)
+    assert other.counts["replayed"] == 39 and other.manners.demerits("h", 0.0) == 0
+
+
+def test_one_who_asks_the_same_twice_is_blamed() -> None:
+    peer = friend("p")
+    for _ in range(2):
+        peer.receive("s", Query(1, 5, Contact("s")), 0.0)
+    assert peer.counts["replayed"] == 1 and peer.manners.demerits("s", 0.0) == 0.5
+
+
+@pytest.mark.parametrize("origin", ["nobody", "n"])
+def test_many_who_send_as_much_as_they_may_through_one_do_not_make_it_send_too_much(origin: str) -> None:
+    """Neither as walkers that it passes on nor as answers to one who did not ask."""
+    honest, other = friend("h", capacity=1e9), friend("n", capacity=1e9)
+    honest.connect(["n"])
+    other.connect(["h"])
+    for step in range(6 * 200):
+        now = step / 200
+        for stranger in range(4):
+            for send in honest.receive(f"s{stranger}", walker(step * 4 + stranger, origin, ttl=step % 2 + 1), now):
+                if send.to == "n":
+                    other.receive("h", send.message, now)
+    assert honest.counts["held_back"] > 1000 and not any(honest.manners.shunned(f"s{s}", 6.0) for s in range(4))
+    assert other.counts["received"] > 500 and other.counts["too_fast"] == 0
+
+
+def test_a_walker_that_goes_no_farther_tells_so() -> None:
+    peer = friend("p")
+    peer.connect(["n"])
+    sends = [peer.receive(f"s{number % 9}", walker(number, f"a{number}"), 0.0) for number in range(300)]
+    onward = [send for (send,) in sends if send.to == "n"]
+    ended = [send for (send,) in sends if send.to != "n"]
+    assert len(onward) == 200 and len(ended) == 100 == peer.counts["held_back"]
+    assert all(isinstance(send.message, Response) and not send.message.hits for send in ended)
+
+
+def test_who_a_walker_met_is_not_blamed_for_an_answer_to_another_question() -> None:
+    asker = friend("a")
+    asker.connect(["m"])
+    number, sends = asker.ask(5, 0.0)
+    asker.receive("h", Response(number, Contact("h"), (Hit(7),), walker=_walkers(sends)[0]), 0.1)
+    search = asker.answers(number)
+    assert search is not None and search.answers == () and search.stage is Stage.WALKING
+    assert asker.counts["no_answer"] == 1 and asker.manners.demerits("h", 0.1) == 0
+
+
+def test_a_buddy_is_asked_where_it_said_it_is_and_nowhere_else() -> None:
+    asker = friend("a")
+    asker.buddies.answered(Contact("m", "m:1"))
+    number, _ = asker.ask(5, 0.0)
+    asker.buddies.answered(Contact("b", "b:1"))
+    (send,) = asker.receive("m", Response(number, Contact("m"), elsewhere=(Contact("b", "evil:9"),)), 0.1)
+    assert (send.to, send.address) == ("b", "b:1")
+
+
+# Who answers
+
+
+def _walkers(sends: list[Send]) -> list[int]:
+    return [send.message.walker for send in sends if isinstance(send.message, Query)]
+
+
+def test_only_who_met_a_walker_can_end_it() -> None:
+    asker = friend("a")
+    asker.connect(["m", "g"])
+    number, sends = asker.ask(5, 0.0)
+    walkers = _walkers(sends)
+    assert len(set(walkers)) == 8 and not set(walkers) & set(range(1000))
+    for guess in [walkers[0], *range(1, 300)]:
+        asker.receive("m", Response(number, Contact("m"), walker=guess), 0.01)
+    assert asker.stage(number) is Stage.WALKING
+    asker.receive("g", Response(number, Contact("g"), (Hit(5),), walker=walkers[1]), 0.02)
+    search = asker.answers(number)
+    assert search is not None and [answer.via for answer in search.answers] == ["g"]
+
+
+def test_what_several_have_counts_once() -> None:
+    asker = friend("a")
+    for name in "bcd":
+        asker.buddies.answered(Contact(name))
+    asker.connect(["x"])
+    number, _ = asker.ask(5, 0.0, most=10, enough=2)
+    for name in "bcd":
+        asker.receive(name, Response(number, Contact(name), (Hit(5),) * 10), 0.1)
+    assert asker.stage(number) is Stage.WALKING
+
+
+def test_spam_is_not_counted_not_credited_and_costs_a_buddy_its_place() -> None:
+    asker = friend("a")
+    asker.buddies.answered(Contact("s"))
+    number, _ = asker.ask(5, 0.0, most=10, enough=1)
+    asker.receive("s", Response(number, Contact("s"), (Hit(6), Hit(7))), 0.1)
+    search = asker.answers(number)
+    assert search is not None and search.found_at is None and search.asked == {"s": Reply.ANSWERED}
+    assert len(asker.buddies) == 0 and asker.manners.demerits("s", 0.1) == 0.5
+
+
+def test_one_who_answers_for_all_walkers_is_credited_once() -> None:
+    asker = friend("a")
+    asker.connect(["m"])
+    number, sends = asker.ask(5, 0.0, most=10, enough=10)
+    for each in _walkers(sends):
+        asker.receive("m", Response(number, Contact("m"), (Hit(5),), walker=each), 0.1)
+    assert [(buddy.contact.name, buddy.count) for buddy in asker.buddies] == [("m", 1)]
+
+
+# How much is served
+
+
+class Much(Items):
+    """Has any number of everything."""
+
+    def find(self, wanted: Wanted, most: int) -> Found:
+        return Found(tuple(Hit(number) for number in range(most)))
+
+
+def test_a_stranger_gets_fewer_hits_than_a_buddy_and_each_pays_for_what_it_gets() -> None:
+    peer = Node("p", Much(), options=OPTIONS, seed=1)
+    peer.buddies.answered(Contact("b"))
+
+    def hits(asker: str, number: int, most: int) -> int | None:
+        (send,) = peer.receive(asker, Query(number, 5, Contact(asker), most=most), 0.0)
+        return len(send.message.hits) if isinstance(send.message, Response) else None
+
+    assert (hits("s", 1, 10), hits("s", 2, 100), hits("b", 1, 100)) == (10, 30, MOST_HITS)
+    served = sum(hits(f"s{number}", number, 100) is not None for number in range(1000))
+    assert served == (2 * 400 - 1 - 3 - 10 + 2) // 3  # what is left of two seconds' capacity, at three for each
+    assert peer.counts["declined"] == 1000 - served
+
+
+def test_what_costs_more_than_is_left_is_owed() -> None:
+    allowance = Allowance(10.0)
+    assert allowance.take(0.0, cost=30.0) and not allowance.take(0.9) and allowance.take(1.2)
+
+
+# Slow ones, and bad ones
+
+
+def test_a_page_that_comes_late_is_not_held_against_who_sends_it() -> None:
+    asker = friend("a")
+    for turn in range(20):
+        now = turn * 30.0
+        number, _ = asker.fetch(Contact("p", "p:1"), 5, now)
+        asker.tick(now + OPTIONS.fetch_wait)
+        late = Declined("fetch", number) if turn % 2 else Fetched(number, 5, b"5")
+        asker.receive("p", late, now + OPTIONS.fetch_wait + 1)
+    assert asker.counts["late"] == 20 and asker.manners.demerits("p", 1000.0) == 0
+    asker.receive("p", Fetched(number, 5, b"5"), 1000.0)
+    assert asker.counts["unasked"] == 1  # it had come already
+
+
+@pytest.mark.parametrize("by", [0.125, 0.5, 1.0, 2.0, 20.0])
+def test_who_misbehaves_too_often_is_shunned_for_as_long_as_is_said(by: float) -> None:
+    manners, now = Manners(tolerance=8.0, shun=600.0, per_peer=0.0), 0.0
+    while not manners.misbehaved("p", now, by):
+        assert not manners.shunned("p", now)
+        now += 0.005
+    assert manners.shunned("p", now) and manners.shunned("p", now + 599.9) and not manners.shunned("p", now + 600.0)
+
+
+def test_a_restart_does_not_forgive() -> None:
+    peer = friend("p")
+    peer.misbehaved("s", "bad", 0.0, by=9.0)
+    peer.misbehaved("t", "bad", 0.0, by=1.0)
+    again = friend("p")
+    again.restore(peer.state())
+    assert again.receive("s", Fetch(1, 5), 0.0) == [] and again.receive("t", Fetch(1, 5), 0.0) != []
+    peer.tick(601.0)
+    later = friend("p")
+    later.restore(peer.state())
+    assert later.receive("s", Fetch(1, 5), 0.0) != []
+
+
+def test_who_misbehaves_is_neither_buddy_nor_neighbour_any_more() -> None:
+    peer = friend("p")
+    peer.connect([Contact("s", "s:1")])
+    peer.buddies.answered(Contact("s"))
+    peer.misbehaved("s", "oversized", 0.0, by=8.0)
+    assert peer.counts["oversized"] == 1
+    assert "s" not in peer.neighbours and "s" not in peer.buddies and peer.neighbours.known() == []

@@ -108,6 +108,16 @@ def test_links_with_times_are_services(tmp_path: Path) -> None:
     assert claims["interest-locality.small-list-suffices"].holds is True
 
 
+def test_a_claim_that_fails_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "links.txt"
+    path.write_text("\n".join(f"{one} {200 + (one + time) % 40} {time}" for time in range(12) for one in range(60)))
+    claims = claims_on(TimedWorld(path=str(path)), tmp_path / "out")  # nobody ever comes back
+    repeats, suffices = (claims[f"interest-locality.{name}"] for name in ("repeats", "small-list-suffices"))
+    assert repeats.holds is False
+    assert repeats.reason == "the trace is too short; too few for a trend; P(j,1) is not surely above chance (p = 1)"
+    assert suffices.holds is False and suffices.reason == "there are no hits"
+
+
 def test_a_world_in_which_nobody_asks_is_refused() -> None:
     with pytest.raises(UsageError, match="file-sharing"):
         trace_of(open_world("synthetic:pages=200,topics=4"))

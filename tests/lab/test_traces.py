@@ -51,6 +51,15 @@ def test_files_of_ones_own_are_of_the_category_and_nobody_else_has_them() -> Non
         assert set(some.categories_of(some.libraries.row(provider)).tolist()) <= liked  # type: ignore[union-attr]
 
 
+def test_those_who_ask_often_try_somebody_new_more_often() -> None:
+    trace = FileSharing(consumers=3_000, providers=3_000, least_queries=1, queries=None, seed=2).sharing.trace
+    asked = np.bincount(trace.consumers)
+    known = np.bincount(np.unique(trace.consumers * 10_000 + trace.providers) // 10_000)
+    seldom, often = (asked >= 5) & (asked < 10), (asked >= 10) & (asked < 30)
+    new = (known - 1) / np.maximum(1, asked - 1)
+    assert new[seldom].mean() < 0.3 < new[often].mean() < 0.5
+
+
 def test_people_who_ask_in_one_go_ask_minutes_apart() -> None:
     def apart(sitting: float) -> float:
         trace = FileSharing(**SMALL, sitting=sitting, seed=3).sharing.trace

@@ -88,17 +88,14 @@ class Network:
         self.down: set[PeerName] = set()
         self.lost_messages = 0
         self._latency = (latency, latency) if isinstance(latency, float | int) else latency
-        self._loss = loss
-        self._seed = seed
+        self._loss, self._seed = loss, seed
         self._skew = dict(skew or {})
         self._side: dict[PeerName, int] = {}  # of a partition
         self._order = {name: number for number, name in enumerate(self.nodes)}
         self._near: dict[PeerName, list[PeerName]] = {}  # those that have somebody for a neighbour at the beginning
         self._events: list[tuple[float, int, int, int, Callable[[], None]]] = []
-        self._serial = 0
-        self._in_flight = 0
+        self._serial = self._in_flight = self._asked = 0
         self._due: dict[PeerName, float] = {}
-        self._asked = 0
         self._tallies: dict[int, _Tally] = {}
         for name, neighbours in (overlay or {}).items():
             self.nodes[name].connect(neighbours)

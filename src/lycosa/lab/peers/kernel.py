@@ -17,6 +17,7 @@ from .records import (
     HOME,
     INDEXES,
     LINK,
+    NOBODY,
     NOWHERE,
     OF_BUDDIES,
     OF_NEIGHBOURS,
@@ -156,8 +157,11 @@ def owner_of(node: int, place: int, network: Network, lists: Lists, switches: Sw
 def checkpoint(network: Network, lists: Lists, switches: Switches) -> int:
     """Everybody who is up asks for the indexes that are due; how many came."""
     transfers, is_up, at_once = 0, network.is_up, switches.indexes == OF_NEIGHBOURS
+    if switches.indexes == NOBODY:
+        return 0
     for node in range(len(is_up)):
-        if not is_up[node]:
+        is_idle = not lists.have_asked[node] if at_once else lists.sizes[node] == 0  # most are: no call for them
+        if is_idle or not is_up[node]:
             continue
         for place in range(indexes_wanted(node, network, lists, switches)):
             is_due = not lists.is_held[node, place] and (at_once or lists.was_wanted[node, place])

@@ -9,7 +9,9 @@ from .tastes import Files
 
 ACTIVITY = 0.93  # exponent of the tail of how much people ask: nine of ten ask less than ten times
 MOST_QUERIES = 10_000  # of one person
-NOVELTY = (0.28, 0.75)  # of the beta distribution of how often a person tries somebody new
+OFTEN = 10  # queries of those who ask often
+# Of the beta distributions of how often a person tries somebody new: those who ask often do it more.
+NOVELTY, NOVELTY_OF_MANY = (0.21, 0.75), (0.48, 0.75)
 WEEK = 7 * 86_400.0  # seconds
 PAUSE = 300.0  # seconds between two of them, on average
 ATTEMPTS = 12  # at finding something not yet asked for
@@ -43,7 +45,8 @@ def asked(
     sitting: queries that a person asks at a time, on average.
     """
     market = _Market(consumers, libraries, files)
-    novelty = 1.0 - repeats * (1.0 - chance.beta(*NOVELTY, size=consumers))
+    few, many = (chance.beta(*shape, size=consumers) for shape in (NOVELTY, NOVELTY_OF_MANY))
+    novelty = 1.0 - repeats * (1.0 - np.where(counts < OFTEN, few, many))
     who, what, whom, when = [], [], [], []
     for person in range(consumers):
         liked = interests.row(person)

@@ -33,7 +33,7 @@ class BuddyNet:
             "providers": 1_773,
             "files": 1_250,
             "queries": 5_000,
-            "runs": 6,
+            "runs": 12,
             "replication_runs": 3,
             "replication_queries": 3_000,
         },

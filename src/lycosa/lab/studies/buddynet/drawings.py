@@ -47,15 +47,15 @@ def drawn(
 
 def _bars(runs: Sequence[Row], metric: str, title: str) -> Picture:
     place = ("messages", "path_length", "answered").index(metric)
-    shown = {"measured": metric, "way back": "messages_back"} if metric == "messages" else {"measured": metric}
+    shown = {"": metric, ": back": "messages_back"} if metric == "messages" else {"": metric}
     groups = {}
     for churns, label in ((False, "static"), (True, "churn")):
         for whose, column in shown.items():
-            groups[f"{label}: {whose}"] = [GroupedBar(name, mean_of(runs, name, churns, column)) for name in ALGORITHMS]
+            groups[f"{label}{whose}"] = [GroupedBar(name, mean_of(runs, name, churns, column)) for name in ALGORITHMS]
         groups[f"{label}: paper"] = [
             GroupedBar(name, float(PUBLISHED.get((churns, name), (math.nan,) * 3)[place])) for name in ALGORITHMS
         ]
-    back = " Way back: if responses went back through all peers that their query came through, as in the paper."
+    back = " Back: if responses went back through all peers that their query came through, as in the paper."
     return Picture(
         title,
         "Means over runs, second half of the queries, where peers stay (static) and where they come and go (churn), and"

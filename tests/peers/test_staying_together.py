@@ -1,6 +1,6 @@
 """Peers as people run them: they keep up with their neighbours, and find together again."""
 
-import pytest
+import msgspec
 
 from lycosa.peers.among_friends import OPTIONS
 from lycosa.peers.messages import Contact, Hello, Join, Leave, Ping, Pong, Send
@@ -108,13 +108,14 @@ def test_where_neighbours_live_is_kept_however_many_strangers_say_hello() -> Non
     assert again.neighbours.contact("b") == at("b") and len(again.neighbours.known()) == MOST_KNOWN
 
 
-def test_a_state_from_when_only_names_of_neighbours_were_kept_is_refused() -> None:
+def test_a_state_from_when_only_names_of_neighbours_were_kept_is_taken_up() -> None:
     peer = friend("a")
-    peer.connect([at("b")])
-    state = peer.state()
-    state["neighbours"] = ["b"]
-    with pytest.raises(ValueError, match="no state of a peer"):
-        friend("a").restore(state)
+    peer.receive("b", Join(at("b")), 0.0)
+    peer.buddies.answered(at("c"))
+    state = {**msgspec.to_builtins(peer.remembered()), "neighbours": ["b"]}
+    again = friend("a")
+    again.restore(state)
+    assert again.neighbours.contact("b") == at("b") and again.buddies.names() == ["c"]
 
 
 # Who is a neighbour, and where

@@ -13,9 +13,11 @@ from lycosa.peers.messages import (
     Fetch,
     Fetched,
     Hit,
+    Item,
     Query,
     Response,
     Send,
+    Statistics,
     Wanted,
 )
 from lycosa.peers.node import Node
@@ -109,6 +111,34 @@ def test_a_buddy_is_asked_where_it_said_it_is_and_nowhere_else() -> None:
     assert (send.to, send.address) == ("b", "b:1")
 
 
+@pytest.mark.parametrize("late", [Declined("query", 77), Response(77, Contact("b"))])
+def test_who_answers_a_search_that_is_forgotten_is_not_blamed(late: Declined | Response) -> None:
+    asker = friend("a")
+    for _ in range(30):
+        asker.receive("b", late, 0.0)
+    assert asker.counts["unasked"] == 30 and asker.manners.demerits("b", 0.0) == 0
+
+
+def test_one_who_declines_the_same_twice_is_blamed() -> None:
+    asker = friend("a")
+    asker.buddies.answered(Contact("b"))
+    number, _ = asker.ask(5, 0.0)
+    for _ in range(2):
+        asker.receive("b", Declined("query", number), 0.1)
+    assert asker.counts["repeated"] == 1 and asker.manners.demerits("b", 0.1) == 0.5
+
+
+def test_when_a_search_is_over_nobody_is_asked_because_others_named_them() -> None:
+    asker = friend("a")
+    for name in "bc":
+        asker.buddies.answered(Contact(name))
+    number, _ = asker.ask(5, 0.0)
+    asker.receive("b", Response(number, Contact("b"), (Hit(5),)), 0.1)
+    asker.tick(0.3)
+    assert asker.stage(number) is Stage.DONE
+    assert asker.receive("c", Response(number, Contact("c"), elsewhere=(Contact("x", "x:1"),)), 0.4) == []
+
+
 # Who answers
 
 
@@ -149,6 +179,46 @@ def test_spam_is_not_counted_not_credited_and_costs_a_buddy_its_place() -> None:
     search = asker.answers(number)
     assert search is not None and search.found_at is None and search.asked == {"s": Reply.ANSWERED}
     assert len(asker.buddies) == 0 and asker.manners.demerits("s", 0.1) == 0.5
+
+
+class Choosy(Items):
+    """May not take what is above 100."""
+
+    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+        return isinstance(hit.item, int) and hit.item % 100 == wanted
+
+    def may_take(self, item: Item) -> bool:
+        return isinstance(item, int) and item <= 100
+
+
+def choosy() -> Node:
+    asker = Node(Contact("a", "a:1"), Choosy(), options=OPTIONS, seed=1)
+    asker.connect(["x"])
+    asker.buddies.answered(Contact("b"))
+    return asker
+
+
+def test_who_has_what_we_may_not_take_is_neither_blamed_nor_credited_and_the_search_goes_on() -> None:
+    asker = choosy()
+    for turn in range(30):
+        number, _ = asker.ask(5, float(turn), most=10, enough=1)
+        asker.receive("b", Response(number, Contact("b"), (Hit(105), Hit(205))), float(turn))
+    search = asker.answers(number)
+    assert search is not None and search.stage is Stage.WALKING
+    assert [len(answer.hits) for answer in search.answers] == [2] and search.dropped_hits == 0
+    assert asker.manners.demerits("b", 30.0) == 0 and [buddy.count for buddy in asker.buddies] == [1]
+    asker.tick(60.0)
+    ended = asker.answers(number)
+    assert ended is not None and ended.stage is Stage.DONE and ended.found_at is None
+
+
+def test_hits_that_are_no_answers_are_counted() -> None:
+    asker = choosy()
+    number, _ = asker.ask(5, 0.0, most=10)
+    asker.receive("b", Response(number, Contact("b"), (Hit(5), Hit(6), Hit(7), Hit(105))), 0.0)
+    search = asker.answers(number)
+    assert search is not None and [[hit.item for hit in each.hits] for each in search.answers] == [[5, 105]]
+    assert search.dropped_hits == asker.counts["dropped_hits"] == 2 and search.dropped == 0
 
 
 def test_one_who_answers_for_all_walkers_is_credited_once() -> None:

@@ -60,7 +60,8 @@ class Asking(Learning, Passing):
         self.counts["asked"] += 1
         found = self.content.find(wanted, most)
         if found.hits:
-            search.heard(Answer(self.me, self.name, Stage.HOME, found.hits, found.statistics, now))
+            answer = Answer(self.me, self.name, Stage.HOME, found.hits, found.statistics, now)
+            search.heard(answer, (hit.item for hit in found.hits))
             search.tried.add(self.name)
             if search.has_enough:
                 self._end(search, Stage.HOME, self.name)
@@ -164,7 +165,7 @@ class Asking(Learning, Passing):
 
     def _settle(self, search: Search) -> None:
         """Is content with what there is: partial answers are answers, where nothing is to be fetched."""
-        self._end(search, search.answers[-1].stage if search.answers and not self.options.downloads else None, None)
+        self._end(search, search.answers[-1].stage if search.found and not self.options.downloads else None, None)
 
     def _end(self, search: Search, found_at: Stage | None, provider: PeerName | None) -> None:
         search.stage, search.found_at, search.provider = Stage.DONE, found_at, provider
@@ -178,7 +179,8 @@ class Asking(Learning, Passing):
                 continue
             contact, hits = self._contact(name), tuple(index.find(search.wanted, search.most))
             if hits:
-                search.heard(Answer(contact, self.name, Stage.INDEXES, hits, at=now))
+                answer = Answer(contact, self.name, Stage.INDEXES, hits, at=now)
+                search.heard(answer, (hit.item for hit in hits))
             else:
                 ask.append(contact)
         return self._ask_directly(search, ask, now)

@@ -51,7 +51,7 @@ class NodeState(Struct, frozen=True):
 
     buddies: list[Buddy] = []
     held: HeldState = HeldState()
-    neighbours: list[Contact] = []
+    neighbours: list[Contact | PeerName] = []  # once their names alone were kept
     known: list[Contact] = []
     shunned: list[PeerName] = []  # a restart forgives nobody: their time begins again
     numbered: int = 0

@@ -6,6 +6,7 @@ A search goes on to the next stage when it is not content with what it has and n
 for. Answers that come when it is done are still taken down, until it is forgotten.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from msgspec import Struct
@@ -67,6 +68,7 @@ class Answers(Struct, frozen=True):
     walkers_out: int  # that have not told that they ended
     fetches: int  # providers it was tried to be fetched from
     dropped: int  # answers that were not taken: forged, repeated, too many, none to what was asked
+    dropped_hits: int = 0  # that do not answer what was asked, of answers that were taken too
 
 
 class Search:
@@ -92,16 +94,18 @@ class Search:
         self.provider: PeerName | None = None
         self.found_at: Stage | None = None
         self.walkers: set[int] = set()  # that have not ended, as far as is known
-        self.issued = self.received = self.fetches = self.dropped = self.referred = 0
+        self.issued = self.received = self.fetches = self.referred = 0
+        self.dropped = self.dropped_hits = 0
 
     @property
     def has_enough(self) -> bool:
         """A thing that several have counts once."""
         return len(self.found) >= self.enough
 
-    def heard(self, answer: Answer) -> None:
+    def heard(self, answer: Answer, found: Iterable[Item]) -> None:
+        """Takes an answer down; `found` of it is what was wanted."""
         self.answers.append(answer)
-        self.found.update(hit.item for hit in answer.hits)
+        self.found.update(found)
 
     def asks(self, name: PeerName) -> None:
         self.asked[name] = Reply.WAITING
@@ -145,4 +149,5 @@ class Search:
             walkers_out=len(self.walkers),
             fetches=self.fetches,
             dropped=self.dropped,
+            dropped_hits=self.dropped_hits,
         )

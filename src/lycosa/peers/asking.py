@@ -9,7 +9,7 @@ from .content import Content
 from .learning import Learning
 from .messages import DIRECT, Contact, Fetch, Item, PeerName, Query, Send, Wanted
 from .options import NodeOptions
-from .passing import Passing
+from .passing import RESERVED, Passing
 from .searching import Answer, Answers, Failure, Search, Stage
 
 MOST_FETCHES = 256  # under way, and as many that are late
@@ -156,7 +156,7 @@ class Asking(Learning, Passing):
                 sends += self._ask_directly(search, [buddy.contact for buddy in self.buddies], now)
             elif search.stage is Stage.BUDDIES:
                 search.stage = Stage.WALKING
-                sends += self._walk(search)
+                sends += self._walk(search, now)
             elif not search.walkers:
                 self._settle(search)
             else:
@@ -187,26 +187,33 @@ class Asking(Learning, Passing):
 
     def _ask_directly(self, search: Search, contacts: list[Contact], now: float) -> list[Send]:
         """A query to each that was not asked yet, nor tried in vain."""
-        sends = []
+        sends: list[Send] = []
         for contact in contacts:
             if contact.name in search.asked or contact.name in search.tried or contact.name == self.name:
                 continue
-            search.asks(contact.name)
             query = Query(search.id, search.wanted, self.me, most=search.most)
-            sends.append(Send(contact.name, query, self._contact(contact.name, contact.address).address))
+            send = Send(contact.name, query, self._contact(contact.name, contact.address).address)
+            if self._within_bounds([send], now):
+                search.asks(contact.name)
+                sends.append(send)
+            else:
+                search.held_back += 1
         if sends:
             search.wait_until = max(search.wait_until, now + self.options.buddy_wait)
         return sends
 
-    def _walk(self, search: Search) -> list[Send]:
+    def _walk(self, search: Search, now: float) -> list[Send]:
+        """Sends the walkers; where many searches go on at once, each has one before any has more."""
         floods = self.options.floods
         sends: list[Send] = []
         for number in range(1, 2 if floods else self.options.walkers + 1):
             walker = 1 + self._unguessable(3) if self.options.secret_walkers else number
             ttl = self.options.flood_ttl if floods else self.options.ttl
             onward = self._onward(Query(search.id, search.wanted, self.me, ttl, walker, search.most), None)
-            if onward:
+            sent = self._within_bounds(onward, now, leaving=RESERVED if search.walkers else 0.0)
+            search.held_back += len(onward) - len(sent)
+            if sent:
                 search.walkers.add(walker)
-            sends += onward
+            sends += sent
         search.issued += len(sends)
         return sends

@@ -1,12 +1,23 @@
 """What comes back of what a node asked: answers, refusals, the things themselves."""
 
 from .asking import Asking
-from .messages import DIRECT, Declined, Fetched, PeerName, Response, Send
+from .messages import DIRECT, Declined, Fetched, Message, PeerName, Response, Send
 from .searching import Answer, Failure, Reply, Search, Stage
 
 
 class Hearing(Asking):
     """Takes what was asked for, and nothing else; learns from the first that holds good."""
+
+    def _awaits(self, sender: PeerName, message: Message) -> bool:
+        """Whether it is an answer to a query of one's own, which is waited for."""
+        match message:
+            case Response(number, walker=walker):
+                search = self._searches.get(number)
+            case Declined("query", number):
+                search, walker = self._searches.get(number), DIRECT
+            case _:
+                return False
+        return search is not None and search.awaits(sender, walker)
 
     def _response(self, sender: PeerName, response: Response, now: float) -> list[Send]:
         search = self._searches.get(response.query)

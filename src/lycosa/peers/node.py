@@ -43,6 +43,7 @@ from .messages import (
     Send,
 )
 from .options import NodeOptions
+from .passing import RESERVED
 from .searching import Failure, Reply, Stage
 
 
@@ -87,7 +88,8 @@ class Node(Hearing, Answering, Joining):
         if self.manners.shunned(sender, now):
             self.counts["shunned"] += 1
             return []
-        if not self.manners.takes(sender, now):
+        is_answer = isinstance(message, Response | Declined)
+        if not self._awaits(sender, message) and not self.manners.takes(sender, now, is_answer=is_answer):
             self.misbehaved(sender, "too_fast", now, by=0.125)
             return []
         if sender == self.name:
@@ -131,8 +133,9 @@ class Node(Hearing, Answering, Joining):
                 if self.options.floods:
                     return []
                 if message.origin.name == self.name:
-                    return self._onward(message, None) or self._walker_ended(message, now)
-                return self._within_bounds(self._onward(message, None), now) or self._ended(message, now)
+                    return self._within_bounds(self._onward(message, None), now) or self._walker_ended(message, now)
+                onward = self._within_bounds(self._onward(message, None), now, leaving=RESERVED)
+                return onward or self._ended(to, message, now)
             case Fetch():
                 return self._fetch_failed(to, message.id, Failure.DOWN, now) if message.id in self._fetches else []
             case IndexRequest():

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from .messages import Contact, Hit, Item, PeerName, Statistics, Wanted
+from .messages import DIRECT, Contact, Hit, Item, PeerName, Statistics, Wanted
 
 
 class Stage(StrEnum):
@@ -69,6 +69,7 @@ class Answers(Struct, frozen=True):
     fetches: int  # providers it was tried to be fetched from
     dropped: int  # answers that were not taken: forged, repeated, too many, none to what was asked
     dropped_hits: int = 0  # that do not answer what was asked, of answers that were taken too
+    held_back: int = 0  # queries that were not sent, as their receivers take no more
 
 
 class Search:
@@ -95,7 +96,7 @@ class Search:
         self.found_at: Stage | None = None
         self.walkers: set[int] = set()  # that have not ended, as far as is known
         self.issued = self.received = self.fetches = self.referred = 0
-        self.dropped = self.dropped_hits = 0
+        self.dropped = self.dropped_hits = self.held_back = 0
 
     @property
     def has_enough(self) -> bool:
@@ -120,6 +121,10 @@ class Search:
         self.asked[name] = reply
         self.waiting_for -= 1
         return True
+
+    def awaits(self, name: PeerName, walker: int) -> bool:
+        """Whether an answer of a peer, in the name of a walker or its own, is waited for."""
+        return walker in self.walkers if walker != DIRECT else self.asked.get(name) is Reply.WAITING
 
     def takes_from_walker(self, walker: int) -> bool:
         """A walker ends with one peer, so the first response in its name is the only one."""
@@ -150,4 +155,5 @@ class Search:
             fetches=self.fetches,
             dropped=self.dropped,
             dropped_hits=self.dropped_hits,
+            held_back=self.held_back,
         )

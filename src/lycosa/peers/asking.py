@@ -157,10 +157,10 @@ class Asking(Learning, Passing):
             elif search.stage is Stage.BUDDIES:
                 search.stage = Stage.WALKING
                 sends += self._walk(search, now)
-            elif not search.walkers:
-                self._settle(search)
-            else:
+            elif search.walkers or self._waits_for_newcomers(search, now):
                 break
+            else:
+                self._settle(search)
         return sends
 
     def _settle(self, search: Search) -> None:
@@ -204,10 +204,12 @@ class Asking(Learning, Passing):
 
     def _walk(self, search: Search, now: float) -> list[Send]:
         """Sends the walkers; where many searches go on at once, each has one before any has more."""
+        if not self.is_called:
+            return self._visit_neighbours(search, now)
         floods = self.options.floods
         sends: list[Send] = []
         for number in range(1, 2 if floods else self.options.walkers + 1):
-            walker = 1 + self._unguessable(3) if self.options.secret_walkers else number
+            walker = self._walker(number)
             ttl = self.options.flood_ttl if floods else self.options.ttl
             onward = self._onward(Query(search.id, search.wanted, self.me, ttl, walker, search.most), None)
             sent = self._within_bounds(onward, now, leaving=RESERVED if search.walkers else 0.0)
@@ -216,4 +218,38 @@ class Asking(Learning, Passing):
                 search.walkers.add(walker)
             sends += sent
         search.issued += len(sends)
+        return sends
+
+    def _walker(self, number: int) -> int:
+        return 1 + self._unguessable(3) if self.options.secret_walkers else number
+
+    def _visit_neighbours(self, search: Search, now: float) -> list[Send]:
+        """A walker to each neighbour that was not asked yet, and no farther, as nobody there could answer."""
+        sends: list[Send] = []
+        for name in self.neighbours.names:
+            is_done = name in search.asked or name in search.visited or name in self.neighbours.down
+            if is_done or len(search.visited) >= self.options.walkers:
+                continue
+            walker = self._walker(len(search.visited) + 1)
+            visit = self._send(name, Query(search.id, search.wanted, self.me, 1, walker, search.most))
+            if self._within_bounds([visit], now):
+                search.visited.add(name)
+                search.walkers.add(walker)
+                sends.append(visit)
+            else:
+                search.held_back += 1
+        search.issued += len(sends)
+        return sends
+
+    def _waits_for_newcomers(self, search: Search, now: float) -> bool:
+        return now < search.newcomers_until and bool(self.neighbours.coming) and not self.is_called
+
+    def _ask_newcomers(self, now: float) -> list[Send]:
+        """Somebody has become a neighbour, or will not: what that is to searches of one that only those answer."""
+        sends: list[Send] = []
+        for number in [] if self.is_called else sorted(self._open):
+            search = self._searches[number]
+            if search.stage is Stage.WALKING and now < search.deadline:
+                sends += self._visit_neighbours(search, now)
+            sends += self._go_on(search, now)
         return sends

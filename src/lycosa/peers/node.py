@@ -114,7 +114,9 @@ class Node(Hearing, Answering, Joining):
                 return self._fetch(sender, message, now)
             case Fetched():
                 return self._fetched(sender, message, now)
-            case Join() | Leave() | Ping() | Pong() | Hello():
+            case Pong():
+                return self._neighbourly(sender, message) + self._ask_newcomers(now)
+            case Join() | Leave() | Ping() | Hello():
                 return self._neighbourly(sender, message)
 
     def undelivered(self, to: PeerName, message: Message, now: float) -> list[Send]:
@@ -145,6 +147,7 @@ class Node(Hearing, Answering, Joining):
             case Join():
                 self.lost(to)
                 self.neighbours.in_vain(to)
+                self.neighbours.awaited.discard(to)
             case _:
                 pass
         return []
@@ -156,7 +159,7 @@ class Node(Hearing, Answering, Joining):
         that passed meanwhile are left out."""
         self._told_at = now
         self._checkpoint_at = _next_multiple(now, self.options.checkpoint)
-        self._pinged.clear()
+        self.neighbours.awaited.clear()
         self._ping_at = now + self.options.ping if self.options.ping else float("inf")
 
     def next_deadline(self) -> float:
@@ -168,7 +171,9 @@ class Node(Hearing, Answering, Joining):
             if search.fetching is not None:
                 continue
             moments.append(search.deadline)
-            if search.waiting_for and search.stage is not Stage.WALKING:
+            if search.stage is Stage.WALKING and not search.walkers:
+                moments.append(max(search.wait_until, search.newcomers_until))
+            elif search.waiting_for and search.stage is not Stage.WALKING:
                 moments.append(search.wait_until)
         return min(moments)
 

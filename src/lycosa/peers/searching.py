@@ -83,6 +83,7 @@ class Search:
         self.began = now
         self.deadline = now + deadline
         self.wait_until = now  # for those asked directly
+        self.newcomers_until = now + deadline / 4  # for those that are to be neighbours soon
         self.stage = Stage.HOME
         self.asked: dict[PeerName, Reply] = {}
         self.asked_at: dict[PeerName, Stage] = {}
@@ -95,6 +96,7 @@ class Search:
         self.provider: PeerName | None = None
         self.found_at: Stage | None = None
         self.walkers: set[int] = set()  # that have not ended, as far as is known
+        self.visited: set[PeerName] = set()  # neighbours that were sent a walker, where it goes no farther
         self.issued = self.received = self.fetches = self.referred = 0
         self.dropped = self.dropped_hits = self.held_back = 0
 

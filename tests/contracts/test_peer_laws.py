@@ -31,7 +31,7 @@ from lycosa.peers.options import ALGORITHMS
 from lycosa.peers.routing import next_hop
 from lycosa.peers.searching import Failure, Stage
 from lycosa.peers.simulation import Network
-from small_networks import network, node, ring
+from small_networks import carry, friend, network, node, ring
 
 every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
 names = st.sampled_from([*"abcdefgh"])
@@ -330,6 +330,32 @@ def test_half_of_the_nodes_killed_at_once_leave_answers_where_anybody_is_left_to
         outcome = net.ask(asker, wanted)
         if everyone_near_has_it and not net._loss:
             assert outcome.fetched
+
+
+@few
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 1.5), st.integers(0, 12), st.integers(0, 20), names, st.integers(1, 4)), max_size=12
+    )
+)
+def test_however_much_is_searched_and_whatever_strangers_send_honest_peers_do_not_offend_each_other(
+    happens: list[tuple[float, int, int, str, int]],
+) -> None:
+    nodes = {name: friend(name, [5], capacity_per_peer=10.0) for name in "abc"}
+    nodes["a"].buddies.answered(Contact("b", "b:1"))
+    for name, peer in nodes.items():
+        peer.connect(Contact(other, f"{other}:1") for other in "abc" if other != name)
+    now, number = 0.0, 0
+    for passed, searches, walkers, origin, ttl in happens:
+        now += passed
+        for _ in range(searches):
+            carry(nodes, "a", nodes["a"].ask(7, now)[1], now)
+        for _ in range(walkers):
+            number += 1
+            walker = Query(number, 7, Contact(origin, f"{origin}:1"), ttl=ttl, walker=1)
+            carry(nodes, "b", nodes["b"].receive(f"s{number % 3}", walker, now), now)
+    for name, peer in nodes.items():
+        assert [peer.manners.demerits(other, now) for other in "abc" if other != name] == [0, 0]
 
 
 @few

@@ -25,13 +25,20 @@ def content(tmp_path):
         (Hit("http://b.example/", frequencies=(1,)), TOLD, False),
         (Hit("http://b.example/", frequencies=(1, 2)), None, False),
         (Hit("http://b.example/", frequencies=(9, 9)), Statistics(10, 1000, ("spam", HONEY), (3, 2)), False),
-        (Hit("http://127.0.0.1/", frequencies=(1, 2)), TOLD, False),
-        (Hit("javascript:alert(1)", frequencies=(1, 2)), TOLD, False),
+        (Hit("http://127.0.0.1/", frequencies=(1, 2)), TOLD, True),
         (Hit(7, frequencies=(1, 2)), TOLD, False),
     ],
 )
-def test_a_page_may_be_an_answer_that_has_all_words_at_an_address_that_may_be_crawled(content, hit, told, may):
+def test_a_page_may_be_an_answer_that_is_said_to_have_all_words(content, hit, told, may):
     assert content.may_answer("the honey of bees", hit, told) is may
+
+
+@pytest.mark.parametrize(
+    ("item", "may"),
+    [("http://b.example/", True), ("http://127.0.0.1/", False), ("javascript:alert(1)", False), (7, False)],
+)
+def test_a_page_may_be_taken_that_is_at_an_address_that_may_be_crawled(content, item, may):
+    assert content.may_take(item) is may
 
 
 def test_what_a_collection_finds_may_be_an_answer_to_everybody(content):
@@ -48,3 +55,4 @@ def test_nothing_answers_a_question_without_words(content):
 def test_a_file_is_an_answer_to_its_own_id_alone():
     assert Items().may_answer(5, Hit(5), None)
     assert not Items().may_answer(5, Hit(6), None)
+    assert Items().may_take(6)

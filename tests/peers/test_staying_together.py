@@ -1,11 +1,13 @@
 """Peers as people run them: they keep up with their neighbours, and find together again."""
 
-import pytest
+import msgspec
 
 from lycosa.peers.among_friends import OPTIONS
-from lycosa.peers.messages import Contact, Hello, Join, Leave, Ping, Pong, Send
+from lycosa.peers.items import Items
+from lycosa.peers.messages import Contact, Hello, Join, Leave, Ping, Pong, Query, Send
 from lycosa.peers.neighbours import MOST_KNOWN
 from lycosa.peers.node import Node
+from lycosa.peers.searching import Stage
 from lycosa.peers.simulation import Network
 from small_networks import carry, friend
 
@@ -74,6 +76,73 @@ def test_one_who_does_not_know_us_any_more_is_asked_again_once() -> None:
     assert "f" not in nodes["a"].neighbours and sum(isinstance(each, Join) for each in said) == 1
 
 
+# Others that neighbours tell of
+
+
+def crowd(names: str) -> dict[str, Node]:
+    nodes = {name: friend(name) for name in names}
+    for name, peer in nodes.items():
+        peer.connect(at(other) for other in names if other != name)
+    return nodes
+
+
+def test_one_that_is_taken_in_joins_those_it_is_told_of_as_far_as_it_lacks_neighbours() -> None:
+    nodes = crowd("bcdefghi")
+    nodes["b"].receive("s", Join(Contact("s")), 0.0)  # who cannot be called
+    nodes["a"] = friend("a")
+    said = carry(nodes, "a", nodes["a"].join([at("b")]))
+    assert nodes["a"].neighbours.names == ["b", "i", "h", "g"] and sum(isinstance(each, Join) for each in said) == 4
+    assert all("a" in nodes[name].neighbours for name in "bghi")
+
+
+def visitor(*neighbours: str) -> Node:
+    """One who searches and cannot be called."""
+    peer = Node(Contact("v"), Items(), options=OPTIONS, seed=1)
+    peer.connect(at(name) for name in neighbours)
+    return peer
+
+
+def test_one_who_cannot_be_called_asks_each_neighbour_once_and_nobody_farther_away() -> None:
+    nodes = {**crowd("abc"), "v": visitor("a", "b")}
+    nodes["v"].buddies.answered(at("b"))
+    nodes["c"].content = Items([5])
+    number, sends = nodes["v"].ask(5, 0.0)
+    assert [send.to for send in sends] == ["b"]
+    said = carry(nodes, "v", sends)
+    assert [each.ttl for each in said if isinstance(each, Query)] == [1, 1]
+    assert nodes["v"].stage(number) is Stage.DONE and nodes["c"].counts["received"] == 0
+
+
+def test_one_who_cannot_be_called_asks_those_too_who_take_it_in_meanwhile() -> None:
+    nodes = {**crowd("abc"), "v": visitor()}
+    nodes["c"].content = Items([5])
+    (join,) = nodes["v"].join([at("a")])
+    (pong,) = nodes["a"].receive("v", join.message, 0.0)
+    joins = nodes["v"].receive("a", pong.message, 0.0)
+    assert {send.to for send in joins} == {"b", "c"}
+    number, sends = nodes["v"].ask(5, 0.0)
+    carry(nodes, "v", sends)
+    assert nodes["v"].stage(number) is Stage.WALKING
+    carry(nodes, "v", joins)
+    search = nodes["v"].answers(number)
+    assert search is not None and search.stage is Stage.DONE and search.issued == 3
+    assert [answer.via for answer in search.answers] == ["c"]
+
+
+def test_a_search_waits_but_a_while_for_those_who_may_take_it_in() -> None:
+    peer = visitor()
+    peer.join([at("a"), at("b")])
+    number, _ = peer.ask(5, 10.0)
+    peer.undelivered("a", Join(peer.me), 10.1)
+    assert peer.stage(number) is Stage.WALKING and 10.1 < peer.next_deadline() < 10.0 + OPTIONS.deadline
+    peer.tick(peer.next_deadline())
+    assert peer.stage(number) is Stage.DONE
+    number, _ = peer.ask(5, 20.0)
+    peer.undelivered("b", Join(peer.me), 20.1)
+    peer.tick(20.1)
+    assert peer.stage(number) is Stage.DONE
+
+
 # Restarts
 
 
@@ -108,13 +177,14 @@ def test_where_neighbours_live_is_kept_however_many_strangers_say_hello() -> Non
     assert again.neighbours.contact("b") == at("b") and len(again.neighbours.known()) == MOST_KNOWN
 
 
-def test_a_state_from_when_only_names_of_neighbours_were_kept_is_refused() -> None:
+def test_a_state_from_when_only_names_of_neighbours_were_kept_is_taken_up() -> None:
     peer = friend("a")
-    peer.connect([at("b")])
-    state = peer.state()
-    state["neighbours"] = ["b"]
-    with pytest.raises(ValueError, match="no state of a peer"):
-        friend("a").restore(state)
+    peer.receive("b", Join(at("b")), 0.0)
+    peer.buddies.answered(at("c"))
+    state = {**msgspec.to_builtins(peer.remembered()), "neighbours": ["b"]}
+    again = friend("a")
+    again.restore(state)
+    assert again.neighbours.contact("b") == at("b") and again.buddies.names() == ["c"]
 
 
 # Who is a neighbour, and where

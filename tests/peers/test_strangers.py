@@ -13,14 +13,16 @@ from lycosa.peers.messages import (
     Fetch,
     Fetched,
     Hit,
+    Item,
     Query,
     Response,
     Send,
+    Statistics,
     Wanted,
 )
 from lycosa.peers.node import Node
 from lycosa.peers.searching import Reply, Stage
-from small_networks import friend
+from small_networks import carry, friend
 
 
 def walker(number: int, origin: str, *, ttl: int = 9, wanted: int = 5) -> Query:
@@ -86,8 +88,75 @@ def test_a_walker_that_goes_no_farther_tells_so() -> None:
     sends = [peer.receive(f"s{number % 9}", walker(number, f"a{number}"), 0.0) for number in range(300)]
     onward = [send for (send,) in sends if send.to == "n"]
     ended = [send for (send,) in sends if send.to != "n"]
-    assert len(onward) == 200 and len(ended) == 100 == peer.counts["held_back"]
+    assert len(onward) == 180 and len(ended) == 120 == peer.counts["held_back"]
     assert all(isinstance(send.message, Response) and not send.message.hits for send in ended)
+
+
+# Who asks much
+
+
+@pytest.mark.parametrize("searches", [40, OPTIONS.searches])
+@pytest.mark.parametrize("are_buddies", [False, True])
+def test_who_begins_as_many_searches_as_can_be_is_not_shunned_and_every_one_asks(
+    searches: int, are_buddies: bool
+) -> None:
+    nodes = {name: friend(name) for name in "ab"}
+    asker, other = nodes["a"], nodes["b"]
+    asker.connect(["b"])
+    other.connect(["a"])
+    if are_buddies:
+        asker.buddies.answered(Contact("b"))
+    asked = [asker.ask(5, 0.0) for _ in range(searches)]
+    for _, sends in asked:
+        carry(nodes, "a", sends)
+    asker.tick(0.1)
+    ended = [asker.answers(number) for number, _ in asked]
+    assert all(search is not None and search.issued and search.stage is Stage.DONE for search in ended)
+    assert other.counts["too_fast"] == asker.counts["too_fast"] == 0
+
+
+def test_who_searches_without_end_is_not_shunned_and_learns_what_was_held_back() -> None:
+    nodes = {name: friend(name) for name in "ab"}
+    nodes["a"].connect(["b"])
+    nodes["b"].connect(["a"])
+    held_back = issued = 0
+    for step in range(4000):
+        number, sends = nodes["a"].ask(5, step / 400)
+        carry(nodes, "a", sends, step / 400)
+        search = nodes["a"].answers(number)
+        assert search is not None and search.stage is Stage.DONE
+        held_back, issued = held_back + search.held_back, issued + search.issued
+    assert issued > 1500 and issued + held_back == 4000 * OPTIONS.walkers
+    assert nodes["b"].counts["too_fast"] == nodes["a"].counts["too_fast"] == 0
+
+
+def test_who_asks_itself_is_always_told_that_a_walker_ended() -> None:
+    peer = friend("p")
+    replies = [peer.receive("a", walker(number, "a", ttl=1), number / 190) for number in range(2000)]
+    assert all(len(sends) == 1 for sends in replies) and peer.counts["held_back"] == 0
+
+
+def test_a_stranger_who_names_another_as_asker_does_not_keep_the_answers_of_others_from_it() -> None:
+    peer = friend("p")
+    answered = 0
+    for step in range(1800):
+        peer.receive("m", walker(2 * step, "v", ttl=1), step / 180)
+        if step % 10 == 0:
+            answered += len(peer.receive("h", walker(2 * step + 1, "v", ttl=1), step / 180))
+    assert answered == 180 and not peer.manners.shunned("m", 10.0)
+
+
+def test_what_is_waited_for_never_comes_too_fast() -> None:
+    asker = friend("a")
+    asker.connect([f"n{number}" for number in range(60)])
+    asked = [asker.ask(5, 0.0) for _ in range(100)]
+    for number, sends in asked:
+        for each in _walkers(sends):
+            asker.receive("b", Response(number, Contact("b"), walker=each), 0.0)
+    assert asker.counts["responses"] > 500 and asker.counts["too_fast"] == 0
+    for number in range(500):
+        asker.receive("b", Response(number, Contact("b")), 0.0)
+    assert asker.counts["too_fast"] > 0 and asker.manners.shunned("b", 0.0)
 
 
 def test_who_a_walker_met_is_not_blamed_for_an_answer_to_another_question() -> None:
@@ -107,6 +176,34 @@ def test_a_buddy_is_asked_where_it_said_it_is_and_nowhere_else() -> None:
     asker.buddies.answered(Contact("b", "b:1"))
     (send,) = asker.receive("m", Response(number, Contact("m"), elsewhere=(Contact("b", "evil:9"),)), 0.1)
     assert (send.to, send.address) == ("b", "b:1")
+
+
+@pytest.mark.parametrize("late", [Declined("query", 77), Response(77, Contact("b"))])
+def test_who_answers_a_search_that_is_forgotten_is_not_blamed(late: Declined | Response) -> None:
+    asker = friend("a")
+    for _ in range(30):
+        asker.receive("b", late, 0.0)
+    assert asker.counts["unasked"] == 30 and asker.manners.demerits("b", 0.0) == 0
+
+
+def test_one_who_declines_the_same_twice_is_blamed() -> None:
+    asker = friend("a")
+    asker.buddies.answered(Contact("b"))
+    number, _ = asker.ask(5, 0.0)
+    for _ in range(2):
+        asker.receive("b", Declined("query", number), 0.1)
+    assert asker.counts["repeated"] == 1 and asker.manners.demerits("b", 0.1) == 0.5
+
+
+def test_when_a_search_is_over_nobody_is_asked_because_others_named_them() -> None:
+    asker = friend("a")
+    for name in "bc":
+        asker.buddies.answered(Contact(name))
+    number, _ = asker.ask(5, 0.0)
+    asker.receive("b", Response(number, Contact("b"), (Hit(5),)), 0.1)
+    asker.tick(0.3)
+    assert asker.stage(number) is Stage.DONE
+    assert asker.receive("c", Response(number, Contact("c"), elsewhere=(Contact("x", "x:1"),)), 0.4) == []
 
 
 # Who answers
@@ -149,6 +246,46 @@ def test_spam_is_not_counted_not_credited_and_costs_a_buddy_its_place() -> None:
     search = asker.answers(number)
     assert search is not None and search.found_at is None and search.asked == {"s": Reply.ANSWERED}
     assert len(asker.buddies) == 0 and asker.manners.demerits("s", 0.1) == 0.5
+
+
+class Choosy(Items):
+    """May not take what is above 100."""
+
+    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+        return isinstance(hit.item, int) and hit.item % 100 == wanted
+
+    def may_take(self, item: Item) -> bool:
+        return isinstance(item, int) and item <= 100
+
+
+def choosy() -> Node:
+    asker = Node(Contact("a", "a:1"), Choosy(), options=OPTIONS, seed=1)
+    asker.connect(["x"])
+    asker.buddies.answered(Contact("b"))
+    return asker
+
+
+def test_who_has_what_we_may_not_take_is_neither_blamed_nor_credited_and_the_search_goes_on() -> None:
+    asker = choosy()
+    for turn in range(30):
+        number, _ = asker.ask(5, float(turn), most=10, enough=1)
+        asker.receive("b", Response(number, Contact("b"), (Hit(105), Hit(205))), float(turn))
+    search = asker.answers(number)
+    assert search is not None and search.stage is Stage.WALKING
+    assert [len(answer.hits) for answer in search.answers] == [2] and search.dropped_hits == 0
+    assert asker.manners.demerits("b", 30.0) == 0 and [buddy.count for buddy in asker.buddies] == [1]
+    asker.tick(60.0)
+    ended = asker.answers(number)
+    assert ended is not None and ended.stage is Stage.DONE and ended.found_at is None
+
+
+def test_hits_that_are_no_answers_are_counted() -> None:
+    asker = choosy()
+    number, _ = asker.ask(5, 0.0, most=10)
+    asker.receive("b", Response(number, Contact("b"), (Hit(5), Hit(6), Hit(7), Hit(105))), 0.0)
+    search = asker.answers(number)
+    assert search is not None and [[hit.item for hit in each.hits] for each in search.answers] == [[5, 105]]
+    assert search.dropped_hits == asker.counts["dropped_hits"] == 2 and search.dropped == 0
 
 
 def test_one_who_answers_for_all_walkers_is_credited_once() -> None:

@@ -42,20 +42,20 @@ class Answering(Passing):
             return []
         trouble = self._trouble(sender, query, now)
         if trouble:
-            return self._ended(query, now) if trouble == "too_many_of_one_query" else []
+            return self._ended(sender, query, now) if trouble == "too_many_of_one_query" else []
         most = min(query.most, MOST_HITS)
         if query.origin.name not in self.buddies:
             most = min(most, self.options.most_hits)
         if not self._serving.take(now, max(1.0, most / HITS_OF_ONE_COST)):
             self.counts["declined"] += 1
             if query.walker == DIRECT:
-                return self._reply(query, Declined("query", query.id), now)
+                return self._reply(sender, query, Declined("query", query.id), now)
         else:
             answer = self._found(query, most)
             if answer is not None:
                 self.counts["answered"] += 1
-                return self._reply(query, answer, now)
-        return self._passed_on(sender, query, now) or self._ended(query, now)
+                return self._reply(sender, query, answer, now)
+        return self._passed_on(sender, query, now) or self._ended(sender, query, now)
 
     def _found(self, query: Query, most: int) -> Response | None:
         found = self.content.find(query.wanted, most)
@@ -79,16 +79,16 @@ class Answering(Passing):
         contacts = tuple(self._contact(name) for name in elsewhere[:MOST_ELSEWHERE])
         return Response(query.id, self.me, elsewhere=contacts, walker=query.walker, ttl=query.ttl)
 
-    def _ended(self, query: Query, now: float) -> list[Send]:
+    def _ended(self, sender: PeerName, query: Query, now: float) -> list[Send]:
         """The query goes no further; the asker is told where that is wanted."""
         if not self.options.says_no:
             return []
-        return self._reply(query, Response(query.id, self.me, walker=query.walker, ttl=query.ttl), now)
+        return self._reply(sender, query, Response(query.id, self.me, walker=query.walker, ttl=query.ttl), now)
 
-    def _reply(self, query: Query, message: Response | Declined, now: float) -> list[Send]:
-        """To the asker; of a walker, whoever sent it can have named anybody."""
-        reply = [Send(query.origin.name, message, query.origin.address)]
-        return reply if query.walker == DIRECT else self._within_bounds(reply, now)
+    def _reply(self, sender: PeerName, query: Query, message: Response | Declined, now: float) -> list[Send]:
+        asker = query.origin
+        may = self._may_answer_by_way_of(sender, asker.name, now)
+        return [Send(asker.name, message, asker.address)] if may else []
 
     def _index_request(self, sender: PeerName, request: IndexRequest, now: float) -> list[Send]:
         if not self._serving.take(now):

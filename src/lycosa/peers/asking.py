@@ -9,7 +9,7 @@ from .content import Content
 from .learning import Learning
 from .messages import DIRECT, Contact, Fetch, Item, PeerName, Query, Send, Wanted
 from .options import NodeOptions
-from .passing import Passing
+from .passing import RESERVED, Passing
 from .searching import Answer, Answers, Failure, Search, Stage
 
 MOST_FETCHES = 256  # under way, and as many that are late
@@ -60,7 +60,8 @@ class Asking(Learning, Passing):
         self.counts["asked"] += 1
         found = self.content.find(wanted, most)
         if found.hits:
-            search.heard(Answer(self.me, self.name, Stage.HOME, found.hits, found.statistics, now))
+            answer = Answer(self.me, self.name, Stage.HOME, found.hits, found.statistics, now)
+            search.heard(answer, (hit.item for hit in found.hits))
             search.tried.add(self.name)
             if search.has_enough:
                 self._end(search, Stage.HOME, self.name)
@@ -155,16 +156,16 @@ class Asking(Learning, Passing):
                 sends += self._ask_directly(search, [buddy.contact for buddy in self.buddies], now)
             elif search.stage is Stage.BUDDIES:
                 search.stage = Stage.WALKING
-                sends += self._walk(search)
-            elif not search.walkers:
-                self._settle(search)
-            else:
+                sends += self._walk(search, now)
+            elif search.walkers or self._waits_for_newcomers(search, now):
                 break
+            else:
+                self._settle(search)
         return sends
 
     def _settle(self, search: Search) -> None:
         """Is content with what there is: partial answers are answers, where nothing is to be fetched."""
-        self._end(search, search.answers[-1].stage if search.answers and not self.options.downloads else None, None)
+        self._end(search, search.answers[-1].stage if search.found and not self.options.downloads else None, None)
 
     def _end(self, search: Search, found_at: Stage | None, provider: PeerName | None) -> None:
         search.stage, search.found_at, search.provider = Stage.DONE, found_at, provider
@@ -178,33 +179,77 @@ class Asking(Learning, Passing):
                 continue
             contact, hits = self._contact(name), tuple(index.find(search.wanted, search.most))
             if hits:
-                search.heard(Answer(contact, self.name, Stage.INDEXES, hits, at=now))
+                answer = Answer(contact, self.name, Stage.INDEXES, hits, at=now)
+                search.heard(answer, (hit.item for hit in hits))
             else:
                 ask.append(contact)
         return self._ask_directly(search, ask, now)
 
     def _ask_directly(self, search: Search, contacts: list[Contact], now: float) -> list[Send]:
         """A query to each that was not asked yet, nor tried in vain."""
-        sends = []
+        sends: list[Send] = []
         for contact in contacts:
             if contact.name in search.asked or contact.name in search.tried or contact.name == self.name:
                 continue
-            search.asks(contact.name)
             query = Query(search.id, search.wanted, self.me, most=search.most)
-            sends.append(Send(contact.name, query, self._contact(contact.name, contact.address).address))
+            send = Send(contact.name, query, self._contact(contact.name, contact.address).address)
+            if self._within_bounds([send], now):
+                search.asks(contact.name)
+                sends.append(send)
+            else:
+                search.held_back += 1
         if sends:
             search.wait_until = max(search.wait_until, now + self.options.buddy_wait)
         return sends
 
-    def _walk(self, search: Search) -> list[Send]:
+    def _walk(self, search: Search, now: float) -> list[Send]:
+        """Sends the walkers; where many searches go on at once, each has one before any has more."""
+        if not self.is_called:
+            return self._visit_neighbours(search, now)
         floods = self.options.floods
         sends: list[Send] = []
         for number in range(1, 2 if floods else self.options.walkers + 1):
-            walker = 1 + self._unguessable(3) if self.options.secret_walkers else number
+            walker = self._walker(number)
             ttl = self.options.flood_ttl if floods else self.options.ttl
             onward = self._onward(Query(search.id, search.wanted, self.me, ttl, walker, search.most), None)
-            if onward:
+            sent = self._within_bounds(onward, now, leaving=RESERVED if search.walkers else 0.0)
+            search.held_back += len(onward) - len(sent)
+            if sent:
                 search.walkers.add(walker)
-            sends += onward
+            sends += sent
         search.issued += len(sends)
+        return sends
+
+    def _walker(self, number: int) -> int:
+        return 1 + self._unguessable(3) if self.options.secret_walkers else number
+
+    def _visit_neighbours(self, search: Search, now: float) -> list[Send]:
+        """A walker to each neighbour that was not asked yet, and no farther, as nobody there could answer."""
+        sends: list[Send] = []
+        for name in self.neighbours.names:
+            is_done = name in search.asked or name in search.visited or name in self.neighbours.down
+            if is_done or len(search.visited) >= self.options.walkers:
+                continue
+            walker = self._walker(len(search.visited) + 1)
+            visit = self._send(name, Query(search.id, search.wanted, self.me, 1, walker, search.most))
+            if self._within_bounds([visit], now):
+                search.visited.add(name)
+                search.walkers.add(walker)
+                sends.append(visit)
+            else:
+                search.held_back += 1
+        search.issued += len(sends)
+        return sends
+
+    def _waits_for_newcomers(self, search: Search, now: float) -> bool:
+        return now < search.newcomers_until and bool(self.neighbours.coming) and not self.is_called
+
+    def _ask_newcomers(self, now: float) -> list[Send]:
+        """Somebody has become a neighbour, or will not: what that is to searches of one that only those answer."""
+        sends: list[Send] = []
+        for number in [] if self.is_called else sorted(self._open):
+            search = self._searches[number]
+            if search.stage is Stage.WALKING and now < search.deadline:
+                sends += self._visit_neighbours(search, now)
+            sends += self._go_on(search, now)
         return sends

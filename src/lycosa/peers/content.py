@@ -55,6 +55,10 @@ class Content(Protocol):
         those that came with the hit."""
         ...
 
+    def may_take(self, item: Item) -> bool:
+        """Whether this peer could make it its own; what it may not is of no use to it, and no fault of who has it."""
+        ...
+
     def summary(self) -> Summary: ...
 
     def changes(self, since: int) -> Change | None:

@@ -1,12 +1,23 @@
 """What comes back of what a node asked: answers, refusals, the things themselves."""
 
 from .asking import Asking
-from .messages import DIRECT, Declined, Fetched, PeerName, Response, Send
+from .messages import DIRECT, Declined, Fetched, Message, PeerName, Response, Send
 from .searching import Answer, Failure, Reply, Search, Stage
 
 
 class Hearing(Asking):
     """Takes what was asked for, and nothing else; learns from the first that holds good."""
+
+    def _awaits(self, sender: PeerName, message: Message) -> bool:
+        """Whether it is an answer to a query of one's own, which is waited for."""
+        match message:
+            case Response(number, walker=walker):
+                search = self._searches.get(number)
+            case Declined("query", number):
+                search, walker = self._searches.get(number), DIRECT
+            case _:
+                return False
+        return search is not None and search.awaits(sender, walker)
 
     def _response(self, sender: PeerName, response: Response, now: float) -> list[Send]:
         search = self._searches.get(response.query)
@@ -19,16 +30,20 @@ class Hearing(Asking):
         expected = search.replied(sender, reply) if direct else self._from_walker(search, response)
         if not expected:
             search.dropped += 1
-            if direct and sender in search.asked:
-                self.misbehaved(sender, "repeated", now, by=0.5)
-            else:
-                self.counts["unasked"] += 1
+            self._not_expected(search, sender, direct, now)
             return []
         search.received += 1
         self.counts["responses"] += 1
         if said_something:
             return self._heard(search, sender, response, now) + self._go_on(search, now)
         return self._go_on(search, now)
+
+    def _not_expected(self, search: Search, sender: PeerName, direct: bool, now: float) -> None:
+        """Only who answers twice is to blame; one that nobody asked may have been lied to."""
+        if direct and sender in search.asked:
+            self.misbehaved(sender, "repeated", now, by=0.5)
+        else:
+            self.counts["unasked"] += 1
 
     def _from_walker(self, search: Search, response: Response) -> bool:
         if self.options.floods:  # its one walker ends with many
@@ -45,16 +60,20 @@ class Hearing(Asking):
             self._found_by(search, sender, response, now)
         elif response.hits:  # what one says of another is asked of that one
             elsewhere.append(provider)
+        if search.stage is Stage.DONE or now >= search.deadline:
+            return []
         room = self.options.referrals - search.referred
-        referred = self._ask_directly(search, elsewhere[: max(0, room)], now) if now < search.deadline else []
+        referred = self._ask_directly(search, elsewhere[: max(0, room)], now)
         search.referred += len(referred)
         return referred
 
     def _found_by(self, search: Search, sender: PeerName, response: Response, now: float) -> None:
         """Takes the hits that can be answers. Who was asked directly is blamed where none of them can; who was met by
-        a walker may have been asked something else."""
+        a walker may have been asked something else. Of what this node may not take, only the user is told."""
         direct, told = response.walker == DIRECT, response.statistics
-        hits = tuple(hit for hit in response.hits if self.content.may_answer(search.wanted, hit, told))[: search.most]
+        hits = tuple(hit for hit in response.hits if self.content.may_answer(search.wanted, hit, told))
+        search.dropped_hits += len(response.hits) - len(hits)
+        self.counts["dropped_hits"] += len(response.hits) - len(hits)
         if not hits:
             search.dropped += 1
             if direct:
@@ -67,10 +86,11 @@ class Hearing(Asking):
         provider = response.provider
         if provider.name != sender:
             provider = self._contact(provider.name, provider.address)
-        answer = Answer(provider, sender, stage, hits, told, now, response.walker)
-        search.heard(answer)
+        answer = Answer(provider, sender, stage, hits[: search.most], told, now, response.walker)
+        found = [hit.item for hit in answer.hits if self.content.may_take(hit.item)]
+        search.heard(answer, found)
         may_credit = not self.options.downloads and len(search.credited) < self.options.credited
-        if may_credit and sender not in search.credited:
+        if found and may_credit and sender not in search.credited:
             search.credited.add(sender)
             self._credit(answer)
 
@@ -81,8 +101,11 @@ class Hearing(Asking):
         if declined.about == "fetch":
             return self._fetch_failed(sender, declined.id, Failure.DECLINED, now)
         search = self._searches.get(declined.id)
-        if search is None or not search.replied(sender, Reply.DECLINED):
-            self.misbehaved(sender, "unasked", now)
+        if search is None:  # forgotten meanwhile, or of a run before
+            self.counts["unasked"] += 1
+            return []
+        if not search.replied(sender, Reply.DECLINED):
+            self._not_expected(search, sender, True, now)
             return []
         self.counts["declined_by_others"] += 1
         self._demote(sender)

@@ -66,6 +66,9 @@ class Items:
     def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
         return hit.item == wanted
 
+    def may_take(self, item: Item) -> bool:
+        return True
+
     def summary(self) -> ItemSummary:
         return ItemSummary(frozenset(self.ids), self.version)
 

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 
-from .content import Content
 from .messages import Contact, Hello, Join, Leave, PeerName, Ping, Pong, Send
-from .options import NodeOptions
 from .parts import Parts
 
 MOST_SILENT = 100  # pings without an answer, after which a neighbour is one no more
@@ -12,10 +10,6 @@ MOST_SILENT = 100  # pings without an answer, after which a neighbour is one no 
 
 class Joining(Parts):
     """Keeps up with its neighbours by pings, and looks for others where they are few."""
-
-    def __init__(self, me: Contact, content: Content, *, options: NodeOptions, seed: int):
-        super().__init__(me, content, options=options, seed=seed)
-        self._pinged: set[PeerName] = set()  # and asked to join, since the last pings
 
     def connect(self, neighbours: Iterable[Contact | PeerName]) -> None:
         """Makes them neighbours, in this order, without asking; for overlays that are given."""
@@ -28,7 +22,7 @@ class Joining(Parts):
         for contact in contacts:
             if contact.name != self.name:
                 self.neighbours.know(contact)
-                self._pinged.add(contact.name)
+                self.neighbours.awaited.add(contact.name)
                 sends.append(Send(contact.name, Join(self.me), contact.address))
         return sends
 
@@ -74,17 +68,25 @@ class Joining(Parts):
                 known = sender in self.neighbours
                 return [self._send(sender, Pong(known, self.neighbours.to_show(sender)))]
             case Pong(accepted, known):
-                if sender in self._pinged:
-                    self._pinged.discard(sender)
-                else:
+                if sender not in self.neighbours.awaited:
                     self.counts["unasked"] += 1
                     return []
+                self.neighbours.awaited.discard(sender)
                 if accepted:
                     self.neighbours.add(self.neighbours.contact(sender))
                 for contact in known:
                     if contact.name != self.name:
                         self.neighbours.know(contact)
-                return [] if accepted else self._turned_down(sender)
+                return self._join_some(known) if accepted else self._turned_down(sender)
+
+    def _join_some(self, told_of: Iterable[Contact]) -> list[Send]:
+        """Where neighbours are few, asks those that one of them has just told of."""
+        without = {self.name, *self.neighbours.names, *self.neighbours.awaited}
+        others = [self._contact(each.name, each.address) for each in told_of if each.name not in without]
+        if self.neighbours.have_addresses:
+            others = [contact for contact in others if contact.address]
+        room = self.neighbours.missing - len(self.neighbours.coming)
+        return self.join(others[: max(0, room)])
 
     def _turned_down(self, name: PeerName) -> list[Send]:
         """It does not hold us for a neighbour; one that was is asked once to be so again."""
@@ -96,15 +98,15 @@ class Joining(Parts):
         return []
 
     def _pings(self) -> list[Send]:
-        for name in sorted(self._pinged):
+        for name in sorted(self.neighbours.awaited):
             if name not in self.neighbours:
                 self.neighbours.in_vain(name)
             elif self.neighbours.unanswered(name) >= MOST_SILENT:
                 self.neighbours.remove(name)
         self._drop_indexes_of_others()
-        self._pinged = set(self.neighbours.names)
+        self.neighbours.awaited = set(self.neighbours.names)
         sends = [self._send(name, Ping()) for name in self.neighbours.names]
         for name in self.neighbours.to_join([self.name]):
-            self._pinged.add(name)
+            self.neighbours.awaited.add(name)
             sends.append(self._send(name, Join(self.me)))
         return sends

@@ -1,12 +1,14 @@
 """How much is taken from strangers: rates, demerits, and a bounded memory of what they sent."""
 
 from collections import OrderedDict
-from typing import TypeVar
+from collections.abc import Hashable
+from typing import Generic, TypeVar
 
 from .messages import PeerName
 
 MOST_PEERS = 4096  # that anything is remembered of
 MOST_NOTED = 1 << 18  # messages remembered, of all queries
+K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
@@ -19,32 +21,33 @@ class Allowance:
         self._left = self._most
         self._at: float | None = None
 
-    def take(self, now: float, cost: float = 1.0) -> bool:
-        """Whether there is any left; what something costs beyond that is owed by what comes next."""
+    def take(self, now: float, cost: float = 1.0, *, leaving: float = 0.0) -> bool:
+        """Whether there is any left, besides a share of the most that can be `leaving` for others; what something
+        costs beyond that is owed by what comes next."""
         if not self.per_second:
             return True
         passed = 0.0 if self._at is None else max(0.0, now - self._at)
         self._at = now
         self._left = min(self._most, self._left + passed * self.per_second)
-        if self._left < 1.0:
+        if self._left - leaving * self._most < 1.0:
             return False
         self._left -= cost
         return True
 
 
-class Allowances:
-    """The same for each of many peers, the last ones."""
+class Allowances(Generic[K]):
+    """The same for each of many peers, or pairs of them, the last ones."""
 
     def __init__(self, per_second: float):
         self.per_second = per_second
-        self._of: OrderedDict[PeerName, Allowance] = OrderedDict()
+        self._of: OrderedDict[K, Allowance] = OrderedDict()
 
-    def take(self, peer: PeerName, now: float) -> bool:
+    def take(self, whose: K, now: float, *, leaving: float = 0.0) -> bool:
         if not self.per_second:
             return True
-        allowance = self._of.setdefault(peer, Allowance(self.per_second))
-        _keep_the_last(self._of, peer)
-        return allowance.take(now)
+        allowance = self._of.setdefault(whose, Allowance(self.per_second))
+        _keep_the_last(self._of, whose)
+        return allowance.take(now, leaving=leaving)
 
 
 class Manners:
@@ -56,7 +59,8 @@ class Manners:
         self.shun = shun
         self._demerits: OrderedDict[PeerName, tuple[float, float]] = OrderedDict()  # how many, as of when
         self._shunned: OrderedDict[PeerName, float] = OrderedDict()  # until when
-        self._messages = Allowances(per_peer)
+        self._messages: Allowances[PeerName] = Allowances(per_peer)
+        self._answers: Allowances[PeerName] = Allowances(per_peer)
 
     def demerits(self, peer: PeerName, now: float) -> float:
         many, at = self._demerits.get(peer, (0.0, now))
@@ -92,12 +96,12 @@ class Manners:
             else:
                 del self._demerits[peer]
 
-    def takes(self, peer: PeerName, now: float) -> bool:
-        """Whether one more message of the peer is within its allowance."""
-        return self._messages.take(peer, now)
+    def takes(self, peer: PeerName, now: float, *, is_answer: bool = False) -> bool:
+        """Whether one more message of the peer is within its allowance; answers have one of their own."""
+        return (self._answers if is_answer else self._messages).take(peer, now)
 
 
-def _keep_the_last(of_peers: OrderedDict[PeerName, T], peer: PeerName) -> None:
+def _keep_the_last(of_peers: OrderedDict[K, T], peer: K) -> None:
     """Counts a peer as the last that was heard of; forgets the first of too many."""
     of_peers.move_to_end(peer)
     while len(of_peers) > MOST_PEERS:

@@ -17,6 +17,7 @@ class Neighbours:
         self.names: list[PeerName] = []
         self._addresses: dict[PeerName, str] = {}  # of the same
         self.down: dict[PeerName, None] = {}  # in the order in which they went down
+        self.awaited: set[PeerName] = set()  # pinged or asked to join, and have not answered
         self.silent: dict[PeerName, int] = {}  # pings without an answer
         self._known: OrderedDict[PeerName, str] = OrderedDict()
 
@@ -98,11 +99,25 @@ class Neighbours:
 
     def to_join(self, besides: Iterable[PeerName]) -> list[PeerName]:
         """Whom to ask where there are too few; the ones heard of last first."""
-        missing = self.least - (len(self.names) - len(self.down))
-        if missing <= 0:
+        if self.missing <= 0:
             return []
         without = {*besides, *self.names}
-        return [name for name in reversed(self._known) if name not in without][:missing]
+        return [name for name in reversed(self._known) if name not in without][: self.missing]
+
+    @property
+    def missing(self) -> int:
+        """How many more it could do with."""
+        return self.least - (len(self.names) - len(self.down))
+
+    @property
+    def coming(self) -> set[PeerName]:
+        """Those that were asked to join and may still be neighbours."""
+        return self.awaited.difference(self._addresses)
+
+    @property
+    def have_addresses(self) -> bool:
+        """Whether anybody is called at an address; in a simulation names will do."""
+        return any(self._known.values()) or any(self._addresses.values())
 
     def known(self) -> list[Contact]:
         return [Contact(name, address) for name, address in self._known.items()]

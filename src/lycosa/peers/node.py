@@ -43,6 +43,7 @@ from .messages import (
     Send,
 )
 from .options import NodeOptions
+from .passing import RESERVED
 from .searching import Failure, Reply, Stage
 
 
@@ -51,7 +52,7 @@ class NodeState(Struct, frozen=True):
 
     buddies: list[Buddy] = []
     held: HeldState = HeldState()
-    neighbours: list[Contact] = []
+    neighbours: list[Contact | PeerName] = []  # once their names alone were kept
     known: list[Contact] = []
     shunned: list[PeerName] = []  # a restart forgives nobody: their time begins again
     numbered: int = 0
@@ -87,7 +88,8 @@ class Node(Hearing, Answering, Joining):
         if self.manners.shunned(sender, now):
             self.counts["shunned"] += 1
             return []
-        if not self.manners.takes(sender, now):
+        is_answer = isinstance(message, Response | Declined)
+        if not self._awaits(sender, message) and not self.manners.takes(sender, now, is_answer=is_answer):
             self.misbehaved(sender, "too_fast", now, by=0.125)
             return []
         if sender == self.name:
@@ -112,7 +114,9 @@ class Node(Hearing, Answering, Joining):
                 return self._fetch(sender, message, now)
             case Fetched():
                 return self._fetched(sender, message, now)
-            case Join() | Leave() | Ping() | Pong() | Hello():
+            case Pong():
+                return self._neighbourly(sender, message) + self._ask_newcomers(now)
+            case Join() | Leave() | Ping() | Hello():
                 return self._neighbourly(sender, message)
 
     def undelivered(self, to: PeerName, message: Message, now: float) -> list[Send]:
@@ -131,8 +135,9 @@ class Node(Hearing, Answering, Joining):
                 if self.options.floods:
                     return []
                 if message.origin.name == self.name:
-                    return self._onward(message, None) or self._walker_ended(message, now)
-                return self._within_bounds(self._onward(message, None), now) or self._ended(message, now)
+                    return self._within_bounds(self._onward(message, None), now) or self._walker_ended(message, now)
+                onward = self._within_bounds(self._onward(message, None), now, leaving=RESERVED)
+                return onward or self._ended(to, message, now)
             case Fetch():
                 return self._fetch_failed(to, message.id, Failure.DOWN, now) if message.id in self._fetches else []
             case IndexRequest():
@@ -142,6 +147,7 @@ class Node(Hearing, Answering, Joining):
             case Join():
                 self.lost(to)
                 self.neighbours.in_vain(to)
+                self.neighbours.awaited.discard(to)
             case _:
                 pass
         return []
@@ -153,7 +159,7 @@ class Node(Hearing, Answering, Joining):
         that passed meanwhile are left out."""
         self._told_at = now
         self._checkpoint_at = _next_multiple(now, self.options.checkpoint)
-        self._pinged.clear()
+        self.neighbours.awaited.clear()
         self._ping_at = now + self.options.ping if self.options.ping else float("inf")
 
     def next_deadline(self) -> float:
@@ -165,7 +171,9 @@ class Node(Hearing, Answering, Joining):
             if search.fetching is not None:
                 continue
             moments.append(search.deadline)
-            if search.waiting_for and search.stage is not Stage.WALKING:
+            if search.stage is Stage.WALKING and not search.walkers:
+                moments.append(max(search.wait_until, search.newcomers_until))
+            elif search.waiting_for and search.stage is not Stage.WALKING:
                 moments.append(search.wait_until)
         return min(moments)
 

@@ -49,7 +49,7 @@ class NodeOptions(Struct, frozen=True):
     most_hits: int = 100  # of one answer to somebody who is no buddy
     most_index_bytes: int = 4 << 20
     capacity: float = 0.0  # queries (for ten hits) and fetches of others it serves in a second; 0: any number
-    capacity_per_peer: float = 0.0  # messages it takes from one peer in a second; it sends it half of that for others
+    capacity_per_peer: float = 0.0  # messages it takes from one peer in a second, and as many answers; 0: any number
     tolerance: float = 8.0  # demerits from which on a peer is not listened to
     shun: float = 600.0  # for so long
 

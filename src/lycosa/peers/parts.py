@@ -28,6 +28,11 @@ class Parts:
         self.neighbours = Neighbours(least=options.neighbours, most=options.most_neighbours)
         self.manners = Manners(tolerance=options.tolerance, shun=options.shun, per_peer=options.capacity_per_peer)
 
+    @property
+    def is_called(self) -> bool:
+        """Whether any but its neighbours can answer it: not one without an address, where others have one."""
+        return bool(self.me.address) or not self.neighbours.have_addresses
+
     def index_owners(self) -> list[PeerName]:
         """Those whose indexes this node wants to hold, in the order in which it looks into them. One that never asked
         anything wants none of its neighbours': nobody holds what does not serve themselves."""

@@ -9,18 +9,25 @@ from .options import NodeOptions
 from .parts import Parts
 from .routing import clamped, flooded, next_hop
 
+_WITHIN = 0.9  # of what a peer takes from one, so that pings and the like still get through
+RESERVED = 0.5  # of the queries that may go to a peer, for the first of every search of one's own
+
 
 class Passing(Parts):
     """Takes a query once, and sends it on.
 
     A walker comes by way of others, who may have been lied to: nobody is blamed for what it says, nor for its coming
-    again. And nobody can make this node send a peer more for others than half of what the peer takes from one.
+    again. And nobody, its user neither, can make this node send a peer more than the peer takes from one: of queries
+    what it sends for others leaves half, and answers are counted apart, by whom they go to and who sent the query.
     """
 
     def __init__(self, me: Contact, content: Content, *, options: NodeOptions, seed: int):
         super().__init__(me, content, options=options, seed=seed)
         self._seen = Seen(options.remembered, options.most_per_query)
-        self._for_others = Allowances(options.capacity_per_peer / 2)
+        most = _WITHIN * options.capacity_per_peer
+        self._queries_to: Allowances[PeerName] = Allowances(most)
+        self._answers_to: Allowances[PeerName] = Allowances(most)
+        self._answers_for: Allowances[tuple[PeerName, PeerName]] = Allowances(most / 4)  # who sent it, who is answered
 
     def _cut(self, query: Query) -> Query:
         """The query with a time to live that is not above ours."""
@@ -60,13 +67,21 @@ class Passing(Parts):
         """A query that has been here, to the next."""
         if query.ttl <= 1:
             return []
-        onward = self._within_bounds(self._onward(replace(query, ttl=query.ttl - 1), sender), now)
+        onward = self._within_bounds(self._onward(replace(query, ttl=query.ttl - 1), sender), now, leaving=RESERVED)
         self.counts["passed_on"] += len(onward)
         return onward
 
-    def _within_bounds(self, sends: list[Send], now: float) -> list[Send]:
-        """Of what is sent for others, as much as each receiver takes."""
-        sent = [send for send in sends if self._for_others.take(send.to, now)]
-        if len(sent) < len(sends):
-            self.counts["held_back"] += len(sends) - len(sent)
+    def _within_bounds(self, queries: list[Send], now: float, *, leaving: float = 0.0) -> list[Send]:
+        """Of queries, as many as each receiver takes."""
+        sent = [send for send in queries if self._queries_to.take(send.to, now, leaving=leaving)]
+        if len(sent) < len(queries):
+            self.counts["held_back"] += len(queries) - len(sent)
         return sent
+
+    def _may_answer_by_way_of(self, sender: PeerName, origin: PeerName, now: float) -> bool:
+        """Whether the one that a sender says is asking is to be told. Any number where it asks itself, as it waits for
+        that; of others only so many, since a sender can have named anybody."""
+        if sender == origin or (self._answers_for.take((sender, origin), now) and self._answers_to.take(origin, now)):
+            return True
+        self.counts["held_back"] += 1
+        return False

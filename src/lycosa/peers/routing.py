@@ -24,7 +24,8 @@ it on.
 receiver answers from its own content, else from the indexes it holds, in order; then the walker has ended. Else it
 sends it on with `ttl - 1`, to one neighbour; with `ttl` 1 the walker has ended. So a walker is received at most `ttl`
 times, and a query of `walkers` walkers at most `walkers * ttl` times. A walker that comes back to its asker is sent on
-without looking. One that comes to a peer it has been to before is treated as at first.
+without looking. One that comes to a peer it has been to before is treated as at first. An asker that cannot be called
+(it has no address, where others have) sends one of `ttl` 1 to each neighbour instead, as nobody else could answer it.
 
 **A step draws** `k = draw(seed, query, walker, ttl, among, attempt)` with the `ttl` of the message about to be sent
 (the asker's first step: `ttl` itself; the next: `ttl - 1`; ...) and `attempt` 0. The neighbours stand in the order in

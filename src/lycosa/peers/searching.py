@@ -6,11 +6,12 @@ A search goes on to the next stage when it is not content with what it has and n
 for. Answers that come when it is done are still taken down, until it is forgotten.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from msgspec import Struct
 
-from .messages import Contact, Hit, Item, PeerName, Statistics, Wanted
+from .messages import DIRECT, Contact, Hit, Item, PeerName, Statistics, Wanted
 
 
 class Stage(StrEnum):
@@ -67,6 +68,8 @@ class Answers(Struct, frozen=True):
     walkers_out: int  # that have not told that they ended
     fetches: int  # providers it was tried to be fetched from
     dropped: int  # answers that were not taken: forged, repeated, too many, none to what was asked
+    dropped_hits: int = 0  # that do not answer what was asked, of answers that were taken too
+    held_back: int = 0  # queries that were not sent, as their receivers take no more
 
 
 class Search:
@@ -80,6 +83,7 @@ class Search:
         self.began = now
         self.deadline = now + deadline
         self.wait_until = now  # for those asked directly
+        self.newcomers_until = now + deadline / 4  # for those that are to be neighbours soon
         self.stage = Stage.HOME
         self.asked: dict[PeerName, Reply] = {}
         self.asked_at: dict[PeerName, Stage] = {}
@@ -92,16 +96,19 @@ class Search:
         self.provider: PeerName | None = None
         self.found_at: Stage | None = None
         self.walkers: set[int] = set()  # that have not ended, as far as is known
-        self.issued = self.received = self.fetches = self.dropped = self.referred = 0
+        self.visited: set[PeerName] = set()  # neighbours that were sent a walker, where it goes no farther
+        self.issued = self.received = self.fetches = self.referred = 0
+        self.dropped = self.dropped_hits = self.held_back = 0
 
     @property
     def has_enough(self) -> bool:
         """A thing that several have counts once."""
         return len(self.found) >= self.enough
 
-    def heard(self, answer: Answer) -> None:
+    def heard(self, answer: Answer, found: Iterable[Item]) -> None:
+        """Takes an answer down; `found` of it is what was wanted."""
         self.answers.append(answer)
-        self.found.update(hit.item for hit in answer.hits)
+        self.found.update(found)
 
     def asks(self, name: PeerName) -> None:
         self.asked[name] = Reply.WAITING
@@ -116,6 +123,10 @@ class Search:
         self.asked[name] = reply
         self.waiting_for -= 1
         return True
+
+    def awaits(self, name: PeerName, walker: int) -> bool:
+        """Whether an answer of a peer, in the name of a walker or its own, is waited for."""
+        return walker in self.walkers if walker != DIRECT else self.asked.get(name) is Reply.WAITING
 
     def takes_from_walker(self, walker: int) -> bool:
         """A walker ends with one peer, so the first response in its name is the only one."""
@@ -145,4 +156,6 @@ class Search:
             walkers_out=len(self.walkers),
             fetches=self.fetches,
             dropped=self.dropped,
+            dropped_hits=self.dropped_hits,
+            held_back=self.held_back,
         )

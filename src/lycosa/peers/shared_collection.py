@@ -16,7 +16,7 @@ from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Codes, Url
 from lycosa.vocabulary.urls import normalise
 
-from .asked import words_of
+from .asked import has_all, words_of
 from .content import Change, Found
 from .content import Summary as HeldSummary
 from .keeping import Kept
@@ -113,10 +113,13 @@ class SharedCollection:
         return isinstance(item, str) and record_of(item, body) is not None
 
     def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
-        """A page at an address that may be crawled, which is said to have every word of the query."""
+        """A page which is said to have every word of the query."""
         words = words_of(wanted) if isinstance(wanted, str) else ()
-        times = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}
-        return not self._is_withheld(str(hit.item)) and bool(words) and all(times.get(word, 0) for word in words)
+        return isinstance(hit.item, str) and has_all(words, statistics, hit)
+
+    def may_take(self, item: Item) -> bool:
+        """A page at an address that may be crawled."""
+        return isinstance(item, str) and not self._is_withheld(item)
 
     def summary(self) -> CollectionSummary:
         return CollectionSummary(Summary(self._segments), self._version)

@@ -98,6 +98,9 @@ class Remembering:
     def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
         return self._content.may_answer(wanted, hit, statistics)
 
+    def may_take(self, item: Item) -> bool:
+        return self._content.may_take(item)
+
     def summary(self) -> CollectionSummary:
         return self._content.summary()
 

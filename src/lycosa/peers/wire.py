@@ -17,6 +17,7 @@ from .calling import DIAL_SECONDS, Calls, Purpose
 from .channel import Channel
 from .frames import SMALL
 from .messages import MOST_BYTES
+from .turns import Turns
 
 MOST_CALLERS = 256  # channels that others have opened
 MOST_OF_ONE_ADDRESS = 32  # of these, those that shake hands among them
@@ -49,6 +50,7 @@ class Wire:
         self._channels: dict[str, list[Channel]] = {}
         self._everything: dict[Channel, None] = {}  # those that shake hands, too, the oldest first
         self._large_expected: Counter[str] = Counter()  # frames by peer, on whichever of its channels they come
+        self._turns = Turns()
         self._server: asyncio.Server | None = None
 
     # ------------------------------------------------------------ opening and closing
@@ -180,11 +182,18 @@ class Wire:
 
     def large_came(self, peer: str) -> None:
         """What was expected of a peer has come, large or not."""
-        self._large_expected[peer] -= self._large_expected[peer] > 0
+        if self._large_expected[peer] > 0:
+            self._large_expected[peer] -= 1
 
     def received(self, channel: Channel, frame: bytes) -> None:
         self.counts["heard"] += 1
+        time = asyncio.get_running_loop().time
+        began = time()
         self._ends.heard(channel.peer, channel, frame)
+        self._turns.spent(channel.peer, time() - began, now=time())
+
+    def wait(self, channel: Channel) -> float:
+        return self._turns.wait(channel.peer, asyncio.get_running_loop().time())
 
     def closed(self, channel: Channel, why: str) -> None:
         self._everything.pop(channel, None)

@@ -148,18 +148,24 @@ def test_the_owner_asks_through_the_control_socket(tmp_path):
     with_peers(tmp_path, play)
 
 
-def test_state_that_was_damaged_is_started_without(tmp_path):
+@pytest.mark.parametrize(("damaged", "is_known"), [(["state.json"], False), (["indexes"], True)])
+def test_of_what_was_kept_a_part_that_is_damaged_is_done_without_and_told(tmp_path, damaged, is_known):
     async def play():
         folder = add_pages(tmp_path / "c", {"http://a.example/": ("A", "honey")})
-        Kept(folder).keep_bytes("state.json", b'{"buddies": 7}')
-        Kept(folder).keep_bytes("indexes", b"\xc1")
         said = []
         with shared(folder) as content:
+            before = peer_of(content, folder)
+            before.node.buddies.answered(Contact("anna", "127.0.0.1:9"))
+            before.save()
+            for file in damaged:
+                Kept(folder).keep_bytes(file, b"\xc1")
             peer = peer_of(content, folder, say=said.append)
-            assert len(peer.node.buddies) == 0
+            assert (peer.node.buddies.names() == ["anna"]) == is_known
         return said
 
-    assert "cannot be read" in asyncio.run(play())[0]
+    (told,) = asyncio.run(play())
+    assert "cannot be read" in told
+    assert damaged[0] in told
 
 
 def test_no_word_is_said_of_queries_unless_asked_for(tmp_path):

@@ -21,13 +21,13 @@ _SHOWN_LIVE = 10  # hits while a search goes on
 
 
 class Showing:
-    """The best hits so far: redrawn on a terminal, elsewhere a line for everybody who answers."""
+    """The best hits so far: redrawn on a terminal, elsewhere a line for everybody who answers, once."""
 
     def __init__(self, shows: bool):
         self._console = Console(stderr=True)
         self._shows = shows
         self._live = Live(console=self._console, transient=True, auto_refresh=False)
-        self._told = 0
+        self._told: set[str] = set()
 
     def __enter__(self) -> "Showing":
         if self._shows and self._console.is_terminal:
@@ -48,10 +48,12 @@ class Showing:
             ]
             self._live.update(Group(*lines, Text(f"searching: {searched.answers.stage}")), refresh=True)
             return
-        for answer in searched.answers.answers[self._told :]:
+        for answer in searched.answers.answers:
+            if answer.provider.name in self._told:
+                continue  # several walkers met it
+            self._told.add(answer.provider.name)
             who = "home" if answer.provider.name == me else f"{answer.provider.name[:8]} ({answer.stage})"
             tell(f"{len(answer.hits)} hits from {who} after {1000 * searched.seconds:.0f} ms")
-        self._told = len(searched.answers.answers)
 
 
 def lines_of(number: int, hit: Ranked, me: str) -> list[str]:
@@ -78,8 +80,6 @@ def told_of_search(searched: Searched, me: str, merged: Merged, not_joined: Sequ
         lines.append(f"{facts['walkers_out']} walkers had not come to an end")
     if merged.refused:
         lines.append(f"{merged.refused} hits left out, as their addresses are private or no URLs")
-    if merged.wordless:
-        lines.append(f"{merged.wordless} hits left out that do not have all the words")
     return lines
 
 
@@ -125,7 +125,6 @@ def plain_of(
         "me": me,
         "hits": shown,
         "refused": merged.refused,
-        "wordless": merged.wordless,
         **_cost(searched, me, not_joined),
         **({"taken": taken} if take else {}),
     }

@@ -71,9 +71,9 @@ class Peer:
         self.counts: Counter[str] = self.talking.counts
         self._places = NamedPlaces(self.talking, kept, self.counts, say=say)
         self._memory = Memory(kept)
-        if not self._memory.restore(self.node):
+        for file in self._memory.restore(self.node):
             self.counts["state_lost"] += 1
-            say("what was kept of other peers cannot be read; starting without")
+            say(f"what was kept of other peers in {kept.path(file)} cannot be read; starting without")
         self._tasks: set[asyncio.Task[None]] = set()
         self._searches = 0  # under way
         self._trouble = ""  # that was told last

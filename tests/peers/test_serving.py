@@ -216,6 +216,38 @@ def test_who_comes_back_at_the_same_place_is_joined_again(tmp_path, monkeypatch)
     assert asyncio.run(play()).hits
 
 
+def test_one_whose_place_another_had_meanwhile_is_joined_again_and_the_other_is_told_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(named_places, "JOIN_SECONDS", 0.02)
+    monkeypatch.setattr(calling, "DIAL_AGAIN_AFTER", 0.02)
+
+    async def play():
+        bees = add_pages(tmp_path / "bees", {"http://bees.example/": ("Bees", "honey")})
+        ships = add_pages(tmp_path / "ships", {"http://ships.example/": ("Ships", "sail")})
+        said = []
+        with shared(bees) as its, shared(ships) as other:
+            one = peer_of(its, bees, allow_private=True)
+            two = peer_of(other, ships, allow_private=True, say=said.append)
+            place = await one.begin(LOCAL)
+            await two.begin(LOCAL)
+            two.keep_joining([(one.identity.name, place)])
+            assert await eventually(lambda: said)
+            await one.end()
+            for _ in range(2):
+                posing = Caller()  # each time with another key
+                await posing.wire.listen(place)
+                seen = two.counts["another_key"]
+                assert await eventually(lambda seen=seen: two.counts["another_key"] > seen + 1)
+                await posing.wire.close()
+            again = peer_of(its, bees, allow_private=True)
+            await again.begin(place)
+            assert await eventually(lambda: sum("joined" in line for line in said) == 2)
+            await again.end()
+            await two.end()
+            return said
+
+    assert sum("is answered by" in line for line in asyncio.run(play())) == 1
+
+
 def test_a_disk_that_cannot_be_written_is_told_once_and_stops_neither_searches_nor_saving(tmp_path, monkeypatch):
     monkeypatch.setattr(serving, "SAVE_SECONDS", 0.02)
 

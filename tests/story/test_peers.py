@@ -152,6 +152,10 @@ def test_a_closed_group_lets_nobody_else_in(crawled, tmp_path):
             outside = search(bees, "harbour", "--join", member.place, *options)
             assert urls(outside) == []
             assert outside.json["answered"] == []
+            assert outside.json["other_group"] == [member.place]
+            assert member.place not in outside.json["not_reached"]
+            said = lycosa("peer", "search", bees, "harbour", "--join", member.place, *options)
+            assert f"not of the same group (see --group, --no-group): {member.place}" in said.err
         assert urls(search(trees, "sail", "--deadline", 5)) == ["http://ships.example/sail"]  # still a member
     for folder in (ships, trees, bees):
         done("peer", "search", folder, "river", "--no-group", "--json")
@@ -307,7 +311,11 @@ def test_places_where_nobody_answers_cost_no_more_than_the_deadline_and_are_told
 _READS_FOR_LONG = """
 import sys, time
 from lycosa.peers.shared_collection import SharedCollection
-SharedCollection.catch_up = lambda content, count: [print("reading", flush=True), time.sleep(60)]
+def read_for_long(content, count):
+    print("reading", flush=True)
+    for _ in range(6000):  # page by page: a signal that comes to a thread of the search index is seen at the next one
+        time.sleep(0.01)
+SharedCollection.catch_up = read_for_long
 from lycosa.cli import main
 sys.argv[0] = "lycosa"
 main()

@@ -31,6 +31,7 @@ try:
     from .peer_at_hand import (
         SETTINGS_FILE,
         AtHand,
+        NotJoined,
         Settings,
         Wishes,
         content_of,
@@ -157,7 +158,7 @@ def search(
         raise UsageError("nothing to search for; give a word or more")
     joins = [join_argument(each) for each in join or ()]
 
-    async def searched() -> tuple[Searched, str, Merged, list[Given], list[str]]:
+    async def searched() -> tuple[Searched, str, Merged, list[Given], NotJoined]:
         async with peer_of(name, Wishes(joins, deadline / 2, group, no_group, allow_private, quiet)) as mine:
             waited = mine.joins.seconds if mine.joins else 0.0
             left = max(LEAST_SECONDS, deadline - waited)
@@ -179,7 +180,7 @@ def search(
                         showing(merged, last, mine.name)
             assert last is not None
             given = [each async for each in given_by(merged, take, mine.ask)] if take else []
-            return last, mine.name, merged, given, mine.joins.not_reached() if mine.joins else []
+            return last, mine.name, merged, given, mine.joins.not_joined() if mine.joins else NotJoined()
 
     last, me, merged, given, not_joined = asyncio.run(searched())
     taken = take_pages(name, given, clock=WallClock(), tell=tell) if given else Taken((), (), ())

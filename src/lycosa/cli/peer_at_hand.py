@@ -15,7 +15,7 @@ from lycosa.peers.control import Reply, Request, asked, replies
 from lycosa.peers.identity import KEY_FILE, Group, Identity
 from lycosa.peers.keeping import Kept
 from lycosa.peers.merging import Merged
-from lycosa.peers.named_places import pins_of
+from lycosa.peers.named_places import OtherGroupError, pins_of
 from lycosa.peers.serving import Peer
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.peers.stored_page import record_of
@@ -41,6 +41,13 @@ class Settings(Struct, frozen=True):
     allow_private: bool = False
 
 
+class NotJoined(Struct, frozen=True):
+    """Places where nobody has taken us in."""
+
+    not_reached: tuple[str, ...] = ()
+    other_group: tuple[str, ...] = ()  # who is there is not of our group, or we are not of theirs
+
+
 class Joins:
     """Places to join, all at once. What a search finds there is found while the rest are still being called."""
 
@@ -55,11 +62,17 @@ class Joins:
             began = loop.time()
             await asyncio.wait([task for _, task in self._tasks], timeout=seconds)
             self.seconds = loop.time() - began
-            self.not_reached()
+            self.not_joined()
 
-    def not_reached(self) -> list[str]:
-        """The places where nobody has taken us in."""
-        return [place for place, task in self._tasks if not task.done() or task.result() is None]
+    def not_joined(self) -> NotJoined:
+        not_reached, other_group = list[str](), list[str]()
+        for place, task in self._tasks:
+            try:
+                if not task.done() or task.result() is None:
+                    not_reached.append(place)
+            except OtherGroupError:
+                other_group.append(place)
+        return NotJoined(tuple(not_reached), tuple(other_group))
 
     def cancel(self) -> None:
         for _, task in self._tasks:

@@ -15,9 +15,11 @@ from .identity import name_shown_by
 
 HANDSHAKE_SECONDS = 5.0
 FRAME_SECONDS = 30.0  # from the first byte of a frame to its last
+OTHER_GROUP = "not of the same group"  # why a channel is closed whose other side shows a certificate that is not ours
 MOST_UNSENT = 4 << 20  # bytes that wait for a peer that does not read; beside what it asked for
 FRAMES_OF_A_TURN, SECONDS_OF_A_TURN = 8, 0.01  # at most, and one frame at least
 _CHUNK = 1 << 16
+_UNVERIFIED = "certificate verify failed"  # as OpenSSL says it
 
 
 class Owner(Protocol):
@@ -70,6 +72,11 @@ class Channel(asyncio.Protocol):
     @property
     def is_closing(self) -> bool:
         return bool(self._why)
+
+    @property
+    def why(self) -> str:
+        """Why it was closed from this side; empty where it was not."""
+        return self._why
 
     def send(self, payload: bytes) -> bool:
         """Sends a frame; False where the channel is not open, or the other side has stopped reading."""
@@ -159,7 +166,8 @@ class Channel(asyncio.Protocol):
             return False
         except SSL.Error as error:
             self._flush()  # so that the other side learns why
-            self.close(f"no handshake: {_reason(error)}")
+            reason = _reason(error)
+            self.close(OTHER_GROUP if reason == _UNVERIFIED else f"no handshake: {reason}")
             return False
         self._flush()
         name = name_shown_by(self._tls)
@@ -244,5 +252,5 @@ class Channel(asyncio.Protocol):
 def _reason(error: SSL.Error) -> str:
     details = error.args[0] if error.args else None
     if isinstance(details, list) and details and isinstance(details[0], tuple):
-        return str(details[0][-1])
+        return str(details[-1][-1])
     return "TLS failed"

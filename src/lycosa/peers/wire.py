@@ -46,7 +46,7 @@ class Wire:
         self._context = context
         self._ends = ends
         self._me = me
-        self._calls = Calls(self._dial, self.counts, allow_private=allow_private)
+        self._calls = Calls(self.call, self.counts, allow_private=allow_private)
         self._channels: dict[str, list[Channel]] = {}
         self._everything: dict[Channel, None] = {}  # those that shake hands, too, the oldest first
         self._large_expected: Counter[str] = Counter()  # frames by peer, on whichever of its channels they come
@@ -110,22 +110,12 @@ class Wire:
             channel.close(why)
 
     async def call(self, place: Place) -> Channel | None:
-        """A connection to whoever is at a place that the user named; None where nobody is."""
-        return await self._dial(place)
+        """A connection to whoever is at a place; None where nobody is."""
+        channel = await self.reach(place)
+        return channel if channel.is_open else None
 
-    def _deliver(self, frame: bytes, expects_large: bool, else_call: Gone, channel: Channel | None) -> None:
-        if channel is None or not self._sent(channel, frame, expects_large):
-            self.counts["unsent"] += 1
-            else_call()
-
-    def _sent(self, channel: Channel, frame: bytes, expects_large: bool) -> bool:
-        if not channel.send(frame):
-            return False
-        self.counts["sent"] += 1
-        self._large_expected[channel.peer] += expects_large
-        return True
-
-    async def _dial(self, place: Place) -> Channel | None:
+    async def reach(self, place: Place) -> Channel:
+        """The same; where nobody is it is not open, and may know why."""
         loop = asyncio.get_running_loop()
         shaken: asyncio.Future[bool] = loop.create_future()
         channel = _Dialled(self._context, self, shaken, str(place))
@@ -140,7 +130,19 @@ class Wire:
         self.counts["unreachable"] += 1
         channel.close("not reached")
         self._everything.pop(channel, None)
-        return None
+        return channel
+
+    def _deliver(self, frame: bytes, expects_large: bool, else_call: Gone, channel: Channel | None) -> None:
+        if channel is None or not self._sent(channel, frame, expects_large):
+            self.counts["unsent"] += 1
+            else_call()
+
+    def _sent(self, channel: Channel, frame: bytes, expects_large: bool) -> bool:
+        if not channel.send(frame):
+            return False
+        self.counts["sent"] += 1
+        self._large_expected[channel.peer] += expects_large
+        return True
 
     # ------------------------------------------------------------ what channels tell
 

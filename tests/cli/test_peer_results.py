@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.cli.peer_results import lines_of, plain_of, told_of_search
+from lycosa.cli.peer_results import Showing, lines_of, plain_of, told_of_search
 from lycosa.peers.merging import Merged, Ranked
 from lycosa.peers.messages import Contact
-from lycosa.peers.searching import Answers, Reply, Stage
+from lycosa.peers.searching import Answer, Answers, Reply, Stage
 from lycosa.peers.serving import Searched
 from lycosa.sessions.taking import Taken
 
@@ -20,12 +20,12 @@ def ranked(**told):
     )
 
 
-def searched(asked):
+def searched(asked, answered=()):
     answers = Answers(
         id=1,
         wanted="bees",
         stage=Stage.DONE,
-        answers=(),
+        answers=tuple(answered),
         provider=None,
         found_at=None,
         issued=3,
@@ -62,3 +62,12 @@ def test_programs_get_all_of_it():
     told = plain_of("bees", searched({"dora": Reply.LACKS}), "me", Merged((), 0), (ranked(),), Taken((), (), ()), 0)
     assert (told["lack_it"], told["messages"], len(told["hits"])) == (["dora"], 4, 1)
     assert "taken" not in told
+
+
+def test_one_whom_several_walkers_met_is_told_once(capsys):
+    answers = [Answer(Contact(who), who, Stage.WALKING, ()) for who in ("anna", "bert", "anna", "anna")]
+    with Showing(True) as showing:
+        for many in (1, 3, 4):
+            showing(Merged((), 0), searched({}, answers[:many]), "me")
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split()[3] for line in told] == ["anna", "bert"]

@@ -96,8 +96,16 @@ def test_hits_of_others_that_do_not_have_the_words_are_left_out():
     bare = Answer(BERT, BERT.name, Stage.WALKING, (Hit("http://spam.example/", "Spam"),))
     half = answer(ANNA, [hit("http://half.example/", (3, 0))], terms=("bees", "honey"), frequencies=(5, 5))
     unsaid = answer(ANNA, [hit("http://other.example/", (3,))])
-    merged = merge("bees honey", [bare, half, unsaid], me="me")
-    assert (merged.hits, merged.wordless) == ((), 3)
+    assert merge("bees honey", [bare, half, unsaid], me="me").hits == ()
+
+
+def test_a_peer_that_several_walkers_met_weighs_no_more_than_once():
+    terms = ("rare", "common")
+    home = answer(ME, [hit("http://h.example/", (2, 1))], terms=terms, frequencies=(50, 2), stage=Stage.HOME)
+    far = answer(BERT, [hit("http://b.example/", (1, 2))], terms=terms, frequencies=(1, 90), stage=Stage.WALKING)
+    unsaid = Answer(BERT, BERT.name, Stage.WALKING, far.hits)
+    met_once, met_often = (merge("rare common", [home, *of_bert], me="me") for of_bert in ([far], [far] * 8 + [unsaid]))
+    assert [page.score for page in met_once.hits] == [page.score for page in met_often.hits]
 
 
 counts = st.integers(0, 1 << 48)

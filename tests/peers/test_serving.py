@@ -148,18 +148,24 @@ def test_the_owner_asks_through_the_control_socket(tmp_path):
     with_peers(tmp_path, play)
 
 
-def test_state_that_was_damaged_is_started_without(tmp_path):
+@pytest.mark.parametrize(("damaged", "is_known"), [(["state.json"], False), (["indexes"], True)])
+def test_of_what_was_kept_a_part_that_is_damaged_is_done_without_and_told(tmp_path, damaged, is_known):
     async def play():
         folder = add_pages(tmp_path / "c", {"http://a.example/": ("A", "honey")})
-        Kept(folder).keep_bytes("state.json", b'{"buddies": 7}')
-        Kept(folder).keep_bytes("indexes", b"\xc1")
         said = []
         with shared(folder) as content:
+            before = peer_of(content, folder)
+            before.node.buddies.answered(Contact("anna", "127.0.0.1:9"))
+            before.save()
+            for file in damaged:
+                Kept(folder).keep_bytes(file, b"\xc1")
             peer = peer_of(content, folder, say=said.append)
-            assert len(peer.node.buddies) == 0
+            assert (peer.node.buddies.names() == ["anna"]) == is_known
         return said
 
-    assert "cannot be read" in asyncio.run(play())[0]
+    (told,) = asyncio.run(play())
+    assert "cannot be read" in told
+    assert damaged[0] in told
 
 
 def test_no_word_is_said_of_queries_unless_asked_for(tmp_path):
@@ -208,6 +214,38 @@ def test_who_comes_back_at_the_same_place_is_joined_again(tmp_path, monkeypatch)
             return merged
 
     assert asyncio.run(play()).hits
+
+
+def test_one_whose_place_another_had_meanwhile_is_joined_again_and_the_other_is_told_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(named_places, "JOIN_SECONDS", 0.02)
+    monkeypatch.setattr(calling, "DIAL_AGAIN_AFTER", 0.02)
+
+    async def play():
+        bees = add_pages(tmp_path / "bees", {"http://bees.example/": ("Bees", "honey")})
+        ships = add_pages(tmp_path / "ships", {"http://ships.example/": ("Ships", "sail")})
+        said = []
+        with shared(bees) as its, shared(ships) as other:
+            one = peer_of(its, bees, allow_private=True)
+            two = peer_of(other, ships, allow_private=True, say=said.append)
+            place = await one.begin(LOCAL)
+            await two.begin(LOCAL)
+            two.keep_joining([(one.identity.name, place)])
+            assert await eventually(lambda: said)
+            await one.end()
+            for _ in range(2):
+                posing = Caller()  # each time with another key
+                await posing.wire.listen(place)
+                seen = two.counts["another_key"]
+                assert await eventually(lambda seen=seen: two.counts["another_key"] > seen + 1)
+                await posing.wire.close()
+            again = peer_of(its, bees, allow_private=True)
+            await again.begin(place)
+            assert await eventually(lambda: sum("joined" in line for line in said) == 2)
+            await again.end()
+            await two.end()
+            return said
+
+    assert sum("is answered by" in line for line in asyncio.run(play())) == 1
 
 
 def test_a_disk_that_cannot_be_written_is_told_once_and_stops_neither_searches_nor_saving(tmp_path, monkeypatch):

@@ -1,9 +1,11 @@
 """A collection as what a peer has."""
 
 import gzip
+import shutil
 import sqlite3
 
 import pytest
+import tantivy
 
 from lycosa.peers.content import Content
 from lycosa.peers.keeping import Kept
@@ -14,6 +16,7 @@ from lycosa.peers.stored_page import record_of
 from lycosa.sessions import upkeep
 from lycosa.sessions.opening import open_for_reading
 from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.errors import CollectionError
 from sharing import add_pages, shared
 
 PAGES = {
@@ -205,3 +208,30 @@ def test_pages_that_are_withheld_are_not_read_for_an_answer(folder, monkeypatch)
         )
         assert urls(content.find("honey", 5)) == {"http://bees.example/"}
     assert read == ["http://bees.example/"]
+
+
+def index_of_another_schema(folder):
+    """Replaces the search index by one as another version would have made it."""
+    shutil.rmtree(folder / "search")
+    (folder / "search").mkdir()
+    fields = tantivy.SchemaBuilder().add_text_field("url", stored=True).build()
+    tantivy.Index(fields, path=str(folder / "search")).writer().commit()
+
+
+def test_a_collection_whose_index_is_of_another_version_is_not_shared_as_if_it_were_empty(folder):
+    index_of_another_schema(folder)
+    with open_for_reading(folder) as collection, pytest.raises(CollectionError, match="lycosa rebuild"):
+        SharedCollection(collection, Kept(folder))
+
+
+def test_an_index_that_is_rewritten_meanwhile_is_counted_and_told_and_found_again(folder):
+    with shared(folder) as content:
+        index = folder / "search" / "meta.json"
+        whole = index.read_bytes()
+        index.write_bytes(b"{")
+        assert content.find("honey", 5).hits == ()
+        assert content.counts["index_unusable"] == 1
+        assert "lycosa rebuild" in str(content.trouble)
+        index.write_bytes(whole)
+        assert urls(content.find("honey", 5)) == {"http://bees.example/"}
+        assert content.trouble is None

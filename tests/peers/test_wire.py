@@ -402,3 +402,12 @@ def test_places_are_spelt_as_they_are_read():
 def test_no_text_breaks_the_reading_of_places(text):
     place = parsed(text)
     assert place is None or parsed(str(place)) == place
+
+
+def test_what_comes_from_one_who_is_gone_is_not_remembered():
+    async def play():
+        wire = Caller().wire
+        wire.large_came("nobody")
+        return dict(wire._large_expected)
+
+    assert asyncio.run(play()) == {}

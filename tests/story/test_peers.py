@@ -6,14 +6,17 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from crawling import Said, apart, begin, collection, done, kill, lycosa, wait_until
+from lycosa.cli import peer_at_hand
 from lycosa.cli.peer_at_hand import is_among_private
 from lycosa.peers.addresses import parsed
+from lycosa.peers.keeping import Kept
 from lycosa.worlds import FixedWorld
 from lycosa.worlds.serve import Served
 from worlds import html
@@ -149,6 +152,10 @@ def test_a_closed_group_lets_nobody_else_in(crawled, tmp_path):
             outside = search(bees, "harbour", "--join", member.place, *options)
             assert urls(outside) == []
             assert outside.json["answered"] == []
+            assert outside.json["other_group"] == [member.place]
+            assert member.place not in outside.json["not_reached"]
+            said = lycosa("peer", "search", bees, "harbour", "--join", member.place, *options)
+            assert f"not of the same group (see --group, --no-group): {member.place}" in said.err
         assert urls(search(trees, "sail", "--deadline", 5)) == ["http://ships.example/sail"]  # still a member
     for folder in (ships, trees, bees):
         done("peer", "search", folder, "river", "--no-group", "--json")
@@ -176,7 +183,8 @@ def test_state_survives_a_kill(crawled):
         with Serving(trees, join=friend) as killed:
             wait_until(lambda: has_neighbours(trees, 1))
             assert urls(search(trees, "nebula"))
-            wait_until(lambda: friend.place in (trees / "peer" / "state.json").read_text())
+            state = trees / "peer" / "state.json"
+            wait_until(lambda: state.exists() and friend.place in state.read_text())
             kill(killed.process)
         assert urls(search(trees, "telescope"))  # of one that goes by what was kept
         shown = done("peer", "show", trees, "--json").json
@@ -204,6 +212,7 @@ def test_a_search_in_words_says_who_answered_and_what_it_cost(crawled):
         (("serve", "NAME", "--listen", "127.0.0.1:0", "--join", "who@127.0.0.1:9"), "no name of a peer"),
         (("serve", "NAME", "--listen", "127.0.0.1:0", "--group", "missing"), "peer group"),
         (("search", "NAME", " . "), "nothing to search for"),
+        (("search", "NAME", "honey " * 900), "4096"),
         (("search", "NAME", "bees", "--join", "127.0.0.1"), "HOST:PORT"),
         (("group", "NAME"), "exists"),
     ],
@@ -217,6 +226,42 @@ def test_a_collection_is_served_once(crawled):
     with Serving(crawled / "bees"):
         said = lycosa("peer", "serve", crawled / "bees", "--listen", "127.0.0.1:0")
         assert said.is_one_clear_line(1, "served as a peer already")
+
+
+@pytest.mark.parametrize("is_served", [True, False])
+def test_a_question_that_no_message_can_carry_is_told_or_made_one_that_can(crawled, is_served):
+    bees = crawled / "bees"
+    with Serving(bees) if is_served else ExitStack():
+        assert lycosa("peer", "search", bees, "honey " * 900).is_one_clear_line(2, "5400", "4096")
+        assert urls(search(bees, "\udcff honey")) == ["http://bees.example/honey"]  # as bytes that are no UTF-8 come
+
+
+def test_two_commands_that_meet_wait_for_each_other(crawled):
+    bees = crawled / "bees"
+    search(bees, "honey")
+    lock = Kept(bees).lock()
+    released = threading.Timer(0.5, lock.close)
+    released.start()
+    assert urls(search(bees, "honey")) == ["http://bees.example/honey"]
+    released.join()
+    assert done("peer", "show", bees, "--json").json["name"]
+
+
+def test_a_command_that_waits_in_vain_does_not_tell_of_a_peer_that_is_none(crawled, monkeypatch):
+    monkeypatch.setattr(peer_at_hand, "LOCK_SECONDS", 0.2)
+    bees = crawled / "bees"
+    search(bees, "honey")
+    with Kept(bees).lock():
+        for words in (("search", bees, "honey"), ("show", bees), ("serve", bees, "--listen", "127.0.0.1:0")):
+            assert lycosa("peer", *words).is_one_clear_line(1, "another command uses the peer of", "try again")
+
+
+def test_private_pages_are_allowed_where_the_collection_is_served(crawled):
+    bees = crawled / "bees"
+    with Serving(bees):
+        assert lycosa("peer", "search", bees, "honey", "--allow-private").is_one_clear_line(2, "peer serve")
+    with Serving(bees, "--allow-private"):
+        assert urls(search(bees, "honey", "--allow-private")) == ["http://bees.example/honey"]
 
 
 def test_a_peer_ends_when_told(crawled):
@@ -266,7 +311,11 @@ def test_places_where_nobody_answers_cost_no_more_than_the_deadline_and_are_told
 _READS_FOR_LONG = """
 import sys, time
 from lycosa.peers.shared_collection import SharedCollection
-SharedCollection.catch_up = lambda content, count: [print("reading", flush=True), time.sleep(60)]
+def read_for_long(content, count):
+    print("reading", flush=True)
+    for _ in range(6000):  # page by page: a signal that comes to a thread of the search index is seen at the next one
+        time.sleep(0.01)
+SharedCollection.catch_up = read_for_long
 from lycosa.cli import main
 sys.argv[0] = "lycosa"
 main()

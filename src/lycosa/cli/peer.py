@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
+from lycosa.collection.plain import spellable
 from lycosa.sessions.opening import open_for_reading
 from lycosa.sessions.taking import Given, Taken, take_pages
 from lycosa.vocabulary.clock import WallClock
-from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Plain
 
@@ -21,7 +22,7 @@ from .options import LOOK, Json, Name, Quiet, print_json, program, tell
 try:
     from lycosa.peers.addresses import is_at_home, is_everywhere, join_argument, place_argument
     from lycosa.peers.asked import words_of
-    from lycosa.peers.control import Control, Request
+    from lycosa.peers.control import LONGEST_WORDS, Control, Request
     from lycosa.peers.identity import Group
     from lycosa.peers.keeping import Kept
     from lycosa.peers.merging import Merged, merge
@@ -29,13 +30,17 @@ try:
 
     from .peer_at_hand import (
         SETTINGS_FILE,
+        AtHand,
+        NotJoined,
         Settings,
+        Wishes,
         content_of,
         facts_of,
         given_by,
         identity_of,
         listening,
         peer_of,
+        running_or_lock,
     )
     from .peer_results import Showing, lines_of, plain_of, told_of_search, untaken
 except ModuleNotFoundError as missing:
@@ -96,7 +101,12 @@ def serve(
     async def served() -> None:
         with open_for_reading(name) as collection:
             kept = Kept(name)
-            with kept.locked():
+            lock = await running_or_lock(name)
+            if isinstance(lock, AtHand):
+                raise CollectionError(
+                    f"{name} is served as a peer already; stop that one first, or ask it: lycosa peer search {name}"
+                )
+            with lock:
                 identity = identity_of(kept, group, no_group)
                 content = content_of(collection, kept, allow_private, quiet=quiet)
                 ended = asyncio.Event()
@@ -107,9 +117,9 @@ def serve(
                     identity, content, kept, allow_private=is_local, say=say, tells_queries=log_queries and not quiet
                 )
                 listens_at = await listening(peer, place, at)
+                kept.keep(SETTINGS_FILE, Settings(listen, reached_at, allow_private))
                 control = Control(peer, kept)
                 await control.open()
-                kept.keep(SETTINGS_FILE, Settings(listen, reached_at, allow_private))
                 peer.keep_joining(joins)
                 peer.follow_collection()
                 typer.echo(f"{identity.name}@{at or listens_at} serves {content.pages} pages of {name}")
@@ -141,20 +151,15 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Search at home, then at buddies, then farther. Results come as they are found, ranked together."""
+    query = spellable(query)
+    if len(query) > LONGEST_WORDS:
+        raise UsageError(f"WORDS are {len(query)} characters; {LONGEST_WORDS} are the most")
     if not words_of(query):
         raise UsageError("nothing to search for; give a word or more")
     joins = [join_argument(each) for each in join or ()]
 
-    async def searched() -> tuple[Searched, str, Merged, list[Given], list[str]]:
-        async with peer_of(
-            name,
-            joins=joins,
-            join_seconds=deadline / 2,
-            group=group,
-            no_group=no_group,
-            allow_private=allow_private,
-            quiet=quiet,
-        ) as mine:
+    async def searched() -> tuple[Searched, str, Merged, list[Given], NotJoined]:
+        async with peer_of(name, Wishes(joins, deadline / 2, group, no_group, allow_private, quiet)) as mine:
             waited = mine.joins.seconds if mine.joins else 0.0
             left = max(LEAST_SECONDS, deadline - waited)
             request = Request(
@@ -175,7 +180,7 @@ def search(
                         showing(merged, last, mine.name)
             assert last is not None
             given = [each async for each in given_by(merged, take, mine.ask)] if take else []
-            return last, mine.name, merged, given, mine.joins.not_reached() if mine.joins else []
+            return last, mine.name, merged, given, mine.joins.not_joined() if mine.joins else NotJoined()
 
     last, me, merged, given, not_joined = asyncio.run(searched())
     taken = take_pages(name, given, clock=WallClock(), tell=tell) if given else Taken((), (), ())

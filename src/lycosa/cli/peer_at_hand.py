@@ -5,6 +5,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import IO
 
 from msgspec import Struct
 
@@ -14,7 +15,7 @@ from lycosa.peers.control import Reply, Request, asked, replies
 from lycosa.peers.identity import KEY_FILE, Group, Identity
 from lycosa.peers.keeping import Kept
 from lycosa.peers.merging import Merged
-from lycosa.peers.named_places import pins_of
+from lycosa.peers.named_places import OtherGroupError, pins_of
 from lycosa.peers.serving import Peer
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.peers.stored_page import record_of
@@ -28,6 +29,7 @@ from .options import tell
 from .working import Counting
 
 SETTINGS_FILE, GROUP_FILE = "settings.json", "group"
+LOCK_SECONDS = 3.0  # that a command waits for another one that is the peer for a moment
 Ask = Callable[[Request], AsyncIterator[Reply]]
 
 
@@ -37,6 +39,13 @@ class Settings(Struct, frozen=True):
     listen: str = ""
     at: str | None = None
     allow_private: bool = False
+
+
+class NotJoined(Struct, frozen=True):
+    """Places where nobody has taken us in."""
+
+    not_reached: tuple[str, ...] = ()
+    other_group: tuple[str, ...] = ()  # who is there is not of our group, or we are not of theirs
 
 
 class Joins:
@@ -53,11 +62,17 @@ class Joins:
             began = loop.time()
             await asyncio.wait([task for _, task in self._tasks], timeout=seconds)
             self.seconds = loop.time() - began
-            self.not_reached()
+            self.not_joined()
 
-    def not_reached(self) -> list[str]:
-        """The places where nobody has taken us in."""
-        return [place for place, task in self._tasks if not task.done() or task.result() is None]
+    def not_joined(self) -> NotJoined:
+        not_reached, other_group = list[str](), list[str]()
+        for place, task in self._tasks:
+            try:
+                if not task.done() or task.result() is None:
+                    not_reached.append(place)
+            except OtherGroupError:
+                other_group.append(place)
+        return NotJoined(tuple(not_reached), tuple(other_group))
 
     def cancel(self) -> None:
         for _, task in self._tasks:
@@ -73,68 +88,103 @@ class AtHand(Struct, frozen=True):
     joins: Joins | None = None  # of one for a short while
 
 
-@asynccontextmanager
-async def peer_of(
-    name: Path,
-    *,
-    joins: Sequence[tuple[str, Place]] = (),
-    join_seconds: float = 1.0,
-    group: Path | None = None,
-    no_group: bool = False,
-    allow_private: bool = False,
-    quiet: bool = False,
-) -> AsyncIterator[AtHand]:
-    """The peer of a collection: the one that runs, else one for a short while.
+class Wishes(Struct, frozen=True):
+    """What a command says of the peer that it wants."""
 
-    The short-lived one goes by what the last one kept, and is reached where that one was, as long as it is there.
-    """
+    joins: Sequence[tuple[str, Place]] = ()
+    join_seconds: float = 1.0
+    group: Path | None = None
+    no_group: bool = False
+    allow_private: bool = False
+    quiet: bool = False
+
+
+@asynccontextmanager
+async def peer_of(name: Path, wishes: Wishes) -> AsyncIterator[AtHand]:
+    """The peer of a collection: the one that runs, else one for a short while."""
     running = await _running(name)
-    if running is not None:
-        if joins or group or no_group:
-            raise UsageError(f"{name} is being served; say --join and --group to lycosa peer serve")
-        yield running
-        return
-    kept = Kept(name)
-    with open_for_reading(name) as collection, kept.locked():
-        settings = kept.read(SETTINGS_FILE, Settings) or Settings()
-        identity = identity_of(kept, group, no_group)
-        content = content_of(collection, kept, allow_private or settings.allow_private, quiet=quiet)
-        listen, at = parsed(settings.listen), parsed(settings.at or "")
-        named = [place for _, place in joins] + [place for each in pins_of(kept) if (place := parsed(each))]
-        peer = Peer(
-            identity,
-            content,
-            kept,
-            allow_private=is_among_private(at or listen, named),
-            say=(lambda line: None) if quiet else tell,
-        )
-        try:
-            await peer.begin(listen, at)
-        except OSError:
-            await peer.begin()  # somebody else has the place: those that were called can still answer
-        joined = Joins(peer, joins)
-        try:
-            await joined.wait(join_seconds)
-            yield AtHand(identity.name, lambda request: replies(peer, request), joined)
-        finally:
-            joined.cancel()
-            await peer.end()
+    if running is None:
+        with open_for_reading(name) as collection:
+            claimed = await running_or_lock(name)
+            if not isinstance(claimed, AtHand):
+                with claimed:
+                    async with _for_a_moment(collection, Kept(name), wishes) as mine:
+                        yield mine
+                return
+            running = claimed
+    if wishes.joins or wishes.group or wishes.no_group:
+        raise UsageError(f"{name} is being served; say --join and --group to lycosa peer serve")
+    if wishes.allow_private and not _settings(Kept(name)).allow_private:
+        raise UsageError(f"{name} is being served without --allow-private; say it to lycosa peer serve")
+    yield running
+
+
+@asynccontextmanager
+async def _for_a_moment(collection: Collection, kept: Kept, wishes: Wishes) -> AsyncIterator[AtHand]:
+    """A peer that goes by what the last one kept, and is reached where that one was, as long as it is there."""
+    settings = _settings(kept)
+    identity = identity_of(kept, wishes.group, wishes.no_group)
+    content = content_of(collection, kept, wishes.allow_private or settings.allow_private, quiet=wishes.quiet)
+    listen, at = parsed(settings.listen), parsed(settings.at or "")
+    named = [place for _, place in wishes.joins] + [place for each in pins_of(kept) if (place := parsed(each))]
+    peer = Peer(
+        identity,
+        content,
+        kept,
+        allow_private=is_among_private(at or listen, named),
+        say=(lambda line: None) if wishes.quiet else tell,
+    )
+    try:
+        await peer.begin(listen, at)
+    except OSError:
+        await peer.begin()  # somebody else has the place: those that were called can still answer
+    joined = Joins(peer, wishes.joins)
+    try:
+        await joined.wait(wishes.join_seconds)
+        yield AtHand(identity.name, lambda request: replies(peer, request), joined)
+    finally:
+        joined.cancel()
+        await peer.end()
+
+
+async def running_or_lock(name: Path) -> AtHand | IO[str]:
+    """The peer of a collection that runs, else the right to be it, which another command may have for a moment."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + LOCK_SECONDS
+    while (lock := Kept(name).lock()) is None:
+        running = await _running(name)
+        if running is not None:
+            return running
+        if loop.time() >= until:
+            raise CollectionError(f"another command uses the peer of {name}, or it is just starting; try again")
+        await asyncio.sleep(0.05)
+    return lock
 
 
 async def facts_of(name: Path) -> dict[str, object]:
     """Who the peer of a collection is, whether it runs or not."""
-    running = await asked(Kept(name), Request("show"))
+    kept, running = Kept(name), await _running(name)
     if running is not None:
-        async for reply in running:
-            return {**reply.told, "is_running": True}
-    kept = Kept(name)
+        return await _told_by(running)
     with open_for_reading(name) as collection:
         if kept.bytes_of(KEY_FILE) is None:
             raise UsageError(f"{name} is no peer yet; serve it with: lycosa peer serve {name} --listen ADDR:PORT")
-        with kept.locked():
+        claimed = await running_or_lock(name)
+        if isinstance(claimed, AtHand):
+            return await _told_by(claimed)
+        with claimed:
             content = SharedCollection(collection, kept)
             told = told_of(Peer(identity_of(kept, None, False), content, kept))
     return {**told, "is_running": False}
+
+
+async def _told_by(running: AtHand) -> dict[str, object]:
+    told = [reply.told async for reply in running.ask(Request("show"))]
+    return {**told[-1], "is_running": True}
+
+
+def _settings(kept: Kept) -> Settings:
+    return kept.read(SETTINGS_FILE, Settings) or Settings()
 
 
 async def _running(name: Path) -> AtHand | None:

@@ -1,6 +1,5 @@
 """What a search among peers found, as people and programs see it. Everything in it was written by strangers."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console, Group
@@ -16,18 +15,20 @@ from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Plain
 
 from .options import tell
+from .peer_at_hand import NotJoined
 
+_ALL_JOINED = NotJoined()
 _SHOWN_LIVE = 10  # hits while a search goes on
 
 
 class Showing:
-    """The best hits so far: redrawn on a terminal, elsewhere a line for everybody who answers."""
+    """The best hits so far: redrawn on a terminal, elsewhere a line for everybody who answers, once."""
 
     def __init__(self, shows: bool):
         self._console = Console(stderr=True)
         self._shows = shows
         self._live = Live(console=self._console, transient=True, auto_refresh=False)
-        self._told = 0
+        self._told: set[str] = set()
 
     def __enter__(self) -> "Showing":
         if self._shows and self._console.is_terminal:
@@ -48,10 +49,12 @@ class Showing:
             ]
             self._live.update(Group(*lines, Text(f"searching: {searched.answers.stage}")), refresh=True)
             return
-        for answer in searched.answers.answers[self._told :]:
+        for answer in searched.answers.answers:
+            if answer.provider.name in self._told:
+                continue  # several walkers met it
+            self._told.add(answer.provider.name)
             who = "home" if answer.provider.name == me else f"{answer.provider.name[:8]} ({answer.stage})"
             tell(f"{len(answer.hits)} hits from {who} after {1000 * searched.seconds:.0f} ms")
-        self._told = len(searched.answers.answers)
 
 
 def lines_of(number: int, hit: Ranked, me: str) -> list[str]:
@@ -65,7 +68,7 @@ def lines_of(number: int, hit: Ranked, me: str) -> list[str]:
     ]
 
 
-def told_of_search(searched: Searched, me: str, merged: Merged, not_joined: Sequence[str] = ()) -> list[str]:
+def told_of_search(searched: Searched, me: str, merged: Merged, not_joined: NotJoined = _ALL_JOINED) -> list[str]:
     facts = _cost(searched, me, not_joined)
     lines = [
         f"answered by {', '.join(_names(facts['answered'])) or 'nobody'}; {facts['messages']} messages,"
@@ -74,12 +77,12 @@ def told_of_search(searched: Searched, me: str, merged: Merged, not_joined: Sequ
     silent = {what: facts[what] for what in ("not_reached", "silent", "declined") if facts[what]}
     for what, names in silent.items():
         lines.append(f"{what.replace('_', ' ')}: {', '.join(_names(names))}")
+    if facts["other_group"]:
+        lines.append(f"not of the same group (see --group, --no-group): {', '.join(facts['other_group'])}")
     if facts["walkers_out"]:
         lines.append(f"{facts['walkers_out']} walkers had not come to an end")
     if merged.refused:
         lines.append(f"{merged.refused} hits left out, as their addresses are private or no URLs")
-    if merged.wordless:
-        lines.append(f"{merged.wordless} hits left out that do not have all the words")
     return lines
 
 
@@ -88,7 +91,7 @@ def _names(names: list[str]) -> list[str]:
     return [visible(name[:8] if is_name(name) else name, 80) for name in names]
 
 
-def _cost(searched: Searched, me: str, not_joined: Sequence[str]) -> dict[str, Any]:
+def _cost(searched: Searched, me: str, not_joined: NotJoined) -> dict[str, Any]:
     """Who answered, what it cost, who was not reached: peers by their names, and where we wanted to join by place."""
     answers: Answers = searched.answers
     asked_ = {what: [name for name, reply in answers.asked.items() if reply == what] for what in _REPLIES}
@@ -98,7 +101,8 @@ def _cost(searched: Searched, me: str, not_joined: Sequence[str]) -> dict[str, A
         "messages": answers.issued + answers.received,
         "seconds": round(searched.seconds, 4),
         "stage": answers.stage,
-        "not_reached": [*asked_["down"], *not_joined],
+        "not_reached": [*asked_["down"], *not_joined.not_reached],
+        "other_group": list(not_joined.other_group),
         "silent": asked_["waiting"],
         "declined": asked_["declined"],
         "lack_it": asked_["lacks"],
@@ -118,14 +122,13 @@ def plain_of(
     shown: tuple[Ranked, ...],
     taken: Taken,
     take: int,
-    not_joined: Sequence[str] = (),
+    not_joined: NotJoined = _ALL_JOINED,
 ) -> Plain:
     return {
         "query": query,
         "me": me,
         "hits": shown,
         "refused": merged.refused,
-        "wordless": merged.wordless,
         **_cost(searched, me, not_joined),
         **({"taken": taken} if take else {}),
     }

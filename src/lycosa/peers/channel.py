@@ -15,9 +15,11 @@ from .identity import name_shown_by
 
 HANDSHAKE_SECONDS = 5.0
 FRAME_SECONDS = 30.0  # from the first byte of a frame to its last
+OTHER_GROUP = "not of the same group"  # why a channel is closed whose other side shows a certificate that is not ours
 MOST_UNSENT = 4 << 20  # bytes that wait for a peer that does not read; beside what it asked for
+FRAMES_OF_A_TURN, SECONDS_OF_A_TURN = 8, 0.01  # at most, and one frame at least
 _CHUNK = 1 << 16
-_FRAMES_AT_ONCE = 8
+_UNVERIFIED = "certificate verify failed"  # as OpenSSL says it
 
 
 class Owner(Protocol):
@@ -30,6 +32,10 @@ class Owner(Protocol):
     def longest(self, channel: "Channel") -> int: ...
 
     def received(self, channel: "Channel", frame: bytes) -> None: ...
+
+    def wait(self, channel: "Channel") -> float:
+        """Seconds until the channel has its next turn."""
+        ...
 
     def closed(self, channel: "Channel", why: str) -> None: ...
 
@@ -46,7 +52,7 @@ class Channel(asyncio.Protocol):
         self._owner = owner
         self._frames = Frames(SMALL)
         self._pending: deque[bytes] = deque()  # frames that nobody has looked at yet
-        self._hands_out = False
+        self._hands_out = False  # and reads no more until it has
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._why = ""
@@ -67,9 +73,14 @@ class Channel(asyncio.Protocol):
     def is_closing(self) -> bool:
         return bool(self._why)
 
+    @property
+    def why(self) -> str:
+        """Why it was closed from this side; empty where it was not."""
+        return self._why
+
     def send(self, payload: bytes) -> bool:
         """Sends a frame; False where the channel is not open, or the other side has stopped reading."""
-        if not self.is_open or self._transport is None:
+        if not self.is_open or self._transport is None or self._transport.is_closing():
             return False
         if self._transport.get_write_buffer_size() > MOST_UNSENT:
             self.close("does not read what it is sent")
@@ -118,6 +129,8 @@ class Channel(asyncio.Protocol):
                 self.close("TLS failed")
                 return
             self._advance()
+        if not self._hands_out:
+            self._hand_out()
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._timer is not None:
@@ -153,7 +166,8 @@ class Channel(asyncio.Protocol):
             return False
         except SSL.Error as error:
             self._flush()  # so that the other side learns why
-            self.close(f"no handshake: {_reason(error)}")
+            reason = _reason(error)
+            self.close(OTHER_GROUP if reason == _UNVERIFIED else f"no handshake: {reason}")
             return False
         self._flush()
         name = name_shown_by(self._tls)
@@ -184,30 +198,45 @@ class Channel(asyncio.Protocol):
             return
         self.last_heard = asyncio.get_running_loop().time()
         self._pending.extend(frames)
-        if self._pending and not self._hands_out:
-            self._hand_out()
         if frames or not was_within:
-            if self._timer is not None:
-                self._timer.cancel()
-            if self._frames.is_within:
-                self._expect_within(FRAME_SECONDS, "a frame without end")
+            self._expect_the_end()
 
     def _hand_out(self) -> None:
         """Hands over some frames, and the rest when others have had their turn; until then no more are read."""
-        for _ in range(min(_FRAMES_AT_ONCE, len(self._pending))):
-            if not self._why:
-                self._owner.received(self, self._pending.popleft())
-        self._hands_out = bool(self._pending) and self._transport is not None
+        if not self._owner.wait(self):
+            self._take_a_turn()
         if self._transport is None or self._why:
             return
-        if self._hands_out:
+        wait = self._owner.wait(self)
+        if self._pending or wait:
+            self._hands_out = True
             self._transport.pause_reading()
-            asyncio.get_running_loop().call_soon(self._hand_out)
-        else:
+            self._expect_the_end()
+            asyncio.get_running_loop().call_later(wait, self._hand_out)
+        elif self._hands_out:
+            self._hands_out = False
             self._transport.resume_reading()
+            self._expect_the_end()
+
+    def _take_a_turn(self) -> None:
+        time = asyncio.get_running_loop().time
+        until = time() + SECONDS_OF_A_TURN
+        for _ in range(FRAMES_OF_A_TURN):
+            if not self._pending or not self.is_open or self._why:
+                return
+            self._owner.received(self, self._pending.popleft())
+            if time() >= until:
+                return
+
+    def _expect_the_end(self) -> None:
+        """Of a frame that has begun, as long as it is read."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._frames.is_within and not self._hands_out:
+            self._expect_within(FRAME_SECONDS, "a frame without end")
 
     def _flush(self) -> None:
-        while self._transport is not None:
+        while self._transport is not None and not self._transport.is_closing():
             try:
                 data = self._tls.bio_read(4 * _CHUNK)
             except SSL.WantReadError:
@@ -223,5 +252,5 @@ class Channel(asyncio.Protocol):
 def _reason(error: SSL.Error) -> str:
     details = error.args[0] if error.args else None
     if isinstance(details, list) and details and isinstance(details[0], tuple):
-        return str(details[0][-1])
+        return str(details[-1][-1])
     return "TLS failed"

@@ -22,13 +22,14 @@ from .serving import Peer, Searched
 from .telling import told_of
 
 SOCKET_FILE = "control"
+LONGEST_WORDS = 4096  # characters of what is searched for; as a message can carry them
 _LONGEST_LINE = 16 << 20  # bytes
 _LONGEST_PATH = 100  # bytes that a socket's name may have
 
 
 class Request(Struct, frozen=True, omit_defaults=True):
     do: Literal["search", "fetch", "show"]
-    words: Annotated[str, Meta(max_length=4096)] = ""
+    words: Annotated[str, Meta(max_length=LONGEST_WORDS)] = ""
     most: Annotated[int, Meta(ge=1, le=100)] = 10
     enough: Annotated[int, Meta(ge=1, le=10_000)] = 10
     deadline: Annotated[float, Meta(gt=0, le=60)] = 2.0

@@ -61,8 +61,8 @@ class Kept:
     def drop(self, name: str) -> None:
         self.path(name).unlink(missing_ok=True)
 
-    def locked(self) -> IO[str]:
-        """The right to be this peer, for one process at a time, until it is closed."""
+    def lock(self) -> IO[str] | None:
+        """The right to be this peer, for one process at a time, until it is closed; None where another has it."""
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
             lock = self.path(".lock").open("a+")
@@ -70,11 +70,12 @@ class Kept:
             raise CollectionError(f"cannot use {self.folder}: {error.strerror}; give access") from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            return None
         except OSError as error:
             lock.close()
-            raise CollectionError(
-                f"{self.folder.parent} is served as a peer already; stop that one first, or ask it: lycosa peer search"
-            ) from error
+            raise CollectionError(f"cannot lock {self.folder}: {error.strerror}; keep it on a disk that can") from error
         for leftover in self.folder.glob("*.new"):
             leftover.unlink(missing_ok=True)
         return lock

@@ -8,6 +8,7 @@ from .keeping import Kept
 from .node import Node, NodeState
 
 STATE_FILE, INDEXES_FILE = "state.json", "indexes"
+_NOTHING = msgspec.msgpack.encode({})
 
 
 class Memory:
@@ -29,13 +30,17 @@ class Memory:
             self._kept.keep_bytes(INDEXES_FILE, msgspec.msgpack.encode(node.held.state()))
             self._saved_versions = versions
 
-    def restore(self, node: Node) -> bool:
-        """Gives a node what was kept; False where that cannot be read."""
-        state, indexes = self._kept.bytes_of(STATE_FILE), self._kept.bytes_of(INDEXES_FILE)
+    def restore(self, node: Node) -> list[str]:
+        """Gives a node what was kept; returns the files that cannot be read, which the node does without."""
+        illegible: list[str] = []
+        known, held = NodeState(), HeldState()
         try:
-            known = msgspec.json.decode(state, type=NodeState) if state else NodeState()
-            held = msgspec.msgpack.decode(indexes, type=HeldState) if indexes else HeldState()
-            node.restore(msgspec.to_builtins(replace(known, held=held)))
-        except (ValueError, TypeError):  # of msgspec, or of a summary
-            return False
-        return True
+            known = msgspec.json.decode(self._kept.bytes_of(STATE_FILE) or b"{}", type=NodeState)
+        except ValueError:  # of msgspec, or bytes that are no text
+            illegible.append(STATE_FILE)
+        try:
+            held = msgspec.msgpack.decode(self._kept.bytes_of(INDEXES_FILE) or _NOTHING, type=HeldState)
+        except ValueError:
+            illegible.append(INDEXES_FILE)
+        node.restore(msgspec.to_builtins(replace(known, held=held)))
+        return illegible

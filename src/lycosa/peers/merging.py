@@ -6,7 +6,7 @@ grows little with what is left of an exaggeration.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -41,7 +41,6 @@ class Ranked(Struct, frozen=True):
 class Merged(Struct, frozen=True):
     hits: tuple[Ranked, ...]
     refused: int  # URLs that may not be crawled, and so are not shown
-    wordless: int = 0  # hits of others that were not said to have all the words
 
 
 class _Copy(NamedTuple):
@@ -59,33 +58,30 @@ def merge(
 ) -> Merged:
     """All hits of a search, the best first. What is at home is a fact; what others tell is a claim."""
     words = words_of(query)
-    weights, mean_length = _scale(words, [answer.statistics for answer in answers])
+    told_by = {each.provider.name: each.statistics for each in answers if each.statistics is not None}
+    weights, mean_length = _scale(words, told_by.values())  # of each once, however many walkers met it
     by_url: dict[str, list[_Copy]] = {}
-    refused = wordless = 0
+    refused = 0
     for answer in answers:
         told, is_home = answer.statistics.terms if answer.statistics else (), answer.stage is Stage.HOME
         for hit in answer.hits:
             times = dict(zip(told, hit.frequencies, strict=False))
             if why_left_out(hit.item, allow_private=allow_private or is_home) is not None:
                 refused += 1
-            elif not is_home and not all(times.get(word) for word in words):
-                wordless += 1
-            else:
+            elif is_home or all(times.get(word) for word in words):
                 score = _score(words, weights, mean_length, times, hit)
                 at, is_strange = min(_finite(hit.fetched_at), now), answer.stage is Stage.WALKING
                 by_url.setdefault(str(hit.item), []).append(_Copy(score, hit, answer.provider, is_strange, at))
     pages = [_page(copies, me) for copies in by_url.values()]
     pages.sort(key=lambda page: (-page[0].score, page[0].url))
-    return Merged(tuple(_without_copies(pages)), refused, wordless)
+    return Merged(tuple(_without_copies(pages)), refused)
 
 
-def _scale(words: Sequence[str], told: Sequence[Statistics | None]) -> tuple[list[float], float]:
+def _scale(words: Sequence[str], told: Iterable[Statistics]) -> tuple[list[float], float]:
     """What each word weighs, and the mean length of a page, over all collections together."""
     documents = total = 0
     frequencies = [0] * len(words)
     for each in told:
-        if each is None:
-            continue
         size = min(each.documents, MOST_DOCUMENTS)
         documents += size
         total += min(each.words, size * MOST_LENGTH)

@@ -6,6 +6,7 @@ from collections import Counter
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 
 from .addresses import Place
+from .channel import OTHER_GROUP
 from .keeping import Kept
 from .messages import Contact
 from .talking import Say, Talking
@@ -20,6 +21,14 @@ def pins_of(kept: Kept) -> dict[str, str]:
     return kept.read(PINS_FILE, dict[str, str]) or {}
 
 
+class AnotherKeyError(LycosaError):
+    """Somebody else is where somebody was."""
+
+
+class OtherGroupError(LycosaError):
+    """Who is there is not of our group, or we are not of theirs."""
+
+
 class NamedPlaces:
     """Who answers first at a place is who is expected there from then on; a name that is given counts for more."""
 
@@ -30,16 +39,21 @@ class NamedPlaces:
         self._say = say
 
     async def join(self, name: str, place: Place) -> str | None:
-        """Calls a place and asks who is there to be a neighbour; their name, or None where nobody took us in."""
+        """Calls a place and asks who is there to be a neighbour; their name, or None where nobody took us in.
+
+        Raises AnotherKeyError and OtherGroupError.
+        """
         node = self._talking.node
         expected = name or pins_of(self._kept).get(str(place), "")
-        channel = await self._talking.wire.call(place)
-        if channel is None:
+        channel = await self._talking.wire.reach(place)
+        if not channel.is_open:
+            if channel.why == OTHER_GROUP:
+                raise OtherGroupError(f"{place} is {OTHER_GROUP}; see --group and --no-group")
             return None
         if expected and channel.peer != expected:
             self._counts["another_key"] += 1
             channel.close("another key")
-            raise LycosaError(
+            raise AnotherKeyError(
                 f"{place} is answered by {channel.peer}, and not by {expected} as before; if that is right, use"
                 f" --join {channel.peer}@{place}"
             )
@@ -57,23 +71,23 @@ class NamedPlaces:
 
     async def stay(self, name: str, place: Place) -> None:
         """Joins whoever is at a place, and again whenever they are down, until it is cancelled."""
-        tells = True
+        told: set[type[LycosaError]] = set()  # kinds of trouble since they were joined last
         while True:
             try:
                 joined = await self.join(name, place)
-            except LycosaError as error:
-                self._say(str(error))
-                return
+                trouble = LycosaError(f"nobody at {place} takes us in")
+            except (AnotherKeyError, OtherGroupError) as error:
+                joined, trouble = None, error
             if joined is not None:
                 self._say(f"joined {joined} at {place}")
-                tells = True
+                told.clear()
                 while self._is_joined(joined):
                     await asyncio.sleep(JOIN_SECONDS)
-            else:
-                if tells:
-                    self._say(f"nobody at {place} takes us in; trying on")
-                    tells = False
-                await asyncio.sleep(JOIN_SECONDS)
+                continue
+            if type(trouble) not in told:
+                told.add(type(trouble))
+                self._say(f"{trouble}; trying on")
+            await asyncio.sleep(JOIN_SECONDS)
 
     def _pin(self, place: Place, peer: str) -> None:
         pins = pins_of(self._kept)

@@ -71,9 +71,9 @@ class Peer:
         self.counts: Counter[str] = self.talking.counts
         self._places = NamedPlaces(self.talking, kept, self.counts, say=say)
         self._memory = Memory(kept)
-        if not self._memory.restore(self.node):
+        for file in self._memory.restore(self.node):
             self.counts["state_lost"] += 1
-            say("what was kept of other peers cannot be read; starting without")
+            say(f"what was kept of other peers in {kept.path(file)} cannot be read; starting without")
         self._tasks: set[asyncio.Task[None]] = set()
         self._searches = 0  # under way
         self._trouble = ""  # that was told last
@@ -86,7 +86,11 @@ class Peer:
         reached_at = at or place
         if reached_at is not None:
             self.node.me = Contact(self.identity.name, str(reached_at))
-        for seconds, do in ((SAVE_SECONDS, self.save), (SWEEP_SECONDS, self.wire.sweep)):
+        for seconds, do in (
+            (SAVE_SECONDS, self.save),
+            (SAVE_SECONDS, self._tell_of_content),
+            (SWEEP_SECONDS, self.wire.sweep),
+        ):
             self._start(self._every(seconds, do))
         self.talking.act(self.node.rejoin())
         return place
@@ -133,6 +137,7 @@ class Peer:
         loop = asyncio.get_running_loop()
         began = loop.time()
         number, sends = self.node.ask(words, began, most=most, enough=enough, deadline=deadline)
+        self._tell_of_content()
         self.talking.act(sends)
         told, answers = -1, self.node.answers(number)
         while answers is not None:
@@ -184,6 +189,10 @@ class Peer:
             do()
         except LycosaError as error:
             self._tell_once(error)
+
+    def _tell_of_content(self) -> None:
+        if self.content.trouble is not None:
+            self._tell_once(self.content.trouble)
 
     def _tell_once(self, error: LycosaError) -> None:
         if str(error) != self._trouble:

@@ -1,6 +1,7 @@
 """A collection as the content of a peer: it answers queries from the search index, hands out stored pages, and keeps a
 summary of itself that follows the collection as it grows."""
 
+from collections import Counter
 from collections.abc import Callable
 
 import msgspec
@@ -65,7 +66,8 @@ class _Kept(Struct, frozen=True):
 class SharedCollection:
     """What a collection answers with: pages that have all words of a query, with what the asker scores them by.
 
-    allow_private: whether pages at private addresses are shared, too.
+    allow_private: whether pages at private addresses are shared, too. `trouble` is why the last question could not be
+    looked up, None where it could. Raises CollectionError where there is a search index that cannot be used.
     """
 
     def __init__(self, collection: Collection, kept: Kept, *, allow_private: bool = False, cache_bytes: int = 64 << 20):
@@ -76,7 +78,10 @@ class SharedCollection:
         self._index = SearchIndex(collection.folder / "search", text_of=lambda url: self._texts.text(Url(url)).text)
         self._version, self._since, self._segments, self._known = 0, list[int](), list[Segment](), dict[int, int]()
         self._up_to_date_at: int | None = None  # SQLite's number of what others have written
+        self.counts: Counter[str] = Counter()
+        self.trouble: CollectionError | None = None
         self._load()
+        self._index.with_all(("any",), limit=1, where=lambda url: False)  # or it would seem to be empty
 
     # ------------------------------------------------------------ what a peer has
 
@@ -88,8 +93,11 @@ class SharedCollection:
         try:
             found = self._index.with_all(words, limit=most, where=self._is_shared)
             hits = tuple(self._hit(hit.url, hit.title, hit.snippet, codes_of(words)) for hit in found)
-        except CollectionError:  # somebody is rewriting it
+        except CollectionError as error:  # since it began: mostly somebody is rewriting it
+            self.counts["index_unusable"] += 1
+            self.trouble = error
             return Found()
+        self.trouble = None
         return Found(hits, self._statistics(words)) if hits else Found()
 
     def fetch(self, item: Item) -> bytes | None:

@@ -26,5 +26,5 @@ def told_of(peer: Peer) -> Plain:
             for name, held in ((name, node.held.get(name)) for name in node.held.names())
             if held is not None
         ],
-        "counts": dict(sorted((node.counts + peer.counts + peer.wire.counts).items())),
+        "counts": dict(sorted((node.counts + peer.counts + peer.wire.counts + peer.content.counts).items())),
     }

@@ -17,6 +17,7 @@ from .calling import DIAL_SECONDS, Calls, Purpose
 from .channel import Channel
 from .frames import SMALL
 from .messages import MOST_BYTES
+from .turns import Turns
 
 MOST_CALLERS = 256  # channels that others have opened
 MOST_OF_ONE_ADDRESS = 32  # of these, those that shake hands among them
@@ -45,10 +46,11 @@ class Wire:
         self._context = context
         self._ends = ends
         self._me = me
-        self._calls = Calls(self._dial, self.counts, allow_private=allow_private)
+        self._calls = Calls(self.call, self.counts, allow_private=allow_private)
         self._channels: dict[str, list[Channel]] = {}
         self._everything: dict[Channel, None] = {}  # those that shake hands, too, the oldest first
         self._large_expected: Counter[str] = Counter()  # frames by peer, on whichever of its channels they come
+        self._turns = Turns()
         self._server: asyncio.Server | None = None
 
     # ------------------------------------------------------------ opening and closing
@@ -108,22 +110,12 @@ class Wire:
             channel.close(why)
 
     async def call(self, place: Place) -> Channel | None:
-        """A connection to whoever is at a place that the user named; None where nobody is."""
-        return await self._dial(place)
+        """A connection to whoever is at a place; None where nobody is."""
+        channel = await self.reach(place)
+        return channel if channel.is_open else None
 
-    def _deliver(self, frame: bytes, expects_large: bool, else_call: Gone, channel: Channel | None) -> None:
-        if channel is None or not self._sent(channel, frame, expects_large):
-            self.counts["unsent"] += 1
-            else_call()
-
-    def _sent(self, channel: Channel, frame: bytes, expects_large: bool) -> bool:
-        if not channel.send(frame):
-            return False
-        self.counts["sent"] += 1
-        self._large_expected[channel.peer] += expects_large
-        return True
-
-    async def _dial(self, place: Place) -> Channel | None:
+    async def reach(self, place: Place) -> Channel:
+        """The same; where nobody is it is not open, and may know why."""
         loop = asyncio.get_running_loop()
         shaken: asyncio.Future[bool] = loop.create_future()
         channel = _Dialled(self._context, self, shaken, str(place))
@@ -138,7 +130,19 @@ class Wire:
         self.counts["unreachable"] += 1
         channel.close("not reached")
         self._everything.pop(channel, None)
-        return None
+        return channel
+
+    def _deliver(self, frame: bytes, expects_large: bool, else_call: Gone, channel: Channel | None) -> None:
+        if channel is None or not self._sent(channel, frame, expects_large):
+            self.counts["unsent"] += 1
+            else_call()
+
+    def _sent(self, channel: Channel, frame: bytes, expects_large: bool) -> bool:
+        if not channel.send(frame):
+            return False
+        self.counts["sent"] += 1
+        self._large_expected[channel.peer] += expects_large
+        return True
 
     # ------------------------------------------------------------ what channels tell
 
@@ -180,11 +184,18 @@ class Wire:
 
     def large_came(self, peer: str) -> None:
         """What was expected of a peer has come, large or not."""
-        self._large_expected[peer] -= self._large_expected[peer] > 0
+        if self._large_expected[peer] > 0:
+            self._large_expected[peer] -= 1
 
     def received(self, channel: Channel, frame: bytes) -> None:
         self.counts["heard"] += 1
+        time = asyncio.get_running_loop().time
+        began = time()
         self._ends.heard(channel.peer, channel, frame)
+        self._turns.spent(channel.peer, time() - began, now=time())
+
+    def wait(self, channel: Channel) -> float:
+        return self._turns.wait(channel.peer, asyncio.get_running_loop().time())
 
     def closed(self, channel: Channel, why: str) -> None:
         self._everything.pop(channel, None)

@@ -20,7 +20,7 @@ def ranked(**told):
     )
 
 
-def searched(asked, answered=()):
+def searched(asked, answered=(), **told):
     answers = Answers(
         id=1,
         wanted="bees",
@@ -34,6 +34,7 @@ def searched(asked, answered=()):
         walkers_out=2,
         fetches=0,
         dropped=0,
+        **told,
     )
     return Searched(answers, 0.25, True)
 
@@ -47,13 +48,15 @@ def test_lines_hold_nothing_that_steers_a_terminal(text):
 
 def test_who_was_not_reached_is_told():
     asked = {"anna": Reply.DOWN, "bert": Reply.WAITING, "carl": Reply.DECLINED, "dora": Reply.LACKS}
-    lines = told_of_search(searched(asked), "me", Merged((), 2))
+    lines = told_of_search(searched(asked, dropped_hits=3, held_back=5), "me", Merged((), 2))
     assert lines == [
         "answered by nobody; 4 messages, 250 ms",
         "not reached: anna",
         "silent: bert",
         "declined: carl",
         "2 walkers had not come to an end",
+        "5 queries not sent, as those they were for take no more of ours; try again",
+        "3 hits left out, as they do not have the words",
         "2 hits left out, as their addresses are private or no URLs",
     ]
 

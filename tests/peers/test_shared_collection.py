@@ -66,6 +66,12 @@ def test_what_is_written_without_blanks_is_found(tmp_path):
         assert content.summary().may_have("蜂蜜")
 
 
+def test_a_summary_does_not_say_no_to_what_it_leaves_out(folder):
+    with shared(folder) as content:
+        assert content.summary().may_have("from the") and urls(content.find("from the", 10))
+        assert not content.summary().may_have("")
+
+
 def test_pages_at_private_addresses_are_withheld(folder):
     with shared(folder) as content:
         assert urls(content.find("honey", 10)) == {"http://bees.example/"}

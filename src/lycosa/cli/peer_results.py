@@ -81,6 +81,10 @@ def told_of_search(searched: Searched, me: str, merged: Merged, not_joined: NotJ
         lines.append(f"not of the same group (see --group, --no-group): {', '.join(facts['other_group'])}")
     if facts["walkers_out"]:
         lines.append(f"{facts['walkers_out']} walkers had not come to an end")
+    if facts["held_back"]:
+        lines.append(f"{facts['held_back']} queries not sent, as those they were for take no more of ours; try again")
+    if facts["dropped_hits"]:
+        lines.append(f"{facts['dropped_hits']} hits left out, as they do not have the words")
     if merged.refused:
         lines.append(f"{merged.refused} hits left out, as their addresses are private or no URLs")
     return lines
@@ -108,6 +112,8 @@ def _cost(searched: Searched, me: str, not_joined: NotJoined) -> dict[str, Any]:
         "lack_it": asked_["lacks"],
         "walkers_out": answers.walkers_out,
         "dropped": answers.dropped,
+        "dropped_hits": answers.dropped_hits,
+        "held_back": answers.held_back,
     }
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from lycosa.maps.public_urls import why_left_out
 
-from .asked import words_of
+from .asked import has_all, words_of
 from .messages import Contact, Hit, PeerName, Statistics
 from .searching import Answer, Stage
 
@@ -68,7 +68,7 @@ def merge(
             times = dict(zip(told, hit.frequencies, strict=False))
             if why_left_out(hit.item, allow_private=allow_private or is_home) is not None:
                 refused += 1
-            elif is_home or all(times.get(word) for word in words):
+            elif is_home or has_all(words, answer.statistics, hit):
                 score = _score(words, weights, mean_length, times, hit)
                 at, is_strange = min(_finite(hit.fetched_at), now), answer.stage is Stage.WALKING
                 by_url.setdefault(str(hit.item), []).append(_Copy(score, hit, answer.provider, is_strange, at))

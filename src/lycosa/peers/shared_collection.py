@@ -45,7 +45,8 @@ class CollectionSummary:
         self.version = version
 
     def may_have(self, wanted: Wanted) -> bool:
-        return isinstance(wanted, str) and self.summary.may_have(words_of(wanted))
+        words = words_of(wanted) if isinstance(wanted, str) else ()
+        return self.summary.may_have(words) or (bool(words) and STOP_WORDS.issuperset(words))  # which it leaves out
 
     def find(self, wanted: Wanted, most: int) -> tuple[Hit, ...]:
         return ()  # it does not know the URLs of its pages

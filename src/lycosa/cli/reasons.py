@@ -24,7 +24,7 @@ _WORDS = {
     "readers": "{}",
     "depth": "found at depth {}",
     "chance": "drawn by chance",
-    "drawn_at": "drawn by chance among the links seen, at {:.3f} of the strategy's clock",
+    "drawn": "drawn by chance among the links seen",
     "in_links": "linked by more pages seen than the others",
     "redirected": "after a redirect",
     "imported from": "imported from {}",

@@ -1,7 +1,6 @@
 """A priority queue whose cost stays low where it is too large for the processor's caches."""
 
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 from itertools import chain
@@ -18,7 +17,8 @@ class Ladder:
     unsorted on rungs until theirs is reached.
 
     A heap of millions touches far memory at every step of every push and pop; here a push behind the first rung is an
-    append, and each rung is sorted once, by numbers that lie side by side.
+    append to what is dealt out to the rungs when it is much, and each rung is sorted once, by numbers that lie side by
+    side.
     """
 
     def __init__(self, candidates: Iterable[Candidate] = ()):
@@ -26,6 +26,7 @@ class Ladder:
         self._last_order = 0
         self._rungs: list[_Rung] = []  # all of one before all of the next
         self._lowest: list[float] = []  # the first key of each rung
+        self._undealt = _Rung(array("d"), [])  # of any rung
         self._length = 0
         self.push(candidates)
 
@@ -34,22 +35,25 @@ class Ladder:
 
     def __iter__(self) -> Iterator[Candidate]:
         """All of them, the older of equals first."""
-        return chain((entry[2] for entry in sorted(self._near)), *(rung.candidates for rung in self._rungs))
+        heap = (entry[2] for entry in sorted(self._near))
+        return chain(heap, *(rung.candidates for rung in self._rungs), self._undealt.candidates)
 
     def push(self, candidates: Iterable[Candidate]) -> None:
-        near, rungs, lowest, order = self._near, self._rungs, self._lowest, self._last_order
+        near, undealt, order = self._near, self._undealt, self._last_order
+        border = self._lowest[0] if self._lowest else float("inf")
         before = order
         for candidate in candidates:
             key = -candidate.priority
             order += 1
-            if not lowest or key < lowest[0]:
+            if key < border or not self._lowest:
                 heappush(near, (key, order, candidate))
             else:
-                rung = rungs[bisect_right(lowest, key) - 1]
-                rung.keys.append(key)
-                rung.candidates.append(candidate)
+                undealt.keys.append(key)
+                undealt.candidates.append(candidate)
         self._length += order - before
         self._last_order = order
+        if len(undealt.candidates) > _RUNG:
+            self._deal()
         if len(near) > 2 * _RUNG:
             near.sort()
             rung = _Rung(array("d", [entry[0] for entry in near]), [entry[2] for entry in near])
@@ -60,14 +64,28 @@ class Ladder:
         if not self._near:
             if not self._rungs:
                 return None
+            self._deal()
             del self._lowest[0]
             self._climb(self._rungs.pop(0))
         self._length -= 1
         return heappop(self._near)[2]
 
+    def _deal(self) -> None:
+        """Gives every rung its own."""
+        if not self._undealt.candidates:
+            return
+        dealt = self._undealt.in_order()
+        self._undealt = _Rung(array("d"), [])
+        ends = np.searchsorted(dealt.keys, self._lowest[1:]).tolist()
+        starts = [0, *ends]
+        for rung, start, end in zip(self._rungs, starts, [*ends, len(dealt.candidates)], strict=True):
+            if start < end:
+                rung.keys.extend(dealt.keys[start:end])
+                rung.candidates.extend(dealt.candidates[start:end])
+
     def _climb(self, rung: "_Rung") -> None:
         """Makes a rung the heap, which is empty; what is too many becomes rungs again."""
-        first, *others = rung.sorted_parts()
+        first, *others = rung.in_order().parts()
         order = self._last_order
         self._last_order += len(first.candidates)
         numbers = range(order + 1, self._last_order + 1)
@@ -77,15 +95,18 @@ class Ladder:
 
 
 class _Rung:
+    __slots__ = ("candidates", "keys")
+
     def __init__(self, keys: "array[float]", candidates: list[Candidate]):
         self.keys = keys
         self.candidates = candidates
 
-    def sorted_parts(self) -> "list[_Rung]":
+    def in_order(self) -> "_Rung":
         order = np.argsort(self.keys, kind="stable")
-        keys = np.asarray(self.keys)[order]
-        candidates = [self.candidates[place] for place in order.tolist()]
-        return [
-            _Rung(array("d", keys[start : start + _RUNG].tobytes()), candidates[start : start + _RUNG])
-            for start in range(0, len(candidates), _RUNG)
-        ]
+        keys = array("d", np.asarray(self.keys)[order].tobytes())
+        return _Rung(keys, [self.candidates[place] for place in order.tolist()])
+
+    def parts(self) -> "list[_Rung]":
+        """As many as are enough for none to be larger than one should be."""
+        starts = range(0, len(self.candidates), _RUNG)
+        return [_Rung(self.keys[start : start + _RUNG], self.candidates[start : start + _RUNG]) for start in starts]

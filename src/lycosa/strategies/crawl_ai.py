@@ -6,7 +6,8 @@ from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
 from .linked import linked_by
 
-DRAWN_AT = "drawn_at"  # reason of candidates whose priority is minus a moment of this strategy's clock
+_DRAWN = "drawn"  # reason of candidates whose priority is minus a moment of this strategy's clock
+_BECAUSE = {_DRAWN: True}  # of all of them, since one for each page takes more memory than the candidates
 
 
 class CrawlAI:
@@ -33,23 +34,22 @@ class CrawlAI:
         self._now = 0.0
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        return [Candidate(seed, -self._alarm(), because={"seed": True, DRAWN_AT: self._now}) for seed in seeds]
+        return [Candidate(seed, -self._alarm(), because={"seed": True, **_BECAUSE}) for seed in seeds]
 
     def _alarm(self) -> float:
         return self._now + self._chance.expovariate(1.0)
 
     def learn(self, event: Visit | Skip) -> None:
         # What another strategy ranked says nothing of this clock.
-        if isinstance(event, Visit) and DRAWN_AT in event.candidate.because:
+        if isinstance(event, Visit) and _DRAWN in event.candidate.because:
             self._now = max(self._now, -event.candidate.priority)
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if isinstance(event, Skip):
             return []
         found_on, depth = event.candidate.url, event.candidate.depth + 1
-        because = {DRAWN_AT: self._now}
         alarm = self._alarm
-        return [Candidate(link.target, -alarm(), found_on, link.anchor, because, depth) for link in linked_by(event)]
+        return [Candidate(link.target, -alarm(), found_on, link.anchor, _BECAUSE, depth) for link in linked_by(event)]
 
     def merge(self, waiting: float, offered: float) -> float:
         return max(waiting, offered)

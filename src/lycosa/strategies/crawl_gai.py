@@ -5,6 +5,8 @@ from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
 from .linked import linked_by
 
+_BECAUSE = {"in_links": True}  # of all candidates
+
 
 class CrawlGAI:
     """Takes the waiting URL of the highest apparent in-degree: the pages seen that link to it.
@@ -31,8 +33,7 @@ class CrawlGAI:
         if isinstance(event, Skip):
             return []
         found_on, depth = event.candidate.url, event.candidate.depth + 1
-        because = {"in_links": True}
-        return [Candidate(link.target, 1.0, found_on, link.anchor, because, depth) for link in linked_by(event)]
+        return [Candidate(link.target, 1.0, found_on, link.anchor, _BECAUSE, depth) for link in linked_by(event)]
 
     def merge(self, waiting: float, offered: float) -> float:
         return waiting + offered

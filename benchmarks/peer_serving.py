@@ -2,9 +2,9 @@
 
 python benchmarks/peer_serving.py [--pages 10000] [--peers 10] [--own 200] [--queries 500] [--seconds 10] [--idle 20]
 
-One peer with `--pages` pages of made-up words is asked by four others at once for `--seconds`; `--peers` peers of
-`--own` pages each, all processes of their own on loopback, search each other's pages; then nobody does anything for
-`--idle` seconds. Answers by buddies are timed until the first hit is there.
+One peer with `--pages` pages of made-up words is asked by four others at once for `--seconds`, each as often as a peer
+may; `--peers` peers of `--own` pages each, all processes of their own on loopback, search each other's pages; then
+nobody does anything for `--idle` seconds. Answers by buddies are timed until the first hit is there.
 """
 
 import argparse
@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from lycosa.peers.addresses import Place, parsed
+from lycosa.peers.among_friends import OPTIONS
 from lycosa.peers.channel import Channel
 from lycosa.peers.control import Request, asked
 from lycosa.peers.identity import Identity
@@ -37,6 +38,7 @@ from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
 
 LYCOSA = (sys.executable, "-c", "from lycosa.cli import main; main()")
 ASKERS, IN_FLIGHT = 4, 8
+PACE = 1 / (0.9 * OPTIONS.capacity_per_peer)  # seconds between two questions of one asker: who is faster is shunned
 
 
 class Words:
@@ -99,7 +101,7 @@ class Served:
 
 
 class Asker:
-    """Asks one peer as fast as it answers, a few questions at a time."""
+    """Asks one peer as fast as it answers, a few questions at a time and no faster than a peer may."""
 
     def __init__(self, queries: Sequence[str], chance: random.Random):
         self.identity = Identity.new()
@@ -107,15 +109,21 @@ class Asker:
         self.times: list[float] = []
         self._queries, self._chance = queries, chance
         self._asked: dict[int, float] = {}
+        self._next_at = 0.0
         self._channel: Channel | None = None
         self.wire = Wire(self.identity.context(), self, me=self.identity.name, allow_private=True)
 
     async def run(self, place: Place, until: float) -> None:
         self._channel = await self.wire.call(place)
         for _ in range(IN_FLIGHT):
-            self._ask()
+            self._ask_in_time()
         await asyncio.sleep(until - time.monotonic())
         await self.wire.close()
+
+    def _ask_in_time(self) -> None:
+        now = time.monotonic()
+        self._next_at = max(now, self._next_at + PACE)
+        asyncio.get_running_loop().call_later(self._next_at - now, self._ask)
 
     def _ask(self) -> None:
         number = self._chance.getrandbits(60)
@@ -138,10 +146,10 @@ class Asker:
         if isinstance(message, Response):
             self.answered += 1
             self.times.append(time.monotonic() - self._asked.pop(message.query))
-            self._ask()
+            self._ask_in_time()
         elif isinstance(message, Declined):
             self.declined += 1
-            asyncio.get_running_loop().call_later(0.02, self._ask)
+            self._ask_in_time()
 
 
 async def ask_hard(place: Place, queries: Sequence[str], seconds: float, chance: random.Random) -> list[Asker]:

@@ -323,7 +323,18 @@ def test_a_stranger_gets_fewer_hits_than_a_buddy_and_each_pays_for_what_it_gets(
 
 def test_what_costs_more_than_is_left_is_owed() -> None:
     allowance = Allowance(10.0)
-    assert allowance.take(0.0, cost=30.0) and not allowance.take(0.9) and allowance.take(1.2)
+    assert allowance.take(0.0)
+    allowance.owe(29.0)
+    assert not allowance.take(0.9) and allowance.take(1.2)
+
+
+def test_one_who_asks_in_vain_for_as_much_as_it_may_leaves_others_their_share() -> None:
+    peer = friend("p", [7])
+    for turn in range(2000):
+        peer.receive("s", Query(turn, 5, Contact("s"), most=30), turn / 190)
+    (send,) = peer.receive("h", Query(1, 7, Contact("h"), most=30), 2000 / 190)
+    assert isinstance(send.message, Response) and send.message.hits
+    assert peer.counts["declined"] == peer.counts["too_fast"] == 0
 
 
 # Slow ones, and bad ones

@@ -21,7 +21,7 @@ from .options import NodeOptions
 from .passing import Passing
 
 MOST_ELSEWHERE = 3  # peers that one response names
-HITS_OF_ONE_COST = 10  # that are served for one of a node's capacity
+HITS_OF_ONE_COST = 10  # that are told for one of a node's capacity
 
 
 class Answering(Passing):
@@ -46,13 +46,14 @@ class Answering(Passing):
         most = min(query.most, MOST_HITS)
         if query.origin.name not in self.buddies:
             most = min(most, self.options.most_hits)
-        if not self._serving.take(now, max(1.0, most / HITS_OF_ONE_COST)):
+        if not self._serving.take(now):
             self.counts["declined"] += 1
             if query.walker == DIRECT:
                 return self._reply(sender, query, Declined("query", query.id), now)
         else:
             answer = self._found(query, most)
             if answer is not None:
+                self._serving.owe(max(0.0, len(answer.hits) / HITS_OF_ONE_COST - 1.0))
                 self.counts["answered"] += 1
                 return self._reply(sender, query, answer, now)
         return self._passed_on(sender, query, now) or self._ended(sender, query, now)

@@ -21,9 +21,8 @@ class Allowance:
         self._left = self._most
         self._at: float | None = None
 
-    def take(self, now: float, cost: float = 1.0, *, leaving: float = 0.0) -> bool:
-        """Whether there is any left, besides a share of the most that can be `leaving` for others; what something
-        costs beyond that is owed by what comes next."""
+    def take(self, now: float, *, leaving: float = 0.0) -> bool:
+        """Whether there is one left, besides a share of the most that can be `leaving` for others."""
         if not self.per_second:
             return True
         passed = 0.0 if self._at is None else max(0.0, now - self._at)
@@ -31,8 +30,12 @@ class Allowance:
         self._left = min(self._most, self._left + passed * self.per_second)
         if self._left - leaving * self._most < 1.0:
             return False
-        self._left -= cost
+        self._left -= 1.0
         return True
+
+    def owe(self, more: float) -> None:
+        """What was taken last cost more than one, which those that come next will wait for."""
+        self._left -= more
 
 
 class Allowances(Generic[K]):

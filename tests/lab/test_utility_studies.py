@@ -113,7 +113,7 @@ def test_the_extremes_of_the_weights_differ_as_they_must(tradeoff) -> None:
 
 def test_the_adaptive_study_computes_all_its_claims_and_draws_its_figures(adaptive, folder) -> None:
     named = {"status-above-constant-half", "topicality-comparable", "alpha-trajectories", "long-crawl"}
-    assert named | {"other-status-source", "left-to-gain"} <= set(claims_of(adaptive))
+    assert named | {"other-status-source", "ranked", "left-to-gain"} <= set(claims_of(adaptive))
     for picture in ("topicality", "status-by-target", "alpha", "long-status", "map-adaptive", "front"):
         assert (folder / "adaptive" / f"{picture}.svg").read_text().startswith("<svg")
 

@@ -88,7 +88,7 @@ def test_alpha_stops_at_its_bounds_and_comes_back_at_once() -> None:
 
 
 def test_the_links_of_a_page_are_scored_by_the_alpha_to_which_the_page_has_led() -> None:
-    strategy = Adaptive(target=0.75, step=1.0, form="linear")
+    strategy = Adaptive(target=0.75, step=1.0, form="linear", ranked_among=0)
     visit = visit_of("page", 0.5, 0.1)
     strategy.learn(visit)
     (candidate,) = strategy.propose(visit)
@@ -100,6 +100,82 @@ def test_the_links_of_a_page_are_scored_by_the_alpha_to_which_the_page_has_led()
         "utility": 0.4,
     }
     assert candidate.priority == pytest.approx(0.75 * 0.5 + 0.25 * 0.1)
+
+
+def worths(strategy: Adaptive, pages: list[tuple[float, float]]) -> list[float]:
+    """What the links of each of these pages, of a relevance and a standing, are worth."""
+    found = []
+    for relevance, standing in pages:
+        visit = visit_of("page", relevance, standing)
+        strategy.learn(visit)
+        (candidate,) = strategy.propose(visit)
+        found.append(candidate.priority)
+    return found
+
+
+def test_links_are_worth_what_the_page_of_that_rank_is_by_the_first_weight() -> None:
+    strategy = Adaptive(target=1.0, step=1e9, form="linear")  # the first page brings α from 0.5 to 1
+    pages = [(0.9, 0.5), (0.5, 0.7), (0.7, 0.1)]  # by the first weight: 0.7, 0.6, 0.4
+    assert worths(strategy, pages) == pytest.approx([0.7, 0.6, 0.6])  # of three, relevance ranks the last second
+    assert strategy.alpha == 1.0
+
+
+def test_a_page_that_is_better_than_all_is_worth_as_much_whatever_the_weight() -> None:
+    others = [(0.2, 0.4), (0.3, 0.3), (0.4, 0.2), (0.6, 0.4)]
+    for target in (0.0, 1.0):
+        strategy = Adaptive(target=target, step=1e9)
+        worths(strategy, others)
+        assert strategy.alpha == target
+        published = Adaptive(target=target, step=1e9, ranked_among=0)
+        worths(published, others)
+        assert worths(strategy, [(0.9, 0.6)]) == pytest.approx([(0.9 * 0.6) ** 0.5])
+        assert worths(published, [(0.9, 0.6)]) == pytest.approx([0.9 if target else 0.6])
+
+
+unit = st.floats(0.0, 1.0)
+some_pages = st.lists(st.tuples(unit, unit), min_size=1, max_size=40)
+
+
+@given(pages=some_pages, alpha=unit, form=st.sampled_from(["cobb-douglas", "linear"]), among=st.integers(1, 20))
+def test_while_alpha_stays_links_are_worth_the_utility_itself(
+    pages: list[tuple[float, float]], alpha: float, form: str, among: int
+) -> None:
+    settings = {"alpha": alpha, "form": form, "step": 0.0}
+    published = worths(Adaptive(**settings, ranked_among=0), pages)
+    assert worths(Adaptive(**settings, ranked_among=among), pages) == pytest.approx(published, abs=1e-9)
+
+
+@given(pages=some_pages, one=st.tuples(unit, unit), other=st.tuples(unit, unit), target=unit)
+def test_a_page_of_higher_utility_is_never_worth_less(
+    pages: list[tuple[float, float]], one: tuple[float, float], other: tuple[float, float], target: float
+) -> None:
+    found = []
+    for page in (one, other):
+        strategy = Adaptive(target=target, step=1.0)
+        worths(strategy, pages)
+        visit = visit_of("page", *page)
+        (candidate,) = strategy.propose(visit)  # not learnt from: both are judged by the same weight and pages
+        found.append((candidate.because["utility"], candidate.priority))
+    (low, worth_of_low), (high, worth_of_high) = sorted(found)
+    assert worth_of_low <= worth_of_high or low == high
+
+
+@given(pages=some_pages, stop_after=st.integers(0, 40), among=st.sampled_from([0, 1, 3, 500]))
+def test_stopped_and_restored_links_are_worth_the_same(
+    pages: list[tuple[float, float]], stop_after: int, among: int
+) -> None:
+    whole = worths(Adaptive(ranked_among=among), pages)
+    first, second = Adaptive(ranked_among=among), Adaptive(ranked_among=among)
+    begun = worths(first, pages[:stop_after])
+    second.restore(json.loads(json.dumps(first.state())))
+    assert begun + worths(second, pages[stop_after:]) == whole
+
+
+def test_a_crawl_that_an_older_version_stopped_goes_on() -> None:
+    strategy = Adaptive()
+    strategy.restore({"last": [0.5], "relevant_seen": 1, "alpha": 0.8})
+    assert worths(strategy, [(0.9, 0.4)]) == pytest.approx([0.6])
+    assert strategy.alpha == pytest.approx(0.8)
 
 
 def test_only_pages_move_alpha() -> None:
@@ -115,7 +191,7 @@ def test_without_a_model_of_standing_it_goes_by_relevance_while_alpha_moves_on()
     visit = visit_of("page", 0.2)
     strategy.learn(visit)
     (candidate,) = strategy.propose(visit)
-    assert candidate.priority == 0.2
+    assert candidate.priority == pytest.approx(0.2)
     assert strategy.alpha == pytest.approx(0.55)
 
 
@@ -143,6 +219,7 @@ def test_stopped_and_restored_alpha_goes_on_to_the_last_digit(relevances: list[f
         ({"step": -0.1}, "step must be a number from 0 on, not -0.1"),
         ({"step": math.inf}, "step must be a number"),
         ({"alpha": -0.1}, "alpha must lie"),
+        ({"ranked_among": -1}, "pages are ranked among 0 or more, not -1"),
     ],
 )
 def test_options_that_make_no_sense_are_told(options: dict[str, float], says: str) -> None:

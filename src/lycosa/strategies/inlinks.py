@@ -19,7 +19,7 @@ class InLinks(Adaptive):
     open: θ is the median, over the pages of this crawl, of what ln(1 + in-links) was when each was visited.
 
     theta: θ, where it is not to be this median.
-    target, window, step, alpha, form, taught, topic_words, split, enough: as `Adaptive` has them.
+    target, ranked_among, window, step, alpha, form, taught, topic_words, split, enough: as `Adaptive` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
     """
@@ -32,6 +32,7 @@ class InLinks(Adaptive):
         *,
         target: float = 0.7,
         theta: float | None = None,
+        ranked_among: int = 500,
         window: int = 25,
         step: float = 0.01,
         alpha: float = 0.5,
@@ -43,6 +44,7 @@ class InLinks(Adaptive):
     ):
         super().__init__(
             target=target,
+            ranked_among=ranked_among,
             window=window,
             step=step,
             alpha=alpha,
@@ -64,19 +66,22 @@ class InLinks(Adaptive):
         return _median(self._pages_with) if self._given_theta is None else self._given_theta
 
     def learn(self, event: Visit | Skip) -> None:
-        super().learn(event)
         if isinstance(event, Visit) and event.page is not None:
             url = event.candidate.url
             in_links = self._index.count(url)
             self._pages_with += [0] * (in_links + 1 - len(self._pages_with))
             self._pages_with[in_links] += 1
             self._index.see(url, (link.target for link in event.open_links()))
+        super().learn(self._esteemed(event))
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        if isinstance(event, Visit):
-            above = log1p(self._index.count(event.candidate.url)) - self.theta
-            event = replace(event, standing=_sigmoid(above))
-        return super().propose(event)
+        return super().propose(self._esteemed(event))
+
+    def _esteemed(self, event: Visit | Skip) -> Visit | Skip:
+        """A visit with the standing that the in-links seen so far give its page."""
+        if isinstance(event, Skip):
+            return event
+        return replace(event, standing=_sigmoid(log1p(self._index.count(event.candidate.url)) - self.theta))
 
     def state(self) -> Plain:
         return {**super().state(), "pages_with": list(self._pages_with), "index": self._index.state()}

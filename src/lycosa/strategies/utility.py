@@ -1,6 +1,9 @@
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lycosa.reading.words import tokens_of
 from lycosa.vocabulary.errors import UsageError
@@ -9,17 +12,20 @@ from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 from .anchors import WayIn
 from .unit_scale import checked, clamped
 
+Each = TypeVar("Each", float, NDArray[np.float64])  # one page, or many side by side
 
-def cobb_douglas(relevance: float, standing: float, alpha: float) -> float:
+
+def cobb_douglas(relevance: Each, standing: Each, alpha: float) -> Each:
     """relevance^α · standing^(1-α), where 0^0 is 1: what has no weight does not count.
 
     >>> cobb_douglas(0.9, 0.4, 0.5)
     0.6
     """
-    return float(relevance**alpha * standing ** (1 - alpha))
+    utility: Each = relevance**alpha * standing ** (1 - alpha)
+    return utility
 
 
-def linear(relevance: float, standing: float, alpha: float) -> float:
+def linear(relevance: Each, standing: Each, alpha: float) -> Each:
     """α · relevance + (1-α) · standing.
 
     >>> linear(0.9, 0.4, 0.5)
@@ -28,7 +34,13 @@ def linear(relevance: float, standing: float, alpha: float) -> float:
     return alpha * relevance + (1 - alpha) * standing
 
 
-FORMS: Mapping[str, Callable[[float, float, float], float]] = {"cobb-douglas": cobb_douglas, "linear": linear}
+class Form(Protocol):
+    """How relevance and standing are put together."""
+
+    def __call__(self, relevance: Each, standing: Each, alpha: float) -> Each: ...
+
+
+FORMS: Mapping[str, Form] = {"cobb-douglas": cobb_douglas, "linear": linear}
 
 
 class Utility:
@@ -103,7 +115,7 @@ class Utility:
             return []
         relevance = clamped(event.relevance)
         lately = relevance if self._lately is None else self._lately
-        because = {"relevance": round(relevance, 4), "topicality_lately": round(lately, 4)}
+        because: dict[str, Plain] = {"relevance": round(relevance, 4), "topicality_lately": round(lately, 4)}
         if event.standing is None:
             utility = relevance
             because["alpha"] = 1.0
@@ -113,7 +125,11 @@ class Utility:
             because["standing"] = round(standing, 4)
             because["alpha"] = round(self._alpha, 4)
         because["utility"] = round(utility, 4)
-        return self._way_in.candidates(event, utility, because)
+        return self._way_in.candidates(event, self._worth(utility, because), because)
+
+    def _worth(self, utility: float, because: dict[str, Plain]) -> float:
+        """What the links of a page of this utility are worth, 0 to 1."""
+        return utility
 
     def leave_room(self, share: float) -> None:
         self._way_in.share = share

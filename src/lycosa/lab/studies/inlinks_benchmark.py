@@ -80,8 +80,8 @@ class InlinksBenchmark:
             "topic": topic.examples.topic,
             "noise": job.get("noise"),
             "crawls": {
-                MODEL: topic.crawled(Adaptive(target=TARGET), pages=pages),
-                COUNTED: topic.crawled(InLinks(target=TARGET), pages=pages),
+                MODEL: topic.crawled(Adaptive(target=TARGET, ranked_among=0), pages=pages),
+                COUNTED: topic.crawled(InLinks(target=TARGET, ranked_among=0), pages=pages),
             },
             "models": topic.about_models(),
         }

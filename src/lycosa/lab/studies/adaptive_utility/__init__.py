@@ -20,7 +20,15 @@ from lycosa.strategies.utility import Utility
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 
-from .claims import alpha_trajectories, early_dip, left_to_gain, status_above_half, still_ahead, topicality_comparable
+from .claims import (
+    alpha_trajectories,
+    early_dip,
+    left_to_gain,
+    status_above_half,
+    still_ahead,
+    topicality_comparable,
+    what_ranking_changes,
+)
 from .drawings import front_rows, pictures
 from .settings import (
     ADAPTIVE,
@@ -28,12 +36,14 @@ from .settings import (
     ORACLE,
     ORACLE_ALPHAS,
     PAIR,
+    RANKED,
     SECOND_COUNTER,
     TARGETS,
     TOPIC_ONLY,
     USUAL,
     adaptive,
     oracle,
+    ranked,
 )
 
 
@@ -59,17 +69,18 @@ class AdaptiveUtility:
         bed: TestBed = prepared
         topic, pages, long = TopicCrawls(bed, bed.topics[job]), bed.size["pages"], bed.size["long_pages"]
         runs = {fixed(alpha): topic.run(Utility(alpha=alpha), pages=pages) for alpha in ALPHAS}
-        runs |= {adaptive(target): topic.run(Adaptive(target=target), pages=pages) for target in TARGETS}
+        runs |= {adaptive(target): topic.run(_as_published(target), pages=pages) for target in TARGETS}
+        runs |= {ranked(target): topic.run(Adaptive(target=target), pages=pages) for target in TARGETS}
         runs |= {oracle(alpha): topic.run(_oracle(topic, alpha), pages=pages) for alpha in ORACLE_ALPHAS}
         other_runs = {
-            USUAL: topic.run(Adaptive(target=0.7), pages=pages, source=1),
+            USUAL: topic.run(_as_published(0.7), pages=pages, source=1),
             TOPIC_ONLY: runs[TOPIC_ONLY],  # which does not look at standing
         }
         return {
             "topic": topic.examples.topic,
             "crawls": {name: topic.judged(*found, pages=pages) for name, found in runs.items()},
             "long": {
-                USUAL: topic.crawled(Adaptive(target=0.7), pages=long),
+                USUAL: topic.crawled(_as_published(0.7), pages=long),
                 TOPIC_ONLY: topic.crawled(Utility(alpha=1.0), pages=long),
             },
             "other": {name: topic.judged(*found, pages=pages, source=1) for name, found in other_runs.items()},
@@ -77,7 +88,7 @@ class AdaptiveUtility:
         }
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
-        figures = CrawlFigures(outcomes, [*FIXED, *ADAPTIVE, *ORACLE], pages=size["pages"])
+        figures = CrawlFigures(outcomes, [*FIXED, *ADAPTIVE, *RANKED, *ORACLE], pages=size["pages"])
         long = CrawlFigures(outcomes, PAIR, pages=size["long_pages"], part="long")
         other = CrawlFigures(outcomes, PAIR, pages=size["pages"], part="other")
         tables = figures.tables(seed=seed)
@@ -103,6 +114,7 @@ class AdaptiveUtility:
                     "with the counts of another search engine (in the same long crawls): advantage on status"
                     " significant",
                 ),
+                what_ranking_changes(figures),
                 left_to_gain(figures),
                 evaluators_claim(self.name, figures, world=world.name),
             ],
@@ -114,6 +126,10 @@ class AdaptiveUtility:
             },
             pictures=pictures(figures, long),
         )
+
+
+def _as_published(target: float) -> Adaptive:
+    return Adaptive(target=target, ranked_among=0)
 
 
 def _oracle(topic: TopicCrawls, alpha: float) -> Oracle:

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sqlite3
 
 import pytest
 
@@ -45,6 +46,25 @@ def test_a_crawl_that_learns_goes_on_as_if_it_had_not_been_stopped(tmp_path):
                 done("crawl", tmp_path / name, "--pages", size, *command)
     assert pages(tmp_path / "stopped") == pages(tmp_path / "whole")
     assert waiting(tmp_path / "stopped") == pytest.approx(waiting(tmp_path / "whole"))
+
+
+def test_a_crawl_of_a_version_that_kept_less_is_ranked_anew_and_goes_on(tmp_path):
+    with Served(WORLD) as served:
+        command = ["--concurrency", 1, "--resolve", served.resolve]
+        folder = collection(tmp_path / "c", [WORLD.front_page], topic=TOPIC)
+        done("crawl", folder, "--pages", 60, *command)
+        before = waiting(folder)
+        with sqlite3.connect(folder / "catalog.sqlite") as connection:
+            (state,) = connection.execute("SELECT value FROM state WHERE key = 'strategy_state'").fetchone()
+            kept = {key: value for key, value in json.loads(state).items() if key != "among"}
+            connection.execute("UPDATE state SET value = ? WHERE key = 'strategy_state'", [json.dumps(kept)])
+            connection.execute(
+                "UPDATE frontier SET priority = 0.123, candidate = json_set(candidate, '$.priority', 0.123)"
+            )
+        assert "an older version has crawled here" in done("crawl", folder, "--pages", 60, *command).err
+        assert waiting(folder) == pytest.approx(before)
+        assert "older version" not in done("crawl", folder, "--pages", 70, *command).err
+    assert len(pages(folder)) == 70
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -164,18 +164,42 @@ def test_a_page_of_higher_utility_is_never_worth_less(
 def test_stopped_and_restored_links_are_worth_the_same(
     pages: list[tuple[float, float]], stop_after: int, among: int
 ) -> None:
-    whole = worths(Adaptive(ranked_among=among), pages)
-    first, second = Adaptive(ranked_among=among), Adaptive(ranked_among=among)
+    whole = worths(Adaptive(step=1.0, ranked_among=among), pages)
+    first, second = (Adaptive(step=1.0, ranked_among=among) for _ in range(2))
     begun = worths(first, pages[:stop_after])
     second.restore(json.loads(json.dumps(first.state())))
     assert begun + worths(second, pages[stop_after:]) == whole
 
 
-def test_a_crawl_that_an_older_version_stopped_goes_on() -> None:
-    strategy = Adaptive()
-    strategy.restore({"last": [0.5], "relevant_seen": 1, "alpha": 0.8})
-    assert worths(strategy, [(0.9, 0.4)]) == pytest.approx([0.6])
-    assert strategy.alpha == pytest.approx(0.8)
+def test_pages_come_and_go_in_the_order_of_a_crawl_that_was_not_stopped() -> None:
+    pages = [(0.1, 0.9), (0.8, 0.2), (0.5, 0.5), (0.9, 0.3), (0.3, 0.7), (0.6, 0.4)]
+    for stop_after in range(len(pages)):
+        whole, first, second = (Adaptive(target=1.0, step=0.2, ranked_among=3) for _ in range(3))
+        worths(first, pages[:stop_after])
+        second.restore(json.loads(json.dumps(first.state())))
+        assert worths(second, pages[stop_after:]) == worths(whole, pages)[stop_after:]
+
+
+def test_what_an_older_version_left_does_not_do() -> None:
+    with pytest.raises(KeyError):
+        Adaptive().restore({"last": [0.5], "relevant_seen": 1, "alpha": 0.8})
+
+
+def test_pages_that_are_as_good_as_each_other_are_worth_the_middle_of_their_places() -> None:
+    strategy = Adaptive(target=1.0, step=1e9)  # by relevance alone, of which a judge may know but two values
+    worths(strategy, [(0.0, 0.9), (1.0, 0.0), (1.0, 0.25), (1.0, 0.49)])
+    assert strategy.alpha == 1.0
+    assert worths(strategy, [(1.0, 0.81)]) == pytest.approx([0.5])  # of 0, 0.5, 0.7 and 0.9 by the first weight
+
+
+def test_reasons_tell_what_a_utility_counts_as_once_the_weight_has_moved() -> None:
+    strategy = Adaptive(target=1.0, step=1e9)
+    worths(strategy, [(0.2, 0.8), (0.4, 0.9)])
+    visit = visit_of("page", 0.6, 0.9)
+    strategy.learn(visit)
+    (candidate,) = strategy.propose(visit)
+    assert candidate.because["utility"] == 0.6
+    assert candidate.because["worth"] == round(candidate.priority, 4) == round((0.6 * 0.9) ** 0.5, 4)
 
 
 def test_only_pages_move_alpha() -> None:

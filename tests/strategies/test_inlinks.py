@@ -43,6 +43,18 @@ def test_a_link_is_worth_the_utility_by_the_in_links_of_its_page() -> None:
     assert candidate.priority == pytest.approx((0.48 * 0.75) ** 0.5)  # sigmoid(ln 3) is 3/4
 
 
+def test_while_the_weight_moves_links_count_by_the_first_weight_as_those_of_adaptive_do() -> None:
+    ranked = InLinks(target=1.0, theta=0.0, step=1e9)  # α goes from 0.5 to 1
+    published = InLinks(target=1.0, theta=0.0, step=1e9, ranked_among=0)
+    for strategy in (ranked, published):
+        step(strategy, visit_of("a", 0.5, links=["x"]))
+        step(strategy, visit_of("b", 0.5, links=["x"]))
+    assert step(published, visit_of("x", 0.75))[0].priority == pytest.approx(0.75)
+    assert step(ranked, visit_of("x", 0.75))[0].priority == pytest.approx(0.75)  # of 1/2, 1/2 and 3/4 by the first
+    assert step(published, visit_of("c", 0.6))[0].priority == pytest.approx(0.6)
+    assert step(ranked, visit_of("c", 0.6))[0].priority == pytest.approx((0.6 * 0.5) ** 0.5)
+
+
 def test_theta_is_the_median_over_the_pages_as_they_were_when_visited() -> None:
     strategy = InLinks()
     assert strategy.theta == 0.0

@@ -27,7 +27,9 @@ from .opening import open_collection
 from .reading import log_of_run
 from .topic import Terms, TopicJudge
 
-_RANKS_BEHIND = "ranks_behind"  # state: pages were judged anew, or the strategy changed, and what waits not ranked yet
+_RANKS_BEHIND = (
+    "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
+)
 _SHORT_HOLD = 10.0  # seconds; what is shorter need not outlive a run
 Tell = Callable[[str], None]
 
@@ -85,9 +87,7 @@ class Session:
         self.strategy_name: str = catalog.get_state("strategy") or recipe.strategy
         self.map.use(catalog.get_state("map"), self.strategy_name)
         self.log.use(catalog.get_state("logs"), self.strategy_name)
-        strategy = self._made_strategy()
-        if (state := self._strategy_state()) is not None:
-            strategy.restore(state)
+        strategy = self._restored_strategy()
         self._scope = msgspec.convert(catalog.get_state("scope") or {}, Scope)  # of the last run, flags included
         self._admission = Admission(
             self._scope,
@@ -128,6 +128,19 @@ class Session:
             pages_since_relevant=catalog.pages_since_relevant(),
             bytes_kept=facts.bytes,
         )
+
+    def _restored_strategy(self) -> Strategy:
+        """As it was at the last checkpoint; where an older version kept less of it, what waits is to be ranked anew."""
+        strategy, state = self._made_strategy(), self._strategy_state()
+        if state is None:
+            return strategy
+        try:
+            strategy.restore(state)
+        except KeyError:
+            self.tell("an older version has crawled here: ranking anew what waits")
+            self.collection.catalog.put_state(_RANKS_BEHIND, True)
+            return self._made_strategy()
+        return strategy
 
     def _strategy_state(self) -> Plain:
         """What the strategy knew at the last checkpoint, less what it knew by a map or a log that is not there."""

@@ -14,12 +14,12 @@ class Adaptive(Utility):
 
     After every page, α rises by step · (target - mean relevance of the last pages), and stays within 0 and 1: where
     the pages are less relevant than wanted, relevance gains weight. Utilities by different weights cannot be compared:
-    mostly relevance alone is a larger number than its product with standing. So the links of a page are worth what the
-    page of its rank among the last pages is by the α of the start, the rank being that by the α to which the page
-    itself has led. Those that wait already keep what they are worth.
+    mostly relevance alone is a larger number than its product with standing. So the last pages are put in line twice,
+    by their utility of now and by that of the first α; the links of a page are worth what stands in the second line
+    where the page stands in the first. Those that wait already keep what they are worth.
 
     target: mean relevance wanted, 0 to 1.
-    ranked_among: so many last pages; 0: links are worth the utility itself, as published.
+    ranked_among: so many last pages, those that taught included; 0: links are worth the utility itself, as published.
     window: pages over which the mean is taken; fewer at the start.
     alpha: α at the start.
     taught: pages that do not move it: what a model says of those it has learnt from says little.
@@ -82,10 +82,10 @@ class Adaptive(Utility):
         return worth
 
     def state(self) -> Plain:
-        return {**super().state(), "alpha": self._alpha, "among": self._among.state() if self._among else []}
+        return {**super().state(), "alpha": self._alpha, "among": None if self._among is None else self._among.state()}
 
     def restore(self, state: Plain) -> None:
         super().restore(state)
         self._alpha = state["alpha"]
         if self._among is not None:
-            self._among.restore(state.get("among") or ([], []))  # crawls of older versions have none
+            self._among.restore(state["among"])

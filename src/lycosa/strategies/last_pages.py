@@ -27,10 +27,14 @@ class LastPages:
         self._seen += 1
 
     def of_its_rank(self, utility: float, form: Form, *, alpha: float, by: float) -> float:
-        """What a page of this utility by the weight `alpha` has by the weight `by`, if it is better than as many."""
+        """The utility that stands where this one does: the pages in line by the weight `by`, this one where it is in
+        the line by the weight `alpha`; amid those that are as good as it."""
         relevance, standing = self._pages[:, : len(self)]
-        below = int(np.count_nonzero(form(relevance, standing, alpha) < utility - _NEARLY))
-        return float(np.sort(form(relevance, standing, by))[min(below, len(self) - 1)])
+        utilities = form(relevance, standing, alpha)
+        below = int(np.count_nonzero(utilities < utility - _NEARLY))
+        as_good = int(np.count_nonzero(utilities <= utility + _NEARLY)) - below
+        place = min(below + max(as_good - 1, 0) // 2, len(self) - 1)
+        return float(np.sort(form(relevance, standing, by))[place])
 
     def state(self) -> Plain:
         """Relevance and standing of each, the oldest first."""

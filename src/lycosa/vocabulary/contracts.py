@@ -56,7 +56,9 @@ class Strategy(Protocol):
 
     def state(self) -> Plain: ...
 
-    def restore(self, state: Plain) -> None: ...
+    def restore(self, state: Plain) -> None:
+        """Goes on from a state; KeyError where an older version left less than is needed."""
+        ...
 
 
 class Memory(Protocol):

@@ -39,7 +39,7 @@ def pictures(figures: CrawlFigures, long: CrawlFigures) -> dict[str, Picture]:
         "front": Picture(
             "How much is left to gain",
             "Topicality by the world's own truth and mean status of all pages, for fixed weights α = 0 to 1, for"
-            " targets δ = .6 to .9, as published and with links worth what the page of their rank is, and for a greedy"
+            " targets δ = .6 to .9, as published and with links that stay comparable (ranked), and for a greedy"
             " crawler that knows the truth; up and to the right is better.",
             line_chart(
                 front,

@@ -23,7 +23,7 @@ def oracle(alpha: float) -> str:
 HALF, TOPIC_ONLY, USUAL = fixed(0.5), fixed(1.0), adaptive(0.7)
 FIXED = [fixed(alpha) for alpha in ALPHAS]
 ADAPTIVE = [adaptive(target) for target in TARGETS]
-RANKED = [ranked(target) for target in TARGETS]  # the same, whose links are worth what the page of their rank is
+RANKED = [ranked(target) for target in TARGETS]  # the same, of which links stay comparable while α moves
 ORACLE = [oracle(alpha) for alpha in ORACLE_ALPHAS]
 PAIR = [USUAL, TOPIC_ONLY]
 CRAWLERS = {"fixed α": FIXED, "adaptive δ": ADAPTIVE, "ranked δ": RANKED, "knows the truth": ORACLE}

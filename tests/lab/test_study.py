@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+import lycosa
 from crawling import wait_until
 from lycosa.lab.findings import Claim, Findings, Picture
+from lycosa.lab.own_code import fingerprint_of
 from lycosa.lab.study import run
 from lycosa.lab.writing import read_results
 from lycosa.vocabulary.errors import LycosaError, UsageError
@@ -169,7 +171,8 @@ run_it(Slow(Path({str(tmp_path)!r})), Path({str(tmp_path)!r}, "out"), workers=2)
 
 
 def test_a_part_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    (tmp_path / "out/parts").mkdir(parents=True)
+    run_it(Squares(tmp_path), tmp_path / "out")
+    (tmp_path / "out/parts/00000.json").unlink()
     (tmp_path / "out/parts/00000.json").mkdir()  # cannot be replaced by a file
     with pytest.raises(LycosaError, match="the same command goes on"):
         run_it(Squares(tmp_path), tmp_path / "out")
@@ -177,8 +180,70 @@ def test_a_part_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 def test_a_folder_with_another_run_is_refused(tmp_path: Path) -> None:
     run_it(Squares(tmp_path), tmp_path / "out")
-    with pytest.raises(UsageError, match="holds another run"):
+    with pytest.raises(UsageError, match=r"holds another run, different in seed .* give another --out, or remove"):
         run_it(Squares(tmp_path), tmp_path / "out", seed=4)
+
+
+def test_what_other_jobs_gave_is_not_taken(tmp_path: Path) -> None:
+    class Cubes(Squares):
+        def jobs(self, world: Any, size: Any, seed: int) -> Sequence[Any]:
+            return [number**3 for number in range(size["numbers"])]
+
+    run_it(Squares(tmp_path), tmp_path / "out")
+    with pytest.raises(UsageError, match=r"different in jobs .* give another --out, or remove"):
+        run_it(Cubes(tmp_path), tmp_path / "out")
+    assert trace_of(tmp_path) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("told", [{"code": "that of an older version"}, {"code": None, "jobs": None}])
+def test_what_another_version_computed_is_not_taken(tmp_path: Path, told: Mapping[str, Any]) -> None:
+    """Neither one that tells its code, nor one from before run.json told code and jobs."""
+    out = tmp_path / "out"
+    run_it(Squares(tmp_path), out)
+    older = json.loads((out / "run.json").read_text()) | told
+    left = json.dumps({fact: value for fact, value in older.items() if value is not None})
+    (out / "run.json").write_text(left)
+    with pytest.raises(UsageError, match=r"another version of Lycosa.* give another --out, or remove"):
+        run_it(Squares(tmp_path), out)
+    assert (out / "run.json").read_text() == left
+
+
+@pytest.mark.parametrize("told", [None, b"", b'{"study": "squ', b"[]"])
+def test_parts_of_which_nobody_tells_the_run_are_not_taken(tmp_path: Path, told: bytes | None) -> None:
+    out = tmp_path / "out"
+    run_it(Squares(tmp_path), out)
+    (out / "run.json").unlink()
+    if told is not None:
+        (out / "run.json").write_bytes(told)
+    with pytest.raises(UsageError, match=r"unknown run.* give another --out, or remove"):
+        run_it(Squares(tmp_path), out)
+
+
+def test_a_run_tells_its_jobs_and_the_code_of_this_package(tmp_path: Path) -> None:
+    run_it(Squares(tmp_path), tmp_path / "out")
+    told = json.loads((tmp_path / "out/run.json").read_text())
+    assert told["jobs"] == [0, 1, 2, 3, 4]
+    assert told["code"] == fingerprint_of(Path(lycosa.__file__).parent)
+
+
+def test_code_is_known_by_its_files_their_names_and_their_data(tmp_path: Path) -> None:
+    def copy(name: str, **changed: str) -> str:
+        package = tmp_path / name
+        files = {"strategies/best.py": "rank = max\n", "prior.json": "{}", "__init__.py": "", **changed}
+        for path, text in files.items():
+            (package / path).parent.mkdir(parents=True, exist_ok=True)
+            (package / path).write_text(text)
+        return fingerprint_of(package)
+
+    same = {copy("one"), copy("two"), copy("three", **{"__pycache__/best.pyc": "compiled"})}
+    others = [
+        copy("four", **{"strategies/best.py": "rank = min\n"}),
+        copy("five", **{"prior.json": "[]"}),
+        copy("six", **{"strategies/worst.py": ""}),
+        copy("seven", **{"strategies/best.py": "", "prior.json": "rank = max\n{}"}),
+    ]
+    assert len(same) == 1
+    assert len({*same, *others}) == 5
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:

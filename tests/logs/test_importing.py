@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from logs.walking import walk_of
 from lycosa.logs import Readings, open_readings
 from lycosa.logs.dropping import SAYS, Drop
 from lycosa.logs.importing import Asked, import_logs
@@ -49,7 +50,7 @@ def walks(readings: Readings) -> list[list[tuple[str, float]]]:
     """What each reads, in an order that does not depend on numbers."""
     found = []
     for user in range(readings.users):
-        urls, times = readings.walk_of(user)
+        urls, times = walk_of(readings, user)
         found.append([(readings.urls[url], at) for url, at in zip(urls, times, strict=True)])
     return sorted(found)
 
@@ -444,7 +445,7 @@ def test_readings_of_a_log_are_those_of_the_accepted_accesses(tmp_path_factory, 
     found = open_readings(folder / "made.log")
     assert [Counter(walk) for walk in walks(found)] == [Counter(walk) for walk in walks(Readings.of(accepted))]
     assert found.users == len({user for user, *_ in accepted})
-    assert all(np.diff(found.walk_of(user)[1]).min(initial=0) >= 0 for user in range(found.users))
+    assert all(np.diff(walk_of(found, user)[1]).min(initial=0) >= 0 for user in range(found.users))
 
 
 _parts = st.one_of(

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from logs.walking import walk_of
 from lycosa.logs import Readings
 from lycosa.vocabulary.records import Url
 
@@ -17,7 +18,7 @@ accesses = st.lists(
 
 def test_walks_are_in_order_of_time_and_users_are_numbers():
     readings = Readings.of([("ann", B, 2.0), ("bob", A, 1.0), ("ann", A, 1.0), ("ann", B, 3.0)])
-    urls, times = readings.walk_of(0)
+    urls, times = walk_of(readings, 0)
     assert [readings.urls[each] for each in urls] == [A, B, B]
     assert times.tolist() == [1.0, 2.0, 3.0]
     assert (readings.users, readings.accesses, list(readings.urls)) == (2, 4, [B, A])
@@ -44,10 +45,10 @@ def test_pages_few_people_read_are_left_out_with_those_who_read_nothing_else():
 
 def test_an_access_counts_half_at_half_life_against_the_newest():
     readings = Readings.of([("ann", A, 0.0), ("ann", B, 2 * DAY), ("ann", A, 3 * DAY)]).aged(1.0)
-    assert readings.weights_of(0).tolist() == [0.125, 0.5, 1.0]
+    assert readings.weights.tolist() == [0.125, 0.5, 1.0]
     assert readings.reader_weights(readings.id_of(A)).tolist() == [1.0]
     assert readings.read_weights(0).tolist() == [1.0, 0.5]
-    assert readings.aged(None).weights_of(0).tolist() == [1.0, 1.0, 1.0]
+    assert readings.aged(None).weights.tolist() == [1.0, 1.0, 1.0]
     with pytest.raises(ValueError, match="half-life"):
         readings.aged(0.0)
 
@@ -79,7 +80,7 @@ def test_columns_say_what_the_accesses_say(rows):
     assert readings.users == len(users)
     for number, user in enumerate(users):
         mine = sorted((at, place, url) for place, (who, url, at) in enumerate(rows) if who == user)
-        urls, times = readings.walk_of(number)
+        urls, times = walk_of(readings, number)
         assert [readings.urls[each] for each in urls] == [url for *_, url in mine]
         assert times.tolist() == [at for at, *_ in mine]
         assert [readings.urls[each] for each in readings.read_by(number)] == sorted(
@@ -91,7 +92,7 @@ def test_columns_say_what_the_accesses_say(rows):
             user for user in users if any((who, what) == (user, url) for who, what, _ in rows)
         ]
         who, where = readings.places_of(number)
-        assert all(readings.walk_of(user)[0][place] == number for user, place in zip(who, where, strict=True))
+        assert all(walk_of(readings, user)[0][place] == number for user, place in zip(who, where, strict=True))
         assert len(who) == sum(what == url for _, what, _ in rows)
 
 
@@ -102,7 +103,8 @@ def test_leaving_pages_out_is_as_if_nobody_had_read_them(rows, least):
     left = Readings.of(rows).with_at_least(least)
     assert (left.users, left.accesses, set(left.urls)) == (kept.users, kept.accesses, set(kept.urls))
     walks = [
-        sorted([each.urls[url] for url in each.walk_of(user)[0]] for user in range(each.users)) for each in (left, kept)
+        sorted([each.urls[url] for url in walk_of(each, user)[0]] for user in range(each.users))
+        for each in (left, kept)
     ]
     assert walks[0] == walks[1]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lycosa.maps import Atlas, Sighting
+from lycosa.maps import Atlas, CrawlMap, Sighting
 
 
 def url_of(number: int) -> str:
@@ -34,6 +34,10 @@ def extended(path: Path, numbers, *, topic="bees", source="first", at=100.0, see
 def ties(path: Path, topic: str = "bees"):
     with Atlas(path) as atlas:
         return {(*sorted(edge[:2]), edge[2]) for edge in atlas.edges(topic)}
+
+
+def mapped_by(crawl_map: CrawlMap) -> set[str]:
+    return {*crawl_map.portals, *crawl_map.portal_of}
 
 
 def atlas_of(path: Path, maps: Mapping[str, Mapping[str, Sequence[str]]], *, related: Sequence[str] = ()) -> Path:

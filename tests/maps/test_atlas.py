@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lycosa.maps import Atlas, Sighting, cited, crawl_map_of, draw_map, merge_atlases
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from maps.small_atlases import extended, links, pages, ties, url_of
+from maps.small_atlases import extended, links, mapped_by, pages, ties, url_of
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_a_map_is_kept_as_it_was_drawn(path):
         assert atlas.portals_of("bees") == ours.portals
         theirs = atlas.for_crawl("bees")
         assert (theirs.portal_of, theirs.related, len(theirs)) == (ours.portal_of, {"wasps"}, 100)
-        assert theirs.is_mapped(url_of(3)) and not theirs.is_mapped("http://elsewhere.example/")
+        assert mapped_by(theirs) == set(pages(range(100)))
         assert theirs.links_of("http://elsewhere.example/") == ()
         for portal in ours.portals:
             assert set(theirs.spokes[portal]) == set(ours.spokes[portal])
@@ -82,8 +82,7 @@ def test_the_order_of_a_merge_makes_no_difference(tmp_path_factory, first, count
         assert sources == other.facts("bees").sources
         assert atlas.related("wasps") == ("bees",)
         assert atlas.citations().links == ((0, 1), (0, 0))
-        crawl_map = atlas.for_crawl("bees")
-        assert {url for number in range(200) if crawl_map.is_mapped(url := url_of(number))} == (
+        assert mapped_by(atlas.for_crawl("bees")) == (
             set(pages({*range(70), *range(first, first + count)})) - {url_of(first)}
         )
 
@@ -107,7 +106,7 @@ def test_dead_pages_are_left_out_until_they_are_seen_alive(path):
     with Atlas(path) as atlas:
         crawl_map = atlas.for_crawl("bees")
         assert atlas.facts("bees").dead == 1
-        assert not crawl_map.is_mapped(portal)
+        assert portal not in mapped_by(crawl_map)
         assert len(crawl_map) == 99
         assert {crawl_map.links_of(orphan) for orphan in orphans} <= {(crawl_map.portals[0],)}
     extended(path, range(100, 110), at=160.0)
@@ -115,7 +114,7 @@ def test_dead_pages_are_left_out_until_they_are_seen_alive(path):
         assert (atlas.facts("bees").pages, atlas.facts("bees").dead) == (109, 0)
     extended(path, [int(portal.split("-")[1][:-5])], at=170.0)
     with Atlas(path) as atlas:
-        assert atlas.for_crawl("bees").is_mapped(portal)
+        assert portal in mapped_by(atlas.for_crawl("bees"))
 
 
 def test_a_map_keeps_its_reach_and_weighs_texts_again_when_it_is_extended(path):
@@ -200,7 +199,7 @@ def test_a_killed_merge_leaves_a_whole_map(path, delay):
         assert len(atlas.for_crawl("bees")) == atlas.facts("bees").pages >= 1000
     extended(path, range(5000, 5100))  # and what the killed one left is no hindrance
     with Atlas(path) as atlas:
-        assert atlas.for_crawl("bees").is_mapped(url_of(5050))
+        assert url_of(5050) in mapped_by(atlas.for_crawl("bees"))
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -218,4 +217,4 @@ def test_a_page_that_is_gone_by_now_is_not_mapped_when_it_is_first_heard_of(tmp_
         atlas.extend("t", pages, (), at=2e9, dead={url_of(3): 1.5e9, url_of(4): 0.5e9, url_of(99): 1.5e9})
     with Atlas(tmp_path / "atlas") as atlas:
         drawn = atlas.for_crawl("t")
-    assert [drawn.is_mapped(url_of(number)) for number in (2, 3, 4, 99)] == [True, False, True, False]
+    assert mapped_by(drawn) == set(pages) - {url_of(3)}

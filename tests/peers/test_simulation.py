@@ -235,7 +235,7 @@ def test_a_partition_is_searched_on_each_side_and_heals() -> None:
     far = net.ask("n3", 18)
     assert all(outcome.provider in sides[0] for outcome in near) and not far.fetched
     assert net.lost_messages > 0
-    net.heal()
+    net.part()
     net.run(40.0)
     assert net.ask("n3", 18).fetched
 

@@ -46,7 +46,7 @@ def test_a_network_that_fell_apart_finds_together_again_without_a_search() -> No
     net.part(names[:4], names[4:])
     net.run(300.0)
     assert net.ask("n0", 7).found_at is None and len(net.nodes["n0"].neighbours.down) == 4
-    net.heal()
+    net.part()
     net.run(net.now + 2 * OPTIONS.ping)
     assert not any(node.neighbours.down for node in nodes)
     assert net.ask("n0", 7).found_at is not None

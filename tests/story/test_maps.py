@@ -12,7 +12,7 @@ from lycosa.sessions.atlas_making import Wanted, build_atlas
 from lycosa.worlds import FixedWorld
 from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.serve import Served
-from maps.small_atlases import atlas_of
+from maps.small_atlases import atlas_of, mapped_by
 from worlds import html
 
 BEE, CHESS = "honey bee hive nectar queen", "chess rook bishop knight pawn"
@@ -239,4 +239,4 @@ def test_a_map_of_a_collection_that_is_being_crawled_is_of_one_moment(tmp_path):
     assert len(pages(folder)) == 120
     assert [facts.pages for facts in built.topics] == [40]
     with Atlas(tmp_path / "atlas") as atlas:
-        assert {url for url in pages(folder) if atlas.for_crawl("c").is_mapped(url)} == first
+        assert mapped_by(atlas.for_crawl("c")) == first

@@ -9,8 +9,6 @@ from msgspec.structs import replace
 from lycosa.vocabulary.records import Codes, Page, Url
 from lycosa.worlds import StudyWorld
 
-Vector = tuple[Codes, Codes]  # codes of terms, sorted, and how often each occurs
-
 
 class Library:
     """Reads pages of a world and keeps the last ones.

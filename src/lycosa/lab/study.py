@@ -18,6 +18,7 @@ from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 
 from .findings import Findings, Results
+from .own_code import fingerprint_of
 from .writing import write_results
 
 Told = Callable[[int, int], None]  # how many jobs are done, of how many
@@ -57,12 +58,12 @@ class Study(Protocol):
 def run(
     study: Study, world: StudyWorld, *, scale: str, seed: int, out: Path, workers: int | None = None, told: Told
 ) -> Results:
-    """Runs a study into a folder; what an earlier run of the same study left there is not done again."""
+    """Runs a study into a folder; what the same code left there of the same study and jobs is not done again."""
     size = study.scales[scale]
     began = time.monotonic()
-    run_facts = {"study": study.name, "scale": scale, "size": size, "seed": seed, "world": world.facts}
-    parts = _parts_of(out, run_facts)
     jobs = study.jobs(world, size, seed)
+    run_facts = {"study": study.name, "scale": scale, "size": size, "seed": seed, "world": world.facts, "jobs": jobs}
+    parts = _parts_of(out, {**run_facts, "code": fingerprint_of()})
     done = {number: outcome for number in range(len(jobs)) if (outcome := _read(parts, number)) is not None}
     earlier = sum(seconds for _, seconds in done.values())
     told(len(done), len(jobs))
@@ -91,19 +92,34 @@ def run(
 # ---------------------------------------------------------------- parts on disk
 
 
-def _parts_of(out: Path, run_facts: Plain) -> Path:
-    """The folder of parts; refuses a folder that holds another run."""
+def _parts_of(out: Path, run_facts: Mapping[str, Any]) -> Path:
+    """The folder of parts; refuses a folder that holds parts of another run."""
     described = msgspec.json.encode(run_facts, order="sorted")
     try:
         parts = out / "parts"
         parts.mkdir(parents=True, exist_ok=True)
         known = out / RUN_FILE
-        if known.exists() and known.read_bytes() != described and any(parts.iterdir()):
-            raise UsageError(f"{out} holds another run ({RUN_FILE} tells which); give another --out, or remove it")
-        known.write_bytes(described)
+        told = known.read_bytes() if known.exists() else b""
+        if told != described:
+            if any(parts.iterdir()):
+                raise UsageError(f"{out} holds {_difference(told, described)}; give another --out, or remove {out}")
+            known.write_bytes(described)
     except OSError as error:
         raise UsageError(f"cannot write into {out}: {error.strerror}; give another --out") from None
     return parts
+
+
+def _difference(told: bytes, described: bytes) -> str:
+    """How the run that left a folder is another than the one that shall go on there."""
+    try:
+        earlier = msgspec.json.decode(told, type=dict[str, Any])
+    except msgspec.DecodeError:
+        return f"parts of an unknown run, as {RUN_FILE} does not tell which"
+    asked = msgspec.json.decode(described, type=dict[str, Any])
+    others = [fact for fact in asked if fact != "code" and fact in earlier and earlier[fact] != asked[fact]]
+    if others:
+        return f"another run, different in {', '.join(others)} ({RUN_FILE} tells which)"
+    return "a run of another version of Lycosa, whose results may differ"
 
 
 def _read(parts: Path, number: int) -> tuple[Plain, float] | None:

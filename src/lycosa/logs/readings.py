@@ -97,16 +97,6 @@ class Readings:
         """The number of a URL, or None where nobody read it."""
         return self._urls.id_of(url)
 
-    def walk_of(self, user: int) -> tuple[Numbers, Reals]:
-        """What a user read, in order of time, and when."""
-        start, end = self._starts[user], self._starts[user + 1]
-        return self._walks[start:end], self._times[start:end]
-
-    def weights_of(self, user: int) -> Reals:
-        """The weight of each access of a user's walk."""
-        start, end = self._starts[user], self._starts[user + 1]
-        return self.weights[start:end]
-
     def places_of(self, url_id: int) -> tuple[Numbers, Numbers]:
         """Where a URL stands in the walks of its readers: the users, and its places in their walks."""
         order, starts = self._by_url

@@ -28,9 +28,6 @@ class CrawlMap:
     def __len__(self) -> int:
         return len(self.portals) + len(self.portal_of)
 
-    def is_mapped(self, url: Url) -> bool:
-        return url in self.portal_of or url in self.spokes
-
     def links_of(self, url: Url) -> tuple[Url, ...]:
         """Where the map leads from a page: from a portal to its spokes and the other portals, as many as one page may
         lead to; else to its portal."""

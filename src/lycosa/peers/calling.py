@@ -1,17 +1,18 @@
 """Calling peers that are not connected: so many at once for each purpose, and nobody again too soon in vain.
 
 Strangers say where they want to be answered. What they can use up by that is the room for answers, and what they can
-spoil is the pair of a name and an address that they gave, so that our own questions find room and their way.
+spoil is the pair of a name and an address that they gave, so that our own questions find room and their way. Names of
+hosts are looked up in rooms of their own, too, and IP addresses not at all.
 """
 
 import asyncio
-import socket
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
 
 from .addresses import Place, is_public, parsed
 from .channel import Channel
+from .resolving import LookUp, Resolver, look_up
 
 DIAL_SECONDS = 3.0
 DIAL_AGAIN_AFTER = 20.0  # seconds; until then one that could not be reached is taken to be down
@@ -36,7 +37,12 @@ class Calls:
     """
 
     def __init__(
-        self, dial: Callable[[Place], Awaitable[Channel | None]], counts: Counter[str], *, allow_private: bool
+        self,
+        dial: Callable[[Place], Awaitable[Channel | None]],
+        counts: Counter[str],
+        *,
+        allow_private: bool,
+        look_up: LookUp = look_up,
     ):
         self._dial = dial
         self._counts = counts
@@ -44,6 +50,7 @@ class Calls:
         self._waiting: dict[tuple[str, str], list[Deliver]] = {}  # by peer and address
         self._in_vain: OrderedDict[tuple[str, str], float] = OrderedDict()  # the same: not called again before
         self._under_way: dict[Purpose, set[asyncio.Task[None]]] = {purpose: set() for purpose in Purpose}
+        self._resolvers = {purpose: Resolver(look_up) for purpose in Purpose}
 
     def is_in_vain(self, peer: str, address: str) -> bool:
         """Whether the peer was not there a moment ago."""
@@ -61,7 +68,7 @@ class Calls:
         if len(tasks) >= MOST_DIALS:
             return False
         self._waiting[peer, address] = [deliver]
-        task = asyncio.get_running_loop().create_task(self._call(peer, address))
+        task = asyncio.get_running_loop().create_task(self._call(peer, address, self._resolvers[purpose]))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
         return True
@@ -86,11 +93,13 @@ class Calls:
             for task in list(tasks):
                 task.cancel()
 
-    async def _call(self, peer: str, address: str) -> None:
+    async def _call(self, peer: str, address: str, resolver: Resolver) -> None:
         channel = None
         try:
-            place = await self._allowed(parsed(address))
-            channel = await self._dial(place) if place is not None else None
+            for place in await self._allowed(parsed(address), resolver):
+                channel = await self._dial(place)
+                if channel is not None:
+                    break
         finally:
             waiting = self._waiting.pop((peer, address))
         if channel is not None and channel.peer != peer:
@@ -103,19 +112,20 @@ class Calls:
         for deliver in waiting:
             deliver(channel)
 
-    async def _allowed(self, place: Place | None) -> Place | None:
-        """Where a stranger who names a place may make us connect to; None where they may not."""
+    async def _allowed(self, place: Place | None, resolver: Resolver) -> Sequence[Place]:
+        """Where a stranger who names a place may make us connect to: one address of each kind, IPv4 and IPv6, at most;
+        none where one of its addresses is none of theirs to name."""
         if place is None or not place.port:
-            return None
-        if self._allow_private:
-            return place
+            return ()
         try:
-            loop = asyncio.get_running_loop()
-            search = loop.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
-            found = [str(address[0]) for *_, address in await asyncio.wait_for(search, DIAL_SECONDS)]
-        except (OSError, TimeoutError, UnicodeError):
-            return None
-        if found and all(map(is_public, found)):
-            return Place(found[0], place.port)
-        self._counts["private_address"] += 1
-        return None
+            async with asyncio.timeout(DIAL_SECONDS):
+                found = await resolver.addresses(place.host)
+        except TimeoutError:
+            return ()
+        if not self._allow_private and not all(map(is_public, found)):
+            self._counts["private_address"] += 1
+            return ()
+        of_kind: dict[bool, Place] = {}
+        for address in found:
+            of_kind.setdefault(":" in address, Place(address, place.port))
+        return tuple(of_kind.values())

@@ -128,11 +128,8 @@ class Network:
             self._push(at, _CHANGE, partial(self.come_up if is_up else self.go_down, name))
 
     def part(self, *sides: Iterable[PeerName]) -> None:
-        """No message passes between the sides; who is on none of them is on a side of those."""
+        """No message passes between the sides; who is on none of them is on a side of those. Without sides it heals."""
         self._side = {name: number for number, side in enumerate(sides, 1) for name in side}
-
-    def heal(self) -> None:
-        self._side = {}
 
     # What happens
 

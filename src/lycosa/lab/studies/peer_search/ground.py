@@ -48,7 +48,6 @@ class Ground:
     folder: tempfile.TemporaryDirectory[str]
     descriptions: Sequence[Sequence[str]]  # of each topic: what the directory says of its pages
     collectors: Sequence[Collector]
-    central_pages: int
     size: Size
     seed: int
 
@@ -67,11 +66,10 @@ def lay_out(world: StudyWorld, size: Size, seed: int) -> Ground:
     collectors = collectors_of(topics, peers=size["peers"], pages=size["pages"], library=library, seed=seed)
     listed = {category.name: [entry.description for entry in category.entries] for category in world.directory()}
     descriptions = [listed[topic.name] for topic in topics]
-    pages = union_of(collectors)
-    ground = Ground(tempfile.TemporaryDirectory(prefix="peers-"), descriptions, collectors, len(pages), size, seed)
+    ground = Ground(tempfile.TemporaryDirectory(prefix="peers-"), descriptions, collectors, size, seed)
     for number, collector in enumerate(collectors):
         write_collection(ground.place(number), world, collector.pages)
-    write_collection(ground.central, world, pages)
+    write_collection(ground.central, world, union_of(collectors))
     return ground
 
 

@@ -2,6 +2,7 @@ import sqlite3
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from lycosa.vocabulary.records import Candidate, Url
 from lycosa.vocabulary.urls import host_of
@@ -18,6 +19,13 @@ CREATE TABLE IF NOT EXISTS frontier (
 )"""
 
 
+class _Burden(Struct):
+    """Of a candidate, what its entry tells too."""
+
+    attempts: int = 0
+    hops: int = 0
+
+
 class DurableFrontier(MemoryFrontier):
     """A frontier that survives a kill: the queue in memory, the candidates in a table of the given database.
 
@@ -32,8 +40,13 @@ class DurableFrontier(MemoryFrontier):
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(Candidate).decode
         connection.execute(_TABLE)
-        for arrival, url, priority in connection.execute("SELECT arrival, url, priority FROM frontier"):
-            entry = Entry(-priority, arrival, url)
+        burden_of = msgspec.json.Decoder(_Burden).decode
+        for arrival, url, priority, candidate in connection.execute(
+            "SELECT arrival, url, priority, candidate FROM frontier"
+        ):
+            burden = burden_of(candidate)
+            is_burdened = burden.attempts or burden.hops
+            entry = Entry(-priority, arrival, url, (burden.attempts, burden.hops) if is_burdened else None)
             self._waiting[url] = entry
             self._hosts.push(host_of(url), entry)
             self._admission.count(url)

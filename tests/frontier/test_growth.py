@@ -44,7 +44,7 @@ def things_kept(frontier: MemoryFrontier) -> dict[str, int]:
         "listings": len(hosts._idle) + len(hosts._blocked) + len(hosts._resting) + len(hosts._leaving),
         "host counts": len(admission._of_host),
         "path counts": len(admission._of_path),
-        "candidates": len(frontier._candidates),
+        "candidates": len(frontier._changed if isinstance(frontier, DurableFrontier) else frontier._candidates),
         "refused": len(frontier._refused),
     }
 
@@ -103,6 +103,15 @@ def test_hosts_are_forgotten_once_they_have_rested_and_nothing_of_them_waits(mak
         clock._now += 0.25
     assert things_kept(frontier)["hosts"] <= 5
     assert things_kept(frontier)["listings"] <= 5
+
+
+@every_frontier
+def test_hosts_that_only_another_lane_asks_are_forgotten_too(make: Make) -> None:
+    frontier = make(clock=SimulatedClock(), delay=1.0)
+    for host in range(300):
+        frontier.occupy(host_of(page_of(host)), now=float(host))
+        frontier.release(host_of(page_of(host)), now=host + 0.5)
+    assert things_kept(frontier)["hosts"] <= 3
 
 
 @every_frontier

@@ -51,6 +51,7 @@ class DurableFrontier(MemoryFrontier):
             self._hosts.push(host_of(url), entry)
             self._admission.count(url)
             self._last_order = arrival
+        self._saved_order = self._last_order  # no later arrival has a row
 
     def save(self) -> None:
         """Writes what has changed since the last call."""
@@ -63,6 +64,7 @@ class DurableFrontier(MemoryFrontier):
         self._connection.executemany("DELETE FROM frontier WHERE arrival = ?", gone)
         self._connection.executemany("INSERT INTO frontier VALUES (?, ?, ?, ?)", kept)
         self._changed.clear()
+        self._saved_order = self._last_order
 
     def _remember(self, entry: Entry, candidate: Candidate) -> None:
         self._changed[entry.order] = candidate
@@ -74,7 +76,10 @@ class DurableFrontier(MemoryFrontier):
         return self._decode(rows.fetchone()[0])
 
     def _forget(self, entry: Entry) -> None:
-        self._changed[entry.order] = None
+        if entry.order > self._saved_order:
+            del self._changed[entry.order]
+        else:
+            self._changed[entry.order] = None
 
 
 def count_waiting(connection: sqlite3.Connection) -> int:

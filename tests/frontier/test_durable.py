@@ -52,3 +52,21 @@ def test_what_was_in_flight_waits_again_after_a_kill() -> None:
     frontier.take(0.0)
     frontier.save()
     assert [c.url for c in order_of(reopened(connection))] == ["http://a.example/"]
+
+
+def test_what_came_and_went_between_two_saves_is_not_written() -> None:
+    connection = sqlite3.connect(":memory:")
+    frontier = reopened(connection)
+    frontier.put([Candidate(Url("http://a.example/"), 0.5)])
+    frontier.save()
+    statements: list[str] = []
+    connection.set_trace_callback(statements.append)
+    frontier.put([Candidate(Url(f"http://b.example/{page}"), 0.9) for page in range(50)])
+    for page in range(50):
+        frontier.settle(Url(f"http://b.example/{page}"))
+    frontier.save()
+    assert statements == []
+    frontier.settle(Url("http://a.example/"))
+    frontier.save()
+    assert statements == ["DELETE FROM frontier WHERE arrival = 1"]
+    assert len(reopened(connection)) == 0

@@ -75,10 +75,10 @@ class Admission:
 
     def discount(self, url: Url) -> None:
         """Takes back a `count`."""
-        self._of_host[host_of(url)] -= 1
+        _take_one(self._of_host, host_of(url))
         path, asks, _ = url.partition("?")
         if asks:
-            self._of_path[path] -= 1
+            _take_one(self._of_path, path)
 
     def out_of_scope(self, url: Url) -> str | None:
         """Why a URL is none of this crawl's business, or None."""
@@ -115,6 +115,13 @@ class Admission:
             if max(Counter(filter(None, segments)).values(), default=0) > traps.repeats:
                 return "trap: path repeats itself"
         return None
+
+
+def _take_one(counts: Counter[str], name: str) -> None:
+    if counts[name] > 1:
+        counts[name] -= 1
+    else:
+        counts.pop(name, None)  # what is not there counts as none
 
 
 def _is_within(url: Url, hosts: tuple[str, ...]) -> bool:

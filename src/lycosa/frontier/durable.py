@@ -2,6 +2,7 @@ import sqlite3
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from lycosa.vocabulary.records import Candidate, Url
 from lycosa.vocabulary.urls import host_of
@@ -18,6 +19,13 @@ CREATE TABLE IF NOT EXISTS frontier (
 )"""
 
 
+class _Burden(Struct):
+    """Of a candidate, what its entry tells too."""
+
+    attempts: int = 0
+    hops: int = 0
+
+
 class DurableFrontier(MemoryFrontier):
     """A frontier that survives a kill: the queue in memory, the candidates in a table of the given database.
 
@@ -32,12 +40,18 @@ class DurableFrontier(MemoryFrontier):
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(Candidate).decode
         connection.execute(_TABLE)
-        for arrival, url, priority in connection.execute("SELECT arrival, url, priority FROM frontier"):
-            entry = Entry(-priority, arrival, url)
+        burden_of = msgspec.json.Decoder(_Burden).decode
+        for arrival, url, priority, candidate in connection.execute(
+            "SELECT arrival, url, priority, candidate FROM frontier"
+        ):
+            burden = burden_of(candidate)
+            is_burdened = burden.attempts or burden.hops
+            entry = Entry(-priority, arrival, url, (burden.attempts, burden.hops) if is_burdened else None)
             self._waiting[url] = entry
             self._hosts.push(host_of(url), entry)
             self._admission.count(url)
             self._last_order = arrival
+        self._saved_order = self._last_order  # no later arrival has a row
 
     def save(self) -> None:
         """Writes what has changed since the last call."""
@@ -50,6 +64,7 @@ class DurableFrontier(MemoryFrontier):
         self._connection.executemany("DELETE FROM frontier WHERE arrival = ?", gone)
         self._connection.executemany("INSERT INTO frontier VALUES (?, ?, ?, ?)", kept)
         self._changed.clear()
+        self._saved_order = self._last_order
 
     def _remember(self, entry: Entry, candidate: Candidate) -> None:
         self._changed[entry.order] = candidate
@@ -61,7 +76,10 @@ class DurableFrontier(MemoryFrontier):
         return self._decode(rows.fetchone()[0])
 
     def _forget(self, entry: Entry) -> None:
-        self._changed[entry.order] = None
+        if entry.order > self._saved_order:
+            del self._changed[entry.order]
+        else:
+            self._changed[entry.order] = None
 
 
 def count_waiting(connection: sqlite3.Connection) -> int:

@@ -1,7 +1,7 @@
 """Whose turn it is: the best waiting URL among the hosts that may be asked now."""
 
 from collections.abc import Callable
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
 from math import inf
 
 from msgspec import Struct
@@ -10,6 +10,7 @@ from lycosa.vocabulary.records import Host, Url
 
 _SOON = 0.1  # seconds
 _BLOCKED_LOOKED_AT = 8  # hosts, the best first
+_MOST_LISTINGS = 1_000  # and four for each host that has a queue
 
 
 class Entry(Struct, order=True, gc=False):
@@ -18,6 +19,7 @@ class Entry(Struct, order=True, gc=False):
     rank: float  # minus its priority
     order: int  # first come, first served among equals
     url: Url
+    burden: tuple[int, int] | None = None  # failures and redirects, where there are any
 
 
 class _Queue:
@@ -32,7 +34,7 @@ class _Queue:
 
 
 class HostQueues:
-    """One queue per host.
+    """One queue per host that has something waiting or in flight, or that rests: the others are forgotten.
 
     A host that is busy or resting may have a better URL than those that can be asked now. Spending a download on a
     worse one is a waste, and so is waiting long for a little. A host that is expected within a tenth of a second is
@@ -50,11 +52,16 @@ class HostQueues:
         self._is_current = is_current
         self._queues: dict[Host, _Queue] = {}
         self._busy: set[Host] = set()
-        # Heaps by the best of a host, or by when it may be asked again; what is out of date is dropped when popped.
+        self._forget_listings()
+        self._patient_until: float | None = None  # why the last `pop` gave nothing
+
+    def _forget_listings(self) -> None:
+        # Heaps by the best of a host, or by when it may be asked again; what is out of date is dropped when popped, or
+        # when there is much of it.
         self._idle: list[tuple[float, int, Host]] = []
         self._blocked: list[tuple[float, int, Host]] = []
         self._resting: list[tuple[float, Host]] = []
-        self._patient_until: float | None = None  # why the last `pop` gave nothing
+        self._leaving: list[tuple[float, Host]] = []  # resting, with nothing that waits
 
     def push(self, host: Host, entry: Entry) -> None:
         queue = self._queues.get(host)
@@ -88,6 +95,7 @@ class HostQueues:
 
     def occupy(self, host: Host, now: float) -> None:
         """Somebody else asks the host for something: it is busy until `release`."""
+        self._wake(now)
         self._occupy(host, self._queues.setdefault(host, _Queue()), now)
 
     def _occupy(self, host: Host, queue: _Queue, now: float) -> None:
@@ -123,10 +131,13 @@ class HostQueues:
             return 0.0
         while self._resting:
             moment, host = self._resting[0]
-            queue = self._queues[host]
-            if not queue.busy and queue.not_before == moment and self._best(queue):
+            queue = self._queues.get(host)
+            if queue is None or queue.busy or queue.not_before != moment:
+                heappop(self._resting)
+            elif self._best(queue):
                 return moment
-            heappop(self._resting)
+            else:
+                heappush(self._leaving, heappop(self._resting))
         return None
 
     def may_give_within(self, seconds: float, now: float) -> bool:
@@ -137,10 +148,20 @@ class HostQueues:
         return ready_at is not None and ready_at - now <= seconds
 
     def drop_stale(self) -> None:
-        """Frees the entries that no longer count."""
+        """Frees the entries that no longer count, and the hosts that have no others."""
         for queue in self._queues.values():
             queue.entries = [entry for entry in queue.entries if self._is_current(entry)]
             heapify(queue.entries)
+        self._list_anew()
+
+    def _list_anew(self) -> None:
+        self._forget_listings()
+        for host, queue in list(self._queues.items()):
+            queue.listed = None
+            if queue.busy:
+                self._list_blocked(host, queue)
+            else:
+                self._list(host, queue)
 
     def _best(self, queue: _Queue) -> Entry | None:
         entries = queue.entries
@@ -149,15 +170,16 @@ class HostQueues:
         return entries[0] if entries else None
 
     def _list(self, host: Host, queue: _Queue) -> None:
-        """Notes when a host that is not busy may be asked, and how good its best is."""
+        """Notes when a host that is not busy may be asked, and how good its best is; forgets it where nothing waits
+        and it does not rest."""
         best = self._best(queue)
-        if best is None:
-            return
         if queue.not_before:
-            heappush(self._resting, (queue.not_before, host))
+            heappush(self._resting if best else self._leaving, (queue.not_before, host))
             self._list_blocked(host, queue)
-        else:
+        elif best:
             heappush(self._idle, (best.rank, best.order, host))
+        else:
+            del self._queues[host]
 
     def _list_blocked(self, host: Host, queue: _Queue) -> None:
         best = self._best(queue)
@@ -166,25 +188,31 @@ class HostQueues:
             heappush(self._blocked, (best.rank, best.order, host))
 
     def _wake(self, now: float) -> None:
-        while self._resting and self._resting[0][0] <= now:
-            moment, host = heappop(self._resting)
-            queue = self._queues[host]
-            if not queue.busy and queue.not_before == moment:
-                queue.not_before = 0.0
-                self._list(host, queue)
+        for resting in (self._resting, self._leaving):
+            while resting and resting[0][0] <= now:
+                moment, host = heappop(resting)
+                queue = self._queues.get(host)
+                if queue is not None and not queue.busy and queue.not_before == moment:
+                    queue.not_before = 0.0
+                    self._list(host, queue)
+        listings = len(self._idle) + len(self._blocked) + len(self._resting) + len(self._leaving)
+        if listings > 4 * len(self._queues) + _MOST_LISTINGS:
+            self._list_anew()
 
     def _best_idle(self) -> Host | None:
         idle = self._idle
         while idle:
             rank, order, host = idle[0]
-            queue = self._queues[host]
-            if not queue.busy and not queue.not_before and (best := self._best(queue)):
-                if (best.rank, best.order) == (rank, order):
-                    return host
+            queue = self._queues.get(host)
+            if queue is None or queue.busy or queue.not_before:
                 heappop(idle)
-                heappush(idle, (best.rank, best.order, host))
+            elif (best := self._best(queue)) is None:
+                heappop(idle)
+                del self._queues[host]
+            elif (best.rank, best.order) == (rank, order):
+                return host
             else:
-                heappop(idle)
+                heapreplace(idle, (best.rank, best.order, host))
         return None
 
     def _better_soon(self, idle: Entry, now: float) -> float | None:
@@ -195,10 +223,10 @@ class HostQueues:
             if self._blocked[0] >= (idle.rank, idle.order):
                 break
             listing = heappop(self._blocked)
-            queue = self._queues[listing[2]]
-            best = self._best(queue)
-            if queue.listed is None or (queue.listed.rank, queue.listed.order) != listing[:2]:
+            queue = self._queues.get(listing[2])
+            if queue is None or queue.listed is None or (queue.listed.rank, queue.listed.order) != listing[:2]:
                 continue
+            best = self._best(queue)
             expected = self._expected(queue, now)
             if best is None or expected is None:
                 queue.listed = None

@@ -11,9 +11,11 @@ from lycosa.vocabulary.urls import host_of, key_of
 
 from .admission import Admission
 from .hosts import Entry, HostQueues
+from .latest import LatestKeys
 
 SLACK = 0.5  # by which a priority on the unit scale must be higher to be worth a second of waiting
 EVICTED = "evicted"  # reason of skips that may come back
+REFUSED_KNOWN = 100_000  # refused URLs, the latest, that are remembered at least; others are refused once more
 
 
 class MemoryFrontier:
@@ -40,11 +42,11 @@ class MemoryFrontier:
         self._waiting: dict[Url, Entry] = {}
         self._in_flight: dict[Url, Entry] = {}
         self._settled: set[int] = set()  # keys, not URLs: a quarter of the memory
+        self._refused = LatestKeys(at_least=REFUSED_KNOWN)
         self._hosts = HostQueues(delay=delay, patience=patience, is_current=self._is_current)
         self._last_order = 0
-        self._stale = 0  # entries in the queues that were re-ranked since
+        self._stale = 0  # entries in the queues that were re-ranked, settled or given back since
         self._candidates: dict[int, Candidate] = {}
-        self._burdens: dict[Url, tuple[int, int]] = {}  # failures and redirects of those that have any
 
     def rank_by(self, strategy: Strategy) -> None:
         """Merges priorities as a strategy does; waits for better ones where its priorities tell how much better."""
@@ -62,7 +64,7 @@ class MemoryFrontier:
                 self._offer_again(entry, candidate)
             elif not self.is_known(candidate.url):
                 if reason := self._admission.refusal(candidate):
-                    self._settled.add(key_of(candidate.url))
+                    self._refused.add(key_of(candidate.url))
                     skips.append(Skip(candidate, reason))
                 else:
                     self._enqueue(candidate)
@@ -72,29 +74,27 @@ class MemoryFrontier:
 
     def is_known(self, url: Url) -> bool:
         """Whether a URL waits, is in flight, or is settled."""
-        return url in self._waiting or url in self._in_flight or key_of(url) in self._settled
+        return url in self._waiting or url in self._in_flight or self.is_settled(url)
 
     def is_settled(self, url: Url) -> bool:
-        return key_of(url) in self._settled
+        key = key_of(url)
+        return key in self._settled or key in self._refused
 
     def _offer_again(self, entry: Entry, offered: Candidate) -> None:
         waiting = -entry.rank
         merged = self._merge(waiting, offered.priority)
         if merged != waiting:
             self._forget(entry)
-            if entry.url in self._burdens:
-                attempts, hops = self._burdens[entry.url]
+            if entry.burden:
+                attempts, hops = entry.burden
                 offered = replace(offered, priority=merged, attempts=attempts, hops=hops)
             self._enqueue(offered if merged == offered.priority else replace(offered, priority=merged))
-            self._stale += 1
-            if self._stale > len(self._waiting) + 1_000:
-                self._drop_stale()
+            self._count_stale()
 
     def _enqueue(self, candidate: Candidate) -> None:
         self._last_order += 1
-        if candidate.attempts or candidate.hops:
-            self._burdens[candidate.url] = candidate.attempts, candidate.hops
-        entry = Entry(-candidate.priority, self._last_order, candidate.url)
+        burden = (candidate.attempts, candidate.hops) if candidate.attempts or candidate.hops else None
+        entry = Entry(-candidate.priority, self._last_order, candidate.url, burden)
         self._waiting[candidate.url] = entry
         self._hosts.push(host_of(candidate.url), entry)
         self._remember(entry, candidate)
@@ -107,16 +107,20 @@ class MemoryFrontier:
         return self._recall(entry)
 
     def settle(self, url: Url) -> None:
-        entry = self._land(url) or self._waiting.pop(url, None)
-        if entry is not None:
-            self._forget(entry)
-        self._burdens.pop(url, None)
+        self._take_away(url)
         self._settled.add(key_of(url))
 
     def give_back(self, candidate: Candidate) -> None:
-        if entry := self._land(candidate.url) or self._waiting.pop(candidate.url, None):
-            self._forget(entry)
+        self._take_away(candidate.url)
         self._enqueue(candidate)
+
+    def _take_away(self, url: Url) -> None:
+        """The URL is neither in flight nor waiting any more."""
+        entry = self._land(url)
+        if entry is None and (entry := self._waiting.pop(url, None)):
+            self._count_stale()
+        if entry is not None:
+            self._forget(entry)
 
     def _land(self, url: Url) -> Entry | None:
         entry = self._in_flight.pop(url, None)
@@ -143,11 +147,13 @@ class MemoryFrontier:
         return self._hosts.may_give_within(seconds, now)
 
     def forget_waiting(self) -> None:
-        """Empties the queue; what is settled or in flight stays so."""
+        """Empties the queue; what is settled or in flight stays so. What was refused is unknown again: the scope may
+        have become another."""
         for entry in self._waiting.values():
             self._forget(entry)
             self._admission.discount(entry.url)
         self._waiting.clear()
+        self._refused = LatestKeys(at_least=REFUSED_KNOWN)
         self._drop_stale()
 
     def holds(self, after: float) -> dict[Host, float]:
@@ -174,6 +180,11 @@ class MemoryFrontier:
         skips = [self._drop(entry, EVICTED) for entry in nlargest(excess, self._waiting.values())]
         self._drop_stale()
         return skips
+
+    def _count_stale(self) -> None:
+        self._stale += 1
+        if self._stale > len(self._waiting) + 1_000:
+            self._drop_stale()
 
     def _drop_stale(self) -> None:
         self._hosts.drop_stale()

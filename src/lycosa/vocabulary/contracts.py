@@ -97,7 +97,7 @@ class Frontier(Protocol):
         ...
 
     def forget_waiting(self) -> None:
-        """Empties the queue; what is settled or in flight stays so."""
+        """Empties the queue; what was visited or is in flight stays so, what was refused may be asked for again."""
         ...
 
     def is_known(self, url: Url) -> bool:

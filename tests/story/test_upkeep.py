@@ -286,6 +286,18 @@ def test_an_archive_of_ours_is_taken_in(crawled, tmp_path):
     assert set(pages(crawled)) <= set(pages(folder))
 
 
+def test_an_archive_of_others_among_ours_is_told_of_and_kept_when_the_catalog_is_made_anew(tmp_path):
+    folder = collection(tmp_path / "c", ["http://a.example/"])
+    done("import", folder, foreign_archive(tmp_path / "x.warc.gz", site("f.example", leaves=5)))
+    theirs = foreign_archive(folder / "archive" / "mine-00007.warc.gz", site("g.example", leaves=3))
+    content = theirs.read_bytes()
+    said = done("rebuild", folder)
+    assert said.err.splitlines()[-1].startswith("4 records of mine-00007.warc.gz were passed over, and kept")
+    assert theirs.read_bytes() == content
+    assert set(pages(folder)) == set(site("f.example", leaves=5))
+    assert "passed over" not in done("import", folder, tmp_path / "x.warc.gz").err
+
+
 def test_a_damaged_archive_gives_what_can_be_read(tmp_path):
     archive = foreign_archive(tmp_path / "x.warc.gz", site("f.example", leaves=5))
     archive.write_bytes(archive.read_bytes()[:-100])

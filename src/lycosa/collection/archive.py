@@ -14,14 +14,14 @@ from typing import BinaryIO
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Fetch, Url
-from lycosa.vocabulary.urls import normalise
 
 from . import cdxj
 from .events import Event, Place, Position, fetch_of
-from .groups import Decode, Group, about, groups, metadata_record, pack, parts, unpack, when, without
+from .forgetting import copy_without
+from .groups import Decode, Group, about, groups, pack, parts, unpack, when
 from .trouble import told
 from .unfinished import end_of_whole, is_begun_by_lycosa, is_torn_within_warcinfo
-from .warc import Record, date_of, record
+from .warc import date_of, record
 
 _NAME = re.compile(r".*-(\d{5,})\.warc\.gz")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
@@ -247,27 +247,9 @@ class Archive:
         return gone
 
     def _rewrite(self, path: Path, is_forgotten: Callable[[Url], bool]) -> int:
-        gone = changed = 0
         beside = path.with_name(path.name + ".new")
-        with path.open("rb") as stream, path.open("rb") as source, beside.open("wb") as out:
-            for part in parts(stream):
-                if isinstance(part, Record):
-                    url = normalise(part.headers.get("warc-target-uri", "").strip("<>"))
-                    if url is not None and is_forgotten(url):
-                        changed += 1
-                    else:
-                        _copy(source, part.offset, part.offset + part.length, out)
-                    continue
-                note = without(part.note, is_forgotten)
-                if note is None:
-                    gone += 1
-                elif note == part.note:
-                    _copy(source, part.start, part.end, out)
-                else:
-                    changed += 1
-                    _copy(source, part.start, part.metadata.offset, out)
-                    answer_id = part.metadata.headers.get("warc-concurrent-to")
-                    out.write(metadata_record(note, next(self._ids), answer_id))
+        with path.open("rb") as source, beside.open("wb") as out:
+            gone, changed = copy_without(source, out, is_forgotten, self._ids.__next__)
             out.flush()
             os.fsync(out.fileno())
         if gone or changed:
@@ -336,13 +318,3 @@ def _is_ours(path: Path) -> bool:
 
 def _place(path: Path, group: Group) -> Place:
     return Place(path.name, group.start, group.first.length)
-
-
-def _copy(source: BinaryIO, start: int, end: int, out: BinaryIO) -> None:
-    source.seek(start)
-    while start < end:
-        chunk = source.read(min(1 << 20, end - start))
-        if not chunk:
-            return
-        out.write(chunk)
-        start += len(chunk)

@@ -229,7 +229,7 @@ def _charset(fetch: Fetch) -> str:
 def _head(first_line: str, headers: Headers, charset: str) -> bytes:
     lines = [first_line]
     for name, value in headers:
-        hidden = HIDDEN if len(name) >= 17 and _HIDDEN_NAME.fullmatch(name) else ""
+        hidden = HIDDEN if len(name) >= 17 and name[-1] in "gG" and _HIDDEN_NAME.fullmatch(name) else ""
         lines.append(one_line(f"{hidden}{name}: {value}"))
     lines.append("\r\n")
     return "\r\n".join(lines).encode(charset, "replace")
@@ -354,29 +354,3 @@ def _header(line: str) -> tuple[str, str]:
     name, _, value = line.partition(": ")
     shown = name.removeprefix(HIDDEN)
     return (shown if shown is not name and _HIDDEN_NAME.fullmatch(shown) else name), value
-
-
-def without(note: Note, is_forgotten: Callable[[Url], bool]) -> Note | None:
-    """The note with the forgotten URLs left out; None where it is about one of them."""
-    url = about(note)
-    if url is not None and is_forgotten(url):
-        return None
-    match note:
-        case Run():
-            return replace(note, seeds=tuple(seed for seed in note.seeds if not is_forgotten(seed)))
-        case Scores():
-            relevance, standing = (
-                {page: value for page, value in values.items() if not is_forgotten(Url(page))}
-                for values in (note.relevance, note.standing)
-            )
-            return replace(note, relevance=relevance, standing=standing)
-        case VisitNote() | AttemptNote():
-            if note.candidate.found_on and is_forgotten(note.candidate.found_on):
-                note = replace(note, candidate=replace(note.candidate, found_on=None, anchor=""))
-            if note.fetch.location and is_forgotten(note.fetch.location):
-                return None
-            if isinstance(note, VisitNote) and note.duplicate_of and is_forgotten(note.duplicate_of):
-                note = replace(note, duplicate_of=None)
-            if isinstance(note, VisitNote) and any(map(is_forgotten, note.new_links)):
-                note = replace(note, new_links=tuple(link for link in note.new_links if not is_forgotten(link)))
-    return note

@@ -112,6 +112,24 @@ def test_whatever_a_server_says_comes_back_with_no_line_end_in_a_header(
     assert back == replace(event, fetch=fetch)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Transfer-Encoding",
+        "transfer-encoding",
+        "X-Archive-Orig-Transfer-Encoding",
+        "x-archive-orig-transfer-encoding",
+        "X-Archive-Orig-X-Archive-Orig-Transfer-Encoding",
+        "X-Archive-Orig-Content-Encoding",
+        "X-Archive-Orig-",
+    ],
+)
+def test_headers_survive_the_archive_as_they_came(tmp_path, name):
+    event = Visit(Candidate(WOLF, 1.0), fetched(WOLF, headers=(("Content-Type", "text/html"), (name, "gzip"))))
+    written(tmp_path, [event])
+    assert [back for back, _ in archive_in(tmp_path).events()] == [event]
+
+
 def test_half_surrogates_become_question_marks(tmp_path):
     written(tmp_path, [Visit(Candidate(WOLF, 1.0, HOME, "a\ud800b"), fetched(WOLF))])
     ((event, _),) = archive_in(tmp_path).events()

@@ -1,3 +1,4 @@
+import gzip
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,7 @@ from collection.samples import HOME, WOLF, archive_in, decode, every_kind_of_eve
 from lycosa.collection import ForeignFetches
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Outcome
+from lycosa.web.archived import ArchivedWeb
 
 SHARED = Path(__file__).parents[3] / "shared/data/warc"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="the example archives are not here")
@@ -52,6 +54,18 @@ def test_damage_in_the_middle_costs_only_what_it_hit(tmp_path):
 def test_an_arc_file_is_refused_with_the_way_out():
     with pytest.raises(UsageError, match="warcio recompress"):
         ForeignFetches(SHARED / "example.arc.gz", decode=decode)
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_whoever_reads_archives_refuses_arc_in_the_same_words(tmp_path, packed):
+    path = tmp_path / "old.arc.gz"
+    path.write_bytes(packed(b"filedesc://old.arc.gz 0.0.0.0 19970101000000 text/plain 1\n"))
+    words = f"{path} is an ARC file, the older format; convert it with: warcio recompress {path} {tmp_path}/old.warc.gz"
+    with pytest.raises(UsageError) as imported:
+        ForeignFetches(path, decode=decode)
+    with pytest.raises(UsageError) as replayed:
+        ArchivedWeb.from_files([path])
+    assert str(imported.value) == str(replayed.value) == words
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\x1f\x8b\x08 not gzip", b"\x1f\x8b"])

@@ -280,10 +280,41 @@ def test_an_archive_of_others_is_taken_in_and_judged(tmp_path):
     assert len(pages(folder)) == 10
 
 
+def test_a_page_of_a_time_that_cannot_be_is_not_imported(tmp_path):
+    archive = tmp_path / "x.warc.gz"
+    with archive.open("wb") as out:
+        writer = WARCWriter(out, gzip=True)
+        for host, date in (("early", "1900-01-01"), ("then", "2020-01-01"), ("late", "9999-01-01")):
+            headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+            record = writer.create_warc_record(
+                f"http://{host}.example/",
+                "response",
+                payload=BytesIO(html(host, "honey bees")),
+                http_headers=headers,
+                warc_headers_dict={"WARC-Date": f"{date}T00:00:00Z"},
+            )
+            writer.write_record(record)
+    folder = collection(tmp_path / "c", ["http://a.example/"])
+    assert done("import", folder, archive).out == "1 pages imported, 0 known already, 2 records passed over\n"
+    assert pages(folder) == ["http://then.example/"]
+
+
 def test_an_archive_of_ours_is_taken_in(crawled, tmp_path):
     folder = collection(tmp_path / "c", [WORLD.front_page], topic='text = "honey bees"')
     done("import", folder, *archives(crawled))
     assert set(pages(crawled)) <= set(pages(folder))
+
+
+def test_an_archive_of_others_among_ours_is_told_of_and_kept_when_the_catalog_is_made_anew(tmp_path):
+    folder = collection(tmp_path / "c", ["http://a.example/"])
+    done("import", folder, foreign_archive(tmp_path / "x.warc.gz", site("f.example", leaves=5)))
+    theirs = foreign_archive(folder / "archive" / "mine-00007.warc.gz", site("g.example", leaves=3))
+    content = theirs.read_bytes()
+    said = done("rebuild", folder)
+    assert said.err.splitlines()[-1].startswith("4 records of mine-00007.warc.gz were passed over, and kept")
+    assert theirs.read_bytes() == content
+    assert set(pages(folder)) == set(site("f.example", leaves=5))
+    assert "passed over" not in done("import", folder, tmp_path / "x.warc.gz").err
 
 
 def test_a_damaged_archive_gives_what_can_be_read(tmp_path):

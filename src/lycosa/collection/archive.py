@@ -17,9 +17,11 @@ from lycosa.vocabulary.records import Fetch, Url
 
 from . import cdxj
 from .events import Event, Place, Position, fetch_of
-from .groups import Decode, Group, about, groups, metadata_record, pack, unpack, when, without
+from .forgetting import copy_without
+from .groups import Decode, Group, about, groups, pack, parts, unpack, when
 from .trouble import told
-from .warc import date_of, record, records
+from .unfinished import end_of_whole, is_begun_by_lycosa, is_torn_within_warcinfo
+from .warc import date_of, record
 
 _NAME = re.compile(r".*-(\d{5,})\.warc\.gz")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
@@ -54,6 +56,7 @@ class Archive:
         self._path: Path | None = None
         self._size = 0
         self._index = cdxj.Entries()
+        self.passed_over: dict[str, int] = {}  # by file: records, kept, that no reading so far could make use of
         if writable:
             with told(folder):
                 folder.mkdir(exist_ok=True)
@@ -68,7 +71,7 @@ class Archive:
         """The WARC files in the order in which they were written."""
         return sorted(
             (path for path in self._folder.glob("*.warc.gz") if _NAME.fullmatch(path.name)),
-            key=lambda path: (_sequence(path.name), path.name),
+            key=lambda path: _order(path.name),
         )
 
     def position(self) -> Position | None:
@@ -122,7 +125,7 @@ class Archive:
             return self._out, self._path, b""
         files = self.files()
         last = files[-1] if files else None
-        if last and last.stat().st_size < self._max_bytes:
+        if last and last.stat().st_size < self._max_bytes and _is_ours(last):
             self._index = cdxj.Entries(self._entries(last))
             cdxj.path_beside(last).unlink(missing_ok=True)  # it will be out of date
             path, first = last, b""
@@ -190,17 +193,26 @@ class Archive:
 
     def _groups(self, after: Position | None) -> Iterator[tuple[Path, Group]]:
         for path in self.files():
-            if after and _sequence(path.name) < _sequence(after.file):
+            if after and _order(path.name) < _order(after.file):
                 continue
             start = after.offset if after and path.name == after.file else 0
+            passed_over = 0
             with told(self._folder), path.open("rb") as stream:
-                for group in groups(stream, start):
-                    yield path, group
+                for part in parts(stream, start):
+                    if isinstance(part, Group):
+                        yield path, part
+                    elif part.kind != "warcinfo":
+                        passed_over += 1
+            if passed_over:
+                self.passed_over[path.name] = passed_over
 
     # ------------------------------------------------------------ mending and forgetting
 
     def recover(self, committed: Position | None) -> None:
-        """Cuts what a kill left unfinished behind the last whole group; takes away a file that holds none."""
+        """Cuts what a kill left unfinished at the end of a file of ours; takes the file away if no event is in it.
+
+        Whole records stay, whoever wrote them.
+        """
         files = self.files()
         if not files:
             if committed:
@@ -209,10 +221,13 @@ class Archive:
         last = files[-1]
         size = last.stat().st_size
         known = committed.offset if committed and committed.file == last.name else 0
-        if known > size or (committed and _sequence(committed.file) > _sequence(last.name)):
+        if known > size or (committed and _order(committed.file) > _order(last.name)):
             raise self._shorter_than_known()
         with told(self._folder), last.open("r+b") as stream:
-            end = _end_of_whole_groups(stream, known)
+            if is_begun_by_lycosa(stream):
+                end = end_of_whole(stream, known)
+            else:
+                end = 0 if is_torn_within_warcinfo(stream) else size
             if end < size:
                 stream.truncate(end)
                 os.fsync(stream.fileno())
@@ -220,7 +235,10 @@ class Archive:
             last.unlink()
 
     def forget(self, is_forgotten: Callable[[Url], bool]) -> int:
-        """Rewrites the files without these URLs, each at one stroke; returns how many events went. Places move."""
+        """Rewrites the files without these URLs, each at one stroke; returns how many events went. Places move.
+
+        Records that are not understood go where they are about these URLs, and stay as they are where they are not.
+        """
         gone = 0
         with told(self._folder):
             self._finish()
@@ -229,24 +247,9 @@ class Archive:
         return gone
 
     def _rewrite(self, path: Path, is_forgotten: Callable[[Url], bool]) -> int:
-        gone = changed = 0
         beside = path.with_name(path.name + ".new")
-        with path.open("rb") as stream, path.open("rb") as source, beside.open("wb") as out:
-            for info in records(stream):
-                if info.kind == "warcinfo":
-                    _copy(source, info.offset, info.offset + info.length, out)
-                break
-            for group in groups(stream):
-                note = without(group.note, is_forgotten)
-                if note is None:
-                    gone += 1
-                elif note == group.note:
-                    _copy(source, group.start, group.end, out)
-                else:
-                    changed += 1
-                    _copy(source, group.start, group.metadata.offset, out)
-                    answer_id = group.metadata.headers.get("warc-concurrent-to")
-                    out.write(metadata_record(note, next(self._ids), answer_id))
+        with path.open("rb") as source, beside.open("wb") as out:
+            gone, changed = copy_without(source, out, is_forgotten, self._ids.__next__)
             out.flush()
             os.fsync(out.fileno())
         if gone or changed:
@@ -264,8 +267,7 @@ class Archive:
     # ------------------------------------------------------------ CDXJ
 
     def _index_if_missing(self, path: Path) -> None:
-        beside = cdxj.path_beside(path)
-        if not _is_fresh(beside, path):
+        if not _is_fresh(cdxj.path_beside(path), path) and _is_ours(path):
             cdxj.write(path, self._scanned(path))
 
     def _entries(self, path: Path) -> Iterator[str]:
@@ -305,27 +307,14 @@ def _sequence(name: str) -> int:
     return int(match[1]) if match else 0
 
 
+def _order(name: str) -> tuple[int, str]:
+    return _sequence(name), name
+
+
+def _is_ours(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return is_begun_by_lycosa(stream)
+
+
 def _place(path: Path, group: Group) -> Place:
     return Place(path.name, group.start, group.first.length)
-
-
-def _end_of_whole_groups(stream: BinaryIO, known: int) -> int:
-    """The end of the last whole group; `known` is taken to be one if a record begins there or nothing follows."""
-    end = known
-    stream.seek(known)
-    following = stream.read(3)
-    if known and following and following != b"\x1f\x8b\x08" and following.strip(b"\0"):
-        known = 0
-    for group in groups(stream, known):
-        end = max(end, group.end)
-    return end
-
-
-def _copy(source: BinaryIO, start: int, end: int, out: BinaryIO) -> None:
-    source.seek(start)
-    while start < end:
-        chunk = source.read(min(1 << 20, end - start))
-        if not chunk:
-            return
-        out.write(chunk)
-        start += len(chunk)

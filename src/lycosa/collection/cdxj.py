@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from lycosa.vocabulary.media_types import media_type
 from lycosa.vocabulary.records import Fetch
 
 from .events import Place, is_revisit
@@ -40,7 +41,7 @@ def surt(url: str) -> str:
 
 def line(fetch: Fetch, payload_digest: str, place: Place) -> str:
     """One entry: sort key, time, and where the answer lies."""
-    mime = (fetch.header("content-type") or "unk").partition(";")[0].strip().lower()
+    mime = media_type(fetch.header("content-type") or "") or "unk"
     facts = {
         "url": fetch.url,
         "mime": "warc/revisit" if is_revisit(fetch) else mime,

@@ -20,7 +20,7 @@ def connected(path: Path, writable: bool, migrations: Sequence[str]) -> sqlite3.
         connection.close()
         raise CollectionError(
             f"the catalog of {name} was written by a newer Lycosa (schema {version}, this one knows {len(migrations)});"
-            f" install that one, or run: lycosa rebuild {name}"
+            f" install that one, or leave out what this one does not understand with: lycosa rebuild {name}"
         )
     if version < len(migrations) and not writable:
         connection.close()

@@ -9,14 +9,15 @@ from typing import Any, BinaryIO
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from msgspec.structs import replace
 
+from lycosa.vocabulary.arc import refuse_arc
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.media_types import HTML_TYPES, media_type
 from lycosa.vocabulary.records import Fetch, Outcome
 from lycosa.vocabulary.urls import normalise
 
 from .groups import Decode
 from .warc import CHUNK, next_member
 
-PAGES = ("text/html", "application/xhtml+xml")
 FIRST_WEB_PAGE = 631_152_000.0  # seconds since the epoch: 1990; no page was fetched before
 
 
@@ -94,8 +95,7 @@ class ForeignFetches:
             truncated="length" if len(body) > self._max_bytes else "",
             address=record.headers.get("WARC-IP-Address") or "",
         )
-        mime = (fetch.header("content-type") or "").partition(";")[0].strip().lower()
-        if mime not in PAGES:
+        if media_type(fetch.header("content-type") or "") not in HTML_TYPES:
             self.skipped += 1
             return None
         encoding = fetch.header("content-encoding")
@@ -111,13 +111,12 @@ def _insist_on_warc(path: Path) -> None:
             start = stream.read(CHUNK)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    refuse_arc(path, start)
     if start.startswith(b"\x1f\x8b"):
         try:
             start = zlib.decompressobj(16 + 15).decompress(start, 64)
         except zlib.error as error:
             raise UsageError(f"{path} is not a WARC file: it is no whole gzip file") from error
-    if start.startswith(b"filedesc:"):
-        raise UsageError(f"{path} is an ARC file; convert it with: warcio recompress {path.name} NEW.warc.gz")
     if not start.startswith((b"WARC/", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"\x5d\x2a\x4d\x18")):  # zstd, lz4
         raise UsageError(f"{path} is not a WARC file")
 

@@ -3,10 +3,12 @@
 What a server said is a `response` (a `revisit` where it said "not modified", or sent what the archive has already) and
 a `request`; the rest of the event is JSON in a `metadata` record, which comes last and so completes the group. Events
 without an answer are a `metadata` record alone. `Transfer-Encoding` is archived as `X-Archive-Orig-Transfer-Encoding`,
-because bodies are no longer chunked; an answer whose body was not wanted is marked `WARC-Truncated: unspecified`, the
-one reason of the standard that does not claim a limit or a broken connection.
+because bodies are no longer chunked (and what came under this very name gets the prefix once more); an answer whose
+body was not wanted is marked `WARC-Truncated: unspecified`, the one reason of the standard that does not claim a limit
+or a broken connection.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, NamedTuple
 
@@ -25,6 +27,7 @@ Decode = Callable[[bytes, str, int], tuple[bytes, bool]]  # body, Content-Encodi
 NewId = Callable[[], str]
 
 HIDDEN = "X-Archive-Orig-"
+_HIDDEN_NAME = re.compile(rf"(?:{HIDDEN})*(?i:transfer-encoding)")
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 Headers = tuple[tuple[str, str], ...]
@@ -226,7 +229,7 @@ def _charset(fetch: Fetch) -> str:
 def _head(first_line: str, headers: Headers, charset: str) -> bytes:
     lines = [first_line]
     for name, value in headers:
-        hidden = HIDDEN if len(name) == 17 and name.lower() == "transfer-encoding" else ""
+        hidden = HIDDEN if len(name) >= 17 and name[-1] in "gG" and _HIDDEN_NAME.fullmatch(name) else ""
         lines.append(one_line(f"{hidden}{name}: {value}"))
     lines.append("\r\n")
     return "\r\n".join(lines).encode(charset, "replace")
@@ -238,7 +241,15 @@ _decoder: msgspec.json.Decoder[Note] = msgspec.json.Decoder(Note)
 
 
 def groups(stream: BinaryIO, start: int = 0) -> Iterator[Group]:
-    """The whole groups from an offset on; other people's records and unfinished groups are passed over."""
+    """The whole groups from an offset on; records that belong to none are passed over."""
+    return (part for part in parts(stream, start) if isinstance(part, Group))
+
+
+def parts(stream: BinaryIO, start: int = 0) -> Iterator[Group | Record]:
+    """The whole groups from an offset on, and in their order the records that belong to none.
+
+    Those are the first record of a file, what others wrote, what a newer version wrote, and unfinished groups.
+    """
     earlier: list[Record] = []
     for each in records(stream, start):
         if each.kind == "metadata" and (note := _note_in(each)) is not None:
@@ -246,10 +257,16 @@ def groups(stream: BinaryIO, start: int = 0) -> Iterator[Group]:
             answer = _first(r for r in earlier if answer_id and r.headers.get("warc-record-id") == answer_id)
             request = _first(r for r in earlier if answer_id and r.headers.get("warc-concurrent-to") == answer_id)
             if answer_id is None or answer is not None:
-                yield Group((answer or each).offset, each.offset + each.length, note, answer, request, each)
+                begin = (answer or each).offset
+                yield from (stray for stray in earlier if stray.offset < begin)
+                yield Group(begin, each.offset + each.length, note, answer, request, each)
+            else:
+                yield from (*earlier, each)
             earlier = []
         else:
+            yield from earlier[:-1]
             earlier = [*earlier[-1:], each]
+    yield from earlier
 
 
 def _first(found: Iterator[Record]) -> Record | None:
@@ -335,30 +352,5 @@ def _http(block: bytes, charset: str) -> tuple[str, Headers, bytes]:
 
 def _header(line: str) -> tuple[str, str]:
     name, _, value = line.partition(": ")
-    return name.removeprefix(HIDDEN), value
-
-
-def without(note: Note, is_forgotten: Callable[[Url], bool]) -> Note | None:
-    """The note with the forgotten URLs left out; None where it is about one of them."""
-    url = about(note)
-    if url is not None and is_forgotten(url):
-        return None
-    match note:
-        case Run():
-            return replace(note, seeds=tuple(seed for seed in note.seeds if not is_forgotten(seed)))
-        case Scores():
-            relevance, standing = (
-                {page: value for page, value in values.items() if not is_forgotten(Url(page))}
-                for values in (note.relevance, note.standing)
-            )
-            return replace(note, relevance=relevance, standing=standing)
-        case VisitNote() | AttemptNote():
-            if note.candidate.found_on and is_forgotten(note.candidate.found_on):
-                note = replace(note, candidate=replace(note.candidate, found_on=None, anchor=""))
-            if note.fetch.location and is_forgotten(note.fetch.location):
-                return None
-            if isinstance(note, VisitNote) and note.duplicate_of and is_forgotten(note.duplicate_of):
-                note = replace(note, duplicate_of=None)
-            if isinstance(note, VisitNote) and any(map(is_forgotten, note.new_links)):
-                note = replace(note, new_links=tuple(link for link in note.new_links if not is_forgotten(link)))
-    return note
+    shown = name.removeprefix(HIDDEN)
+    return (shown if shown is not name and _HIDDEN_NAME.fullmatch(shown) else name), value

@@ -14,6 +14,7 @@ MAX_RECORD = 1 << 28  # bytes; a longer record is passed over, so that a gzip bo
 CHUNK = 1 << 16  # bytes read at once
 _BASE_32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [first + second for first in _BASE_32 for second in _BASE_32]
+_RECORD_END = b"\r\n\r\n"
 MEMBER_START = re.compile(rb"\x1f\x8b\x08")
 
 LEVEL = 2  # of ISA-L: .045 ms for a page of 15 KB; zlib takes .25 ms to make it as small
@@ -21,11 +22,11 @@ _GZIP = 16 + 15  # window bits that ask for a gzip member
 
 
 class Record(NamedTuple):
-    """One record as it lies in a file."""
+    """One record as it lies in a file: a gzip member of its own."""
 
     offset: int
     length: int  # compressed
-    kind: str  # its WARC-Type
+    kind: str  # its WARC-Type; empty where the member is whole, but is not one record that can be read
     headers: dict[str, str]  # by lower-case name
     block: bytes
 
@@ -43,7 +44,7 @@ def record(kind: str, record_id: str, date: str, content_type: str, block: bytes
         f"Content-Length: {len(block)}",
         "\r\n",
     )
-    return gzipped(b"".join(("\r\n".join(lines).encode(), block, b"\r\n\r\n")))
+    return gzipped(b"".join(("\r\n".join(lines).encode(), block, _RECORD_END)))
 
 
 def gzipped(data: bytes) -> bytes:
@@ -76,12 +77,15 @@ def records(stream: BinaryIO, start: int = 0) -> Iterator[Record]:
             name, _, value = line.partition(":")
             headers[name.lower()] = value.strip()
         size = headers.get("content-length", "")
-        if size.isascii() and size.isdigit() and len(rest) >= int(size):
+        is_one = data.startswith(b"WARC/") and size.isascii() and size.isdigit()
+        if is_one and int(size) <= len(rest) <= int(size) + len(_RECORD_END):
             yield Record(offset, length, headers.get("warc-type", ""), headers, rest[: int(size)])
+        else:
+            yield Record(offset, length, "", {}, b"")
 
 
 def _members(stream: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
-    """Offset, compressed length and data of every whole gzip member that holds a record."""
+    """Offset, compressed length and data of every whole gzip member; no data where there is too much of it."""
     offset: int | None = start
     stream.seek(start)
     unread = b""
@@ -109,9 +113,7 @@ def _members(stream: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
         if taken == 0 and not unread:
             return
         if unpacker.eof and taken:
-            data = b"".join(parts)
-            if data.startswith(b"WARC/"):
-                yield offset, taken, data
+            yield offset, taken, b"".join(parts)
             offset += taken
         else:
             offset = next_member(stream, offset + 1)

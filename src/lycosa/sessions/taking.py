@@ -6,17 +6,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from lycosa.collection.foreign import ForeignFetches
 from lycosa.recipe import load_recipe
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.records import Candidate, Url
-from lycosa.web.encodings import decoded
+from lycosa.vocabulary.records import Url
 
-from .forgotten import is_forgotten, read_forgotten
+from .intake import Intake
 from .session import Session, Tell
-from .training import Training
-
-AHEAD_SECONDS = 86_400.0  # by which the clock of another may be ahead of ours
 
 
 class Given(Struct, frozen=True):
@@ -36,33 +31,21 @@ class Taken(Struct, frozen=True):
 
 
 def take_pages(folder: Path, given: Iterable[Given], *, clock: Clock, tell: Tell) -> Taken:
-    """Takes pages into the collection as if they had been fetched when the other fetched them.
-
-    They are judged by the collection's model; `lycosa explain` tells from whom they are.
-    """
+    """Takes pages into the collection as of the time at which others fetched them; `explain` tells whose they are."""
     pages, known, unusable = list[Url](), list[Url](), list[Url]()
     with Session(folder, load_recipe(folder), clock=clock, tell=tell) as session:
-        session.crawl.judge = Training(session).judge_at_hand()
-        forgotten = read_forgotten(folder)
+        intake = Intake(session)
         for each in given:
-            if session.frontier.is_settled(each.url) or is_forgotten(each.url, forgotten):
+            if intake.is_known(each.url):
                 known.append(each.url)
                 continue
             with tempfile.NamedTemporaryFile(suffix=".warc") as file:
                 file.write(each.record)
                 file.flush()
-                fetches = list(
-                    ForeignFetches(
-                        Path(file.name),
-                        decode=decoded,
-                        max_bytes=session.recipe.requests.max_body,
-                        latest=clock.now() + AHEAD_SECONDS,
-                    )
-                )
+                fetches = list(intake.pages_in(Path(file.name)))
             if len(fetches) != 1 or fetches[0].url != each.url:
                 unusable.append(each.url)
                 continue
-            because = {"taken from peer": each.provider}
-            session.crawl.absorb(Candidate(each.url, 0.0, because=because), fetches[0])
+            intake.take(fetches[0], {"taken from peer": each.provider})
             pages.append(each.url)
     return Taken(tuple(pages), tuple(known), tuple(unusable))

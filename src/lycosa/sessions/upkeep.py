@@ -4,15 +4,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from lycosa.collection.foreign import ForeignFetches
 from lycosa.recipe import Recipe, load_recipe
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Candidate, Url
+from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import host_of, hostname_of, normalise
-from lycosa.web.encodings import decoded
 
-from .forgotten import add_forgotten, is_forgotten, read_forgotten
+from .forgotten import add_forgotten
+from .intake import Intake
 from .session import Session, Tell
 from .topic import MODEL_FILE, add_label, forget_labels, is_rule
 from .training import Training
@@ -25,33 +24,33 @@ class Imported(Struct, frozen=True):
 
     pages: int
     known: int  # URLs the collection has already, or was told to forget
-    passed_over: int  # records that are no HTML page, or damaged
+    passed_over: int  # records that are no HTML page, or damaged, or of a time that cannot be
     damage: str  # for people; empty where the file is whole
 
 
 def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
     """Makes catalog, search index and frontier anew from the archive; returns the number of pages."""
     with Session(folder, load_recipe(folder), clock=clock, tell=tell, afresh=True) as session:
+        for file, records in session.collection.archive.passed_over.items():
+            tell(
+                f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them, or others did,"
+                f" whose pages are taken in with: lycosa import"
+            )
         return session.crawl.pages
 
 
 def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imported:
-    """Takes the HTML pages of a WARC file into the collection, as if they had been fetched now.
-
-    They are judged by the collection's model; a function of the recipe is not run here, but by the next crawl.
-    """
+    """Takes the HTML pages of a WARC file into the collection, as of the time at which they were fetched."""
     with Session(folder, load_recipe(folder), clock=clock, tell=tell) as session:
-        session.crawl.judge = Training(session).judge_at_hand()
-        fetches = ForeignFetches(path, decode=decoded, max_bytes=session.recipe.requests.max_body)
-        forgotten = read_forgotten(folder)
+        intake = Intake(session)
+        fetches = intake.pages_in(path)
         pages = known = 0
         for fetch in fetches:
-            if session.frontier.is_settled(fetch.url) or is_forgotten(fetch.url, forgotten):
+            if intake.is_known(fetch.url):
                 known += 1
                 continue
-            session.crawl.absorb(Candidate(fetch.url, 0.0, because={"imported from": path.name}), fetch)
+            intake.take(fetch, {"imported from": path.name})
             pages += 1
-            session.checkpoint_if_due()
             if pages % 1_000 == 0:
                 tell(f"{pages} pages imported")
         return Imported(pages, known, fetches.skipped, fetches.damage)

@@ -1,12 +1,12 @@
 """The Web as WARC files remember it."""
 
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 from msgspec import Struct
 
+from lycosa.vocabulary.arc import refuse_arc
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.vocabulary.urls import normalise
@@ -106,11 +106,7 @@ def _responses_in(path: Path) -> Iterator[tuple[Url, int]]:
     try:
         with path.open("rb") as file:
             start = file.read(65_536)
-            if _is_arc(start):
-                raise UsageError(
-                    f"{path} is an ARC file, the older format; convert it with "
-                    f"`warcio recompress {path} {path.name.partition('.arc')[0]}.warc.gz`"
-                )
+            refuse_arc(path, start)
             file.seek(0)
             seen = False
             try:
@@ -128,12 +124,3 @@ def _responses_in(path: Path) -> Iterator[tuple[Url, int]]:
                 raise UsageError(f"{path} holds no WARC record; name a .warc or .warc.gz file")
     except OSError as trouble:
         raise UsageError(f"cannot read {path}: {trouble.strerror or trouble}; name a readable WARC file") from None
-
-
-def _is_arc(start: bytes) -> bool:
-    if start.startswith(b"\x1f\x8b"):
-        try:
-            start = zlib.decompressobj(wbits=31).decompress(start, 64)
-        except zlib.error:
-            return False
-    return start.startswith(b"filedesc://")

@@ -7,6 +7,7 @@ from email.utils import parsedate_to_datetime
 
 from msgspec import Struct
 
+from lycosa.vocabulary.media_types import HTML_TYPES, media_type
 from lycosa.vocabulary.records import Outcome, Url
 from lycosa.vocabulary.urls import join
 
@@ -19,7 +20,6 @@ SNIFFED = 512  # bytes of content looked at where there is no content type
 _PAGE_STATUSES = frozenset({200, 203})
 _MOVED_STATUSES = frozenset({301, 302, 303, 307, 308})
 _BUSY_STATUSES = frozenset({429, 503})
-_HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 _HTML_START = re.compile(
     rb"\s*<(?:!doctype\s+html|!--|(?:html|head|title|meta|link|base|body|script|style|h1|h2|p|div|table|a|b|br|center"
     rb"|font|iframe|ul|ol|main|header|article|section|nav)[\s>/])",
@@ -75,12 +75,7 @@ def is_page_status(status: int) -> bool:
 
 
 def is_html(content_type: str) -> bool:
-    return media_type(content_type) in _HTML_TYPES
-
-
-def media_type(content_type: str) -> str:
-    """The type without its parameters, lower case."""
-    return content_type.partition(";")[0].partition(",")[0].strip().lower()
+    return media_type(content_type) in HTML_TYPES
 
 
 def looks_like_html(start: bytes) -> bool:

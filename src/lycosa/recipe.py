@@ -176,11 +176,16 @@ def hosts_in(given: Iterable[str], source: str) -> tuple[str, ...]:
     """Names of hosts as URLs have them."""
     hosts = tuple(host.strip().lower() for host in given)
     for host in hosts:
-        if not re.fullmatch(r"[^\s/?#@*]+", host):
+        if not is_host(host):
             raise RecipeError(
                 f"{source}: not a host: {host[:100]!r}; write example.org, which stands for its subdomains too"
             )
     return hosts
+
+
+def is_host(text: str) -> bool:
+    """Whether this may be the name of a host, without scheme and path."""
+    return re.fullmatch(r"[^\s/?#@*]+", text) is not None
 
 
 def languages_in(given: Iterable[str], source: str) -> tuple[str, ...]:
@@ -210,6 +215,11 @@ def check_takes_map(name: str) -> None:
 def goes_by_log(name: str) -> bool:
     """Whether a strategy is about readers, and nothing without their log."""
     return "readings" in options_of(name)
+
+
+def goes_by_map(name: str) -> bool:
+    """Whether a strategy is about a map, and nothing without one."""
+    return "crawl_map" in options_of(name)
 
 
 def check_takes_log(name: str) -> None:

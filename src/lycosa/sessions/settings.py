@@ -17,11 +17,12 @@ from lycosa.recipe import (
     check_takes_log,
     check_takes_map,
     goes_by_log,
+    goes_by_map,
     hosts_in,
     languages_in,
     options_of,
 )
-from lycosa.strategies import STRATEGIES, Mapped
+from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.errors import UsageError
 from lycosa.web.live import connect_to
 
@@ -82,7 +83,7 @@ def changed_recipe(
     )
     if map_.atlas:
         check_takes_map(strategy)
-    elif strategy == Mapped.name or map_ != Map():
+    elif goes_by_map(strategy) or map_ != Map():
         raise UsageError("there is no map to go by; name the atlas it is in with --map")
     log = _changed(
         recipe.logs,

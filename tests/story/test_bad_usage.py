@@ -1,8 +1,11 @@
 """What is typed or written wrong: one line that names the way out, exit code 2, nothing asked of anybody."""
 
+import socket
+
 import pytest
 
 from crawling import collection, done, listing, lycosa
+from lycosa.vocabulary.urls import host_of
 from lycosa.worlds import FixedWorld
 from lycosa.worlds.serve import Served
 from worlds import CHAIN
@@ -220,9 +223,35 @@ def test_a_log_that_cannot_be_written_is_told(crawled):
 
 
 def test_a_place_to_export_to_that_cannot_be_written_is_told(crawled):
+    nowhere = crawled / "nowhere" / "x"
     for format_ in ("csv", "parquet"):
-        said = lycosa("export", crawled, "--format", format_, "--out", crawled / "nowhere" / "x")
-        assert said.is_one_clear_line(1, "nowhere")
+        assert lycosa("export", crawled, "--format", format_, "--out", nowhere).is_one_clear_line(2, "nowhere", "--out")
+    assert lycosa("report", crawled, "--out", nowhere).is_one_clear_line(2, "nowhere", "--out")
+    assert lycosa("peer", "group", nowhere).is_one_clear_line(2, "nowhere")
+
+
+def test_a_dash_is_standard_output(crawled, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert done("export", crawled, "--out", "-").out == done("export", crawled).out
+    assert done("report", crawled, "--out", "-").out.startswith("<!doctype html>")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_port_that_is_taken_is_told(crawled):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = lycosa("world", "serve", "synthetic:pages=900", "--port", port)
+        assert said.is_one_clear_line(2, f"127.0.0.1:{port}", "another --port")
+        assert lycosa("peer", "serve", crawled, "--listen", f"127.0.0.1:{port}").is_one_clear_line(2, "--listen")
+
+
+def test_the_host_of_a_search_is_a_name_alone(crawled):
+    assert lycosa("search", crawled, "bees", "--host", SEED).is_one_clear_line(2, "--host", "www.example.org")
+    host = host_of(SEED)
+    assert (
+        done("search", crawled, "page", "--host", host.upper()).out
+        == done("search", crawled, "page", "--host", host).out
+    )
 
 
 def test_every_command_explains_itself():

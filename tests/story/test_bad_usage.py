@@ -22,6 +22,7 @@ def folder(tmp_path):
     ("words", "told"),
     [
         (["--strategy", "nonsense"], ["best-first", "breadth-first", "random"]),
+        (["--log-half-life", "0"], ["half_life: write a number above 0"]),
         (["--resolve", "nonsense"], ["HOST=ADDR:PORT"]),
         (["--resolve", "*=localhost:80"], ["IP address"]),
         (["--resolve", "*=127.0.0.1:99999"], ["HOST=ADDR:PORT"]),
@@ -38,13 +39,20 @@ def test_a_flag_that_makes_no_sense_is_told_with_what_would(folder, words, told)
         ("this is = = not toml", ["lycosa.toml", "line 1"]),
         ('strategy = "nonsense"', ["best-first"]),
         ('stratgy = "random"', ["stratgy"]),
-        ("[requests]\ndelay = 'slow'", ["requests.delay"]),
-        ("[requests]\ndelay = -1", ["requests.delay"]),
-        ("[requests]\nconcurrency = 0", ["requests.concurrency"]),
+        ("[requests]\ndelay = 'slow'", ["requests.delay: write a number of 0 or more"]),
+        ("[requests]\ndelay = -1", ["requests.delay: write a number of 0 or more"]),
+        ("[requests]\nconcurrency = 0", ["requests.concurrency: write a whole number of 1 or more"]),
+        ("[requests.headers]\nname = 1", ["requests.headers", 'write a text: "…"']),
+        ("[logs]\nhalf_life = 0", ["logs.half_life: write a number above 0"]),
+        ("[utility]\nalpha = 2", ["utility.alpha: write a number from 0 to 1"]),
+        ("[utility]\nform = 'foo'", ['utility.form: write "cobb-douglas" or "linear"']),
+        ("sitemaps = 'yes'", ["sitemaps: write true or false"]),
+        ("topic = 'bees'", ["topic: write a table of predicate, function, keywords"]),
+        ("[topic]\npredicate = {all = [{nt = 1}]}", ["no key 'nt' in [topic.predicate.all[0]]", "keywords"]),
         ("[topic]\ntxt = 'bees'", ["topic", "txt"]),
-        ("[topic]\nkeywords = 7", ["topic.keywords"]),
-        ("[stop]\npages = 'many'", ["stop.pages"]),
-        ("topic = 'bees'", ["topic"]),
+        ("[topic]\nkeywords = 7", ['topic.keywords: write a list: ["…", "…"]']),
+        ("[topic]\nkeywords = ['bee', 7]", ['topic.keywords[1]: write a text: "…"']),
+        ("[stop]\npages = 'many'", ["stop.pages: write a whole number of 1 or more"]),
         ('seeds = "nowhere.txt"\n[topic]\ntext = "bees"', ["nowhere.txt"]),
         ('[topic]\ntext = "bees"', ["no seeds", "seeds.txt"]),
         ('seeds = "seeds.txt"', ["no topic", "lycosa.toml"]),
@@ -54,6 +62,10 @@ def test_a_flag_that_makes_no_sense_is_told_with_what_would(folder, words, told)
         ('seeds = "seeds.txt"\n[topic]\nfunction = "judge"', ["package.module:function"]),
         ('seeds = "seeds.txt"\n[topic]\ntext = "bees"\n[requests]\nheaders = { "Bad Name" = "x" }', ["Bad Name"]),
         ('seeds = "seeds.txt"\n[topic]\ntext = "bees"\n[requests]\nproxy = "nonsense://"', ["proxy"]),
+        *(
+            (f'[requests]\nproxy = "{proxy}"', ["requests.proxy", "host and port", "http://"])
+            for proxy in ("foo", "http://foo", "http://foo:", "http://:3128", "http://a b:1")
+        ),
     ],
 )
 def test_a_recipe_that_is_wrong_is_told_with_where(folder, recipe, told):

@@ -24,6 +24,7 @@ from lycosa.recipe import (
 )
 from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.field_mistakes import mistake_in
 from lycosa.web.live import connect_to
 
 
@@ -128,5 +129,5 @@ def _changed(settings: S, **said: object) -> S:
     try:
         msgspec.convert(msgspec.to_builtins(changed), type(settings))
     except msgspec.ValidationError as error:
-        raise UsageError(f"{', '.join(given)}: {error}".replace(" - at `$.", " for `")) from None
+        raise UsageError(mistake_in(error, type(settings))) from None
     return changed

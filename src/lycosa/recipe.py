@@ -23,11 +23,13 @@ from lycosa.relevance.predicates import Predicate
 from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError
+from lycosa.vocabulary.field_mistakes import mistake_in
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import normalise
 
 FILE_NAME = "lycosa.toml"
 
+_PROXY = re.compile(r"(\w+://)?[^/\s]*[^/\s:]:\d{1,5}/?")  # which schemes there are is for the web to know
 NotNegative = Annotated[float, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -54,7 +56,7 @@ class Requests(Struct, frozen=True, forbid_unknown_fields=True):
     timeout: Positive = 10.0  # seconds for a whole request
     max_body: AtLeastOne = 1_000_000  # bytes of a body; what is longer is cut
     retries: Annotated[int, Meta(ge=0)] = 2  # further tries after a timeout, a 5xx or a busy host
-    proxy: str = ""
+    proxy: str = ""  # scheme://host:port
     cookies: str = ""
     headers: Mapping[str, str] = {}
 
@@ -141,8 +143,13 @@ def recipe_of(plain: Mapping[str, object], source: str) -> Recipe:
     try:
         recipe = msgspec.convert(plain, Recipe)
     except msgspec.ValidationError as error:
-        raise RecipeError(f"{source}: {_said_simply(str(error))}") from None
+        raise RecipeError(f"{source}: {mistake_in(error, Recipe)}") from None
     check_strategy(recipe.strategy, f"{source}: ")
+    if recipe.requests.proxy and not _PROXY.fullmatch(recipe.requests.proxy):
+        raise RecipeError(
+            f"{source}: requests.proxy: cannot use {recipe.requests.proxy[:100]!r};"
+            " write its host and port: http://proxy.example:3128"
+        )
     if recipe.topic.predicate is not None:
         predicates.check(recipe.topic.predicate, where=f"{source}: topic.predicate")
     scope = replace(
@@ -154,33 +161,20 @@ def recipe_of(plain: Mapping[str, object], source: str) -> Recipe:
     return replace(recipe, scope=scope)
 
 
-def _said_simply(message: str) -> str:
-    """msgspec's "… - at `$.topic.text`" as "topic.text: …"; an unknown key with those that are known."""
-    what, _, where = message.partition(" - at `$")
-    section = where.rstrip("`").lstrip(".")
-    if unknown := re.search("unknown field `(.*)`", what, re.DOTALL):
-        known = _keys_of(section)
-        return f"no key {unknown[1]!r} {f'in [{section}]' if section else 'at the top'}; there are {', '.join(known)}"
-    return f"{section}: {what}" if where else what
-
-
-def _keys_of(section: str) -> tuple[str, ...]:
-    """The keys that a section of a recipe may have."""
-    if section.startswith("topic.predicate"):
-        return Predicate.__struct_encode_fields__
-    part = getattr(Recipe(), section) if section else Recipe
-    return tuple(part.__struct_encode_fields__)
-
-
 def hosts_in(given: Iterable[str], source: str) -> tuple[str, ...]:
     """Names of hosts as URLs have them."""
     hosts = tuple(host.strip().lower() for host in given)
     for host in hosts:
-        if not re.fullmatch(r"[^\s/?#@*]+", host):
+        if not is_host(host):
             raise RecipeError(
                 f"{source}: not a host: {host[:100]!r}; write example.org, which stands for its subdomains too"
             )
     return hosts
+
+
+def is_host(text: str) -> bool:
+    """Whether this may be the name of a host, without scheme and path."""
+    return re.fullmatch(r"[^\s/?#@*]+", text) is not None
 
 
 def languages_in(given: Iterable[str], source: str) -> tuple[str, ...]:
@@ -210,6 +204,11 @@ def check_takes_map(name: str) -> None:
 def goes_by_log(name: str) -> bool:
     """Whether a strategy is about readers, and nothing without their log."""
     return "readings" in options_of(name)
+
+
+def goes_by_map(name: str) -> bool:
+    """Whether a strategy is about a map, and nothing without one."""
+    return "crawl_map" in options_of(name)
 
 
 def check_takes_log(name: str) -> None:

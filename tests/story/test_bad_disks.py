@@ -73,11 +73,18 @@ def test_a_read_only_collection_is_refused_in_one_line_and_can_still_be_looked_a
             ["rebuild", folder],
             ["report", folder],
             ["import", folder, *(folder / "archive").glob("*.gz")],
-            ["export", folder, "--out", folder / "x.csv", "--format", "csv"],
             ["new", folder / "inside"],
         )
         for command in writing:
             assert apart(*command, **read_only).is_one_clear_line(1, "ermission"), command
+        named = (
+            ["export", folder, "--out", folder / "x.csv", "--format", "csv"],
+            ["report", folder, "--out", folder / "r.html"],
+            ["map", "build", folder, "--above", 0, "--out", folder / "atlas"],
+            ["peer", "group", folder / "secret"],
+        )
+        for command in named:
+            assert apart(*command, **read_only).is_one_clear_line(2, "ermission"), command
         for command in (["show", folder], ["search", folder, "the"], ["explain", folder, url], ["export", folder]):
             said = apart(*command, **read_only)
             assert said.code == 0, said.err

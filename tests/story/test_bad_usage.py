@@ -1,8 +1,11 @@
 """What is typed or written wrong: one line that names the way out, exit code 2, nothing asked of anybody."""
 
+import socket
+
 import pytest
 
 from crawling import collection, done, listing, lycosa
+from lycosa.vocabulary.urls import host_of
 from lycosa.worlds import FixedWorld
 from lycosa.worlds.serve import Served
 from worlds import CHAIN
@@ -19,6 +22,7 @@ def folder(tmp_path):
     ("words", "told"),
     [
         (["--strategy", "nonsense"], ["best-first", "breadth-first", "random"]),
+        (["--log-half-life", "0"], ["half_life: write a number above 0"]),
         (["--resolve", "nonsense"], ["HOST=ADDR:PORT"]),
         (["--resolve", "*=localhost:80"], ["IP address"]),
         (["--resolve", "*=127.0.0.1:99999"], ["HOST=ADDR:PORT"]),
@@ -35,13 +39,20 @@ def test_a_flag_that_makes_no_sense_is_told_with_what_would(folder, words, told)
         ("this is = = not toml", ["lycosa.toml", "line 1"]),
         ('strategy = "nonsense"', ["best-first"]),
         ('stratgy = "random"', ["stratgy"]),
-        ("[requests]\ndelay = 'slow'", ["requests.delay"]),
-        ("[requests]\ndelay = -1", ["requests.delay"]),
-        ("[requests]\nconcurrency = 0", ["requests.concurrency"]),
+        ("[requests]\ndelay = 'slow'", ["requests.delay: write a number of 0 or more"]),
+        ("[requests]\ndelay = -1", ["requests.delay: write a number of 0 or more"]),
+        ("[requests]\nconcurrency = 0", ["requests.concurrency: write a whole number of 1 or more"]),
+        ("[requests.headers]\nname = 1", ["requests.headers", 'write a text: "…"']),
+        ("[logs]\nhalf_life = 0", ["logs.half_life: write a number above 0"]),
+        ("[utility]\nalpha = 2", ["utility.alpha: write a number from 0 to 1"]),
+        ("[utility]\nform = 'foo'", ['utility.form: write "cobb-douglas" or "linear"']),
+        ("sitemaps = 'yes'", ["sitemaps: write true or false"]),
+        ("topic = 'bees'", ["topic: write a table of predicate, function, keywords"]),
+        ("[topic]\npredicate = {all = [{nt = 1}]}", ["no key 'nt' in [topic.predicate.all[0]]", "keywords"]),
         ("[topic]\ntxt = 'bees'", ["topic", "txt"]),
-        ("[topic]\nkeywords = 7", ["topic.keywords"]),
-        ("[stop]\npages = 'many'", ["stop.pages"]),
-        ("topic = 'bees'", ["topic"]),
+        ("[topic]\nkeywords = 7", ['topic.keywords: write a list: ["…", "…"]']),
+        ("[topic]\nkeywords = ['bee', 7]", ['topic.keywords[1]: write a text: "…"']),
+        ("[stop]\npages = 'many'", ["stop.pages: write a whole number of 1 or more"]),
         ('seeds = "nowhere.txt"\n[topic]\ntext = "bees"', ["nowhere.txt"]),
         ('[topic]\ntext = "bees"', ["no seeds", "seeds.txt"]),
         ('seeds = "seeds.txt"', ["no topic", "lycosa.toml"]),
@@ -51,6 +62,10 @@ def test_a_flag_that_makes_no_sense_is_told_with_what_would(folder, words, told)
         ('seeds = "seeds.txt"\n[topic]\nfunction = "judge"', ["package.module:function"]),
         ('seeds = "seeds.txt"\n[topic]\ntext = "bees"\n[requests]\nheaders = { "Bad Name" = "x" }', ["Bad Name"]),
         ('seeds = "seeds.txt"\n[topic]\ntext = "bees"\n[requests]\nproxy = "nonsense://"', ["proxy"]),
+        *(
+            (f'[requests]\nproxy = "{proxy}"', ["requests.proxy", "host and port", "http://"])
+            for proxy in ("foo", "http://foo", "http://foo:", "http://:3128", "http://a b:1")
+        ),
     ],
 )
 def test_a_recipe_that_is_wrong_is_told_with_where(folder, recipe, told):
@@ -220,9 +235,35 @@ def test_a_log_that_cannot_be_written_is_told(crawled):
 
 
 def test_a_place_to_export_to_that_cannot_be_written_is_told(crawled):
+    nowhere = crawled / "nowhere" / "x"
     for format_ in ("csv", "parquet"):
-        said = lycosa("export", crawled, "--format", format_, "--out", crawled / "nowhere" / "x")
-        assert said.is_one_clear_line(1, "nowhere")
+        assert lycosa("export", crawled, "--format", format_, "--out", nowhere).is_one_clear_line(2, "nowhere", "--out")
+    assert lycosa("report", crawled, "--out", nowhere).is_one_clear_line(2, "nowhere", "--out")
+    assert lycosa("peer", "group", nowhere).is_one_clear_line(2, "nowhere")
+
+
+def test_a_dash_is_standard_output(crawled, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert done("export", crawled, "--out", "-").out == done("export", crawled).out
+    assert done("report", crawled, "--out", "-").out.startswith("<!doctype html>")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_port_that_is_taken_is_told(crawled):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = lycosa("world", "serve", "synthetic:pages=900", "--port", port)
+        assert said.is_one_clear_line(2, f"127.0.0.1:{port}", "another --port")
+        assert lycosa("peer", "serve", crawled, "--listen", f"127.0.0.1:{port}").is_one_clear_line(2, "--listen")
+
+
+def test_the_host_of_a_search_is_a_name_alone(crawled):
+    assert lycosa("search", crawled, "bees", "--host", SEED).is_one_clear_line(2, "--host", "www.example.org")
+    host = host_of(SEED)
+    assert (
+        done("search", crawled, "page", "--host", host.upper()).out
+        == done("search", crawled, "page", "--host", host).out
+    )
 
 
 def test_every_command_explains_itself():

@@ -150,6 +150,22 @@ def test_a_taxonomy_tells_the_topics_of_one_collection_apart(crawled, examples, 
     assert {topic["topic"]: topic["related"] for topic in related} == {"chess": ["bees"], "bees": ["chess"]}
 
 
+def test_a_quiet_build_says_nothing(crawled, tmp_path):
+    quiet = done("map", "build", crawled / "bees", "--above", 0.5, "--out", tmp_path / "atlas", "--quiet")
+    assert (quiet.out, quiet.err) == ("", "")
+    assert (tmp_path / "atlas").exists()
+
+
+def test_ties_go_to_standard_output_where_the_file_is_a_dash(crawled, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done("map", "build", crawled / "bees", "--above", 0.5, "--out", "atlas")
+    done("map", "export", "atlas", "--out", "ties.csv")
+    said = done("map", "export", "atlas", "--out", "-")
+    assert said.out.encode() == (tmp_path / "ties.csv").read_bytes()
+    assert not (tmp_path / "-").exists()
+    assert lycosa("map", "export", "atlas", "--out", "-", "--json").is_one_clear_line(2, "--json", "--out FILE")
+
+
 def test_two_atlases_become_one(crawled, tmp_path):
     for name in ("bees", "chess"):
         done("map", "build", crawled / name, "--above", 0.5, "--out", tmp_path / name)
@@ -166,6 +182,7 @@ def test_two_atlases_become_one(crawled, tmp_path):
 def test_bad_input_is_one_clear_line(crawled, examples, tmp_path):
     bees, out = crawled / "bees", ("--out", tmp_path / "atlas")
     (tmp_path / "text").write_text("hello")
+    (tmp_path / "void").touch()
     (tmp_path / "few").mkdir()
     new = collection(tmp_path / "new", ["http://bees.example/"])
     for words, said in (
@@ -185,8 +202,12 @@ def test_bad_input_is_one_clear_line(crawled, examples, tmp_path):
         (("build", bees, "--taxonomy", tmp_path / "none", *out), ["cannot read"]),
         (("build", bees, bees, *out), ["one name"]),
         (("build", bees, "--above", 0.5, "--for", "\x1b[31m", *out), ["not a name"]),
-        (("build", bees, "--above", 0.5, "--out", tmp_path / "text"), ["not an atlas"]),
-        (("show", tmp_path / "text"), ["not an atlas"]),
+        (
+            ("build", bees, "--above", 0.5, "--out", tmp_path / "text"),
+            ["not an atlas", "name another file", "--out ATLAS"],
+        ),
+        (("build", bees, "--above", 0.5, "--out", tmp_path / "void"), ["not an atlas", "name another file"]),
+        (("show", tmp_path / "text"), ["not an atlas", "name another file"]),
         (("show", tmp_path / "missing"), ["cannot read"]),
         (("merge", tmp_path / "text", tmp_path / "missing", *out), ["cannot read"]),
         (("export", tmp_path / "text", *out), ["not an atlas"]),
@@ -197,7 +218,7 @@ def test_bad_input_is_one_clear_line(crawled, examples, tmp_path):
         assert not (tmp_path / "atlas").exists()
     assert lycosa("map", "build", bees, "--above", 1, *out).is_one_clear_line(1, "above 1", "lower --above")
     assert lycosa("map", "build", bees, "--above", 0.5, "--out", tmp_path / "no" / "atlas").is_one_clear_line(
-        1, "cannot write"
+        2, "cannot write"
     )
 
 

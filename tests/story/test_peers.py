@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from crawling import Said, apart, begin, collection, done, kill, lycosa, wait_until
+from crawling import Said, apart, begin, collection, done, end, kill, lycosa, wait_until
 from lycosa.cli import peer_at_hand
 from lycosa.cli.peer_at_hand import is_among_private
 from lycosa.peers.addresses import parsed
+from lycosa.peers.control import SOCKET_FILE
 from lycosa.peers.keeping import Kept
 from lycosa.worlds import FixedWorld
 from lycosa.worlds.serve import Served
@@ -173,6 +174,23 @@ def test_another_key_at_a_known_address_is_refused(crawled, tmp_path):
         said = lycosa("peer", "search", crawled / "trees", "comet", "--join", known.place)
         assert said.is_one_clear_line(1, known.name, f"--join {name}@{known.place}")
         done("peer", "search", crawled / "trees", "honey", "--join", f"{name}@{known.place}")
+    finally:
+        kill(process)
+
+
+def test_a_quiet_peer_says_nothing_and_a_quiet_search_shows_hits_alone(crawled):
+    stars = crawled / "stars"
+    control = stars / "peer" / SOCKET_FILE
+    control.unlink(missing_ok=True)  # of one that was killed
+    process = begin("peer", "serve", stars, "--listen", "127.0.0.1:0", "--quiet")
+    try:
+        wait_until(control.exists, process)
+        hits = apart("peer", "search", stars, "comet", "--quiet")
+        assert (hits.code, hits.err) == (0, "")
+        assert "http://stars.example/" in hits.out
+        process.send_signal(signal.SIGTERM)
+        served = end(process)
+        assert (served.code, served.out, served.err) == (0, "", "")
     finally:
         kill(process)
 

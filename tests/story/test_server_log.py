@@ -55,10 +55,22 @@ def test_programs_read_the_same(tmp_path):
     assert sum(shown["activity"]["counts"]) == 30
 
 
+def test_a_site_without_a_scheme_is_told_with_the_way_out_that_works(tmp_path):
+    access = server_log(tmp_path / "a")
+    said = done("logs", "import", access, "--into", tmp_path / "site.log", "--site", "s.example")
+    assert "taking paths to be of https://s.example" in said.err
+    assert "into a new log with --site http://s.example" in said.err
+    done("logs", "import", access, "--into", tmp_path / "new.log", "--site", "http://s.example")
+    assert done("logs", "show", tmp_path / "new.log", "--json").json["most_read"][0]["url"] == "http://s.example/bees"
+
+
 def test_importing_twice_says_so(tmp_path):
     command = ("logs", "import", server_log(tmp_path / "a"), "--into", tmp_path / "site.log", "--site", "s.example")
     done(*command)
     assert "a: already imported; nothing was added" in done(*command).out
+    other_way = done(*command[:-1], "http://s.example")
+    assert "already imported" in other_way.out
+    assert "into a new log" in other_way.err
     quiet = done(*command, "--quiet")
     assert (quiet.out, quiet.err) == ("", "")
 
@@ -73,7 +85,7 @@ def test_importing_twice_says_so(tmp_path):
         (("import", "{log}", "--into", "{made}", "--format", "apache"), 2, "there are squid, ncsa, w3c, csv, tsv"),
         (("import", "{log}", "--into", "{made}", "--columns", "user=a"), 2, "no column for url, time"),
         (("import", "{log}", "--into", "{made}", "--columns", "user=a,url=b,time=c"), 2, "has no column 'a'"),
-        (("import", "{log}", "--into", "{none}/made.log", "--site", "a.org"), 1, "cannot write the log"),
+        (("import", "{log}", "--into", "{none}/made.log", "--site", "a.org"), 2, "cannot write the log"),
         (("show", "{none}"), 2, "cannot read the log"),
         (("show", "{words}"), 2, "is not an imported log"),
     ],

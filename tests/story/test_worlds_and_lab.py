@@ -93,10 +93,23 @@ def test_every_measure_that_the_world_knows_can_be_asked_for(world, tmp_path) ->
     )
     said = lycosa("lab", "compare", *crawls, "--measures", asked, "--world", world, "--json")
     means = {(row["measure"], row["strategy"]): row["mean"] for row in said.json["tables"]["means"]}
-    assert {measure for measure, _ in means} == set(asked.split(","))
+    assert {measure for measure, _ in means} == {"pages", *asked.split(",")}
     assert means["Overlap", "best-first"] == 40
     assert means["Novelty", "best-first"] == 0.0 < means["Novelty", "random"]
     assert means["MeanRank", "best-first"] < means["MeanRank", "random"]
+
+
+def test_a_comparison_shows_which_crawls_ended_early_and_how_many_topics_there_were(tmp_path) -> None:
+    few_links = "synthetic:pages=600,topics=3,seed=5"
+    command = ("lab", "compare", "--strategies", "best-first,infospiders", "--topics", 50, "--pages", 2000)
+    said = lycosa(*command, "--world", few_links, "--workers", 1, "--out", tmp_path / "c")
+    assert said.code == 0, said
+    assert "the world has 3 topics" in said.err and "not 50" in said.err
+    (row,) = re.findall(r"^pages .*", said.out, re.MULTILINE)
+    fetched = [float(number) for number in re.findall(r"([\d.]+) ±", row)]
+    assert len(fetched) == 2 and max(fetched) < 2000
+    quiet = lycosa(*command, "--world", few_links, "--workers", 1, "--out", tmp_path / "c", "--quiet")
+    assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 
 
 @pytest.mark.parametrize(
@@ -113,6 +126,10 @@ def test_every_measure_that_the_world_knows_can_be_asked_for(world, tmp_path) ->
         (("lab", "run", "topic-driven", "--scale", "huge"), ("no scale 'huge'", "paper")),
         (("lab", "compare", "--strategies", "best-first,wurst-first"), ("'wurst-first'", "breadth-first")),
         (("lab", "compare", "--strategies", "best-first", "--measures", "Harvst"), ("Harvst", "Harvest")),
+        *(
+            (("lab", "compare", "--strategies", f"best-first,{name}"), (f"{name} goes by {what}", "breadth-first"))
+            for name, what in {"collaborative": "an access log", "guided": "an access log", "mapped": "a map"}.items()
+        ),
         (("lab", "table", "no-such-folder"), ("no folder no-such-folder",)),
     ],
 )

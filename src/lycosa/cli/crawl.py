@@ -7,7 +7,7 @@ from lycosa.recipe import hosts_in, languages_in, load_recipe
 from lycosa.sessions.settings import changed_recipe, settings_of
 from lycosa.strategies import STRATEGIES
 
-from .options import AllowPrivate, Concurrency, Delay, Json, Minutes, Name, PageLog, Quiet, Resolve, Verbose
+from .options import AllowPrivate, Concurrency, Delay, Minutes, Name, PageLog, Quiet, Resolve, Verbose
 from .progress import Form, Progress
 from .watching import log_pages, run
 
@@ -81,7 +81,7 @@ def crawl(
     resolve: Resolve = None,
     log: PageLog = None,
     verbose: Verbose = False,
-    as_json: Json = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line, for programs.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Crawl, or go on crawling. Ctrl-C is safe: the same command goes on where it stopped."""

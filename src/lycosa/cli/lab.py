@@ -13,6 +13,7 @@ from lycosa.lab.compare import FreeComparison
 from lycosa.lab.findings import Results, Row
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.study import Study, run
+from lycosa.lab.topics import FEWEST_ENTRIES
 from lycosa.lab.writing import PAGE_FILE, read_results, shown, verdict
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.opening import open_world
@@ -110,6 +111,8 @@ def _run(
     world = world or kind
     with working("opening the world", quiet=quiet):
         opened = open_world(world, unless_given=options, of=kind)
+    if isinstance(study, FreeComparison) and not quiet:
+        _tell_of_fewer_topics(study.topics_in(opened), study.scales[scale]["topics"])
     folder = out or _free_folder(HOME / study.name / f"{_as_name(world)}-{scale}-{seed}", study, scale)
     try:
         with Counting(f"{study.name} on {opened.name}", quiet=quiet) as told:
@@ -119,9 +122,14 @@ def _run(
         raise
     if as_json:
         print_json(results)
-    else:
+    elif not quiet:
         typer.echo("\n".join(_lines(results)))
         typer.echo(f"\nPage: {folder / PAGE_FILE}")
+
+
+def _tell_of_fewer_topics(there: int, asked: int) -> None:
+    if there < asked:
+        tell(f"the world has {there} topics with {FEWEST_ENTRIES} pages or more, not {asked}; these are compared")
 
 
 def _as_name(world: str) -> str:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,8 +17,8 @@ from lycosa.logs.importing import TABLE_FORMATS, Asked, Outcome, import_logs
 from lycosa.logs.summary import Activity, Summary, summary_of
 from lycosa.logs.tables import columns_of
 from lycosa.pictures.lines import Series, line_chart
-from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.plain_text import visible
+from lycosa.vocabulary.unwritable import cannot_write
 
 from .options import LOOK, Json, Quiet, print_json, program, tell
 from .progress import SPARKS
@@ -72,9 +73,11 @@ def import_(
         min_users=min_users,
     )
     if site is not None and "://" not in site and not quiet:
-        tell(f"taking paths to be of {asked.origin}; if the site is not secure, say --site http://{site}")
+        tell(
+            f"taking paths to be of {asked.origin}; if it is not secure, import into a new log with --site http://{site}"
+        )
     with Counting("MB read", quiet=quiet or as_json) as count:
-        tell_each = (lambda outcome: None) if quiet or as_json else _tell
+        tell_each = (lambda outcome: None) if quiet or as_json else partial(_tell, asked)
         done = import_logs(files, into, asked, now=time.time(), count=count, tell=tell_each)
     if as_json:
         print_json({"log": str(into), "files": [_plain(each) for each in done]})
@@ -84,11 +87,13 @@ def import_(
     typer.echo(f"Look at it:  {program()} logs show {into}\nUse it:      {program()} crawl NAME --logs {into}")
 
 
-def _tell(outcome: Outcome) -> None:
+def _tell(asked: Asked, outcome: Outcome) -> None:
     file = outcome.file
     name = visible(file.name, 100)
     if outcome.known:
         typer.echo(f"{name}: already imported; nothing was added")
+        if asked.says_how_to_read:
+            tell("what is imported stays as it was read then; to read it another way, import it into a new log")
         return
     rest = ", only what is new since it was imported before" if outcome.grown else ""
     typer.echo(f"{name} ({file.format}){rest}: {file.lines} lines, {file.used} used{_because(file.dropped)}")
@@ -246,5 +251,5 @@ def _draw(out: Path, activity: Activity) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(picture, encoding="utf-8")
     except OSError as error:
-        raise LycosaError(f"cannot write {path}: {error.strerror}; give another --out") from None
+        raise cannot_write(path, error, way_out="give another --out") from None
     tell(f"wrote {path}")

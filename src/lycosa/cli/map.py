@@ -1,11 +1,12 @@
 """`lycosa map`: what crawls have learnt of where the pages of a topic are, for the next ones to use."""
 
 import csv
+import sys
 import time
+from codecs import getwriter
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from datetime import datetime
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.urls import host_of, path_of
 
+from .export import STANDARD_OUTPUT
 from .options import LOOK, Json, Quiet, print_json, program, tell
 from .working import Counting, working
 
@@ -94,10 +96,12 @@ def build(
     if as_json:
         print_json({"atlas": str(out), "topics": [_plain(facts) for facts in built.topics], "left_out": built.left_out})
         return
+    if quiet:
+        return
     for facts in built.topics:
         typer.echo(_line(facts))
     _tell_left_out(built.left_out)
-    if built.topics and not quiet:
+    if built.topics:
         which = f" --map-topic '{visible(built.topics[0].name, 60)}'" if len(built.known) > 1 else ""
         typer.echo(f"Look at it:  {program()} map show {out}\nUse it:      {program()} crawl NAME --map {out}{which}")
 
@@ -204,7 +208,7 @@ def merge(
 @app.command("export")
 def export(
     atlas: AtlasArgument,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The table to write, as CSV.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The table to write, as CSV; -: standard output.")],
     topic: Annotated[str | None, typer.Option(metavar="TOPIC", help="Only of this map.")] = None,
     clique: Annotated[
         bool, typer.Option("--clique/--no-clique", help="Every tie between portals, or one row for each portal.")
@@ -213,6 +217,8 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Export maps as a list of edges. Every tie once: topic, page, page, kind."""
+    if as_json and out == STANDARD_OUTPUT:
+        raise UsageError("--json and --out - would both write to standard output; give --out FILE")
     rows = 0
     with Atlas(atlas, allow_private=allow_private) as opened, working("writing", quiet=as_json):
         topics = opened.topics() if topic is None else (topic,)
@@ -223,8 +229,8 @@ def export(
                 f"{sum(portals)} portals have {ties} ties to one another, more than {MOST_TIES_BETWEEN_PORTALS};"
                 " give --no-clique for one row a portal instead"
             )
-        with whole_file(out) as file, TextIOWrapper(file, encoding="utf-8", newline="") as text:
-            table = csv.writer(text)
+        with nullcontext(sys.stdout.buffer) if out == STANDARD_OUTPUT else whole_file(out) as file:
+            table = csv.writer(getwriter("utf-8")(file))
             table.writerow(("topic", "from", "to", "kind"))
             for each in topics:
                 for edge in opened.edges(each, clique=clique):
@@ -234,7 +240,8 @@ def export(
     if as_json:
         print_json({"table": str(out), "topics": topics, "rows": rows, "left_out": left_out})
         return
-    typer.echo(f"{rows} {'edges' if clique else 'portals and spokes'} in {out}")
+    if out != STANDARD_OUTPUT:
+        typer.echo(f"{rows} {'edges' if clique else 'portals and spokes'} in {out}")
     _tell_left_out(left_out)
 
 

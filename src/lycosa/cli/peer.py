@@ -16,6 +16,7 @@ from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.unwritable import cannot_write
 
 from .options import LOOK, Json, Name, Quiet, print_json, program, tell
 
@@ -71,7 +72,7 @@ def group(file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to wr
     except FileExistsError as error:
         raise UsageError(f"{file} exists; name another file, or remove it") from error
     except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}") from error
+        raise cannot_write(file, error, way_out="name another file") from error
     typer.echo(f"{file} is the secret of the group {made.name}: give it to its members, and to nobody else")
     typer.echo(f"Serve in it:  {program()} peer serve NAME --listen ADDR:PORT --group {file}")
 
@@ -122,9 +123,10 @@ def serve(
                 await control.open()
                 peer.keep_joining(joins)
                 peer.follow_collection()
-                typer.echo(f"{identity.name}@{at or listens_at} serves {content.pages} pages of {name}")
-                if identity.group is None and not quiet:
-                    tell("anybody who can connect may search and take these pages; --group closes the circle")
+                if not quiet:
+                    typer.echo(f"{identity.name}@{at or listens_at} serves {content.pages} pages of {name}")
+                if identity.group is None:
+                    say("anybody who can connect may search and take these pages; --group closes the circle")
                 await ended.wait()
                 await control.close()
                 await peer.end()
@@ -147,7 +149,7 @@ def search(
     group: GroupFile = None,
     no_group: NoGroup = False,
     allow_private: AllowPrivate = False,
-    quiet: Quiet = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but hits and errors.")] = False,
     as_json: Json = False,
 ) -> None:
     """Search at home, then at buddies, then farther. Results come as they are found, ranked together."""
@@ -192,9 +194,10 @@ def search(
         typer.echo("nothing found")
     for number, hit in enumerate(shown, 1):
         typer.echo("\n".join(lines_of(number, hit, me)) + "\n")
-    if not quiet:
-        for line in told_of_search(last, me, merged, not_joined):
-            tell(line)
+    if quiet:
+        return
+    for line in told_of_search(last, me, merged, not_joined):
+        tell(line)
     if take:
         typer.echo(f"{len(taken.pages)} pages taken, {len(taken.known)} known already, {untaken(merged, take, taken)}")
         for url in taken.pages:

@@ -21,7 +21,9 @@ from lycosa.report import (
 from lycosa.sessions.opening import open_for_reading
 from lycosa.sessions.upkeep import REPORT_FILE
 from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.unwritable import cannot_write
 
+from .export import STANDARD_OUTPUT
 from .options import Name
 from .reasons import in_words, is_through_readers
 
@@ -30,22 +32,33 @@ _CHANGES_SHOWN = 25  # the latest
 
 def report(
     name: Name,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to; without it, NAME/report.html.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to; without it, NAME/report.html; -: standard output.")
+    ] = None,
 ) -> None:
     """Write a report: one HTML page with charts. It needs no network and no script."""
-    typer.echo(f"report: {write_report(name, out)}")
+    if out == STANDARD_OUTPUT:
+        typer.echo(_page_of(name), nl=False)
+    else:
+        typer.echo(f"report: {write_report(name, out)}")
 
 
 def write_report(folder: Path, out: Path | None = None) -> Path:
-    out = out or folder / REPORT_FILE
+    place = out or folder / REPORT_FILE
+    page = _page_of(folder)
+    try:
+        place.write_text(page, encoding="utf-8")
+    except OSError as error:
+        if out is None:
+            raise CollectionError(f"cannot write {place}: {error.strerror}; make room, or give --out") from None
+        raise cannot_write(out, error, way_out="make room, or give another --out") from None
+    return place
+
+
+def _page_of(folder: Path) -> str:
     topic = load_recipe(folder).topic
     with open_for_reading(folder) as collection:
-        page = report_page(report_data(collection, topic.text or f"learned from {topic.examples or 'its rule'}"))
-    try:
-        out.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise CollectionError(f"cannot write {out}: {error.strerror}") from None
-    return out
+        return report_page(report_data(collection, topic.text or f"learned from {topic.examples or 'its rule'}"))
 
 
 def report_data(collection: Collection, topic: str) -> ReportData:

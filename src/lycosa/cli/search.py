@@ -2,7 +2,9 @@ from typing import Annotated
 
 import typer
 
+from lycosa.recipe import is_host
 from lycosa.sessions.opening import open_for_reading
+from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plain_text import visible
 
 from .options import Json, Name, print_json
@@ -19,8 +21,10 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Search the pages of a collection."""
+    if host is not None and not is_host(host):
+        raise UsageError(f"--host: not a host: {host[:100]!r}; write its name alone, such as www.example.org")
     with open_for_reading(name) as collection:
-        hits = collection.search.search(query, limit=limit, host=host, min_relevance=min_relevance)
+        hits = collection.search.search(query, limit=limit, host=host and host.lower(), min_relevance=min_relevance)
     if as_json:
         print_json(hits)
         return

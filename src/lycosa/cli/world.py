@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plain_text import visible
 from lycosa.worlds.calibration import Figure, figures
 from lycosa.worlds.opening import WORLDS, insist_on_empty, make_world, open_world, save_world
@@ -168,7 +168,7 @@ def serve(
                 time.sleep(3600)
     except OSError as error:
         way_out = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--address"
-        raise LycosaError(f"cannot serve on {address}:{port}: {error.strerror}; give another {way_out}") from None
+        raise UsageError(f"cannot serve on {address}:{port}: {error.strerror}; give another {way_out}") from None
     except KeyboardInterrupt:
         tell("ended")
 

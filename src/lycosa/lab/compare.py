@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from lycosa.pictures import Series, line_chart
-from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Plain
 from lycosa.vocabulary.urls import site_of
 from lycosa.worlds import StudyWorld
 
 from .comparing import mean_rows, pair_rows
+from .crawlers import check_goes_by_pages_alone
 from .findings import Findings, Picture, Row
 from .library import Library
 from .measures import MEASURES, parse_measure
@@ -19,6 +19,8 @@ from .side_by_side import Shared, at_points, crawls_of, points_of, pool_of, trut
 from .statistics import summary
 from .study import Size
 from .topics import topics_of
+
+PAGES = "pages"  # fetched: the row that tells of crawls that ended early, for want of links that they would follow
 
 
 class FreeComparison:
@@ -40,8 +42,7 @@ class FreeComparison:
         measures: Sequence[str] | None = None,
     ):
         for strategy in strategies:
-            if strategy not in STRATEGIES:
-                raise UsageError(f"there is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
+            check_goes_by_pages_alone(strategy)
         if len(set(strategies)) < len(strategies) or not strategies:
             raise UsageError(
                 "name every strategy to compare once, with commas between: --strategies best-first,pagerank"
@@ -63,7 +64,11 @@ class FreeComparison:
         return {"topics": max(10, size["topics"]), "pages": max(20_000, 2 * size["pages"] * size["topics"])}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
-        return list(range(len(topics_of(world, size["topics"]))))
+        return list(range(self.topics_in(world)))
+
+    def topics_in(self, world: StudyWorld) -> int:
+        """How many topics are crawled: those asked for, or as many as the world has."""
+        return len(topics_of(world, self.scales["free"]["topics"]))
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> Shared:
         return Shared(topics_of(world, size["topics"]), Library(world), size, seed)
@@ -93,7 +98,10 @@ class FreeComparison:
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
         names = list(outcomes[0]["strategies"][self.strategies[0]]["curves"])
-        means: list[Row] = []
+        fetched = {
+            name: [float(outcome["strategies"][name]["pages"]) for outcome in outcomes] for name in self.strategies
+        }
+        means: list[Row] = mean_rows(PAGES, fetched, seed=seed)
         pairs: list[Row] = []
         pictures = {}
         for name in names:

@@ -46,6 +46,11 @@ class Asked:
             raise UsageError(f"--columns go with {' or '.join(TABLE_FORMATS)}, not with {self.format}")
 
     @property
+    def says_how_to_read(self) -> bool:
+        """Whether anything is said of what the lines of a file mean."""
+        return self.site is not None or self.format is not None or bool(self.columns)
+
+    @property
     def origin(self) -> str | None:
         if self.site is None:
             return None

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.unwritable import cannot_write
 
 APPLICATION = int.from_bytes(b"LyLo", "big")  # in the header of the file
 VERSION = 1
@@ -74,11 +75,13 @@ def told(path: Path) -> Iterator[None]:
         said = str(error)
         if "locked" in said or "busy" in said:
             raise LycosaError(f"another program is importing into {path}; try again when it is done") from None
-        if any(word in said for word in ("full", "unable to open", "I/O", "readonly")):
-            raise LycosaError(f"cannot write the log {path}: {said}; make room or give access") from None
+        if "unable to open" in said or "readonly" in said:
+            raise UsageError(f"cannot write the log {path}: {said}; give access, or another --into") from None
+        if "full" in said or "I/O" in said:
+            raise LycosaError(f"cannot write the log {path}: {said}; make room") from None
         raise damaged(path) from None
     except OSError as error:
-        raise LycosaError(f"cannot write the log {path}: {error.strerror or error}; make room or give access") from None
+        raise cannot_write(f"the log {path}", error, way_out="make room or give access") from None
 
 
 def damaged(path: Path) -> UsageError:

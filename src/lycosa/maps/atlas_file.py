@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import IO
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.unwritable import cannot_write
 
 APPLICATION = int.from_bytes(b"LyMa", "big")  # in the header of the file
 VERSION = 1
 LARGEST = 8 << 30  # bytes
 LARGEST_ROW = 8 << 20  # bytes
 HIGHEST_NUMBER = 2_000_000_000  # of a page
+_MADE_BY = "an atlas is made by: lycosa map build NAME --out ATLAS"
 TABLES = {
     "pages": """CREATE TABLE pages (
     number INTEGER PRIMARY KEY,
@@ -72,7 +74,7 @@ def opened(path: Path) -> sqlite3.Connection:
     except OSError as error:
         raise UsageError(f"cannot read the atlas {path}: {error.strerror}") from None
     if header != b"SQLite format 3\0":
-        raise UsageError(f"{path} is not an atlas; make one with: lycosa map build NAME --out {path}")
+        raise UsageError(f"{path} is not an atlas; name another file ({_MADE_BY})")
     if size > LARGEST:
         raise UsageError(f"{path} is larger than {LARGEST >> 30} GB, which no atlas is")
     with told(path):
@@ -125,13 +127,13 @@ def told(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:  # what SQLite says may quote what is damaged
-        if "full" in str(error) or "unable to open" in str(error) or "I/O" in str(error):
-            raise LycosaError(f"cannot write the atlas {path}: {error}; make room or give access") from None
+        if "unable to open" in str(error):
+            raise UsageError(f"cannot write the atlas {path}: {error}; give access, or another file") from None
+        if "full" in str(error) or "I/O" in str(error):
+            raise LycosaError(f"cannot write the atlas {path}: {error}; make room") from None
         raise UsageError(f"the atlas {path} is damaged ({error}); take another copy, or build it again") from None
     except OSError as error:
-        raise LycosaError(
-            f"cannot write the atlas {path}: {error.strerror or error}; make room or give access"
-        ) from None
+        raise cannot_write(f"the atlas {path}", error, way_out="make room, give access, or another file") from None
 
 
 @contextmanager
@@ -177,7 +179,7 @@ def _check(connection: sqlite3.Connection, path: Path, size: int) -> None:
         return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
     if pragma("application_id") != APPLICATION:
-        raise UsageError(f"{path} is a database, but not an atlas; make one with: lycosa map build NAME --out FILE")
+        raise UsageError(f"{path} is a database, but not an atlas; name another file ({_MADE_BY})")
     if (version := pragma("user_version")) != VERSION:
         raise UsageError(
             f"the atlas {path} is of version {version}, this Lycosa knows {VERSION}; use the Lycosa that wrote it"

@@ -17,12 +17,14 @@ from lycosa.recipe import (
     check_takes_log,
     check_takes_map,
     goes_by_log,
+    goes_by_map,
     hosts_in,
     languages_in,
     options_of,
 )
-from lycosa.strategies import STRATEGIES, Mapped
+from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.field_mistakes import mistake_in
 from lycosa.web.live import connect_to
 
 
@@ -82,7 +84,7 @@ def changed_recipe(
     )
     if map_.atlas:
         check_takes_map(strategy)
-    elif strategy == Mapped.name or map_ != Map():
+    elif goes_by_map(strategy) or map_ != Map():
         raise UsageError("there is no map to go by; name the atlas it is in with --map")
     log = _changed(
         recipe.logs,
@@ -127,5 +129,5 @@ def _changed(settings: S, **said: object) -> S:
     try:
         msgspec.convert(msgspec.to_builtins(changed), type(settings))
     except msgspec.ValidationError as error:
-        raise UsageError(f"{', '.join(given)}: {error}".replace(" - at `$.", " for `")) from None
+        raise UsageError(mistake_in(error, type(settings))) from None
     return changed

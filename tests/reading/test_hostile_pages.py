@@ -40,6 +40,13 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "references": lambda n: "&#" * 5 * n,
     "NULs": lambda n: "\0" * 10 * n,
     "list items": lambda n: "<li>a" * n,
+    "ends within comments": lambda n: "<div><!--</div>-->" * n,
+    "ends within raw text": lambda n: "<div><xmp></div></xmp>" * n,
+    "ends within styles": lambda n: "<div><style></div></STYLE >" * n,
+    "ends within junk": lambda n: "<div></</div>" * n,
+    "names cut by marks": lambda n: "<\x02div>" * n,
+    "open comments": lambda n: "<!--" * n,
+    "scripts in comments in scripts": lambda n: "<script><!--" * n,
 }
 
 

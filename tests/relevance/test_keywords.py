@@ -20,6 +20,14 @@ def page(text: str) -> Page:
         (["/spiders?\\b/"], "the spiders run", 1.0),
         (["/^a title$/"], "anything", 1.0),
         (["ship", "spider"], "a spider", 1.0),
+        (["養蜂家"], "彼は養蜂家です", 1.0),
+        (["養蜂家"], "養蜂は家で", 0.0),
+        (["蜂"], "彼は養蜂家です", 1.0),
+        (["ミツバチ"], "ミツバチ の 巣", 1.0),
+        (["น้ำผึ้ง"], "กินน้ำผึ้งดี", 1.0),
+        (["मधुमक्खी"], "यह मधुमक्खी है", 1.0),
+        (["نَحْل"], "نَحْل", 1.0),
+        (["wolf spider"], "werewolf spiders", 0.0),
     ],
 )
 def test_a_word_a_phrase_or_a_pattern_makes_a_page_relevant(rules: list[str], text: str, relevance: float) -> None:

@@ -12,12 +12,11 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from lycosa.vocabulary.records import Link, Url
 from lycosa.vocabulary.urls import Joiner, join
 
-from .shallow import shallow
+from .shallow import MAX_HREF, shallow
 
 MAX_LINKS = 5000  # kept of one page
 MAX_ANCHOR = 300  # characters
 MAX_TITLE = 500  # characters
-_MAX_HREF = 4000  # characters
 _MAX_REL = 100  # characters
 _SURROUNDINGS = ["nav", "footer", "aside"]
 _SURROUNDING_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
@@ -45,7 +44,7 @@ class Parsed(Struct, frozen=True, gc=False):
 
 def parse_html(html: str, url: Url) -> Parsed:
     """Takes a page apart; any text is a page."""
-    html = _unmarked(shallow(html))
+    html = shallow(_unmarked(html))
     tree = LexborHTMLParser(html)
     root, body = tree.root, tree.body
     metas = [node.attributes for node in tree.tags("meta")]
@@ -109,7 +108,7 @@ def _base(tree: LexborHTMLParser, url: Url) -> Url:
     for node in tree.tags("base"):
         href = (node.attributes.get("href") or "").strip()
         if href:
-            return (join(url, href) if len(href) <= _MAX_HREF else None) or url
+            return (join(url, href) if len(href) <= MAX_HREF else None) or url
     return url
 
 
@@ -117,7 +116,7 @@ def _canonical(tree: LexborHTMLParser, base: Url) -> Url | None:
     for node in tree.tags("link"):
         attributes = node.attributes
         href = (attributes.get("href") or "").strip()
-        if "canonical" in _lower(attributes, "rel").split() and 0 < len(href) <= _MAX_HREF:
+        if "canonical" in _lower(attributes, "rel").split() and 0 < len(href) <= MAX_HREF:
             return join(base, href)
     return None
 
@@ -175,7 +174,7 @@ class _Links:
 
     def _new_target(self, href: str | None) -> Url | None:
         """The target of a link not met before on this page, else None."""
-        if not href or href in self._hrefs or len(href) > _MAX_HREF or len(self._taken) > MAX_LINKS + 1:
+        if not href or href in self._hrefs or len(href) > MAX_HREF or len(self._taken) > MAX_LINKS + 1:
             return None
         self._hrefs.add(href)
         target = self._join(href.strip())

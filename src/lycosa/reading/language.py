@@ -4,9 +4,10 @@ import re
 
 import pycld2
 
+from .language_codes import two_letters_of
+
 _READ = 800  # characters are enough to tell
 _CODE = re.compile(r"[a-z]{2,3}(?![a-z])")
-_NAMES_OF_TODAY = {"iw": "he", "in": "id", "ji": "yi", "jw": "jv"}
 
 
 def language_of(text: str, declared: str = "", *, check: bool = False) -> str:
@@ -28,6 +29,4 @@ def _detected(sample: str) -> str:
 
 def _code(tag: str) -> str:
     found = _CODE.match(tag.strip().lower())
-    if not found or found[0] == "un":
-        return ""
-    return _NAMES_OF_TODAY.get(found[0], found[0])
+    return two_letters_of(found[0]) if found else ""

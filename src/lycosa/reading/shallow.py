@@ -3,18 +3,22 @@ formatting elements left open.
 
 A page with few, short tags goes to the parser as it is. On any other page one linear scan keeps only the tags that
 reading needs: blocks down to a depth, elements that cannot nest by themselves, links, and those whose content is not
-text. Of the open blocks only the innermost counts as closed by an end tag, so the count is never below the parser's.
+text. What looks like a tag within a comment or raw text is not passed on: the parser, whatever it makes of the elements
+around, sees the tags that the scan has counted and no others. Of the open blocks only the innermost counts as
+closed by an end tag, so the count is never below the parser's.
 """
 
 import re
+
+from .raw_text import CONTENT, NAME, RAW_TEXT, SPEAKING_COMMENT
 
 FEW_TAGS = 1000
 SHORT_PAGE = 32_000  # characters; even with all of them in one tag, parsed in a tenth of a second
 LONG_TAG = 1000  # characters
 MAX_DEPTH = 200  # blocks within blocks
+MAX_HREF = 4000  # characters
 _MAX_UNSEEN = 100  # noscript elements, each of which may stay open for the parser
 _MAX_ATTRIBUTES = 40
-_MAX_HREF = 4000  # characters
 
 
 def _names(names: str) -> frozenset[str]:
@@ -23,20 +27,20 @@ def _names(names: str) -> frozenset[str]:
 
 _BLOCKS = _names(
     "address article aside blockquote button center details dialog dir div dl fieldset figcaption figure footer "
-    "frameset h1 h2 h3 h4 h5 h6 header hgroup main menu nav ol pre search section summary table template ul"
+    "frameset h1 h2 h3 h4 h5 h6 header hgroup main menu nav ol pre section summary table template ul"
 )
-_KEPT = _names(  # close each other or have no content; raw text must keep its end tag
-    "a li p tbody td tfoot th thead tr "
-    "area base br frame hr img link meta head "
-    "iframe noembed noframes script style textarea title xmp"
+_KEPT = _names(  # close each other or have no content
+    "a li p tbody td tfoot th thead tr area base br frame hr img link meta head"
 )
 _ONCE = frozenset(("html", "body"))  # the parser merges the attributes of later ones into the first
 
 _LONG = re.compile(f"<[^>]{{{LONG_TAG}}}")
 _QUOTED_END = re.compile("=\\s*+(?:\"[^\">]*+>|'[^'>]*+>)")  # a ">" within an attribute, perhaps
 _ATTRIBUTE = "[\\t\\n\\f\\r ]++[^\\s\"'<>/=]++(?:=(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\\s\"'<>=`/]++))?+"
-_TAG = re.compile(
-    f"<(/?)([A-Za-z][^\\t\\n\\f\\r />]*+)(?:((?:{_ATTRIBUTE}){{0,{_MAX_ATTRIBUTES}}}+[\\t\\n\\f\\r ]*+/?>)|[^>]*+>?)"
+_MARKUP = re.compile(
+    f"<(?:(?P<closes>/?)(?P<name>{NAME}|[A-Za-z][^\\t\\n\\f\\r />]*+)"
+    f"(?:(?P<plain>(?:{_ATTRIBUTE}){{0,{_MAX_ATTRIBUTES}}}+[\\t\\n\\f\\r ]*+/?>)|[^>]*+>?)(?P<content>{CONTENT})"
+    f"|{SPEAKING_COMMENT})"
 )
 _HREF = re.compile("\\shref\\s*=\\s*(?:\"([^\">]*+)|'([^'>]*+)|([^\\s\"'>]++))", re.IGNORECASE)
 _ROOT = re.compile("<(?:html|body)", re.IGNORECASE)
@@ -44,7 +48,7 @@ _ROOT = re.compile("<(?:html|body)", re.IGNORECASE)
 
 def shallow(html: str) -> str:
     """The same page, safe to parse in time linear in its length."""
-    return html if _is_harmless(html) else _TAG.sub(_Pruning().keep, html)
+    return html if _is_harmless(html) else _MARKUP.sub(_Pruning().kept, html)
 
 
 def _is_harmless(html: str) -> bool:
@@ -55,7 +59,7 @@ def _is_harmless(html: str) -> bool:
 
 
 class _Pruning:
-    """One pass over the tags of a page."""
+    """One pass over the markup of a page."""
 
     def __init__(self) -> None:
         self._open: list[str] = []
@@ -63,19 +67,24 @@ class _Pruning:
         self._unseen = 0
         self._seen: set[str] = set()
 
-    def keep(self, tag: re.Match[str]) -> str:
-        """What stands for a tag: itself, a plainer one, or a blank."""
-        closes, name = tag[1], tag[2]
-        if not name.isascii():
+    def kept(self, markup: re.Match[str]) -> str:
+        """What stands for a tag: itself, a plainer one, or a blank; never nothing, lest a "<" before it finds a name
+        behind it."""
+        name: str | None = markup["name"]
+        if name in _KEPT:
+            return markup[0] if markup["plain"] else _plain(markup, name)
+        if name is None or not name.isascii():
             return " "
         name = name.lower()
         if name in _BLOCKS:
-            return self._block(tag, name)
+            return self._block(markup, name)
+        if name in RAW_TEXT:
+            return _raw(markup, name)
         if name == "noscript":
-            self._unseen += not closes
-            return _plain(tag, name) if self._unseen <= _MAX_UNSEEN else " "
-        if name in _KEPT or (name in _ONCE and self._is_first(closes + name)):
-            return _plain(tag, name)
+            self._unseen += not markup["closes"]
+            return _plain(markup, name) if self._unseen <= _MAX_UNSEEN else " "
+        if name in _KEPT or (name in _ONCE and self._is_first(markup["closes"] + name)):
+            return _plain(markup, name)
         return " "
 
     def _is_first(self, name: str) -> bool:
@@ -84,7 +93,7 @@ class _Pruning:
         return is_first
 
     def _block(self, tag: re.Match[str], name: str) -> str:
-        if tag[1]:
+        if tag["closes"]:
             if self._too_deep:
                 self._too_deep -= 1
                 return " "
@@ -98,13 +107,25 @@ class _Pruning:
         return _plain(tag, name)
 
 
+def _raw(element: re.Match[str], name: str) -> str:
+    """The start tag of an element of raw text, and of its content what is shown, such that no "<" is left; or its end
+    tag."""
+    tag, content = _plain(element, name), element["content"]
+    if name == "xmp":  # does not know references
+        return f" {content.replace('&', '&amp;').replace('<', '&lt;')}"
+    if not content and not element["closes"]:
+        return f"{tag}</{name}>"  # the parser would look for content behind a tag with a slash at its end
+    return tag + content.replace("<", "&lt;") if name in ("title", "textarea") else tag
+
+
 def _plain(tag: re.Match[str], name: str) -> str:
-    if tag[1]:
+    """A tag without what is costly or misleading in it."""
+    if tag["closes"]:
         return f"</{name}>"
-    if tag[3]:
-        return tag[0]
-    href = _HREF.search(tag[0][: 2 * _MAX_HREF]) if name in ("a", "area", "base", "link") else None
+    if plain := tag["plain"]:
+        return f"<{name}{plain}"
+    href = _HREF.search(tag[0][: 2 * MAX_HREF]) if name in ("a", "area", "base", "link") else None
     if not href:
         return f"<{name}>"
-    value = (href[1] or href[2] or href[3] or "")[:_MAX_HREF].replace('"', "&quot;")
+    value = (href[1] or href[2] or href[3] or "")[:MAX_HREF].replace('"', "&quot;")
     return f'<{name} href="{value}">'

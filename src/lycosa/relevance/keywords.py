@@ -6,6 +6,8 @@ from typing import Literal
 
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.records import Page
+from lycosa.vocabulary.scripts import has_unspaced
+from lycosa.vocabulary.tokens import tokens_of
 
 _Test = Callable[[Page], bool]
 
@@ -14,7 +16,8 @@ class Keywords:
     """1 if the page has what the rule asks for, else 0; with `need="share"`, the share of the rules that hold.
 
     Each rule is a word, a phrase of several words, or a regular expression between slashes, searched in title and text.
-    Words and phrases are compared with the words of the page as they are written, in lower case.
+    Words and phrases are compared with the words of the page as they are written, in lower case; what a script without
+    blanks writes is found within longer runs of it.
     """
 
     def __init__(self, rules: Sequence[str], *, need: Literal["any", "all", "share"] = "any"):
@@ -37,13 +40,20 @@ def _test(rule: str) -> _Test:
     rule = rule.strip()
     if len(rule) > 2 and rule.startswith("/") and rule.endswith("/"):
         return _pattern(rule[1:-1])
-    words = tuple(re.findall(r"\w+", rule.lower()))
+    words = tokens_of(rule)
     if not words:
         raise RecipeError(f"keyword {rule!r} has no word; give words, phrases, or /regular expressions/")
-    if len(words) == 1:
+    if len(words) == 1 and not _is_half_a_pair(words[0]):
         word = words[0]
         return lambda page: word in page.tokens
-    return lambda page: _has_phrase(page.tokens, words)
+    before, after = ("" if _is_half_a_pair(word) else " " for word in (words[0], words[-1]))
+    phrase = f"{before}{' '.join(words)}{after}"
+    return lambda page: phrase in f" {' '.join(page.tokens)} "
+
+
+def _is_half_a_pair(word: str) -> bool:
+    """Whether it is one character of a script without blanks, which a page has together with its neighbour."""
+    return len(word) == 1 and bool(has_unspaced(word))
 
 
 def _pattern(pattern: str) -> _Test:
@@ -52,13 +62,3 @@ def _pattern(pattern: str) -> _Test:
     except re.error as error:
         raise RecipeError(f"keyword /{pattern}/ is not a regular expression: {error}") from None
     return lambda page: bool(search(page.title) or search(page.text))
-
-
-def _has_phrase(tokens: Sequence[str], words: tuple[str, ...]) -> bool:
-    first, length = words[0], len(words)
-    start = -1
-    for _ in range(tokens.count(first)):
-        start = tokens.index(first, start + 1)
-        if tokens[start : start + length] == words:
-            return True
-    return False

@@ -178,7 +178,7 @@ def test_another_key_at_a_known_address_is_refused(crawled, tmp_path):
         kill(process)
 
 
-def test_a_quiet_peer_says_nothing_and_a_quiet_search_shows_hits_alone(crawled):
+def test_a_quiet_peer_says_where_it_is_and_no_more_and_a_quiet_search_shows_hits_alone(crawled):
     stars = crawled / "stars"
     control = stars / "peer" / SOCKET_FILE
     control.unlink(missing_ok=True)  # of one that was killed
@@ -190,7 +190,8 @@ def test_a_quiet_peer_says_nothing_and_a_quiet_search_shows_hits_alone(crawled):
         assert "http://stars.example/" in hits.out
         process.send_signal(signal.SIGTERM)
         served = end(process)
-        assert (served.code, served.out, served.err) == (0, "", "")
+        assert (served.code, served.err) == (0, "")
+        assert " serves " in served.out and served.out.count("\n") == 1
     finally:
         kill(process)
 

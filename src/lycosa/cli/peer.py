@@ -123,8 +123,7 @@ def serve(
                 await control.open()
                 peer.keep_joining(joins)
                 peer.follow_collection()
-                if not quiet:
-                    typer.echo(f"{identity.name}@{at or listens_at} serves {content.pages} pages of {name}")
+                typer.echo(f"{identity.name}@{at or listens_at} serves {content.pages} pages of {name}")
                 if identity.group is None:
                     say("anybody who can connect may search and take these pages; --group closes the circle")
                 await ended.wait()

@@ -117,7 +117,7 @@ def test_seeds_come_first_and_links_say_why_they_come() -> None:
 
 
 def test_a_link_found_again_keeps_the_larger_utility() -> None:
-    assert Utility().merge(0.3, 0.7) == Utility().merge(0.7, 0.3) == 0.7
+    assert Utility().merge(url_of("a"), 0.3, 0.7) == Utility().merge(url_of("a"), 0.7, 0.3) == 0.7
 
 
 def test_relevance_lately_is_the_mean_over_the_window_of_pages() -> None:

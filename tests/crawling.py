@@ -19,7 +19,7 @@ from warcio.archiveiterator import ArchiveIterator
 from lycosa.cli import main
 from worlds import html
 
-PATIENCE = 60.0  # seconds until something that ought to happen is given up
+PATIENCE = 300.0  # seconds until something that ought to happen is given up, on however busy a machine
 _AS_A_PROGRAM = "import sys; sys.argv[0] = 'lycosa'; from lycosa.cli import main; main()"
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from crawling import PATIENCE
+
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
@@ -64,6 +66,6 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 )
 def test_a_benchmark_prints_its_table(script, row):
     command = [sys.executable, str(BENCHMARKS / script[0]), *script[1:]]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     assert row in done.stdout

@@ -11,6 +11,7 @@ from typing import get_type_hints
 import msgspec
 import pytest
 
+from crawling import PATIENCE
 from lycosa.cli import COMMANDS
 from lycosa.recipe import Recipe
 from lycosa.strategies import STRATEGIES
@@ -141,7 +142,7 @@ def test_the_quick_start_works_as_written(tmp_path):
                 env=os.environ | paths,
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=PATIENCE,
             )
             assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     finally:

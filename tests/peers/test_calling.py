@@ -60,7 +60,7 @@ def playing(play: Callable[[Calls, Called], Awaitable[None]], servers: NameServe
             return [str(place) for place in dialled[before:]]
 
         try:
-            await asyncio.wait_for(play(calls, called), 60)
+            await asyncio.wait_for(play(calls, called), 300)
         finally:
             calls.cancel()
             servers.may_answer.set()
@@ -157,5 +157,5 @@ async def main():
 asyncio.run(main())
 print("ended")
 """
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ended\n", "")

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from crawling import Said, apart, begin, collection, done, end, kill, lycosa, wait_until
+from crawling import PATIENCE, Said, apart, begin, collection, done, end, kill, lycosa, wait_until
 from lycosa.cli import peer_at_hand
 from lycosa.cli.peer_at_hand import is_among_private
+from lycosa.peers import wire
 from lycosa.peers.addresses import parsed
 from lycosa.peers.control import SOCKET_FILE
 from lycosa.peers.keeping import Kept
@@ -288,7 +289,7 @@ def test_private_pages_are_allowed_where_the_collection_is_served(crawled):
 def test_a_peer_ends_when_told(crawled):
     with Serving(crawled / "bees") as peer:
         peer.process.terminate()
-        assert peer.process.wait(timeout=20) == 0
+        assert peer.process.wait(timeout=PATIENCE) == 0
     assert not (crawled / "bees" / "peer" / "control").exists()
     assert isinstance(peer.process, subprocess.Popen)
 
@@ -316,14 +317,15 @@ def test_a_damaged_group_is_told_by_its_file_and_not_taken_for_an_open_network(c
     done("peer", "search", bees, "honey", "--no-group")
 
 
-def test_places_where_nobody_answers_cost_no_more_than_the_deadline_and_are_told(crawled):
+def test_places_where_nobody_answers_cost_no_more_than_the_deadline_and_are_told(crawled, monkeypatch):
+    monkeypatch.setattr(wire, "DIAL_SECONDS", PATIENCE)
     with ExitStack() as opened:
         silent = [opened.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(3)]
         places = [f"127.0.0.1:{each.getsockname()[1]}" for each in silent]
         joins = [word for place in places for word in ("--join", place)]
         said = search(crawled / "trees", "comet nowhere", "--deadline", 1, *joins)
         assert said.json["not_reached"][-3:] == places
-        assert said.json["seconds"] < 2
+        assert said.json["seconds"] < PATIENCE / 2
         said = lycosa("peer", "search", crawled / "trees", "comet nowhere", "--deadline", 0.1, *joins)
         (told,) = [line for line in said.err.splitlines() if line.startswith("not reached: ")]
         assert told.endswith(", ".join(places))
@@ -355,7 +357,7 @@ def test_a_peer_that_still_reads_its_pages_ends_at_once(crawled, words, number):
     )
     assert process.stdout.readline() == "reading\n"
     process.send_signal(number)
-    assert process.wait(timeout=30) == 130
+    assert process.wait(timeout=PATIENCE) == 130
     assert process.communicate() == ("", "")
 
 

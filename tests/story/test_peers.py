@@ -21,6 +21,7 @@ from lycosa.peers.control import SOCKET_FILE
 from lycosa.peers.keeping import Kept
 from lycosa.worlds import FixedWorld
 from lycosa.worlds.serve import Served
+from processes import Process
 from worlds import html
 
 pytestmark = pytest.mark.peers
@@ -291,7 +292,6 @@ def test_a_peer_ends_when_told(crawled):
         peer.process.terminate()
         assert peer.process.wait(timeout=PATIENCE) == 0
     assert not (crawled / "bees" / "peer" / "control").exists()
-    assert isinstance(peer.process, subprocess.Popen)
 
 
 @pytest.mark.parametrize(
@@ -349,12 +349,7 @@ main()
 @pytest.mark.parametrize("words", [("serve", "NAME", "--listen", "127.0.0.1:0"), ("search", "NAME", "honey")])
 def test_a_peer_that_still_reads_its_pages_ends_at_once(crawled, words, number):
     words = [str(crawled / "bees" if word == "NAME" else word) for word in words]
-    process = subprocess.Popen(
-        [sys.executable, "-c", _READS_FOR_LONG, "peer", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = Process(_READS_FOR_LONG, "peer", *words)
     assert process.stdout.readline() == "reading\n"
     process.send_signal(number)
     assert process.wait(timeout=PATIENCE) == 130

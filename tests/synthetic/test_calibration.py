@@ -23,7 +23,7 @@ BOTH_SEEDS = pytest.mark.parametrize("seed", [1, 2])
 
 @cache
 def _measured(seed: int) -> list[Figure]:
-    return figures(calibrated(seed), sample=40_000, texts=250, seed=seed)
+    return figures(calibrated(seed), sample=40_000, texts=250, topics=1, seed=seed)
 
 
 def _figures(seed: int) -> dict[str, float]:

@@ -12,7 +12,7 @@ from lycosa.lab.studies.peer_search.reality import overlap
 from lycosa.lab.studies.peer_search.runs import searched
 from lycosa.lab.studies.peer_search.simulated import ask_all, network_of, options_of, overlay_of
 from lycosa.peers.messages import Contact
-from lycosa.peers.searching import Answer, Stage
+from lycosa.peers.search import Answer, Stage
 from lycosa.worlds.synthetic import SyntheticWorld
 
 SIZE = {"peers": 5, "topics": 3, "pages": 12, "queries": 40, "limit": 100}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lycosa.lab.findings import Findings
-from lycosa.lab.peers.running import warm_up
+from lycosa.lab.peers.runs import warm_up
 from lycosa.lab.study import Size
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Plain

@@ -8,12 +8,12 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.lab.peers.processes import NoLoopbackError, Processes, free_addresses
-from lycosa.peers.among_friends import OPTIONS
 from lycosa.peers.identity import Identity
-from lycosa.peers.keeping import Kept
-from lycosa.peers.memory import Memory
 from lycosa.peers.messages import Contact
 from lycosa.peers.node import Node
+from lycosa.peers.options import DEFAULTS
+from lycosa.peers.peer_folder import PeerFolder
+from lycosa.peers.saved_state import StateFiles
 from lycosa.peers.simulation import Network
 from lycosa.vocabulary.records import Plain
 
@@ -44,13 +44,13 @@ def compared(ground: Ground, *, peers: int, queries: int, practice: int, limit: 
         addresses = free_addresses(peers)
     except NoLoopbackError as error:
         return {"reason": str(error), "rounds": []}
-    names = [Identity.kept(Kept(place)).name for place in places]
+    names = [Identity.kept(PeerFolder(place)).name for place in places]
     contacts = [Contact(name, address) for name, address in zip(names, addresses, strict=True)]
     overlay = overlay_of(peers, seed)
     with Opened(ground, peers) as opened:
 
         def network(seed: int, latency: float = LOOPBACK) -> Network:
-            return network_of(opened.contents, overlay, OPTIONS, contacts=contacts, latency=latency, seed=seed)
+            return network_of(opened.contents, overlay, DEFAULTS, contacts=contacts, latency=latency, seed=seed)
 
         learnt = network(seed)
         ask_all(learnt, opened.questions(practice, seed + 1), limit=limit)
@@ -59,7 +59,7 @@ def compared(ground: Ground, *, peers: int, queries: int, practice: int, limit: 
         for name, start in (("from nothing", network(seed)), ("practised", learnt)):
             states = [node.state() for node in start.nodes.values()]
             simulated = [_simulated(network(seed + 2 + number), states, questions, limit) for number in range(2)]
-            _keep(start, [Kept(place) for place in places])
+            _keep(start, [PeerFolder(place) for place in places])
             try:
                 with Processes(places, addresses) as processes:
                     real = asyncio.run(_asked(processes, questions, names, limit))
@@ -69,11 +69,11 @@ def compared(ground: Ground, *, peers: int, queries: int, practice: int, limit: 
     return {"reason": "", "rounds": rounds}
 
 
-def _keep(network: Network, kept: Sequence[Kept]) -> None:
+def _keep(network: Network, kept: Sequence[PeerFolder]) -> None:
     """Writes what each node knows where the process that is to be the same peer looks for it."""
     nodes: Sequence[Node] = list(network.nodes.values())
     for node, place in zip(nodes, kept, strict=True):
-        Memory(place).save(node)
+        StateFiles(place).save(node)
 
 
 def _simulated(network: Network, states: Sequence[Plain], questions: Sequence[Question], limit: int) -> _Round:

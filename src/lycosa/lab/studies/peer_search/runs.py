@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from lycosa.peers.messages import Contact
-from lycosa.peers.searching import Answer, Stage
+from lycosa.peers.search import Answer, Stage
 from lycosa.vocabulary.records import Plain
 
 from .figures import BUDDYNET, EVERYBODY, FLOOD, LISTED, STAGES, WALK, WINDOWS

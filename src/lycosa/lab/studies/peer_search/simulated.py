@@ -7,11 +7,10 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.peers.among_friends import OPTIONS
 from lycosa.peers.messages import Contact
 from lycosa.peers.node import Node
-from lycosa.peers.options import ALGORITHMS, NodeOptions
-from lycosa.peers.searching import Answer, Stage
+from lycosa.peers.options import ALGORITHMS, DEFAULTS, NodeOptions
+from lycosa.peers.search import Answer, Stage
 from lycosa.peers.simulation import Network
 from lycosa.worlds.file_sharing.overlays import preferential
 
@@ -33,11 +32,11 @@ class Told(Struct, frozen=True):
     stages: dict[str, int]  # how many of `urls` were heard of first at which stage
 
 
-def options_of(algorithm: str, *, walkers: int = OPTIONS.walkers) -> NodeOptions:
+def options_of(algorithm: str, *, walkers: int = DEFAULTS.walkers) -> NodeOptions:
     """What a running peer has, with the switches of an algorithm."""
     switches = ALGORITHMS[algorithm]
     return replace(
-        OPTIONS,
+        DEFAULTS,
         floods=switches.floods,
         keeps_buddies=switches.keeps_buddies,
         adapts=switches.adapts,

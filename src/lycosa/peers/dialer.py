@@ -14,7 +14,9 @@ from contextlib import suppress
 from enum import StrEnum
 from ipaddress import ip_address
 
-from .addresses import Place, is_public, parse_place
+from lycosa.vocabulary.hosts import why_not_public_address
+
+from .addresses import Place, parse_place
 from .channel import Channel
 
 MOST_LOOKUPS = 8
@@ -174,7 +176,7 @@ class Dialer:
                 found = await resolver.addresses(place.host)
         except TimeoutError:
             return ()
-        if not self._allow_private and not all(map(is_public, found)):
+        if not self._allow_private and any(map(why_not_public_address, found)):
             self._counts["private_address"] += 1
             return ()
         of_kind: dict[bool, Place] = {}

@@ -16,7 +16,7 @@ from lycosa.worlds.blog_posts import BlogPosts
 from lycosa.worlds.blogs import BlogGraph
 from lycosa.worlds.debian_docs import DebianDocs
 from lycosa.worlds.documents import Documents, DocumentWorld
-from lycosa.worlds.file_sharing import FileSharing
+from lycosa.worlds.file_sharing.made_up import FileSharing
 from lycosa.worlds.graphs import GraphWorld, LinkGraph
 from lycosa.worlds.synthetic import SyntheticWorld
 from lycosa.worlds.timed import TimedWorld

@@ -19,7 +19,8 @@ from lycosa.lab.peers.locality import (
 from lycosa.lab.studies.interest_locality import InterestLocality, trace_of
 from lycosa.lab.study import run
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.file_sharing import FileSharing, Rows, Trace
+from lycosa.worlds.file_sharing.made_up import FileSharing
+from lycosa.worlds.file_sharing.sharing import Rows, Trace
 from lycosa.worlds.opening import open_world
 from lycosa.worlds.timed import TimedWorld
 

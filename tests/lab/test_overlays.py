@@ -13,7 +13,8 @@ from lycosa.lab.peers.records import DOWN, LINK, UP
 from lycosa.lab.peers.running import network_in
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.edge_lists import Graph
-from lycosa.worlds.file_sharing import FileSharing, Trace
+from lycosa.worlds.file_sharing.made_up import FileSharing
+from lycosa.worlds.file_sharing.sharing import Trace
 from lycosa.worlds.file_sharing.overlays import both_ways, connected, preferential
 from lycosa.worlds.opening import make_world
 

@@ -14,7 +14,7 @@ from lycosa.peers.node import Node
 from lycosa.peers.options import ALGORITHMS, NodeOptions, options_for
 from lycosa.peers.simulation import Network as Wire
 from lycosa.peers.simulation import Outcome
-from lycosa.worlds.file_sharing import Rows, Trace, rows_of
+from lycosa.worlds.file_sharing.sharing import Rows, Trace, rows_of
 
 pytest.importorskip("numba")
 NOWHERE = 999  # an item that nobody has

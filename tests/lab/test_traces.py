@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.file_sharing import FileSharing, Lastfm, PeerNetwork, Rows, distinct_rows, rows_of
+from lycosa.worlds.file_sharing.lastfm import Lastfm
+from lycosa.worlds.file_sharing.made_up import FileSharing
+from lycosa.worlds.file_sharing.network import PeerNetwork
+from lycosa.worlds.file_sharing.sharing import Rows, distinct_rows, rows_of
 from lycosa.worlds.opening import load_world, make_world, save_world
 
 SMALL = {"consumers": 60, "providers": 140, "files": 900}

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from lycosa.vocabulary.records import Plain
 
-from .blog_links import Chance, Habits, Ints, drawn_by, heavy_tailed, targets_for
+from .blog_links import Chance, Floats, Habits, Ints, drawn_by, heavy_tailed, targets_for
 from .timed import DAY, TimedGraph
-from .timed_files import Floats, TimedLinks, timed_links
+from .timed_files import TimedLinks, timed_links
 
 ROUNDS_A_DAY = 4
 TALK = 2 * ROUNDS_A_DAY  # rounds for which a link is copied

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.worlds.file_sharing import Trace
+from lycosa.worlds.file_sharing.sharing import Trace
 from lycosa.worlds.file_sharing.sharing import Chance, Floats, Ints
 
 from .records import DOWN, UP

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lycosa.worlds.file_sharing import Rows
+from lycosa.worlds.file_sharing.sharing import Rows
 from lycosa.worlds.file_sharing.sharing import Floats, Ints
 
 from .records import Lists

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lycosa.worlds.file_sharing import Rows, Trace
+from lycosa.worlds.file_sharing.sharing import Rows, Trace
 from lycosa.worlds.file_sharing.sharing import Chance, Floats, Ints
 
 SHUFFLES = 99

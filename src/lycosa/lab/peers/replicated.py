@@ -4,7 +4,7 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.worlds.edge_lists import Graph
-from lycosa.worlds.file_sharing import Rows, Trace, rows_of
+from lycosa.worlds.file_sharing.sharing import Rows, Trace, rows_of
 from lycosa.worlds.file_sharing.asking import WEEK
 from lycosa.worlds.file_sharing.overlays import preferential
 from lycosa.worlds.file_sharing.sharing import Floats

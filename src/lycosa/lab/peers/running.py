@@ -10,7 +10,7 @@ from lycosa.peers.chance import query_number
 from lycosa.peers.options import NodeOptions, options_for
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.edge_lists import Graph
-from lycosa.worlds.file_sharing import Rows, Trace
+from lycosa.worlds.file_sharing.sharing import Rows, Trace
 
 from .churn import Bools, comings_and_goings, uptimes
 from .records import NOBODY, OF_BUDDIES, OF_NEIGHBOURS, Network, Outcomes, Questions, Switches, no_lists, room

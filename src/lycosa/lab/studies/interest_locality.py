@@ -26,7 +26,9 @@ from lycosa.pictures import Series, line_chart
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
-from lycosa.worlds.file_sharing import FileSharing, PeerNetwork, Rows, Trace
+from lycosa.worlds.file_sharing.made_up import FileSharing
+from lycosa.worlds.file_sharing.network import PeerNetwork
+from lycosa.worlds.file_sharing.sharing import Rows, Trace
 from lycosa.worlds.file_sharing.sharing import Floats, Ints
 from lycosa.worlds.timed import TimedGraph
 

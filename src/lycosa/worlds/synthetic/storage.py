@@ -20,7 +20,7 @@ FACTS = "synthetic.json"
 _LINK_COLUMNS = tuple(field.name for field in fields(Links))
 
 
-def save(folder: Path, options: Options, plan: Plan, links: Links) -> None:
+def save_columns(folder: Path, options: Options, plan: Plan, links: Links) -> None:
     """Writes a world into a folder that is empty or not there yet; the same world gives the same bytes."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -36,8 +36,8 @@ def save(folder: Path, options: Options, plan: Plan, links: Links) -> None:
         raise UsageError(f"cannot write the world to {folder}: {error.strerror or error}") from None
 
 
-def load(folder: Path) -> tuple[Options, Plan, Links]:
-    """What `save` wrote, the columns mapped into memory."""
+def load_columns(folder: Path) -> tuple[Options, Plan, Links]:
+    """What `save_columns` wrote, the columns mapped into memory."""
     options = _options(folder / FACTS)
     plan = Plan(**{name: _column(folder / f"{name}.npy") for name in COLUMNS})
     links = Links(**{name: _column(folder / f"links-{name}.npy") for name in _LINK_COLUMNS})

@@ -13,7 +13,6 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Host, Page, Plain, Url
 from lycosa.worlds.world import Access, Category
 
-from . import storage
 from .addresses import Addresses
 from .directory import make_directory
 from .evolving import Life
@@ -23,6 +22,7 @@ from .page import Anchor, Layout, html_of, paragraphs, read
 from .plan import Kind, Plan, make_plan
 from .readers import Library, accesses
 from .sites import host_names
+from .storage import load_columns, save_columns
 from .text import Prose
 from .words import vocabulary
 
@@ -88,7 +88,7 @@ class SyntheticWorld:
     def load(cls, folder: Path) -> "SyntheticWorld":
         """A world that was saved."""
         world = cls.__new__(cls)
-        world._open(*storage.load(folder))
+        world._open(*load_columns(folder))
         return world
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -98,7 +98,7 @@ class SyntheticWorld:
     def save(self, folder: Path) -> None:
         if self._life is not None:
             raise UsageError("a later state of a world cannot be saved; save its start and ask that for the day")
-        storage.save(folder, self.options, self.plan, self.links)
+        save_columns(folder, self.options, self.plan, self.links)
 
     # What there is
 

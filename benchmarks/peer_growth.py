@@ -16,7 +16,7 @@ from pathlib import Path
 from lycosa.lab.peers.records import BUDDIES, INDEXES
 from lycosa.lab.peers.running import network_in, questions_of, simulated, warm_up
 from lycosa.pictures import Series, line_chart
-from lycosa.worlds.file_sharing.made_up import FileSharing
+from lycosa.worlds.file_sharing import FileSharing
 
 ALGORITHMS = ("random-walk", "interest-shortcuts", "buddynet")
 CONSUMERS = 0.22  # of the peers

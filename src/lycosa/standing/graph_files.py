@@ -115,7 +115,7 @@ def line_blocks(path: Path, file: BufferedIOBase) -> Iterator[tuple[int, bytes]]
 
 
 def read_chunks(file: BufferedIOBase, size: int) -> Iterator[tuple[bytes, Exception | None]]:
-    """The content of a file, about `size` bytes at a time; the last chunk has the error that ended it, if there was one."""
+    """The content of a file, about `size` bytes at a time; the last chunk has the error that ended it, if any."""
     while True:
         pieces, length = [], 0
         try:

@@ -9,8 +9,7 @@ from lycosa.lab.in_links import in_links_of
 from lycosa.lab.judged_crawls import CELLS, TopicCrawls, points_of
 from lycosa.lab.oracle import Oracle
 from lycosa.lab.test_bed import examples_of, lay_out
-from lycosa.strategies.adaptive import Adaptive
-from lycosa.strategies.utility import Utility
+from lycosa.strategies.utility import Adaptive, Utility
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.synthetic import SyntheticWorld
 

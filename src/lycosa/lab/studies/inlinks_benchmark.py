@@ -18,8 +18,7 @@ from lycosa.lab.statistics import summary, told
 from lycosa.lab.study import Size
 from lycosa.lab.test_bed import SCALES, TestBed, examples_of, lay_out
 from lycosa.pictures import Series, line_chart
-from lycosa.strategies.adaptive import Adaptive
-from lycosa.strategies.inlinks import InLinks
+from lycosa.strategies.utility import Adaptive, InLinks
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 from lycosa.worlds.synthetic import SyntheticWorld

@@ -15,8 +15,7 @@ from lycosa.lab.oracle import Oracle
 from lycosa.lab.studies.utility_tradeoff import ALPHAS, fixed
 from lycosa.lab.study import Size
 from lycosa.lab.test_bed import SCALES, TestBed, examples_of, lay_out
-from lycosa.strategies.adaptive import Adaptive
-from lycosa.strategies.utility import Utility
+from lycosa.strategies.utility import Adaptive, Utility
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 

@@ -23,6 +23,7 @@ from lycosa.standing import (
     read_traffic,
 )
 from lycosa.vocabulary.errors import CollectionError, RecipeError
+from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Page, Plain, Url
 from lycosa.vocabulary.urls import normalise
 from lycosa.worlds.edge_lists import graph_in
@@ -117,10 +118,8 @@ class Esteem:
 
     def _save(self, model: StandingModel) -> None:
         path = self._session.folder / MODEL_FILE
-        with told(path):
-            fresh = path.with_suffix(".new")
-            fresh.write_bytes(msgspec.json.encode(_Saved(self._fingerprint(), model.to_plain())))
-            fresh.replace(path)
+        with told(path), atomic_write(path) as file:
+            file.write(msgspec.json.encode(_Saved(self._fingerprint(), model.to_plain())))
 
     def _traffic(self) -> dict[str, float] | None:
         return read_traffic(self._session.folder / self._source.traffic) if self._source.traffic else None

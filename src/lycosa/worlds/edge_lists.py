@@ -1,11 +1,8 @@
 """Graphs out of files: pairs of node numbers, nodes with URLs, or GML; plain or gzipped. Trouble is told by line."""
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +10,14 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, first_bytes, line_blocks, unpacked
 
 Numbers = np.ndarray[tuple[int], np.dtype[np.int32]]
 Pairs = np.ndarray[tuple[int, int], np.dtype[np.signedinteger[Any]]]
-_BLOCK = 1 << 20  # bytes of text taken at a time
+_BLOCK = 1 << 20  # bytes of text read at a time
 _LONGEST_LINE = 10 << 20  # bytes
 _LARGEST_DIGITS = 18  # of a number, so that it fits 64 bits
 _LARGEST_MASK = 50_000_000  # node numbers up to here are told apart by a table of them all
-_GZIP = b"\x1f\x8b"
 _NEWLINE = ord("\n")
 _SEPARATORS = np.zeros(256, np.bool_)
 _SEPARATORS[[ord(character) for character in " \t\r\n"]] = True
@@ -42,16 +39,14 @@ class Graph(Struct, frozen=True):
 
 def graph_in(path: Path) -> Graph:
     """The graph that a file tells, in whichever of the three ways."""
-    with opened_list(path) as file:
-        start, _ = next(stretches_of(file, 4096))
+    start = beginning_of(path)
     words = [line.split() for line in start.splitlines() if line.strip() and not line.startswith((b"#", b"%"))]
     first = words[0] if words else []
-    with opened_list(path) as file:
-        if first[:1] in ([b"graph"], [b"Creator"]) or path.name.removesuffix(".gz").endswith(".gml"):
-            return _from_gml(path, file)
-        if first[:1] in ([b"n"], [b"e"]):
-            return _from_listed(path, file)
-        return _from_pairs(path, file)
+    if first[:1] in ([b"graph"], [b"Creator"]) or path.name.removesuffix(".gz").endswith(".gml"):
+        return _from_gml(path)
+    if first[:1] in ([b"n"], [b"e"]):
+        return _from_listed(path)
+    return _from_pairs(path)
 
 
 def graph_of(sources: Numbers, targets: Numbers, size: int, names: tuple[str, ...] | Numbers | None = None) -> Graph:
@@ -62,56 +57,37 @@ def graph_of(sources: Numbers, targets: Numbers, size: int, names: tuple[str, ..
     return Graph(offsets, targets if is_sorted else targets[np.argsort(sources, kind="stable")], names)
 
 
+def blocks_of(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The text in blocks of whole lines, each with the number of its first line."""
+    with _readable(path), path.open("rb") as file:
+        try:
+            yield from line_blocks(unpacked(file), longest_line=_LONGEST_LINE, size=_BLOCK)
+        except DamagedTextError as damage:
+            raise UsageError(
+                f"{path}:{damage.line}: the file is cut short or damaged here ({damage}); fetch it again"
+            ) from None
+        except LineTooLongError as long:
+            raise UsageError(f"{path}:{long.line}: this line has no end; is it a list of links?") from None
+
+
+def beginning_of(path: Path) -> bytes:
+    """The first bytes of the text, to tell its format by."""
+    with _readable(path):
+        return first_bytes(path)
+
+
 @contextmanager
-def opened_list(path: Path) -> Iterator[BufferedIOBase]:
+def _readable(path: Path) -> Iterator[None]:
     try:
-        with path.open("rb") as raw:
-            is_packed = raw.read(2) == _GZIP
-            raw.seek(0)
-            with gzip.GzipFile(fileobj=raw) if is_packed else raw as file:
-                yield file
+        yield
     except OSError as error:
         raise UsageError(
             f"{path} cannot be read ({error.strerror or error}); name a file with the links of a graph"
         ) from None
 
 
-def blocks_of(path: Path, file: BufferedIOBase) -> Iterator[tuple[int, bytes]]:
-    """The text in stretches of whole lines, each with the number of its first line."""
-    line, left = 1, b""
-    for data, trouble in stretches_of(file, _BLOCK):
-        whole, newline, left = (left + data).rpartition(b"\n")
-        if trouble is not None:
-            before = line - 1 + whole.count(b"\n") + len(newline)
-            raise _damaged(path, max(1, before + bool(left)), trouble)
-        if len(left) > _LONGEST_LINE:
-            number = line + whole.count(b"\n") + len(newline)
-            raise UsageError(f"{path}:{number}: this line has no end; is it a list of links?")
-        if newline:
-            yield line, whole + newline
-            line += whole.count(b"\n") + 1
-    if left:
-        yield line, left + b"\n"
-
-
-def stretches_of(file: BufferedIOBase, size: int) -> Iterator[tuple[bytes, Exception | None]]:
-    """What the file holds, about `size` bytes at a time; the last may come with the trouble that ended it there."""
-    while True:
-        pieces, held = [], 0
-        try:
-            while held < size and (piece := file.read1(size - held)):
-                pieces.append(piece)
-                held += len(piece)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            yield b"".join(pieces), error
-            return
-        yield b"".join(pieces), None
-        if held < size:
-            return
-
-
-def _lines(path: Path, file: BufferedIOBase) -> Iterator[tuple[int, str]]:
-    for first, block in blocks_of(path, file):
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    for first, block in blocks_of(path):
         for line, text in enumerate(block[:-1].decode("utf-8", "replace").split("\n"), first):
             yield line, text.strip()
 
@@ -119,9 +95,9 @@ def _lines(path: Path, file: BufferedIOBase) -> Iterator[tuple[int, str]]:
 # Pairs of numbers
 
 
-def _from_pairs(path: Path, file: BufferedIOBase) -> Graph:
+def _from_pairs(path: Path) -> Graph:
     stretches: list[Pairs] = [np.zeros((0, 2), np.int32)]
-    for line, block in blocks_of(path, file):
+    for line, block in blocks_of(path):
         pairs = rows_at_once(block, 2)
         if pairs is None:
             pairs = _pairs_by_line(path, line, block)
@@ -181,10 +157,10 @@ def numbered_anew(sources: Numbers, targets: Numbers) -> tuple[int, Numbers | No
 # Nodes with URLs: "n 0 http://host/" and "e 0 1"
 
 
-def _from_listed(path: Path, file: BufferedIOBase) -> Graph:
+def _from_listed(path: Path) -> Graph:
     names: dict[int, str] = {}
     arcs: list[tuple[int, int, int]] = []
-    for line, text in _lines(path, file):
+    for line, text in _lines(path):
         words = text.split(None, 2)
         if not words or words[0].startswith(("#", "%")):
             continue
@@ -219,12 +195,12 @@ def _named(path: Path, names: dict[int, str], arcs: list[tuple[int, int, int]]) 
 # GML
 
 
-def _from_gml(path: Path, file: BufferedIOBase) -> Graph:
+def _from_gml(path: Path) -> Graph:
     names: dict[int, str] = {}
     arcs: list[tuple[int, int, int]] = []
     opened: list[tuple[str, int, dict[str, str]]] = []  # the brackets around: what, since which line, what it says
     key, line = "", 0
-    for line, text in _lines(path, file):
+    for line, text in _lines(path):
         for word in () if text.startswith("#") else _GML_WORD.findall(text):
             if word == "[":
                 opened.append((key, line, {}))
@@ -256,10 +232,6 @@ def node_number(path: Path, line: int, word: str) -> int:
     if not (word.isascii() and word.isdigit() and len(word) <= _LARGEST_DIGITS):
         raise bad_line(path, line, word, "a node is to be a whole number from 0 on")
     return int(word)
-
-
-def _damaged(path: Path, line: int, error: Exception) -> UsageError:
-    return UsageError(f"{path}:{line}: the file is cut short or damaged here ({error}); fetch it again")
 
 
 def bad_line(path: Path, line: int, text: str, rule: str) -> UsageError:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 
-from .edge_lists import bad_line, blocks_of, node_number, numbered_anew, opened_list, rows_at_once, stretches_of
+from .edge_lists import bad_line, beginning_of, blocks_of, node_number, numbered_anew, rows_at_once
 
 Ints = NDArray[np.signedinteger[Any]]
 Floats = NDArray[np.float64]
@@ -49,9 +49,11 @@ def timed_links(sources: Ints, targets: Ints, times: Floats, size: int, *, names
 
 def tells_times(path: Path) -> bool:
     """Whether the first line of a file that tells anything has three columns of numbers."""
-    with opened_list(path) as file:
-        start, _ = next(stretches_of(file, 4096))
-    words = [line.split() for line in start.split(b"\n")[:20] if line.strip() and not line.startswith((b"#", b"%"))]
+    words = [
+        line.split()
+        for line in beginning_of(path).split(b"\n")[:20]
+        if line.strip() and not line.startswith((b"#", b"%"))
+    ]
     told = [row for row in words if row[0].isdigit()]
     return bool(told) and words.index(told[0]) <= 1 and len(told[0]) == 3
 
@@ -65,13 +67,12 @@ def timed_links_in(path: Path) -> TimedLinks:
     microseconds or finer, and seconds mixed with milliseconds.
     """
     read = []
-    with opened_list(path) as file:
-        for first, block in blocks_of(path, file):
-            rows = rows_at_once(block, 3)
-            if rows is None:
-                read.append(_rows_by_line(path, first, block))
-            else:
-                read.append((np.arange(first, first + len(rows)), rows[:, :2], rows[:, 2].astype(np.float64)))
+    for first, block in blocks_of(path):
+        rows = rows_at_once(block, 3)
+        if rows is None:
+            read.append(_rows_by_line(path, first, block))
+        else:
+            read.append((np.arange(first, first + len(rows)), rows[:, :2], rows[:, 2].astype(np.float64)))
     lines, ends, times = (np.concatenate(columns) for columns in zip(*read, strict=True)) if read else _nothing()
     if not len(lines):
         raise UsageError(f"{path}:1: no links in it; {_RULE}")

@@ -3,20 +3,20 @@
 West, Leskovec: Human wayfinding in information networks (WWW 2012).
 """
 
-import gzip
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, numbered_lines, unpacked
 from lycosa.vocabulary.records import Url
 
 from .world import Access
 
 COLUMNS = "person, time, seconds, articles parted by ';', and what follows"
 BACK = "<"  # in the place of an article: the page before it was seen again
+_LONGEST_LINE = 1 << 20  # bytes
 
 
 def plain_name(name: str) -> str:
@@ -55,11 +55,12 @@ class _Walk(NamedTuple):
 
 def _walks(path: Path) -> Iterator[_Walk]:
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
+        with path.open("rb") as file:
+            for number, data in numbered_lines(unpacked(file), longest_line=_LONGEST_LINE):
+                line = data.decode()
                 if line.strip() and not line.startswith("#"):
-                    yield _walk(line.rstrip("\n").split("\t"), f"{path}, line {number}")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+                    yield _walk(line.rstrip("\r").split("\t"), f"{path}, line {number}")
+    except (OSError, DamagedTextError, LineTooLongError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{path} cannot be read ({error}); give a file of walks, such as paths_unfinished.tsv"
         ) from None

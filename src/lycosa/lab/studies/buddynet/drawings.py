@@ -11,7 +11,7 @@ from lycosa.lab.findings import Picture, Row
 from lycosa.pictures import GroupedBar, Series, grouped_bars, line_chart
 from lycosa.pictures.svg import COLOURS, FAINT, GRID, INK, PAPER, drawing, element, empty_drawing, text
 from lycosa.vocabulary.records import Plain
-from lycosa.worlds.file_sharing import PeerNetwork
+from lycosa.worlds.peer_networks import PeerNetwork
 
 from .figures import PAPER as PUBLISHED
 from .figures import PAPER_HIT_RATE, PAPER_TRANSFERS, column_of, mean_of

@@ -13,7 +13,7 @@ from lycosa.peers.node import Node
 from lycosa.peers.options import ALGORITHMS, NodeOptions
 from lycosa.peers.searching import Answer, Stage
 from lycosa.peers.simulation import Network
-from lycosa.worlds.file_sharing.overlays import preferential
+from lycosa.worlds.peer_networks import preferential_attachment
 
 from .ground import Question, Remembering, best_of
 
@@ -48,7 +48,9 @@ def options_of(algorithm: str, *, walkers: int = OPTIONS.walkers) -> NodeOptions
 
 def overlay_of(peers: int, seed: int) -> list[list[int]]:
     """The neighbours of each peer in a network that grew by preferential attachment."""
-    graph = preferential(peers, least=min(LEAST_NEIGHBOURS, peers - 1), chance=np.random.default_rng([seed, 8]))
+    graph = preferential_attachment(
+        peers, least=min(LEAST_NEIGHBOURS, peers - 1), chance=np.random.default_rng([seed, 8])
+    )
     return [graph.targets[begin:end].tolist() for begin, end in zip(graph.offsets, graph.offsets[1:], strict=False)]
 
 

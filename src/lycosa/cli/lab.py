@@ -15,7 +15,7 @@ from lycosa.lab.studies import STUDIES
 from lycosa.lab.study import Study, run
 from lycosa.lab.topics import FEWEST_ENTRIES
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.opening import open_world
+from lycosa.worlds.registry import open_world
 
 from .options import LOOK, Json, Quiet, print_json, program, tell
 from .working import Counting, working

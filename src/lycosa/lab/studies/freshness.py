@@ -17,7 +17,7 @@ from lycosa.refresh import POLICIES, policy_for
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 from lycosa.worlds.synthetic import SyntheticWorld
-from lycosa.worlds.synthetic.options import Options
+from lycosa.worlds.synthetic.plan import Options
 
 BY_RATE = ("crawl-value", "lambda")  # policies that ask how fast pages change
 WITHOUT_LINKS = ("uniform", "fixed", *BY_RATE)  # policies that ask for no links: cheap to try with many budgets

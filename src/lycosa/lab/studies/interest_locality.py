@@ -26,9 +26,9 @@ from lycosa.pictures import Series, line_chart
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
-from lycosa.worlds.file_sharing import FileSharing, PeerNetwork, Rows, Trace
-from lycosa.worlds.file_sharing.sharing import Floats, Ints
-from lycosa.worlds.timed import TimedGraph
+from lycosa.worlds.file_sharing import FileSharing
+from lycosa.worlds.peer_networks import Floats, Ints, PeerNetwork, RaggedArray, Trace
+from lycosa.worlds.timed_graphs import TimedLinkGraph
 
 PAST = (1, 2, 3, 5, 10)  # downloads
 LISTS = (2, 5, 10, 20, None)  # sizes; None: unlimited
@@ -59,7 +59,7 @@ class InterestLocality:
         trace_of(world)
         return [{"list": size} for size in LISTS]
 
-    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Trace, list[Any], Rows | None]:
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Trace, list[Any], RaggedArray | None]:
         trace = trace_of(world)
         libraries = world.sharing.libraries if isinstance(world, PeerNetwork) else None
         return trace, rows_by_consumer(trace, least=ACTIVE), libraries
@@ -108,7 +108,7 @@ def trace_of(world: StudyWorld) -> Trace:
     """Who was served by whom; in a graph whose links have times, each link is a service."""
     if isinstance(world, PeerNetwork):
         return world.sharing.trace
-    if isinstance(world, TimedGraph):
+    if isinstance(world, TimedLinkGraph):
         links = world.timed
         return Trace(links.sources, np.zeros(len(links.sources), np.int64), links.targets, links.times)
     raise UsageError(

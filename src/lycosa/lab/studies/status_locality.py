@@ -17,7 +17,7 @@ from lycosa.pictures import GroupedBar, grouped_bars
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.vocabulary.urls import site_of
 from lycosa.worlds import StudyWorld
-from lycosa.worlds.calibration import DISTANCES, sampled_pairs
+from lycosa.worlds.calibration import DISTANCES, sample_pairs
 
 Pair = tuple[Url, Url]  # a root, and a page that may be reached from it
 AT_RANDOM = "random"
@@ -30,7 +30,7 @@ def pairs_by_distance(world: StudyWorld, *, sample: int, seed: int) -> Mapping[s
     and each page drawn belongs to the root that led to it.
     """
     chance = random.Random(seed)
-    levels = sampled_pairs(world, list(world.urls()), sample, chance)
+    levels = sample_pairs(world, list(world.urls()), sample, chance)
     pairs: dict[str, Sequence[Pair]] = {str(distance): levels[distance] for distance in DISTANCES}
     roots = list(dict.fromkeys(root for level in pairs.values() for root, _ in level))
     met = [*roots, *(page for level in pairs.values() for _, page in level)]

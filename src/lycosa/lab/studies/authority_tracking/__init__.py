@@ -14,7 +14,7 @@ from lycosa.lab.study import Size
 from lycosa.lab.tracking import Standing, Tracker, track
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
-from lycosa.worlds.blog_posts import BlogPosts
+from lycosa.worlds.blogs import BlogPosts
 
 from .claims import BEST, crawled_lift, is_best, not_better, over_random
 from .shared import WINDOW, TrackingInputs, day_in, inputs_of, is_own, timed, world_seed, worlds_of

@@ -11,8 +11,8 @@ from lycosa.lab.study import Size
 from lycosa.lab.tracking import Moment, compacted, moments_of
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds import StudyWorld
-from lycosa.worlds.blog_posts import BlogPosts
-from lycosa.worlds.timed import DAY, TimedGraph, TimeGraph
+from lycosa.worlds.blogs import BlogPosts
+from lycosa.worlds.timed_graphs import DAY, TimedLinkGraph, WindowedGraph
 
 DAYS = 24  # as many as a world that lasts too long is cut into
 LONGEST = 60  # days; a world that lasts longer is taken to have DAYS longer ones
@@ -23,7 +23,7 @@ WELL_LINKED = 20  # pages that have most links both ways
 
 
 class TrackingInputs(Struct, frozen=True):
-    graph: TimeGraph
+    graph: WindowedGraph
     day: float  # seconds
     targets: int  # at each moment, or fewer where fewer pages are linked to
     moments: list[Moment]
@@ -42,7 +42,7 @@ def world_seed(seed: int, run: int) -> int:
     return 1_000 * seed + run if run else seed
 
 
-def worlds_of(world: StudyWorld, size: Size, seed: int) -> Iterator[TimedGraph]:
+def worlds_of(world: StudyWorld, size: Size, seed: int) -> Iterator[TimedLinkGraph]:
     """For each run a world of its own where the study makes up its own, else the one that was given."""
     first = timed(world)
     yield first
@@ -51,7 +51,7 @@ def worlds_of(world: StudyWorld, size: Size, seed: int) -> Iterator[TimedGraph]:
             yield first.made_again(world_seed(seed, run))
 
 
-def inputs_of(world: TimedGraph, size: Size) -> TrackingInputs:
+def inputs_of(world: TimedLinkGraph, size: Size) -> TrackingInputs:
     day = day_in(world)
     graph = compacted(world.seen_through(WINDOW * day))
     targets = _targets_in(graph, size)
@@ -64,8 +64,8 @@ def inputs_of(world: TimedGraph, size: Size) -> TrackingInputs:
     return TrackingInputs(graph, day, targets, moments, begin, np.argsort(-both_ways, kind="stable")[:WELL_LINKED])
 
 
-def timed(world: StudyWorld) -> TimedGraph:
-    if isinstance(world, TimedGraph):
+def timed(world: StudyWorld) -> TimedLinkGraph:
+    if isinstance(world, TimedLinkGraph):
         return world
     raise UsageError(
         f"authority-tracking needs links with times, which a {world.name} world has not; say blog-posts, or"
@@ -73,7 +73,7 @@ def timed(world: StudyWorld) -> TimedGraph:
     )
 
 
-def day_in(world: TimedGraph) -> float:
+def day_in(world: TimedLinkGraph) -> float:
     """The length of a day in seconds; refuses a world in which there are no targets for part of the time."""
     times = world.timed.times
     if not len(times):
@@ -97,7 +97,7 @@ def day_in(world: TimedGraph) -> float:
     return day
 
 
-def _targets_in(graph: TimeGraph, size: Size) -> int:
+def _targets_in(graph: WindowedGraph, size: Size) -> int:
     """As many as the scale says, but no more than one for so many nodes."""
     for_each: int = size["nodes_a_target"]
     if len(graph) < for_each:

@@ -14,7 +14,8 @@ from lycosa.lab.study import Size
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
-from lycosa.worlds.file_sharing import FileSharing, PeerNetwork
+from lycosa.worlds.file_sharing import FileSharing
+from lycosa.worlds.peer_networks import PeerNetwork
 
 from .claims import churn_order, clusters, factors, hit_rate, replication, settles, static_order
 from .figures import all_figures

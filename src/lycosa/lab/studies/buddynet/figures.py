@@ -11,7 +11,7 @@ from lycosa.lab.results import Figure, Row
 from lycosa.pictures import GroupedBar, Series, grouped_bars, line_chart
 from lycosa.pictures.svg import COLOURS, FAINT, GRID, INK, PAPER, drawing, element, empty_drawing, text
 from lycosa.vocabulary.records import Plain
-from lycosa.worlds.file_sharing import PeerNetwork
+from lycosa.worlds.peer_networks import PeerNetwork
 
 from .runs import ALGORITHMS, BUDDYNET, LISTED, WALK
 from .tables import PAPER as PUBLISHED

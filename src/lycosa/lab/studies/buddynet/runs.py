@@ -11,7 +11,7 @@ from lycosa.lab.peers.running import network_in, questions_of, simulated
 from lycosa.peers.buddies import BuddyList
 from lycosa.peers.messages import Contact
 from lycosa.vocabulary.records import Plain
-from lycosa.worlds.file_sharing import PeerNetwork
+from lycosa.worlds.peer_networks import PeerNetwork
 
 WALK, SHORTCUTS, BUDDYNET = "random-walk", "interest-shortcuts", "buddynet"
 LISTED, INDEXED, FLOOD = "walk+list", "walk+index", "flood"

@@ -20,7 +20,7 @@ from lycosa.peers.options import ALGORITHMS, NodeOptions
 from lycosa.peers.searching import Answer, Stage
 from lycosa.peers.simulation import Network
 from lycosa.vocabulary.records import Plain
-from lycosa.worlds.file_sharing.overlays import preferential
+from lycosa.worlds.peer_networks import preferential_attachment
 
 from .shared import CachedContent, OpenCollections, PeerSearchInputs, Question, best_of
 from .tables import BUDDYNET, EVERYBODY, FLOOD, LISTED, STAGES, WALK, WINDOWS
@@ -56,7 +56,9 @@ def options_of(algorithm: str, *, walkers: int = OPTIONS.walkers) -> NodeOptions
 
 def overlay_of(peers: int, seed: int) -> list[list[int]]:
     """The neighbours of each peer in a network that grew by preferential attachment."""
-    graph = preferential(peers, least=min(LEAST_NEIGHBOURS, peers - 1), chance=np.random.default_rng([seed, 8]))
+    graph = preferential_attachment(
+        peers, least=min(LEAST_NEIGHBOURS, peers - 1), chance=np.random.default_rng([seed, 8])
+    )
     return [graph.targets[begin:end].tolist() for begin, end in zip(graph.offsets, graph.offsets[1:], strict=False)]
 
 

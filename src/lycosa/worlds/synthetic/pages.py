@@ -1,16 +1,19 @@
-"""Which words stand on a page: drawn from what it is about, where it stands and how well, over a common background."""
+"""One page of the synthetic world: its words, its layout, its HTML, and the `Page` a reader makes of that HTML."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .chance import Floats, Ints, draws, key, key_at, uniforms
-from .options import Options
-from .plan import Plan
-from .sites import looseness_of_topics
-from .words import BACKGROUND, GENERIC_ANCHORS, GLUE, NUMBERS, PER_LEAF, PER_TOP, RARE, Vocabulary
+from lycosa.reading.fingerprint import digest_of, fingerprint_of
+from lycosa.reading.words import FoldedWords, folded
+from lycosa.vocabulary.records import Link, Page, Url
+
+from .counter_rng import Floats, Ints, key, substream, uniforms, uniforms_at
+from .plan import Options, Plan, topic_looseness
+from .vocabulary import BACKGROUND, FUNCTION_WORDS, GENERIC_ANCHORS, NUMBERS, PER_LEAF, PER_TOP, RARE, Vocabulary
 
 GLUE_SHARE = 0.42  # of function words
 SITE_SHARE, SITE_WORDS = 0.13, 12  # of words that belong to the site, and how many it has
@@ -65,13 +68,13 @@ class Passage:
     paragraphs: list[int]  # how many words stand before the end of each paragraph
 
 
-class Prose:
+class TextGenerator:
     """Finds words for pages; the same page in the same edition always says the same."""
 
     def __init__(self, options: Options, plan: Plan, words: Vocabulary):
         self._plan, self._words = plan, words
         self._topics = options.topics
-        self._clearness = 1.0 / looseness_of_topics(options)  # of each topic: what holds together shows
+        self._clearness = 1.0 / topic_looseness(options)  # of each topic: what holds together shows
         self._site_share = SITE_SHARE * options.site_words
         self._footer_words = round(FOOTER_WORDS * options.site_words)
         self._pages, self._tokens, self._sites, self._links, self._entries = (
@@ -79,17 +82,17 @@ class Prose:
         )
         self.footer = lru_cache(maxsize=10_000)(self._footer)
         self._words_of_site = lru_cache(maxsize=10_000)(self._draw_words_of_site)
-        sizes = [len(GLUE), NUMBERS, RARE, words.size - words.rare, PER_LEAF, PER_TOP, PER_LEAF, BACKGROUND]
+        sizes = [len(FUNCTION_WORDS), NUMBERS, RARE, words.size - words.rare, PER_LEAF, PER_TOP, PER_LEAF, BACKGROUND]
         self._spans = np.log1p(np.array(sizes) / _SHIFTS)
 
     def passage(self, page: int, targets: Ints, editions: Ints | None = None) -> Passage:
         """What a page with links to `targets` says; `editions` tells how often each chunk of its text was rewritten."""
         count, size = int(self._plan.words[page]), self._words.size
-        own = uniforms(key_at(self._pages, page), _OF_PAGE + 4 * OWN_WORDS)
+        own = uniforms(substream(self._pages, page), _OF_PAGE + 4 * OWN_WORDS)
         counters = np.arange(2 * count)
         if editions is not None:
             counters += np.tile(np.repeat(editions, CHUNK)[:count], 2) * _EDITION
-        u = draws(key_at(self._tokens, page), counters)
+        u = uniforms_at(substream(self._tokens, page), counters)
         strength = float(STRONGEST * own[1] ** SKEW * self._clearness[self._plan.topic[page]])
         ids = self._ids(page, own, strength, u[:count], u[count:])
         anchors, offsets = self._set_links(page, ids, targets, strength)
@@ -103,7 +106,7 @@ class Prose:
 
     def description(self, page: int) -> str:
         """What a directory says of a page: 10 to 25 words, most of them of its topic."""
-        u = uniforms(key_at(self._entries, page), 51)
+        u = uniforms(substream(self._entries, page), 51)
         count = 10 + int(u[0] * 16)
         source, pick = u[1 : 1 + count], u[26 : 26 + count]
         topic = self._plan.topic[page]
@@ -112,7 +115,7 @@ class Prose:
             [
                 self._words.leaves[topic] + zipf(pick, PER_LEAF, TOPICAL_SHIFT),
                 self._words.tops[self._words.top_of_leaf[topic]] + zipf(pick, PER_TOP, TOPICAL_SHIFT),
-                zipf(pick, len(GLUE), GLUE_SHIFT),
+                zipf(pick, len(FUNCTION_WORDS), GLUE_SHIFT),
             ],
             self._words.background + zipf(pick, BACKGROUND, BACKGROUND_SHIFT),
         )
@@ -133,12 +136,12 @@ class Prose:
         """What every page of a site ends with."""
         if not self._footer_words:
             return "All rights reserved."
-        u = uniforms(key_at(self._sites, site), SITE_WORDS + self._footer_words)[SITE_WORDS:]
+        u = uniforms(substream(self._sites, site), SITE_WORDS + self._footer_words)[SITE_WORDS:]
         ids = self._words.background + zipf(u, BACKGROUND, BACKGROUND_SHIFT)
         return f"All rights reserved. Please write to us about {' '.join(self._words.words(ids))}."
 
     def _draw_words_of_site(self, site: int) -> Floats:
-        return uniforms(key_at(self._sites, site), SITE_WORDS)
+        return uniforms(substream(self._sites, site), SITE_WORDS)
 
     def _ids(self, page: int, own: Floats, strength: float, source: Floats, pick: Floats) -> NDArray[np.int64]:
         """Words for the whole text."""
@@ -167,7 +170,9 @@ class Prose:
         count = len(targets)
         if not count:
             return [], []
-        u = draws(key_at(self._links, page), targets[:, None].astype(np.int64) * _OF_LINK + np.arange(2 * _NEAR + 7))
+        u = uniforms_at(
+            substream(self._links, page), targets[:, None].astype(np.int64) * _OF_LINK + np.arange(2 * _NEAR + 7)
+        )
         offsets = ((np.arange(count) + 0.2 + 0.6 * u[:, -1]) * (len(ids) / count)).astype(np.int64)
         topical = self._words.leaves[self._plan.topic[targets]][:, None]
         topical = topical + zipf(u[:, _NEAR : 2 * _NEAR + 3], PER_LEAF, TOPICAL_SHIFT)
@@ -183,3 +188,101 @@ class Prose:
             for words, betrayed, length, phrase in zip(words, betrays, lengths, phrases, strict=True)
         ]
         return anchors, offsets.tolist()
+
+
+LANGUAGE = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A link as a page shows it."""
+
+    target: Url
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageLayout:
+    """What a page shows, in its order; texts beside links have the blanks that part them."""
+
+    url: Url
+    title: str
+    navigation: Sequence[Anchor]
+    paragraphs: Sequence[Sequence[str | Anchor]]
+    footer: str
+
+
+def paragraphs(
+    words: Sequence[str], ends: Sequence[int], anchors: Sequence[Anchor], offsets: Sequence[int]
+) -> list[list[str | Anchor]]:
+    """Words parted into paragraphs, with each anchor after as many words as its offset says."""
+    made: list[list[str | Anchor]] = []
+    start, number = 0, 0
+    for end in ends:
+        parts: list[str | Anchor] = []
+        while number < len(anchors) and offsets[number] < end:
+            before = " ".join(words[start : offsets[number]])
+            if parts:
+                parts.append(f" {before} " if before else " ")
+            elif before:
+                parts.append(before + " ")
+            parts.append(anchors[number])
+            start = offsets[number]
+            number += 1
+        rest = " ".join(words[start:end])
+        parts.append(f" {rest}" if parts else rest)
+        made.append(parts)
+        start = end
+    return made
+
+
+def render_html(layout: PageLayout) -> bytes:
+    """The page as a server sends it."""
+    body = "".join(f"<p>{''.join(map(_shown, parts))}</p>" for parts in layout.paragraphs)
+    return (
+        f'<!doctype html><html lang="{LANGUAGE}"><head><meta charset="utf-8"><title>{layout.title}</title></head>'
+        f"<body><nav>{''.join(map(_shown, layout.navigation))}</nav><main><h1>{layout.title}</h1>{body}</main>"
+        f"<footer><p>{layout.footer}</p></footer></body></html>"
+    ).encode()
+
+
+def read(layout: PageLayout) -> Page:
+    """The page as `Reader(stem=True)` reads its HTML: one blank between texts, and one more before each link."""
+    texts: list[str] = []
+    links: list[Link] = []
+    place = 0
+    for anchor in layout.navigation:
+        texts += ("", anchor.text)
+        links.append(Link(anchor.target, anchor.text, "", place + 1))
+        place += len(anchor.text) + 2
+    main_from = place
+    texts.append(layout.title)
+    place += len(layout.title) + 1
+    for parts in layout.paragraphs:
+        for part in parts:
+            if isinstance(part, str):
+                texts.append(part)
+                place += len(part) + 1
+            else:
+                texts += ("", part.text)
+                links.append(Link(part.target, part.text, "", place + 1))
+                place += len(part.text) + 2
+    texts.append(layout.footer)
+    text = " ".join(texts)
+    words = FoldedWords(folded(f"{layout.title} {text}"), stem=True)
+    codes = words.codes
+    return Page(
+        url=layout.url,
+        title=layout.title,
+        text=text,
+        main=text[main_from : place - 1],
+        words=words,
+        links=tuple(links),
+        language=LANGUAGE,
+        digest=digest_of(codes),
+        fingerprint=fingerprint_of(codes),
+    )
+
+
+def _shown(part: str | Anchor) -> str:
+    return part if isinstance(part, str) else f'<a href="{part.target}">{part.text}</a>'

@@ -10,16 +10,15 @@ import msgspec
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import Plain
 
-from .archives import TAR_ENDINGS
-from .blog_posts import BlogPosts
-from .blogs import BlogGraph
+from .archives import TAR_SUFFIXES
+from .blogs import BlogGraph, BlogPosts
 from .debian_docs import DebianDocs
 from .documents import Documents
-from .file_sharing import FileSharing, Lastfm
+from .file_sharing import FileSharing
 from .graphs import GraphWorld
+from .lastfm import Lastfm
 from .synthetic import SyntheticWorld
-from .timed import TimedWorld
-from .timed_files import tells_times
+from .timed_graphs import TimedGraphWorld, has_times
 from .webkb import WebKB
 from .wikipedia_schools import WikipediaSchools
 from .world import StudyWorld
@@ -27,7 +26,7 @@ from .world import StudyWorld
 WORLD_FILE = "world.json"
 
 
-class Kind(NamedTuple):
+class WorldKind(NamedTuple):
     """A kind of world: the keywords of `make` are what users write behind its name."""
 
     says: str
@@ -38,26 +37,28 @@ class Kind(NamedTuple):
         return list(inspect.signature(self.make).parameters)
 
 
-WORLDS: Mapping[str, Kind] = {
-    "synthetic": Kind(
+WORLDS: Mapping[str, WorldKind] = {
+    "synthetic": WorldKind(
         "a made-up web with topics, sites, standing, a directory, change and readers",
         SyntheticWorld,
         SyntheticWorld.load,
     ),
-    "wikipedia-schools": Kind(
+    "wikipedia-schools": WorldKind(
         "Wikipedia for Schools 2007, with its subjects as topics", WikipediaSchools, WikipediaSchools.load
     ),
-    "webkb": Kind("pages of computer science departments, 1997, in seven classes", WebKB, WebKB.load),
-    "debian-docs": Kind(
+    "webkb": WorldKind("pages of computer science departments, 1997, in seven classes", WebKB, WebKB.load),
+    "debian-docs": WorldKind(
         "Debian documentation packages, each mounted as the site it documents", DebianDocs, DebianDocs.load
     ),
-    "documents": Kind("a folder or tar of HTML files, mounted as hosts", Documents, Documents.load),
-    "graph": Kind("a graph without text, from an edge list", GraphWorld, GraphWorld.load),
-    "timed": Kind("a graph whose links have times, from an edge list", TimedWorld, TimedWorld.load),
-    "blogs": Kind("a made-up graph of blogs, without text", BlogGraph, BlogGraph.load),
-    "blog-posts": Kind("a made-up graph of blogs whose links have times", BlogPosts, BlogPosts.load),
-    "file-sharing": Kind("made-up peers that share files: who has what, who asks whom", FileSharing, FileSharing.load),
-    "lastfm": Kind("people who share the music they listen to, from hetrec2011-lastfm-2k", Lastfm, Lastfm.load),
+    "documents": WorldKind("a folder or tar of HTML files, mounted as hosts", Documents, Documents.load),
+    "graph": WorldKind("a graph without text, from an edge list", GraphWorld, GraphWorld.load),
+    "timed": WorldKind("a graph whose links have times, from an edge list", TimedGraphWorld, TimedGraphWorld.load),
+    "blogs": WorldKind("a made-up graph of blogs, without text", BlogGraph, BlogGraph.load),
+    "blog-posts": WorldKind("a made-up graph of blogs whose links have times", BlogPosts, BlogPosts.load),
+    "file-sharing": WorldKind(
+        "made-up peers that share files: who has what, who asks whom", FileSharing, FileSharing.load
+    ),
+    "lastfm": WorldKind("people who share the music they listen to, from hetrec2011-lastfm-2k", Lastfm, Lastfm.load),
 }
 
 
@@ -70,8 +71,8 @@ def open_world(text: str, *, unless_given: Mapping[str, Plain] | None = None, of
     if text and path.is_dir():  # the path of an empty text would be the folder one is in
         return load_world(path)
     if path.is_file():
-        is_tar = path.name.endswith(TAR_ENDINGS)
-        name = "documents" if is_tar else "timed" if tells_times(path) else "graph"
+        is_tar = path.name.endswith(TAR_SUFFIXES)
+        name = "documents" if is_tar else "timed" if has_times(path) else "graph"
         return make_world(name, {"path": text})
     name, _, listed = text.partition(":")
     options = _options_in(listed, text)
@@ -117,7 +118,7 @@ def _options_in(listed: str, text: str) -> dict[str, str]:
     return options
 
 
-def _kind(name: str) -> Kind:
+def _kind(name: str) -> WorldKind:
     if name not in WORLDS:
         raise UsageError(
             f"there is no world {name!r}; there are {', '.join(WORLDS)}, folders made by `lycosa world make`,"
@@ -126,7 +127,7 @@ def _kind(name: str) -> Kind:
     return WORLDS[name]
 
 
-def insist_on_empty(folder: Path) -> None:
+def require_empty(folder: Path) -> None:
     """Refuses a folder in which there is something."""
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise UsageError(f"{folder} is not empty; give another --out")
@@ -134,7 +135,7 @@ def insist_on_empty(folder: Path) -> None:
 
 def save_world(world: StudyWorld, folder: Path) -> None:
     """Writes a world into a new folder, from which it opens quickly."""
-    insist_on_empty(folder)
+    require_empty(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         world.save(folder)

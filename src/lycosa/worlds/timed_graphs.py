@@ -1,26 +1,158 @@
-"""Webs whose links have times: a link is there from when it is made until a while later."""
+"""Graphs whose links have times, seen through a sliding window; read from files of lines `FROM TO TIME`."""
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
 
+from lycosa.standing.graph_files import (
+    bad_line,
+    compact_numbers,
+    graph_from_edges,
+    line_blocks,
+    open_graph_file,
+    parse_node,
+    parse_rows,
+    read_chunks,
+)
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Plain
 
-from .edge_lists import graph_of
 from .graphs import LinkGraph
-from .timed_files import Floats, Ints, TimedLinks, timed_links_in
+
+Ints = NDArray[np.signedinteger[Any]]
+Floats = NDArray[np.float64]
+
+_RULE = "a line is to be FROM TO TIME, two node numbers and seconds since 1970"
+_MILLISECONDS = 1e11  # times from here on are not in seconds, or they would be after the year 5138
+_TOO_LARGE = 1e14  # nor are those from here on in milliseconds
+
+
+class TimedLinks(Struct, frozen=True):
+    """Links in the order of their times, and how many of a file's are not among them."""
+
+    sources: Ints
+    targets: Ints
+    times: Floats  # seconds
+    size: int  # nodes
+    names: Ints | None = None  # the numbers of the nodes in the file, where these leave gaps
+    self_links: int = 0  # left out
+    repeated: int = 0  # left out: the same link at the same time
+
+
+def sort_timed_links(
+    sources: Ints, targets: Ints, times: Floats, size: int, *, names: Ints | None = None
+) -> TimedLinks:
+    """Links sorted by time (of equal times, by their order), less those to oneself and those told twice."""
+    is_own = sources == targets
+    sources, targets, times = (column[~is_own] for column in (sources, targets, times))
+    order = np.lexsort((targets, sources, times))
+    same = np.zeros(len(order), np.bool_)
+    for column in (sources, targets, times):
+        ordered = column[order]
+        same[1:] |= ordered[1:] != ordered[:-1]
+    same[:1] = True
+    kept = np.sort(order[same])  # the first of each
+    kept = kept[np.argsort(times[kept], kind="stable")]
+    return TimedLinks(sources[kept], targets[kept], times[kept], size, names, int(is_own.sum()), len(order) - len(kept))
+
+
+def has_times(path: Path) -> bool:
+    """Whether the first line of a file that tells anything has three columns of numbers."""
+    with open_graph_file(path) as file:
+        start, _ = next(read_chunks(file, 4096))
+    words = [line.split() for line in start.split(b"\n")[:20] if line.strip() and not line.startswith((b"#", b"%"))]
+    told = [row for row in words if row[0].isdigit()]
+    return bool(told) and words.index(told[0]) <= 1 and len(told[0]) == 3
+
+
+def read_timed_links(path: Path) -> TimedLinks:
+    """The links that a file tells.
+
+    They may come in any order. Nodes are numbers; a first line that names the columns and lines that begin with # or %
+    are passed over. Times are seconds since 1970, with or without decimals; a file all of whose times are milliseconds
+    is taken as such. Links to oneself and repeated lines are left out. Refused are negative and missing times, those in
+    microseconds or finer, and seconds mixed with milliseconds.
+    """
+    read = []
+    with open_graph_file(path) as file:
+        for first, block in line_blocks(path, file):
+            rows = parse_rows(block, 3)
+            if rows is None:
+                read.append(_rows_by_line(path, first, block))
+            else:
+                read.append((np.arange(first, first + len(rows)), rows[:, :2], rows[:, 2].astype(np.float64)))
+    lines, ends, times = (np.concatenate(columns) for columns in zip(*read, strict=True)) if read else _nothing()
+    if not len(lines):
+        raise UsageError(f"{path}:1: no links in it; {_RULE}")
+    times = _in_seconds(path, times, lines)
+    sources, targets = ends[:, 0], ends[:, 1]
+    size, names = compact_numbers(sources, targets)
+    if names is not None:
+        sources, targets = (np.searchsorted(names, nodes) for nodes in (sources, targets))
+    return sort_timed_links(sources, targets, times, size, names=names)
+
+
+def _nothing() -> tuple[Ints, Ints, Floats]:
+    return np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros(0)
+
+
+def _rows_by_line(path: Path, first: int, block: bytes) -> tuple[Ints, Ints, Floats]:
+    """The numbers of the lines that tell a link, its two ends, its time."""
+    lines, ends, times = [], [], []
+    for line, text in enumerate(block.split(b"\n"), first):
+        words = text.decode("utf-8", "replace").split()
+        if not words or words[0].startswith(("#", "%")) or (line == 1 and words[0].isalpha()):
+            continue
+        if len(words) != 3:
+            missing = "the time is missing; " if len(words) == 2 else ""
+            raise bad_line(path, line, " ".join(words), missing + _RULE)
+        lines.append(line)
+        ends.append([parse_node(path, line, word) for word in words[:2]])
+        times.append(_time(path, line, words[2]))
+    return np.array(lines, np.int64), np.array(ends, np.int64).reshape(-1, 2), np.array(times, np.float64)
+
+
+def _time(path: Path, line: int, word: str) -> float:
+    try:
+        time = float(word)
+    except ValueError:
+        time = math.nan
+    if not (math.isfinite(time) and time >= 0):
+        raise bad_line(path, line, word, "a time is to be seconds since 1970, from 0 on")
+    return time
+
+
+def _in_seconds(path: Path, times: Floats, lines: Ints) -> Floats:
+    are_too_large = times >= _TOO_LARGE
+    if are_too_large.any():
+        first = int(are_too_large.argmax())
+        raise bad_line(
+            path, int(lines[first]), f"{times[first]:.0f}", "a time is to be seconds or milliseconds since 1970"
+        )
+    are_large = times >= _MILLISECONDS
+    if are_large.all():
+        return times / 1000.0
+    if are_large.any():
+        is_other = are_large != are_large[0]
+        raise UsageError(
+            f"{path}:{lines[is_other][0]}: some times are seconds and some milliseconds; write all of them as seconds"
+        )
+    return times
+
 
 DAY = 86_400.0  # seconds
 WEEK = 7 * DAY
 _TIMES = "times.npz"
 
 
-class TimeGraph:
+class WindowedGraph:
     """Links with times, seen through a window: at time t there are those of [t - window, t].
 
     A page that makes a link to another several times within the window has one link to it, there from the first time
@@ -76,9 +208,9 @@ class TimeGraph:
         keys = np.unique(self.links.sources[low:high].astype(np.int64) * len(self) + self.links.targets[low:high])
         return keys // len(self), keys % len(self)
 
-    def sliding(self) -> "Sliding":
+    def sliding(self) -> "WindowDegrees":
         """Degrees in the window, which then moves on with time."""
-        return Sliding(self)
+        return WindowDegrees(self)
 
     @cached_property
     def spells(self) -> tuple[Ints, Ints, Floats, Floats]:
@@ -93,10 +225,10 @@ class TimeGraph:
         return sources[first], targets[first], times[first], times[last] + self.window
 
 
-class Sliding:
+class WindowDegrees:
     """In- and out-degrees of the nodes of a time graph, kept as the window moves on; it never moves back."""
 
-    def __init__(self, graph: TimeGraph):
+    def __init__(self, graph: WindowedGraph):
         self._graph = graph
         sources, targets, begins, ends = graph.spells
         come, go = np.argsort(begins, kind="stable"), np.argsort(ends, kind="stable")
@@ -136,7 +268,7 @@ class Sliding:
         return nodes[np.lexsort((nodes, -degrees))[:k]]
 
 
-class TimedGraph(LinkGraph):
+class TimedLinkGraph(LinkGraph):
     """A graph whose links have times. As a web that stands still it has all of them, each once."""
 
     name = "timed"
@@ -145,7 +277,7 @@ class TimedGraph(LinkGraph):
         self.timed = links
         keys = np.unique(links.sources.astype(np.int64) * links.size + links.targets)
         sources, targets = (ends.astype(np.int32) for ends in (keys // links.size, keys % links.size))
-        super().__init__(graph_of(sources, targets, links.size, links.names), options=options)
+        super().__init__(graph_from_edges(sources, targets, links.size, links.names), options=options)
 
     @property
     def facts(self) -> Mapping[str, Plain]:
@@ -155,9 +287,9 @@ class TimedGraph(LinkGraph):
         left_out = {"self_links": links.self_links, "repeated": links.repeated}
         return {**super().facts, **told, **left_out}
 
-    def seen_through(self, window: float = WEEK) -> TimeGraph:
+    def seen_through(self, window: float = WEEK) -> WindowedGraph:
         """The links as they come and go."""
-        return TimeGraph(self.timed, window=window)
+        return WindowedGraph(self.timed, window=window)
 
     def save(self, folder: Path) -> None:
         super().save(folder)
@@ -177,11 +309,11 @@ class TimedGraph(LinkGraph):
         world = cls.__new__(cls)
         names = still.graph.names if isinstance(still.graph.names, np.ndarray) else None
         links = TimedLinks(sources, targets, times, len(still), names, *left_out)
-        TimedGraph.__init__(world, links, options=still.options)
+        TimedLinkGraph.__init__(world, links, options=still.options)
         return world
 
 
-class TimedWorld(TimedGraph):
+class TimedGraphWorld(TimedLinkGraph):
     """The links that a file tells with their times: `FROM TO TIME` on each line, plain or gzipped, in any order."""
 
     def __init__(self, *, path: str = ""):
@@ -189,4 +321,4 @@ class TimedWorld(TimedGraph):
             raise UsageError("this world needs its data: say timed:path=FILE, such as sx-askubuntu-a2q.txt.gz")
         if not Path(path).is_file():
             raise UsageError(f"there is no file {path}; say timed:path=FILE")
-        super().__init__(timed_links_in(Path(path)), options={"path": Path(path).name})
+        super().__init__(read_timed_links(Path(path)), options={"path": Path(path).name})

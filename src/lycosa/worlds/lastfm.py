@@ -9,10 +9,18 @@ import numpy as np
 
 from lycosa.vocabulary.errors import UsageError
 
-from .asking import WEEK
-from .network import PeerNetwork
-from .overlays import both_ways, connected
-from .sharing import Chance, Ints, Rows, Sharing, Trace, distinct_rows
+from .file_sharing import WEEK
+from .peer_networks import (
+    Generator,
+    Ints,
+    PeerNetwork,
+    RaggedArray,
+    Sharing,
+    Trace,
+    group_distinct,
+    undirected,
+    with_min_degree,
+)
 
 LISTENS, FRIENDS, TAGS = "user_artists", "user_friends", "user_taggedartists"
 INTERESTS = 10  # tags of a person, those they use most
@@ -44,14 +52,14 @@ class Lastfm(PeerNetwork):
         listener, tagger = (people.searchsorted(rows[:, 0]) for rows in (listens, tags))
         heard, tagged = (artists.searchsorted(rows[:, 1]) for rows in (listens, tags))
         size, items = len(people), len(artists)
-        libraries = distinct_rows(listener, heard, size, items)
+        libraries = group_distinct(listener, heard, size, items)
         used, category = np.unique(tags[:, 2], return_inverse=True)
         interests = _most_used(tagger, category, size, len(used))
         trace = _asked(tagger, tagged, _days(tags), libraries, items, chance)
-        graph = both_ways(people.searchsorted(friends[:, 0]), people.searchsorted(friends[:, 1]), size)
+        graph = undirected(people.searchsorted(friends[:, 0]), people.searchsorted(friends[:, 1]), size)
         sharing = Sharing(libraries, interests, len(used), items, trace)
         options = {"neighbours": neighbours, "seed": seed}
-        super().__init__(connected(graph, least=neighbours, chance=chance), sharing, options=options)
+        super().__init__(with_min_degree(graph, least=neighbours, chance=chance), sharing, options=options)
 
 
 _WIDTHS = {LISTENS: 3, FRIENDS: 2, TAGS: 6}
@@ -95,17 +103,17 @@ def _days(tags: Ints) -> Ints:
     )
 
 
-def _most_used(people: Ints, tags: Ints, size: int, width: int) -> Rows:
+def _most_used(people: Ints, tags: Ints, size: int, width: int) -> RaggedArray:
     keys, counts = np.unique(people * width + tags, return_counts=True)
     order = np.lexsort((keys, -counts, keys // width))
     keys = keys[order]
     person = keys // width
     begins = np.searchsorted(person, person)  # where the rows of the same person begin
     are_kept = np.arange(len(keys)) - begins < INTERESTS
-    return distinct_rows(person[are_kept], keys[are_kept] % width, size, width)
+    return group_distinct(person[are_kept], keys[are_kept] % width, size, width)
 
 
-def _asked(people: Ints, artists: Ints, days: Ints, libraries: Rows, items: int, chance: Chance) -> Trace:
+def _asked(people: Ints, artists: Ints, days: Ints, libraries: RaggedArray, items: int, chance: Generator) -> Trace:
     owned = np.repeat(np.arange(len(libraries)), libraries.lengths()) * items + libraries.values
     order = np.argsort(days, kind="stable")
     keys = (people * items + artists)[order]

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from lycosa.reading.stop_words import STOP_WORDS
 from lycosa.worlds.words import COMMON, TOPICS
 
-from .chance import Floats, Ints, key, uniforms
+from .counter_rng import Floats, Ints, key, uniforms
 
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-GLUE = _words(
+FUNCTION_WORDS = _words(
     """the of and to in a is that for it as was with be by on not he his but at are this have from or had an they which
     one you were all her she there would their we him been has when who will no more if out so up said what its about"""
 )
@@ -42,7 +42,7 @@ NUMBERS = 1200
 _REAL_WORDS = STOP_WORDS.union(COMMON, TOPICS, *TOPICS.values())
 
 
-def made_up_words(seed: int) -> Iterator[str]:
+def random_words(seed: int) -> Iterator[str]:
     """Words that nobody wrote, none twice, none a real word that is used too."""
     syllables = ["".join(parts) for parts in product(_ONSETS, _VOWELS)]
     short = len(syllables) ** 2 * len(_ENDS)
@@ -84,19 +84,19 @@ class Vocabulary:
         return related
 
 
-def vocabulary(seed: int, topics: int) -> tuple[Vocabulary, Iterator[str]]:
+def make_vocabulary(seed: int, topics: int) -> tuple[Vocabulary, Iterator[str]]:
     """The words of a world, and more that occur in no text, for the names of its sites."""
-    words_left = made_up_words(seed)
+    words_left = random_words(seed)
     count_of_tops = max(1, round(topics**0.5))
     top_of_leaf = np.sort((uniforms(key(seed, "tops"), topics) * count_of_tops).astype(np.int64))
     top_of_leaf[:count_of_tops] = np.arange(count_of_tops)[:topics]  # none is empty
     top_of_leaf.sort()
-    background = len(GLUE) + NUMBERS
+    background = len(FUNCTION_WORDS) + NUMBERS
     rare = background + BACKGROUND
     tops = rare + RARE + PER_TOP * np.arange(count_of_tops)
     leaves = rare + RARE + PER_TOP * count_of_tops + PER_LEAF * np.arange(topics)
     others = BACKGROUND - len(COMMON) + RARE + count_of_tops * PER_TOP
-    plain = [*GLUE, *_number_words(seed), *COMMON, *islice(words_left, others)]
+    plain = [*FUNCTION_WORDS, *_number_words(seed), *COMMON, *islice(words_left, others)]
     pool = list(islice(words_left, POOL))
     known = [(name, *words) for name, words in TOPICS.items()]
     for leaf, top in enumerate(top_of_leaf.tolist()):
@@ -107,7 +107,7 @@ def vocabulary(seed: int, topics: int) -> tuple[Vocabulary, Iterator[str]]:
         f"{plain[tops[top]]}/{plain[leaf]}" for top, leaf in zip(top_of_leaf.tolist(), leaves.tolist(), strict=True)
     )
     table = np.array([*plain, *(word + "." for word in plain), *(word.capitalize() for word in plain)], dtype=object)
-    found = Vocabulary(table, len(plain), len(GLUE), background, rare, tops, leaves, names, top_of_leaf)
+    found = Vocabulary(table, len(plain), len(FUNCTION_WORDS), background, rare, tops, leaves, names, top_of_leaf)
     return found, words_left
 
 

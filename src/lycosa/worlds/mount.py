@@ -19,7 +19,7 @@ from lycosa.reading.decode import decode
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import Joiner, join, normalise
 
-from .archives import files_in, unpacked
+from .archives import gunzip, read_files
 
 Strip = Callable[[bytes], bytes]
 _SUFFIXES = (".html", ".htm", ".xhtml", ".shtml")
@@ -33,12 +33,12 @@ _BASE = re.compile(r"<base\s[^<>]{0,2000}?\bhref\s*=\s*[\"']?([^\s\"'<>]+)", re.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
-def is_page(name: str) -> bool:
+def is_html_name(name: str) -> bool:
     """Whether a file is HTML by its name, gzipped or not."""
     return name.lower().removesuffix(".gz").endswith(_SUFFIXES)
 
 
-def url_of(base: str, name: str) -> Url | None:
+def file_url(base: str, name: str) -> Url | None:
     """The URL of a file below a base that ends in a slash; gzipped pages go by the name they had before."""
     return normalise(base + quote(name.removesuffix(".gz"), safe=_IN_PATHS))
 
@@ -59,7 +59,7 @@ class Site(Struct, frozen=True):
     patterns: tuple["re.Pattern[str]", ...] = ()  # of host/path, or of paths on the disk, that mean the base
 
 
-class Spellings:
+class UrlVariants:
     """Tells which page of a world a URL means, though it may spell it otherwise."""
 
     def __init__(self, urls: Iterable[Url], aliases: Mapping[Url, Url] | None = None):
@@ -80,12 +80,12 @@ def _loosely(url: str) -> str:
     return folder if last in _INDEX_NAMES or not last else name
 
 
-class Signposts:
+class LinkRewriter:
     """Sets the links of pages right."""
 
     def __init__(self, urls: Iterable[Url], sites: Sequence[Site], aliases: Mapping[Url, Url] | None = None):
         self._urls = frozenset(urls)
-        self._spellings = Spellings(urls, aliases)
+        self._spellings = UrlVariants(urls, aliases)
         self._places = sorted(((site.place, site.base) for site in sites), key=lambda pair: -len(pair[0]))
         self._patterns = [(pattern, site.base) for site in sites for pattern in site.patterns]
 
@@ -146,7 +146,7 @@ class Signposts:
         return None
 
 
-class Mounted(Struct, frozen=True, gc=False):
+class MountedPage(Struct, frozen=True, gc=False):
     """A page as it stands in its world."""
 
     url: Url
@@ -157,18 +157,18 @@ class Mounted(Struct, frozen=True, gc=False):
 def mounted(
     path: Path,
     urls: Mapping[str, Url],
-    signposts: Signposts,
+    signposts: LinkRewriter,
     *,
     place: str = "/",
     strip: Strip = lambda content: content,
-) -> Iterator[Mounted]:
+) -> Iterator[MountedPage]:
     """The files of a folder or tar that have URLs, as pages; `strip` takes off what is not HTML."""
-    for name, content in files_in(path, urls.__contains__):
+    for name, content in read_files(path, urls.__contains__):
         if name.endswith(".gz"):
-            content = unpacked(content, f"{path}, {name}")
+            content = gunzip(content, f"{path}, {name}")
         content = strip(content)
         text, links = signposts.set_right(urls[name], decode(content), place + name)
-        yield Mounted(urls[name], as_utf8(text, content), links)
+        yield MountedPage(urls[name], as_utf8(text, content), links)
 
 
 def _on_disk(href: str, place: str) -> str:

@@ -25,12 +25,12 @@ def key(seed: int, purpose: str, *numbers: int) -> int:
     return digest
 
 
-def key_at(start: int, number: int) -> int:
+def substream(start: int, number: int) -> int:
     """The key of one of many things of a kind, cheaper than `key`."""
     return (start ^ ((number + 1) * 0xD1B54A32D192ED03)) * 0x9E3779B97F4A7C15 & _MASK
 
 
-def draws(start: int, counters: Ints) -> Floats:
+def uniforms_at(start: int, counters: Ints) -> Floats:
     """A number in [0, 1) for each counter."""
     state = counters.astype(np.uint64)
     state *= _STEP
@@ -46,11 +46,11 @@ def draws(start: int, counters: Ints) -> Floats:
 
 def uniforms(start: int, count: int) -> Floats:
     """The first `count` draws of a key."""
-    return draws(start, np.arange(count, dtype=np.uint64))
+    return uniforms_at(start, np.arange(count, dtype=np.uint64))
 
 
 def normals(start: int, count: int) -> Floats:
     """Standard normal draws, by the method of Box and Muller."""
     radius = np.sqrt(-2.0 * np.log1p(-uniforms(start, count)))
-    radius *= np.cos(2.0 * np.pi * uniforms(key_at(start, 1), count))
+    radius *= np.cos(2.0 * np.pi * uniforms(substream(start, 1), count))
     return radius

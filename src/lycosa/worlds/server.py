@@ -62,7 +62,7 @@ def _kind_of(path: str) -> str:
     return "text/plain; charset=utf-8" if name.endswith(".txt") else "text/html; charset=utf-8"
 
 
-class Served:
+class WorldServer:
     """Serves a world in a thread of its own for as long as the context lasts.
 
     `asked` lists the URL of every request but those for robots.txt, in their order. A crawl reaches the hosts by
@@ -137,7 +137,7 @@ class Served:
 class _Connection(asyncio.Protocol):
     """One client: requests are answered one after the other in the order in which they came."""
 
-    def __init__(self, served: Served):
+    def __init__(self, served: WorldServer):
         self._served = served
         self._transport: asyncio.Transport | None = None
         self._unread = b""

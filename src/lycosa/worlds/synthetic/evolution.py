@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 
-from .chance import Floats, Ints, draws, key, key_at, normals, uniforms
+from .counter_rng import Floats, Ints, key, normals, substream, uniforms, uniforms_at
 from .links import SECTIONS_SHOWN, Attraction, Links
-from .options import Options
-from .plan import Kind, Plan
-from .standing import Features, features_of
-from .text import CHUNK
+from .pages import CHUNK
+from .plan import Features, Kind, Options, Plan, draw_features
 
 BIRTHS = 0.002  # new pages a day, for each page at the start
 DEATHS = (0.00003, 0.00015, 0.0015)  # a day, of the median home page, section and article
@@ -29,7 +27,7 @@ _LATEST = 64  # changes that are looked back at; what none of them touched is as
 _AT_ONCE = 64  # changes
 
 
-class Life:
+class Snapshot:
     """The world as it is some days after its start."""
 
     def __init__(self, options: Options, plan: Plan, links: Links, attraction: Attraction, days: float):
@@ -55,12 +53,12 @@ class Life:
 
     def changes(self, page: int) -> NDArray[np.float64]:
         """The days on which a page has changed so far."""
-        start = key_at(self._changes, page)
-        rate = CHANGES[self.plan.kind[page]] * float(np.exp(CHANGE_SPREAD * normals(key_at(start, 0), 1)[0]))
+        start = substream(self._changes, page)
+        rate = CHANGES[self.plan.kind[page]] * float(np.exp(CHANGE_SPREAD * normals(substream(start, 0), 1)[0]))
         rate = min(rate, MOST_CHANGES)
         times = np.empty(0)
         while not len(times) or times[-1] <= self.days:
-            waits = -np.log1p(-draws(start, np.arange(len(times), len(times) + _AT_ONCE))) / rate
+            waits = -np.log1p(-uniforms_at(start, np.arange(len(times), len(times) + _AT_ONCE))) / rate
             times = np.concatenate((times, (times[-1] if len(times) else 0.0) + np.cumsum(waits)))
         return times[: np.searchsorted(times, self.days, side="right")]
 
@@ -68,7 +66,7 @@ class Life:
         """For each chunk of a page's text, the number of the change that wrote it; 0 for what it said at the start."""
         chunks = -(-int(self.plan.words[page]) // CHUNK)
         count = len(self.changes(page))
-        return _latest(key_at(self._texts, page), count, chunks, REWRITTEN, at_least_one=True)
+        return _latest(substream(self._texts, page), count, chunks, REWRITTEN, at_least_one=True)
 
     def links_of(self, page: int) -> tuple[NDArray[np.int32], int]:
         """Where a page links to, and how many of its links are navigation."""
@@ -77,7 +75,7 @@ class Life:
         else:
             targets, navigation = self._first_links(page)
         slots = len(targets) - navigation
-        latest = _latest(key_at(self._relinks, page), len(self.changes(page)), slots, RELINKED)
+        latest = _latest(substream(self._relinks, page), len(self.changes(page)), slots, RELINKED)
         moved = np.flatnonzero(latest)
         if len(moved):
             targets[navigation + moved] = self._new_targets(page, latest[moved] * 1024 + moved)
@@ -87,10 +85,10 @@ class Life:
 
     def _new_targets(self, page: int, counters: Ints) -> Ints:
         """Pages for links that are rewritten: some of the same section, some fit ones on the topic elsewhere."""
-        start, section = key_at(self._relinks, ~page), int(self.plan.section_of_page[page])
-        u = draws(start, 2 * counters)
+        start, section = substream(self._relinks, ~page), int(self.plan.section_of_page[page])
+        u = uniforms_at(start, 2 * counters)
         topics = np.full(len(counters), self.plan.topic[page], dtype=np.int64)
-        fit = self._attraction.fit(topics, draws(start, 2 * counters + 1))
+        fit = self._attraction.fit(topics, uniforms_at(start, 2 * counters + 1))
         size = int(self.plan.section_size[section])
         near = self.plan.section_start[section] + (u * 2 * max(size, 1)).astype(np.int64)
         return np.where((u < 0.5) & (size > 0), near, fit)
@@ -133,7 +131,7 @@ def _extended(options: Options, plan: Plan, parents: Ints) -> Plan:
     alike = 0.5 * options.status_homophily
     latent = alike * plan.latent[parents] + np.sqrt(1.0 - alike**2) * own
     ranks = np.searchsorted(np.sort(plan.latent), latent)
-    features = features_of(options, latent, born=" born")
+    features = draw_features(options, latent, born=" born")
     columns = {
         "site_of_page": plan.site_of_page[parents],
         "section_of_page": plan.section_of_page[parents],
@@ -155,7 +153,7 @@ def _latest(start: int, changes: int, parts: int, share: float, *, at_least_one:
     numbers = np.arange(max(1, changes - _LATEST + 1), changes + 1)
     if not len(numbers) or not parts:
         return np.zeros(parts, dtype=np.int64)
-    u = draws(start, numbers[:, None] * 1024 + np.arange(parts + 1))
+    u = uniforms_at(start, numbers[:, None] * 1024 + np.arange(parts + 1))
     touched = u[:, :parts] < share
     if at_least_one:
         touched[np.arange(len(numbers)), (u[:, parts] * parts).astype(np.int64)] = True

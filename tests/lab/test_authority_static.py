@@ -9,8 +9,8 @@ from scipy.stats import chisquare
 
 from lab.studying import ran
 from lycosa.lab.authority import a_source, as_graph, linkers_of, most_linked, performances
-from lycosa.lab.omniscient import SAMPLES, sampled
 from lycosa.lab.studies import STUDIES
+from lycosa.lab.studies.authority_static import SAMPLES, sampled
 from lycosa.standing.graph_files import graph_from_edges
 from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.errors import UsageError

@@ -17,7 +17,7 @@ from lycosa.lab.recrawls import RECRAWLS, Sums
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.studies.authority_tracking import AuthorityTracking
 from lycosa.lab.studies.authority_tracking.claims import BEST, is_best, over_random
-from lycosa.lab.studies.authority_tracking.runs import PAIRS, Pair, Runs
+from lycosa.lab.studies.authority_tracking.tables import PAIRS, Pair, Runs
 from lycosa.lab.tracking import EXPANSIONS, Moment, Standing, Tracker, compacted, moments_of, track
 from lycosa.refresh import HistoryTable, policy_for
 from lycosa.vocabulary.errors import UsageError

@@ -28,7 +28,7 @@ SETTINGS = {  # of the networks in which copies are varied
 CLUSTERED, CLUSTER_FACTOR = 1_000, 0.01
 
 
-def searched(world: PeerNetwork, job: Plain) -> Plain:
+def run_searches(world: PeerNetwork, job: Plain) -> Plain:
     """All algorithms on one network; measured over the second half of the queries."""
     trace = world.sharing.trace.of(np.arange(min(job["queries"], len(world.sharing.trace))))
     seed, churns = job["seed"], job["churns"]
@@ -96,7 +96,7 @@ def in_windows(outcomes: Outcomes) -> list[dict[str, Plain]]:
     ]
 
 
-def in_replicas(job: Plain) -> Plain:
+def run_replication(job: Plain) -> Plain:
     """The walk and buddies among peers that all ask and share; measured over the last third of the queries."""
     own = replicated(
         job["peers"], factor=job["factor"], queries=job["queries"], seed=job["seed"], **SETTINGS[job["peers"]]
@@ -108,7 +108,7 @@ def in_replicas(job: Plain) -> Plain:
     return {**job, "found": found}
 
 
-def clustered(job: Plain) -> Plain:
+def run_clusters(job: Plain) -> Plain:
     """Who is whose buddy in the end, where all ask and share."""
     settings, seed = SETTINGS[CLUSTERED], job["seed"]
     own = replicated(CLUSTERED, factor=CLUSTER_FACTOR, queries=job["queries"], seed=seed, **settings)

@@ -1,24 +1,110 @@
-"""A free comparison: any strategies, any world with topics, measured side by side without a claim."""
+"""Strategies compared on the same topics: the same seeds, pages and buffer for all, their pages pooled and judged."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from lycosa.pictures import Series, line_chart
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import Plain, Url
 from lycosa.vocabulary.urls import site_of
 from lycosa.worlds import StudyWorld
 
-from .comparing import mean_rows, pair_rows
-from .crawlers import check_goes_by_pages_alone
-from .findings import Findings, Picture, Row
-from .library import Library
-from .measures import MEASURES, parse_measure
-from .side_by_side import Shared, at_points, crawls_of, points_of, pool_of, truth_of
+from .measures import MEASURES, Truth, parse_measure
+from .page_cache import PageCache, TopicCosine
+from .results import Figure, Findings, Row
+from .retrieval import Counted, Documents, pooled_ranks, tfidf_similarities
+from .simulation import crawl
 from .statistics import summary
+from .steps import Step
 from .study import Size
-from .topics import topics_of
+from .tables import mean_rows, pair_rows
+from .topics import Topic, check_needs_pages_only, strategy_for, topics_of
+
+POINTS = 50  # of every curve
+
+
+@dataclass(frozen=True)
+class ComparisonInputs:
+    """What the crawls of all topics share."""
+
+    topics: Sequence[Topic]
+    library: PageCache
+    size: Size  # among others: pages of a crawl, and buffer
+    seed: int
+
+
+def crawls_of(names: Sequence[str], topic: Topic, shared: ComparisonInputs, job: int) -> dict[str, list[Step]]:
+    """The crawl of a topic by each strategy."""
+    judge, pages, buffer = TopicCosine(topic.as_page()), shared.size["pages"], shared.size["buffer"]
+    seed = 1_000 * shared.seed + job
+    return {
+        name: list(
+            crawl(
+                strategy_for(name, topic, pages=pages, buffer=buffer, seed=seed),
+                topic.seeds,
+                read=shared.library.read,
+                judge=judge,
+                pages=pages,
+                buffer=buffer,
+            )
+        )
+        for name in names
+    }
+
+
+class Pool(NamedTuple):
+    """The pages that any of the crawls found, each once."""
+
+    urls: Sequence[Url]
+    documents: Documents
+    similarity: Callable[[Url], float]  # to the topic, tf·idf over the pool
+    rank: Callable[[Url], float]  # among the pool, 1 is best
+
+
+def pool_of(topic: Topic, library: PageCache, crawls: Iterable[Sequence[Step]]) -> Pool:
+    """The pages of all crawls of a topic, ranked together."""
+    urls = list(dict.fromkeys(step.url for steps in crawls for step in steps))
+    documents = Documents.of(_counted(library, url) for url in urls)
+    about = topic.as_page().words.counted
+    similarities, ranks = tfidf_similarities(about, documents), pooled_ranks(about, documents)
+    return Pool(urls, documents, _by_url(urls, similarities), _by_url(urls, ranks))
+
+
+def truth_of(world: StudyWorld, topic: Topic, pool: Pool) -> Truth:
+    """What the world and the pool tell of the pages of a topic."""
+    return Truth(
+        is_relevant=lambda url: world.topic(url) == topic.name,
+        targets=frozenset(topic.others) or None,
+        similarity=pool.similarity,
+        rank=pool.rank,
+        standing=world.standing if world.standing(topic.seeds[0]) is not None else None,
+    )
+
+
+def _counted(library: PageCache, url: Url) -> Counted:
+    page = library.read(url)
+    assert page is not None  # it was crawled
+    return page.words.counted
+
+
+def _by_url(urls: Sequence[Url], values: Iterable[float]) -> Callable[[Url], float]:
+    return dict(zip(urls, map(float, values), strict=True)).__getitem__
+
+
+def points_of(pages: int) -> list[int]:
+    """Where along a crawl curves are drawn."""
+    return sorted({max(1, round(pages * place / POINTS)) for place in range(1, POINTS + 1)})
+
+
+def at_points(points: Sequence[int], curve: Iterable[float]) -> list[float | None]:
+    """A curve at these points, to six digits; a crawl that ended early stays where it was, None is not known."""
+    values = list(curve)
+    if not values:
+        return [None] * len(points)
+    at = [values[min(point, len(values)) - 1] for point in points]
+    return [None if value != value else float(f"{value:.6g}") for value in at]
+
 
 PAGES = "pages"  # fetched: the row that tells of crawls that ended early, for want of links that they would follow
 
@@ -42,7 +128,7 @@ class FreeComparison:
         measures: Sequence[str] | None = None,
     ):
         for strategy in strategies:
-            check_goes_by_pages_alone(strategy)
+            check_needs_pages_only(strategy)
         if len(set(strategies)) < len(strategies) or not strategies:
             raise UsageError(
                 "name every strategy to compare once, with commas between: --strategies best-first,pagerank"
@@ -70,11 +156,11 @@ class FreeComparison:
         """How many topics are crawled: those asked for, or as many as the world has."""
         return len(topics_of(world, self.scales["free"]["topics"]))
 
-    def prepare(self, world: StudyWorld, size: Size, seed: int) -> Shared:
-        return Shared(topics_of(world, size["topics"]), Library(world), size, seed)
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> ComparisonInputs:
+        return ComparisonInputs(topics_of(world, size["topics"]), PageCache(world), size, seed)
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
-        shared: Shared = prepared
+        shared: ComparisonInputs = prepared
         topic = shared.topics[job]
         crawls = crawls_of(self.strategies, topic, shared, job)
         listed = frozenset(site_of(entry.url) for category in world.directory() for entry in category.entries)
@@ -120,7 +206,7 @@ class FreeComparison:
         ]
         return Findings(claims=(), tables={"means": means, "tests": pairs, "topics": topics}, pictures=pictures)
 
-    def _picture(self, name: str, outcomes: Sequence[Plain]) -> Picture:
+    def _picture(self, name: str, outcomes: Sequence[Plain]) -> Figure:
         series = []
         for strategy in self.strategies:
             curves = [outcome["strategies"][strategy]["curves"][name] for outcome in outcomes]
@@ -129,7 +215,7 @@ class FreeComparison:
             series.append(Series(strategy, points, errors=[each.standard_error for each in over_topics]))
         measure = parse_measure(name)
         better = "lower" if measure.fewer_is_better else "higher"
-        return Picture(
+        return Figure(
             name,
             f"{measure.says[0].upper()}{measure.says[1:]}: {better} is better. Means over {len(outcomes)} topics,"
             " with standard errors.",

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from lycosa.lab.findings import Picture, Row
 from lycosa.lab.recrawls import RECRAWLS
+from lycosa.lab.results import Figure, Row
 from lycosa.lab.statistics import summary
 from lycosa.lab.tracking import EXPANSIONS, Standing
 from lycosa.pictures import Series, line_chart
@@ -87,28 +87,28 @@ def over_time(runs: Runs, crawls: float) -> list[Row]:
     ]
 
 
-def picture(runs: Runs, crawls: float, what: str, title: str) -> Picture:
+def picture(runs: Runs, crawls: float, what: str, title: str) -> Figure:
     series = []
     for pair in SHOWN:
         points = list(zip(*runs[crawls, pair], strict=True))
         every = [summary([getattr(each, what) for each in point]) for point in points]
         places = [(point[0].day, each.mean) for point, each in zip(points, every, strict=True)]
         series.append(Series(name_of(pair), places, [each.standard_error for each in every]))
-    return Picture(
+    return Figure(
         title[0].upper() + title[1:],
         f"As figure 2 of the paper, {crawls:g} crawls a day. Means over runs; thin bars are standard errors.",
         line_chart(series, title=title, x_title="day", y_title=title, percent=what in ("crawl", "discovery")),
     )
 
 
-def sweep(runs: Runs) -> Picture:
+def sweep(runs: Runs) -> Figure:
     series = []
     for pair in SHOWN:
         every = [summary(late(runs, rate, pair, "lift_crawled")) for rate in rates_in(runs)]
         points = [(rate, each.mean) for rate, each in zip(rates_in(runs), every, strict=True)]
         series.append(Series(name_of(pair), points, [each.standard_error for each in every]))
     title = "lift of pages crawled, by crawls a day"
-    return Picture(
+    return Figure(
         "Lift of pages crawled, by crawls a day",
         "Over the second half of the time; the paper does not say how many crawls there were. Means over runs.",
         line_chart(series, title=title, x_title="crawls a day", y_title=title),

@@ -6,10 +6,10 @@ from lycosa.pictures import GroupedBar, Series, grouped_bars, line_chart
 from lycosa.pictures.heat_map import heat_map
 from lycosa.vocabulary.records import Plain
 
-from .comparing import SIGNIFICANT, Scores, mean_rows, pair_rows
-from .findings import Claim, Picture, Row
-from .judged_crawls import ALPHA_POINTS, HIGHEST_STATUS, POINTS, points_of
-from .statistics import PairedTest, paired_t, summary, told
+from .results import Claim, Figure, Row
+from .statistics import PairedTest, finite_or_none, paired_t, summary
+from .tables import SIGNIFICANT, Scores, mean_rows, pair_rows
+from .test_bed import ALPHA_POINTS, HIGHEST_STATUS, POINTS, points_of
 
 TOPICALITY, STATUS, SITES, RELIABILITY = "topicality", "status", "sites", "reliability"
 AXES = {
@@ -22,7 +22,7 @@ FITTED = "synthetic"  # the world that was made to show some of the figures
 ON_TOPIC, STATUS_OF_ALL = "true topicality", "status of all pages"
 
 
-class CrawlFigures:
+class CrawlTables:
     """The outcomes of all topics by setting; topics in which some crawl brought nothing are left out.
 
     Each outcome has, under `part`, what `TopicCrawls.crawled` says of the crawl by each setting.
@@ -69,7 +69,7 @@ class CrawlFigures:
             says=says,
             paper=paper,
             measured=f"{test.difference:+.4g} (p {test.p:.2g}); {self.said(kind, [leader, other])}",
-            p=told(test.p),
+            p=finite_or_none(test.p),
             holds=holds,
             reason="" if holds else "not more, or not significantly",
         )
@@ -149,7 +149,7 @@ class CrawlFigures:
         points = [(float(at), each.mean) for at, each in zip(points_of(self.pages, POINTS), over_topics, strict=True)]
         return Series(setting, points, errors=[each.standard_error for each in over_topics])
 
-    def curves_picture(self, kind: str, settings: Sequence[str], *, figure: str) -> Picture:
+    def curves_picture(self, kind: str, settings: Sequence[str], *, figure: str) -> Figure:
         title = f"{kind[0].upper()}{kind[1:]} along the crawl"
         chart = line_chart(
             [self.curve(setting, kind) for setting in settings],
@@ -157,9 +157,9 @@ class CrawlFigures:
             x_title="pages fetched",
             y_title=AXES[kind],
         )
-        return Picture(title, f"As figure {figure} of the paper. {self._over()}", chart)
+        return Figure(title, f"As figure {figure} of the paper. {self._over()}", chart)
 
-    def bars_picture(self, kind: str, settings: Sequence[str], *, figure: str) -> Picture:
+    def bars_picture(self, kind: str, settings: Sequence[str], *, figure: str) -> Figure:
         title = f"{kind[0].upper()}{kind[1:]} of whole crawls"
         scores = self.at_end(kind)
         groups = {}
@@ -167,9 +167,9 @@ class CrawlFigures:
             each = summary(scores[setting])
             groups[setting] = [GroupedBar(kind, each.mean, each.standard_error)]
         chart = grouped_bars(groups, title=title, y_title=AXES[kind])
-        return Picture(title, f"As figure {figure} of the paper. {self._over()}", chart)
+        return Figure(title, f"As figure {figure} of the paper. {self._over()}", chart)
 
-    def map_picture(self, setting: str, *, figure: str) -> Picture:
+    def map_picture(self, setting: str, *, figure: str) -> Figure:
         maps = [outcome[self._part][setting]["map"] for outcome in self.outcomes]
         counts = [[sum(cells) for cells in zip(*rows, strict=True)] for rows in zip(*maps, strict=True)]
         title = f"Topicality and status: {setting}"
@@ -181,7 +181,7 @@ class CrawlFigures:
             y_title="ln(1 + in-links)",
         )
         shown = sum(map(sum, counts))
-        return Picture(
+        return Figure(
             title, f"As figure {figure} of the paper: {shown} sampled pages, shades by the logarithm of counts.", chart
         )
 
@@ -189,7 +189,7 @@ class CrawlFigures:
         return f"Means over {len(self.outcomes)} topics; thin bars are standard errors."
 
 
-def evaluators_claim(study: str, figures: CrawlFigures, *, world: str) -> Claim:
+def evaluators_claim(study: str, figures: CrawlTables, *, world: str) -> Claim:
     """How good the judges are: a figure to which the synthetic world was fitted."""
     accuracy = summary(row["evaluator_accuracy"] for row in figures.model_rows())
     topped_up = sum(row["topped_up"] for row in figures.model_rows())

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from .findings import Row
+from .results import Row
 from .statistics import bootstrap_interval, pairwise, summary
 
 SIGNIFICANT = 0.05
@@ -18,10 +18,10 @@ def mean_rows(measure: str, scores: Scores, *, seed: int = 0) -> list[Row]:
             {
                 "measure": measure,
                 "strategy": strategy,
-                "mean": _rounded(over_topics.mean),
-                "standard_error": _rounded(over_topics.standard_error),
-                "low": _rounded(low),
-                "high": _rounded(high),
+                "mean": rounded(over_topics.mean),
+                "standard_error": rounded(over_topics.standard_error),
+                "low": rounded(low),
+                "high": rounded(high),
                 "topics": over_topics.n,
             }
         )
@@ -35,17 +35,17 @@ def pair_rows(measure: str, scores: Scores) -> list[Row]:
             "measure": measure,
             "first": pair.first,
             "second": pair.second,
-            "difference": _rounded(pair.test.difference),
-            "t": _rounded(pair.test.t),
-            "p": _rounded(pair.test.p),
-            "holm_p": _rounded(pair.holm_p),
+            "difference": rounded(pair.test.difference),
+            "t": rounded(pair.test.t),
+            "p": rounded(pair.test.p),
+            "holm_p": rounded(pair.holm_p),
             "topics": pair.test.n,
         }
         for pair in pairwise(scores)
     ]
 
 
-def leads(pairs: Sequence[Row], leader: str, others: Sequence[str], *, fewer_is_better: bool = False) -> "Lead":
+def lead_of(pairs: Sequence[Row], leader: str, others: Sequence[str], *, fewer_is_better: bool = False) -> "Lead":
     """Whether one strategy is ahead of each of the others, by rows of `pair_rows` of one measure."""
     worst, ahead = 0.0, 0
     for row in pairs:
@@ -74,11 +74,11 @@ class Lead:
         return f"p {self.p:.2g}" if self.is_ahead else f"not ahead, p {self.p:.2g}"
 
 
-def order_of(scores: Scores, *, fewer_is_better: bool = False) -> list[str]:
+def by_mean(scores: Scores, *, fewer_is_better: bool = False) -> list[str]:
     """The strategies, the best mean first."""
     return sorted(scores, key=lambda name: summary(scores[name]).mean, reverse=not fewer_is_better)
 
 
-def _rounded(value: float) -> float | None:
+def rounded(value: float) -> float | None:
     """Six digits, which is more than a mean over topics tells; None for what is not known."""
     return float(f"{value:.6g}") if abs(value) < float("inf") else None

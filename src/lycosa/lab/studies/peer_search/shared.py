@@ -10,7 +10,7 @@ from types import TracebackType
 
 from msgspec import Struct
 
-from lycosa.lab.library import Library
+from lycosa.lab.page_cache import PageCache
 from lycosa.lab.peers.collections import Collector, collectors_of, union_of, write_collection
 from lycosa.lab.study import Size
 from lycosa.lab.topics import topics_of
@@ -42,7 +42,7 @@ class Question(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Ground:
+class PeerSearchInputs:
     """Collections on disk, for as long as this is kept."""
 
     folder: tempfile.TemporaryDirectory[str]
@@ -59,21 +59,21 @@ class Ground:
         return Path(self.folder.name) / _CENTRAL
 
 
-def lay_out(world: StudyWorld, size: Size, seed: int) -> Ground:
+def prepare(world: StudyWorld, size: Size, seed: int) -> PeerSearchInputs:
     """Crawls and writes all collections."""
     topics = topics_of(world, size["topics"])
-    library = Library(world)
+    library = PageCache(world)
     collectors = collectors_of(topics, peers=size["peers"], pages=size["pages"], library=library, seed=seed)
     listed = {category.name: [entry.description for entry in category.entries] for category in world.directory()}
     descriptions = [listed[topic.name] for topic in topics]
-    ground = Ground(tempfile.TemporaryDirectory(prefix="peers-"), descriptions, collectors, size, seed)
+    ground = PeerSearchInputs(tempfile.TemporaryDirectory(prefix="peers-"), descriptions, collectors, size, seed)
     for number, collector in enumerate(collectors):
         write_collection(ground.place(number), world, collector.pages)
     write_collection(ground.central, world, union_of(collectors))
     return ground
 
 
-class Remembering:
+class CachedContent:
     """A collection that does not change, and so is asked the same but once, for the most that anybody wants of it."""
 
     def __init__(self, content: SharedCollection, most: int):
@@ -112,20 +112,20 @@ class Remembering:
         return self._content.update(held, change, version)
 
 
-class Opened:
+class OpenCollections:
     """The collections of a ground, open for reading."""
 
-    def __init__(self, ground: Ground, peers: int):
+    def __init__(self, ground: PeerSearchInputs, peers: int):
         self.ground = ground
         self._stack = ExitStack()
         self.contents = [self._open(ground.place(peer), ground.size["limit"]) for peer in range(peers)]
         self._central = self._open(ground.central, MOST_HITS)
 
-    def _open(self, folder: Path, most: int) -> Remembering:
+    def _open(self, folder: Path, most: int) -> CachedContent:
         collection = self._stack.enter_context(open_for_reading(folder))
-        return Remembering(SharedCollection(collection, Kept(folder)), most)
+        return CachedContent(SharedCollection(collection, Kept(folder)), most)
 
-    def __enter__(self) -> "Opened":
+    def __enter__(self) -> "OpenCollections":
         return self
 
     def __exit__(

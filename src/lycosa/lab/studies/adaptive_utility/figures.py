@@ -2,15 +2,15 @@
 
 from math import ceil, floor
 
-from lycosa.lab.crawl_figures import ON_TOPIC, STATUS, STATUS_OF_ALL, TOPICALITY, CrawlFigures
-from lycosa.lab.findings import Picture, Row
-from lycosa.lab.judged_crawls import ALPHA_POINTS, points_of
+from lycosa.lab.crawl_tables import ON_TOPIC, STATUS, STATUS_OF_ALL, TOPICALITY, CrawlTables
+from lycosa.lab.results import Figure, Row
+from lycosa.lab.test_bed import ALPHA_POINTS, points_of
 from lycosa.pictures import Series, line_chart
 
-from .settings import ADAPTIVE, CRAWLERS, HALF, PAIR, START, USUAL
+from .runs import ADAPTIVE, CRAWLERS, HALF, PAIR, START, USUAL
 
 
-def pictures(figures: CrawlFigures, long: CrawlFigures) -> dict[str, Picture]:
+def all_figures(figures: CrawlTables, long: CrawlTables) -> dict[str, Figure]:
     points = points_of(figures.pages, ALPHA_POINTS)
     alphas = [
         Series(setting, [(0.0, START), *zip(map(float, points), figures.alpha(setting), strict=True)])
@@ -27,7 +27,7 @@ def pictures(figures: CrawlFigures, long: CrawlFigures) -> dict[str, Picture]:
         "topicality-by-target": figures.bars_picture(TOPICALITY, [HALF, *ADAPTIVE], figure="8 (b)"),
         "status": figures.curves_picture(STATUS, ADAPTIVE, figure="9 (a)"),
         "status-by-target": figures.bars_picture(STATUS, [HALF, *ADAPTIVE], figure="9 (b)"),
-        "alpha": Picture(
+        "alpha": Figure(
             "α along the crawl",
             f"As figure 10 of the paper: means over {len(figures.outcomes)} topics. The crawler's own examples, with"
             " which it begins, are judged by models that have not seen them.",
@@ -36,7 +36,7 @@ def pictures(figures: CrawlFigures, long: CrawlFigures) -> dict[str, Picture]:
         "long-topicality": long.curves_picture(TOPICALITY, PAIR, figure="11 (a)"),
         "long-status": long.curves_picture(STATUS, PAIR, figure="11 (b)"),
         "map-adaptive": figures.map_picture(USUAL, figure="14 (d)"),
-        "front": Picture(
+        "front": Figure(
             "How much is left to gain",
             "Topicality by the world's own truth and mean status of all pages, for fixed weights α = 0 to 1, for"
             " targets δ = .6 to .9, as published and with links that stay comparable (ranked), and for a greedy"
@@ -52,7 +52,7 @@ def pictures(figures: CrawlFigures, long: CrawlFigures) -> dict[str, Picture]:
     }
 
 
-def front_rows(figures: CrawlFigures) -> list[Row]:
+def front_rows(figures: CrawlTables) -> list[Row]:
     return [
         {
             "crawler": crawler,

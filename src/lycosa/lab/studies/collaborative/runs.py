@@ -1,20 +1,21 @@
-"""All crawls for one aim, and what is kept of them."""
+"""All crawls for one predicate, and their lift curves.
+
+The harvest rate P(U) is the share of the pages crawled that satisfy the predicate.
+"""
 
 import random
 from collections.abc import Mapping, Sequence
 
-from lycosa.lab.library import Library
-from lycosa.lab.lift import lift_of
+from lycosa.lab.page_cache import PageCache
 from lycosa.lab.simulation import crawl
+from lycosa.lab.steps import Step
 from lycosa.logs.readings import Readings
 from lycosa.strategies import BestFirst, Collaborative, Combined, Guided, Intelligent
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.records import Plain, Url
+from lycosa.vocabulary.records import RELEVANT, Plain, Url
 from lycosa.worlds import StudyWorld
 
-from .aims import TOPICAL, Aim
-from .ground import Ground, listed_seeds, starts_by_chance, targets_in
-from .kinds import (
+from .shared import (
     AGED,
     ALONE,
     BEST_FIRST_LISTED,
@@ -28,18 +29,51 @@ from .kinds import (
     SCARCE,
     SHUFFLED,
     STARTS,
+    TOPICAL,
+    CollaborativeInputs,
+    Predicate,
+    listed_seeds,
+    random_starts,
+    targets_in,
 )
+
+POINTS = 50  # of a curve
+TENTHS = 10
+
+
+def lift_of(steps: Sequence[Step], pages: int) -> Plain:
+    """A crawl that was to bring so many pages: how many it brought, how many satisfy, and P(U) along it.
+
+    What a crawl did not bring because it ran dry counts as pages that do not satisfy.
+    """
+    good = [0]
+    for step in steps[:pages]:
+        good.append(good[-1] + (step.relevance >= RELEVANT))
+    good += [good[-1]] * (pages + 1 - len(good))
+    tenths = [_share(good, pages * tenth // TENTHS, pages * (tenth + 1) // TENTHS) for tenth in range(TENTHS)]
+    return {
+        "crawled": min(len(steps), pages),
+        "good": good[-1],
+        "harvest": _share(good, 0, pages),
+        "tenths": tenths,
+        "lift": [_share(good, 0, max(1, pages * point // POINTS)) for point in range(1, POINTS + 1)],
+    }
+
+
+def _share(good: Sequence[int], start: int, end: int) -> float:
+    return round((good[end] - good[start]) / max(1, end - start), 6)
+
 
 PAGES_KEPT = 8_000
 
 
-class AimJob:
+class PredicateJob:
     """The crawls for one aim, on pages that all of them share."""
 
-    def __init__(self, world: StudyWorld, ground: Ground, aim: Aim):
+    def __init__(self, world: StudyWorld, ground: CollaborativeInputs, aim: Predicate):
         self._world, self._ground, self._aim = world, ground, aim
         self._chance = random.Random(f"{ground.seed} {aim.name}")
-        self._library = Library(world, capacity=PAGES_KEPT)
+        self._library = PageCache(world, capacity=PAGES_KEPT)
         self._targets = targets_in(ground.readings, aim, world, ground.sample)
         self._pages = ground.length(self._targets)
         self._crawls: dict[str, Plain] = {}
@@ -65,7 +99,7 @@ class AimJob:
         log = self._ground.readings
         self._crawl(COLLABORATIVE, Collaborative(log, seed=seed))
         self._crawl(COMBINED, Combined(log, seed=seed))
-        for kind, start in zip(STARTS, starts_by_chance(log, self._chance, len(STARTS)), strict=True):
+        for kind, start in zip(STARTS, random_starts(log, self._chance, len(STARTS)), strict=True):
             self._crawl(kind, Intelligent(), start)
 
     def _crawl_by_parts(self, seed: int) -> None:

@@ -1,17 +1,62 @@
-"""A finished study on disk: results.json, a CSV file for each table, an SVG file for each picture, and one page."""
+"""What a study found, and its files: results.json, a CSV file per table, an SVG file per figure, and one HTML page."""
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
 
 from lycosa.pictures.html_page import html_page, section
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import Plain
 
-from .findings import Claim, Picture, Results, Row
+Kind = Literal["paper", "beyond", "calibration"]
+Row = Mapping[str, Plain]
+
+
+class Claim(Struct, frozen=True):
+    """A sentence that a run can bear out or refute."""
+
+    id: str  # "study.claim"
+    kind: Kind  # of a paper; ours; or one to which the world was fitted, so that it proves nothing
+    says: str
+    paper: str | None  # what the paper reports
+    measured: str
+    holds: bool | None  # None for what is only reported
+    p: float | None = None
+    reason: str = ""  # why it likely does not hold here
+
+
+class Figure(Struct, frozen=True):
+    """A drawing and what it shows."""
+
+    title: str
+    caption: str
+    svg: str
+
+
+class Findings(Struct, frozen=True):
+    """All that a study concludes; claims can be recomputed from the tables."""
+
+    claims: Sequence[Claim]
+    tables: Mapping[str, Sequence[Row]]
+    pictures: Mapping[str, Figure] = {}
+
+
+class Results(Struct, frozen=True):
+    """A finished study as `results.json` has it."""
+
+    study: str
+    scale: str
+    seed: int
+    world: Mapping[str, Plain]
+    claims: Sequence[Claim]
+    tables: Mapping[str, Sequence[Mapping[str, Any]]]
+    seconds: float
+
 
 RESULTS_FILE = "results.json"
 PAGE_FILE = "index.html"
@@ -19,14 +64,14 @@ ROWS_SHOWN = 60
 _NUMBER = ' class="number"'
 
 
-def write_results(out: Path, results: Results, pictures: Mapping[str, Picture], *, says: str) -> None:
+def write_results(out: Path, results: Results, pictures: Mapping[str, Figure], *, says: str) -> None:
     """Writes everything; results.json comes last, so that where it is, the rest is."""
     try:
         for name, rows in results.tables.items():
             _write_csv(out / f"{name}.csv", rows)
         for name, picture in pictures.items():
             (out / f"{name}.svg").write_text(picture.svg, encoding="utf-8")
-        (out / PAGE_FILE).write_text(_page(results, pictures, says), encoding="utf-8")
+        (out / PAGE_FILE).write_text(_html(results, pictures, says), encoding="utf-8")
         encoded = msgspec.json.format(msgspec.json.encode(results), indent=1)
         beside = out / f"{RESULTS_FILE}.new"
         beside.write_bytes(encoded)
@@ -60,15 +105,15 @@ def verdict(claim: Claim) -> str:
     return {True: "holds", False: "does not hold", None: "reported"}[claim.holds]
 
 
-def shown(value: Plain) -> str:
+def format_value(value: Plain) -> str:
     """A value as a table shows it."""
     if isinstance(value, float):
         return f"{value:.4g}"
     return "–" if value is None else str(value)
 
 
-def _page(results: Results, pictures: Mapping[str, Picture], says: str) -> str:
-    facts = ", ".join(f"{key} {shown(value)}" for key, value in results.world.items() if key != "name")
+def _html(results: Results, pictures: Mapping[str, Figure], says: str) -> str:
+    facts = ", ".join(f"{key} {format_value(value)}" for key, value in results.world.items() if key != "name")
     lead = (
         f'<p class="topic">{escape(says)}</p><p>World: {escape(str(results.world.get("name", "")))} ({escape(facts)}). '
         f"Scale: {escape(results.scale)}. Seed: {results.seed}. Took {results.seconds:.0f} s.</p>"
@@ -88,7 +133,7 @@ def _claims(claims: Sequence[Claim]) -> str:
 def _claim(claim: Claim) -> str:
     told = {"paper": claim.paper, "measured": claim.measured, "p": claim.p, "because": claim.reason}
     rows = "".join(
-        f"<tr><th>{name}</th><td>{escape(shown(value))}</td></tr>\n"
+        f"<tr><th>{name}</th><td>{escape(format_value(value))}</td></tr>\n"
         for name, value in told.items()
         if value not in (None, "")
     )
@@ -105,4 +150,4 @@ def _table(rows: Sequence[Row]) -> str:
 
 def _cell(value: Plain) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return f"<td{_NUMBER if is_number else ''}>{escape(shown(value))}</td>"
+    return f"<td{_NUMBER if is_number else ''}>{escape(format_value(value))}</td>"

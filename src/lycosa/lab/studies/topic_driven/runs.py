@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lycosa.lab.assessors import train_assessors
+from lycosa.lab.comparison import ComparisonInputs, Pool, at_points, crawls_of, points_of, pool_of, truth_of
 from lycosa.lab.measures import Harvest, MeanRank, MeanSimilarity, StrategyCpu
-from lycosa.lab.side_by_side import Pool, Shared, at_points, crawls_of, points_of, pool_of, truth_of
-from lycosa.lab.term_counts import Counted, Documents
+from lycosa.lab.retrieval import Counted, Documents
 from lycosa.lab.topics import Topic, apart_from
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.worlds import StudyWorld
@@ -16,23 +16,23 @@ CRAWLERS = (BEST_FIRST, INFOSPIDERS, PAGERANK)
 
 
 @dataclass(frozen=True)
-class Prepared:
+class TopicDrivenInputs:
     """What the crawls of all topics share, and the pages that classifiers learn from."""
 
-    shared: Shared
+    shared: ComparisonInputs
     examples: Mapping[str, Sequence[Counted]]  # topic -> its seeds
 
 
-def prepared_of(shared: Shared) -> Prepared:
+def prepare(shared: ComparisonInputs) -> TopicDrivenInputs:
     """The seeds of every topic, read."""
     read = shared.library.read
     examples = {
         topic.name: [page.words.counted for url in topic.seeds if (page := read(url))] for topic in shared.topics
     }
-    return Prepared(shared, examples)
+    return TopicDrivenInputs(shared, examples)
 
 
-def crawl_topic(world: StudyWorld, prepared: Prepared, job: int) -> Plain:
+def crawl_topic(world: StudyWorld, prepared: TopicDrivenInputs, job: int) -> Plain:
     """All crawls of one topic, and every judgement of them."""
     shared = prepared.shared
     topic = shared.topics[job]
@@ -61,7 +61,7 @@ def crawl_topic(world: StudyWorld, prepared: Prepared, job: int) -> Plain:
     }
 
 
-def _accepted(topic: Topic, prepared: Prepared, pool: Pool, job: int) -> dict[str, set[Url]]:
+def _accepted(topic: Topic, prepared: TopicDrivenInputs, pool: Pool, job: int) -> dict[str, set[Url]]:
     """The pooled pages that each assessor takes for pages on the topic."""
     good = Documents.of(prepared.examples[topic.name])
     others = apart_from(prepared.shared.topics, topic)

@@ -10,7 +10,7 @@ from lycosa.vocabulary.records import Codes, Page, Url
 from lycosa.worlds import StudyWorld
 
 
-class Library:
+class PageCache:
     """Reads pages of a world and keeps the last ones.
 
     Links that lead out of the world are left out: nobody could follow them, and they would fill the buffers of the

@@ -22,7 +22,7 @@ POINTS_A_DAY = 2
 WELL_LINKED = 20  # pages that have most links both ways
 
 
-class Ground(Struct, frozen=True):
+class TrackingInputs(Struct, frozen=True):
     graph: WindowedGraph
     day: float  # seconds
     targets: int  # at each moment, or fewer where fewer pages are linked to
@@ -51,7 +51,7 @@ def worlds_of(world: StudyWorld, size: Size, seed: int) -> Iterator[TimedLinkGra
             yield first.made_again(world_seed(seed, run))
 
 
-def ground_of(world: TimedLinkGraph, size: Size) -> Ground:
+def inputs_of(world: TimedLinkGraph, size: Size) -> TrackingInputs:
     day = day_in(world)
     graph = compacted(world.seen_through(WINDOW * day))
     targets = _targets_in(graph, size)
@@ -61,7 +61,7 @@ def ground_of(world: TimedLinkGraph, size: Size) -> Ground:
     window = graph.sliding()
     window.move_to(begin)
     both_ways = np.minimum(window.in_degrees, window.out_degrees)
-    return Ground(graph, day, targets, moments, begin, np.argsort(-both_ways, kind="stable")[:WELL_LINKED])
+    return TrackingInputs(graph, day, targets, moments, begin, np.argsort(-both_ways, kind="stable")[:WELL_LINKED])
 
 
 def timed(world: StudyWorld) -> TimedLinkGraph:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from lycosa.lab.lift import POINTS, lift_of
-from lycosa.lab.steps import Step
+from lycosa.lab.simulation import Step
 from lycosa.vocabulary.records import Url
 
 

@@ -14,9 +14,8 @@ from lycosa.vocabulary.records import RELEVANT, Link, Page, Plain, Url
 
 from .measures import Diversity, Harvest, MeanStatus, Reliability, Truth
 from .side_by_side import at_points
-from .simulation import crawl
+from .simulation import Step, crawl
 from .statistics import spearman
-from .steps import Step
 from .test_bed import Esteem, Examples, TestBed
 
 FOLDS = 5  # each but one of which teaches the model that judges that one
@@ -92,7 +91,7 @@ class TopicCrawls:
             self.examples.good,
             read=self.read,
             judge=lambda page: self._known(page.url).relevance,
-            esteem=lambda page: self._known(page.url).standings[source],
+            standing=lambda page: self._known(page.url).standings[source],
             pages=pages,
         ):
             steps.append(step)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from lycosa.vocabulary.records import RELEVANT, Plain
 
-from .steps import Step
+from .simulation import Step
 
 POINTS = 50  # of a curve
 TENTHS = 10

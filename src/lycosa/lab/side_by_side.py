@@ -11,8 +11,7 @@ from .crawlers import strategy_for
 from .library import Library, TopicCosine
 from .measures import Truth
 from .retrieval import pooled_ranks, tfidf_similarities
-from .simulation import crawl
-from .steps import Step
+from .simulation import Step, crawl
 from .study import Size
 from .term_counts import Counted, Documents
 from .topics import Topic

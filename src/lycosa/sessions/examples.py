@@ -56,7 +56,7 @@ async def fetch_examples(
         retries=requests.retries,
         interrupted=interrupted,
     )
-    crawl.seed(urls)
+    crawl.loop.start(urls)
     async with aclosing(crawl.visits()) as visits:
         async for visit in visits:
             if visit.fetch.outcome is not Outcome.MOVED:

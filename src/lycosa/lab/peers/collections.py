@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from lycosa.lab.crawlers import strategy_for
 from lycosa.lab.library import Library, TopicCosine
-from lycosa.lab.simulation import crawl
-from lycosa.lab.steps import Step
+from lycosa.lab.simulation import Step, crawl
 from lycosa.lab.topics import Topic
 from lycosa.peers.keeping import Kept
 from lycosa.peers.shared_collection import SharedCollection

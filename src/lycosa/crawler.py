@@ -81,7 +81,6 @@ class Crawl:
         self.loop = Loop(
             strategy,
             frontier,
-            self._assess,
             journal=journal,
             observe=self._observe,
             clock=clock,

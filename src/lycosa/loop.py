@@ -39,7 +39,6 @@ class Journal(Protocol):
 class Loop:
     """Strategy and frontier, and the rules by which one page leads to the next.
 
-    assess: turns a fetch into a visit.
     journal: is given every event before the strategy acts on it.
     observe: called with every visit that was processed or replayed.
     clock: needed where fetches may fail, to let their hosts rest.
@@ -51,7 +50,6 @@ class Loop:
         self,
         strategy: Strategy,
         frontier: Frontier,
-        assess: Assess,
         *,
         journal: Journal | None = None,
         observe: Callable[[Visit], None] | None = None,
@@ -61,7 +59,6 @@ class Loop:
     ):
         self.strategy = strategy
         self.frontier = frontier
-        self.assess = assess
         self._journal = journal
         self._observe = observe
         self._clock = clock
@@ -83,11 +80,11 @@ class Loop:
     def _start(self, seeds: Iterable[Url]) -> Sequence[Skip]:
         return self._resolve_skips(self.frontier.put(self.strategy.start(list(seeds))))
 
-    def step(self, candidate: Candidate, fetch: Fetch) -> Visit | None:
-        """Turns a fetch into a visit and processes it; None where the fetch will be tried again."""
-        if self.retry(candidate, fetch):
+    def step(self, candidate: Candidate, fetch: Fetch, assess: Assess) -> Visit | None:
+        """Turns a fetch into a visit by `assess` and processes it; None where the fetch will be tried again."""
+        if (fetch.outcome is not Outcome.OK or fetch.host_not_before is not None) and self.retry(candidate, fetch):
             return None
-        visit = self.assess(candidate, fetch)
+        visit = assess(candidate, fetch)
         self.process(visit)
         return visit
 
@@ -115,11 +112,13 @@ class Loop:
 
     def process(self, visit: Visit) -> None:
         """Records a visit and follows its links."""
-        if self._journal is None:
-            self.replay(visit)
-        else:
+        if self._journal is not None:
             self._journal.record(visit)
             self._journal.record_skips(self.replay(visit))
+        elif self._observe is not None:
+            self.replay(visit)
+        else:
+            self.follow_links(visit)
 
     def replay(self, visit: Visit) -> Sequence[Skip]:
         """Follows a visit, whether it happened just now or was read back from an archive; returns what was skipped."""
@@ -141,7 +140,9 @@ class Loop:
         if fetch.outcome is Outcome.MOVED and fetch.location is not None:
             skips = self._follow_redirect(candidate, fetch.location)
         skips += self.frontier.put(self.strategy.propose(visit))
-        skips += [skip for skip in _nofollow_skips(visit) if not self.frontier.is_known(skip.candidate.url)]
+        page = visit.page
+        if page is not None and (page.nofollow or [link for link in page.links if link.rel]):
+            skips += [skip for skip in _nofollow_skips(visit) if not self.frontier.is_known(skip.candidate.url)]
         return self._resolve_skips(skips) if skips else skips
 
     def _resolve_skips(self, skips: list[Skip]) -> list[Skip]:
@@ -195,7 +196,7 @@ def with_new_links_only(visit: Visit) -> Visit:
 def _nofollow_skips(visit: Visit) -> list[Skip]:
     """The links that the page or the link itself asks not to follow."""
     page = visit.page
-    if page is None or visit.duplicate_of or not (page.nofollow or any(link.rel for link in page.links)):
+    if page is None or visit.duplicate_of:
         return []
     return [
         Skip(Candidate(link.target, 0.0, page.url, link.anchor, depth=visit.candidate.depth + 1), "nofollow")

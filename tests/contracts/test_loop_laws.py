@@ -92,7 +92,7 @@ def order_of_replay(
     """The order in which a frontier gives the URLs, when visits that were recorded are all that a loop sees."""
     recorded = {visit.candidate.url: visit for visit in visits}
     frontier = SequentialFrontier(limit=buffer)
-    loop = Loop(made(name, world), frontier, lambda candidate, fetch: recorded[candidate.url])
+    loop = Loop(made(name, world), frontier)
     loop.start(seeds)
     order = []
     while (candidate := frontier.take()) is not None:

@@ -99,7 +99,7 @@ class Holdings:
         self._days, self.relevance = days, days.relevance(topic)
         self._importance = self.relevance * days.standing
         self._frontier = SequentialFrontier()
-        self._loop = Loop(strategy, self._frontier, self._assess)
+        self._loop = Loop(strategy, self._frontier)
         self.stale_from: dict[int, float] = {}  # of the pages held
         self._links: dict[int, frozenset[Url]] = {}  # that the version held has
         self._looks: list[Look] = []
@@ -126,7 +126,8 @@ class Holdings:
 
     def _fetch(self, candidate: Candidate, day: int) -> None:
         is_there = self._days.there(day)[cast("int", candidate.url)]
-        self._loop.step(candidate, Fetch(candidate.url, Outcome.OK if is_there else Outcome.GONE, float(day)))
+        fetch = Fetch(candidate.url, Outcome.OK if is_there else Outcome.GONE, float(day))
+        self._loop.step(candidate, fetch, self._assess)
 
     def _assess(self, candidate: Candidate, fetch: Fetch) -> Visit:
         """Holds the page as it is on the day, or lets go of one that is there no longer."""

@@ -84,7 +84,7 @@ class Tracker:
 
     def __init__(self, graph: TimeGraph, *, expansion: str, policy: str, expand: float, day: float, seed: int):
         strategy, self._frontier = EXPANSIONS[expansion](graph, seed + 1)
-        self._loop = Loop(strategy, self._frontier, self._assess)
+        self._loop = Loop(strategy, self._frontier)
         self._recrawls = RECRAWLS[policy](Random(seed + 2))
         self._expand = expand
         self._random = Random(seed)
@@ -103,7 +103,7 @@ class Tracker:
         """Fetches one page."""
         candidate = self._take(time)
         if candidate is not None:
-            self._loop.step(candidate, Fetch(candidate.url, Outcome.OK, time))
+            self._loop.step(candidate, Fetch(candidate.url, Outcome.OK, time), self._assess)
 
     def _take(self, time: float) -> Candidate | None:
         wants_new = self._random.random() < self._expand or not self._pages
@@ -115,7 +115,7 @@ class Tracker:
     def fetch(self, page: int, time: float) -> None:
         """Fetches a given page, for the first time or again."""
         url = cast("Url", page)
-        self._loop.step(Candidate(url, 0.0), Fetch(url, Outcome.OK, time))
+        self._loop.step(Candidate(url, 0.0), Fetch(url, Outcome.OK, time), self._assess)
 
     def _assess(self, candidate: Candidate, fetch: Fetch) -> Visit:
         page, time = cast("int", candidate.url), fetch.at

@@ -12,7 +12,18 @@ from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Frontier, Memory, Read, Relevance, Standing, Strategy, Web
 from lycosa.vocabulary.errors import LycosaError
-from lycosa.vocabulary.records import REFRESH, RELEVANT, Candidate, Fetch, Outcome, Page, Url, Visit
+from lycosa.vocabulary.records import (
+    REFRESH,
+    RELEVANT,
+    Candidate,
+    Fetch,
+    LeftOut,
+    LeftOutReason,
+    Outcome,
+    Page,
+    Url,
+    Visit,
+)
 from lycosa.web.asked import Asked
 
 INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
@@ -286,12 +297,12 @@ class Crawl:
         found = self._seen.find(page.fingerprint)
         return None if found == page.url else found  # an earlier version of itself
 
-    def _why_left_out(self, page: Page) -> str:
+    def _why_left_out(self, page: Page) -> LeftOut | None:
         if page.noindex:
-            return "noindex"
+            return LeftOut(LeftOutReason.NOINDEX)
         if self._languages and page.language and page.language not in self._languages:
-            return f"language {page.language}"
-        return ""
+            return LeftOut(LeftOutReason.LANGUAGE, page.language)
+        return None
 
     def _observe(self, visit: Visit) -> None:
         """Counts a visit, whether it happened just now or was read back from an archive."""

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from lycosa.collection.events import Attempt
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Frontier, Strategy
-from lycosa.vocabulary.records import LINKS, REFRESH, Candidate, Change, Fetch, Outcome, Skip, Url, Visit
+from lycosa.vocabulary.records import LINKS, REFRESH, Candidate, Change, Fetch, Outcome, Skip, SkipReason, Url, Visit
 from lycosa.vocabulary.urls import host_of
 from lycosa.web.asked import was_asked
 
@@ -172,7 +172,7 @@ class Loop:
             lane=LINKS,
         )
         if onward.hops > MAX_REDIRECTS:
-            return [Skip(onward, f"redirect: more than {MAX_REDIRECTS} in a row")]
+            return [Skip(onward, SkipReason.REDIRECT, f"more than {MAX_REDIRECTS} in a row")]
         return self.frontier.put([onward])
 
     def rerank_from_history(self, strategy: Strategy, seeds: Iterable[Url], visits: Iterable[Visit]) -> None:
@@ -199,7 +199,7 @@ def _nofollow_skips(visit: Visit) -> list[Skip]:
     if page is None or visit.duplicate_of:
         return []
     return [
-        Skip(Candidate(link.target, 0.0, page.url, link.anchor, depth=visit.candidate.depth + 1), "nofollow")
+        Skip(Candidate(link.target, 0.0, page.url, link.anchor, depth=visit.candidate.depth + 1), SkipReason.NOFOLLOW)
         for link in page.links
         if page.nofollow or "nofollow" in link.rel
     ]

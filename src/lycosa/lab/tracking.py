@@ -17,7 +17,7 @@ from lycosa.reading.words import FoldedWords
 from lycosa.strategies import BreadthFirst, CrawlAI, CrawlGAI
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import REFRESH, Candidate, Change, Fetch, Link, Outcome, Page, Skip, Url, Visit
-from lycosa.worlds.timed import TimeGraph
+from lycosa.worlds.timed_graphs import WindowedGraph
 
 from .recrawls import RECRAWLS
 
@@ -42,7 +42,7 @@ class Standing(Struct, frozen=True):
 class UniformFrontier(SequentialFrontier):
     """Any page that has appeared and is not crawled yet is next, which no crawler can know."""
 
-    def __init__(self, graph: TimeGraph, random: Random):
+    def __init__(self, graph: WindowedGraph, random: Random):
         super().__init__()
         ends = np.stack([graph.links.sources, graph.links.targets], axis=1).ravel()
         pages, first = np.unique(ends, return_index=True)
@@ -67,7 +67,7 @@ class UniformFrontier(SequentialFrontier):
         self._crawled.add(cast("int", url))
 
 
-EXPANSIONS: Mapping[str, Callable[[TimeGraph, int], tuple[Strategy, SequentialFrontier]]] = {
+EXPANSIONS: Mapping[str, Callable[[WindowedGraph, int], tuple[Strategy, SequentialFrontier]]] = {
     "sample-u": lambda graph, seed: (BreadthFirst(), UniformFrontier(graph, Random(seed))),
     "crawl-ai": lambda graph, seed: (CrawlAI(seed=seed), SequentialFrontier(limit=len(graph))),
     "crawl-gai": lambda graph, seed: (CrawlGAI(), SequentialFrontier(limit=len(graph))),
@@ -82,7 +82,7 @@ class Tracker:
     day: seconds; yields are per day.
     """
 
-    def __init__(self, graph: TimeGraph, *, expansion: str, policy: str, expand: float, day: float, seed: int):
+    def __init__(self, graph: WindowedGraph, *, expansion: str, policy: str, expand: float, day: float, seed: int):
         strategy, self._frontier = EXPANSIONS[expansion](graph, seed + 1)
         self._loop = Loop(strategy, self._frontier)
         self._recrawls = RECRAWLS[policy](Random(seed + 2))
@@ -181,7 +181,7 @@ class Moment(Struct, frozen=True):
     appeared: int  # pages that have had a link by then, made or received
 
 
-def moments_of(graph: TimeGraph, times: Sequence[float], *, k: int, day: float) -> list[Moment]:
+def moments_of(graph: WindowedGraph, times: Sequence[float], *, k: int, day: float) -> list[Moment]:
     """The k most linked pages at each of some times, of which none may be before the one before it."""
     window = graph.sliding()
     moments = []
@@ -227,9 +227,9 @@ def _standing(tracker: Tracker, moment: Moment) -> Standing:
     )
 
 
-def compacted(graph: TimeGraph) -> TimeGraph:
+def compacted(graph: WindowedGraph) -> WindowedGraph:
     """The same graph less the nodes that never have a link."""
     links = graph.links
     nodes = np.unique(np.concatenate([links.sources, links.targets]))
     sources, targets = (np.searchsorted(nodes, ends) for ends in (links.sources, links.targets))
-    return TimeGraph(type(links)(sources, targets, links.times, len(nodes)), window=graph.window)
+    return WindowedGraph(type(links)(sources, targets, links.times, len(nodes)), window=graph.window)

@@ -332,7 +332,7 @@ class TopicCrawls:
             self.examples.good,
             read=self.read,
             judge=lambda page: self._known(page.url).relevance,
-            esteem=lambda page: self._known(page.url).standings[source],
+            standing=lambda page: self._known(page.url).standings[source],
             pages=pages,
         ):
             steps.append(step)

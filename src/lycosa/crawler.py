@@ -39,7 +39,7 @@ from lycosa.vocabulary.records import (
     Visit,
 )
 from lycosa.vocabulary.urls import host_of
-from lycosa.web.asked import Asked, was_asked
+from lycosa.web.outcomes import FetchCounts, was_requested
 
 INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
 _PAGES_AT_A_STRETCH = 8  # worked on before sockets and signals are looked at again
@@ -117,7 +117,7 @@ class Crawl:
         self.pages = pages  # kept, over all runs
         self.relevant = relevant  # of these
         self.bytes_kept = bytes_kept
-        self.asked = Asked()  # in this run
+        self.asked = FetchCounts()  # in this run
         self._clock = clock
         self._journal = journal or NoJournal()
         self._budget = budget
@@ -264,7 +264,7 @@ class Crawl:
         elif budget.minutes is not None and minutes >= budget.minutes:
             self.stopped = f"{budget.minutes:g} minutes have passed"
         elif budget.requests is not None and self.asked.fetches >= budget.requests:
-            self.stopped = self.asked.told()
+            self.stopped = self.asked.stop_reason()
         elif budget.dry_after and self.pages_since_relevant >= budget.dry_after:
             self.stopped = (
                 f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant "
@@ -294,7 +294,7 @@ class Crawl:
         host, is_again = host_of(candidate.url), candidate.lane == REFRESH
         self.asked.count(fetch)
         # Of a host whose robots.txt is out of reach nothing is asked, so its pages to see again need not wait for that.
-        if fetch.host_not_before is not None and not (is_again and not was_asked(fetch)):
+        if fetch.host_not_before is not None and not (is_again and not was_requested(fetch)):
             self.frontier.hold(host, fetch.host_not_before)
         is_worth_another = fetch.outcome in (Outcome.BUSY, Outcome.FAILED) and candidate.attempts < self._retries
         if is_worth_another and not is_again:

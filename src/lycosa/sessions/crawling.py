@@ -11,7 +11,7 @@ from lycosa.collection.events import Example, Run, Stop
 from lycosa.crawler import INTERRUPTED, EverySeedRefusedError
 from lycosa.frontier.admission import Admission
 from lycosa.recipe import FILE_NAME, Recipe, uses_standing
-from lycosa.relevance.retraining import RETRAIN_AT
+from lycosa.relevance.svm import RETRAIN_AT
 from lycosa.strategies import Mapped
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import RecipeError
@@ -19,7 +19,7 @@ from lycosa.vocabulary.hosts import is_public
 from lycosa.vocabulary.records import Fetch, Host, Outcome, Url, Visit
 from lycosa.vocabulary.urls import host_of, hostname_of, site_of
 from lycosa.web.live import LiveWeb, user_agent
-from lycosa.web.remembered import RememberedWeb
+from lycosa.web.prefetched import PrefetchedWeb
 from lycosa.web.robots import RobotsWeb
 from lycosa.web.sitemaps import urls_in_sitemaps
 
@@ -135,7 +135,7 @@ class Crawling:
         if crawl.is_interrupted:
             crawl.stopped = INTERRUPTED
             return
-        crawl.web = RememberedWeb(self._web, self._examples_at_hand())
+        crawl.web = PrefetchedWeb(self._web, self._examples_at_hand())
         if self._sitemaps:
             seeds += await self._sitemap_urls(seeds)
         self.learn_standing(recipe.strategy)

@@ -15,7 +15,7 @@ from lycosa.recipe import StandingSource
 from lycosa.standing import (
     StandingModel,
     count_in_links,
-    known,
+    labelled,
     learn,
     median_prediction,
     prior,
@@ -133,7 +133,7 @@ class Esteem:
             in_links = self._in_links()
             pages = self._pages({url: page for url, page in examples.items() if is_good[url]})
             model = learn(
-                known(pages, in_links),
+                labelled(pages, in_links),
                 background=[page for url, page in examples.items() if not is_good[url]],
                 traffic=self._traffic(),
                 characteristic=source.characteristic,

@@ -3,8 +3,7 @@
 from bisect import bisect_right
 
 from lycosa.collection.events import Scores
-from lycosa.relevance.retraining import RETRAIN_AT
-from lycosa.relevance.svm import LinearModel
+from lycosa.relevance.svm import RETRAIN_AT, LinearModel
 from lycosa.vocabulary.contracts import Relevance
 
 from .session import Session

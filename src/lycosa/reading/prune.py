@@ -1,5 +1,5 @@
-"""Keeps the parser out of trouble: Lexbor is quadratic in nesting depth, in the attributes of one tag, and in the
-formatting elements left open.
+"""Makes any HTML safe to parse in linear time: Lexbor is quadratic in nesting depth, in the attributes of one tag, and
+in the formatting elements left open.
 
 A page with few, short tags goes to the parser as it is. On any other page one linear scan keeps only the tags that
 reading needs: blocks down to a depth, elements that cannot nest by themselves, links, and those whose content is not
@@ -10,14 +10,36 @@ closed by an end tag, so the count is never below the parser's.
 
 import re
 
-from .raw_text import CONTENT, NAME, RAW_TEXT, SPEAKING_COMMENT
+# Regular expressions for what is no markup though it may look like markup: comments, and elements of raw text. Each
+# matches in time linear in the length of the text, up to its end where nothing else ends what has begun.
+
+_RAW_TEXT = ("iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp")
+
+# Behind a "<": comments, and what the parser takes for such, less those closed before the next "<" or ">", which hide
+# nothing.
+_COMMENT = "(?:!--(?![^<>]*+-->)(?:-?>|[^-]*+(?:-(?!-!?>)[^-]*+)*+(?:--!?>)?+)|(?!!--)[!?/](?![^<>]*+>)[^>]*+>?)"
+
+# The name of a start tag with raw text behind it; most other tags are ruled out by their first two letters.
+_END = "(?=[\\t\\n\\f\\r />])"
+_OTHERS = "|".join(name for name in _RAW_TEXT if name != "script")
+_RAW_TEXT_NAME = f"(?=[INSTXinstx][CEFIMOTYcefimoty])(?<!/)(?ai:(?P<script>script)|(?P<raw>{_OTHERS})){_END}"
+
+# A script may hold a comment, which may hold scripts of its own, and these hide their end tags; "-->" ends them all.
+_SCRIPT_IN_COMMENT = f"<script{_END}(?:[^<-]++|-(?!->)|<(?!/script{_END}))*+(?:</script{_END})?+"
+_COMMENT_IN_SCRIPT = f"<!(?=--)(?:[^<-]++|-(?!->)|<(?!/?script{_END})|{_SCRIPT_IN_COMMENT})*+(?:-->)?+"
+_IN_SCRIPT = f"(?:[^<]++|<(?!!--|/script{_END})|{_COMMENT_IN_SCRIPT})*+"
+_IN_OTHERS = f"(?:[^<]++|<(?!/(?P=raw){_END}))*+"
+
+# What follows the start tag up to the end tag; nothing if a slash ends the tag, as it may in SVG.
+_CONTENT = f"(?(script)(?:(?<=/>)|(?ai:{_IN_SCRIPT})))(?(raw)(?:(?<=/>)|(?ai:{_IN_OTHERS})))"
+
 
 FEW_TAGS = 1000
 SHORT_PAGE = 32_000  # characters; even with all of them in one tag, parsed in a tenth of a second
 LONG_TAG = 1000  # characters
 MAX_DEPTH = 200  # blocks within blocks
 MAX_HREF = 4000  # characters
-_MAX_UNSEEN = 100  # noscript elements, each of which may stay open for the parser
+_MAX_NOSCRIPT = 100  # elements, each of which may stay open for the parser
 _MAX_ATTRIBUTES = 40
 
 
@@ -38,17 +60,17 @@ _LONG = re.compile(f"<[^>]{{{LONG_TAG}}}")
 _QUOTED_END = re.compile("=\\s*+(?:\"[^\">]*+>|'[^'>]*+>)")  # a ">" within an attribute, perhaps
 _ATTRIBUTE = "[\\t\\n\\f\\r ]++[^\\s\"'<>/=]++(?:=(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\\s\"'<>=`/]++))?+"
 _MARKUP = re.compile(
-    f"<(?:(?P<closes>/?)(?P<name>{NAME}|[A-Za-z][^\\t\\n\\f\\r />]*+)"
-    f"(?:(?P<plain>(?:{_ATTRIBUTE}){{0,{_MAX_ATTRIBUTES}}}+[\\t\\n\\f\\r ]*+/?>)|[^>]*+>?)(?P<content>{CONTENT})"
-    f"|{SPEAKING_COMMENT})"
+    f"<(?:(?P<closes>/?)(?P<name>{_RAW_TEXT_NAME}|[A-Za-z][^\\t\\n\\f\\r />]*+)"
+    f"(?:(?P<plain>(?:{_ATTRIBUTE}){{0,{_MAX_ATTRIBUTES}}}+[\\t\\n\\f\\r ]*+/?>)|[^>]*+>?)(?P<content>{_CONTENT})"
+    f"|{_COMMENT})"
 )
 _HREF = re.compile("\\shref\\s*=\\s*(?:\"([^\">]*+)|'([^'>]*+)|([^\\s\"'>]++))", re.IGNORECASE)
 _ROOT = re.compile("<(?:html|body)", re.IGNORECASE)
 
 
-def shallow(html: str) -> str:
+def prune(html: str) -> str:
     """The same page, safe to parse in time linear in its length."""
-    return html if _is_harmless(html) else _MARKUP.sub(_Pruning().kept, html)
+    return html if _is_harmless(html) else _MARKUP.sub(_Pruner().kept, html)
 
 
 def _is_harmless(html: str) -> bool:
@@ -58,13 +80,13 @@ def _is_harmless(html: str) -> bool:
     return few_tags and not _LONG.search(html) and not _QUOTED_END.search(html) and len(_ROOT.findall(html)) <= 4
 
 
-class _Pruning:
+class _Pruner:
     """One pass over the markup of a page."""
 
     def __init__(self) -> None:
         self._open: list[str] = []
         self._too_deep = 0  # blocks left out that are still open
-        self._unseen = 0
+        self._noscripts = 0
         self._seen: set[str] = set()
 
     def kept(self, markup: re.Match[str]) -> str:
@@ -78,11 +100,11 @@ class _Pruning:
         name = name.lower()
         if name in _BLOCKS:
             return self._block(markup, name)
-        if name in RAW_TEXT:
+        if name in _RAW_TEXT:
             return _raw(markup, name)
         if name == "noscript":
-            self._unseen += not markup["closes"]
-            return _plain(markup, name) if self._unseen <= _MAX_UNSEEN else " "
+            self._noscripts += not markup["closes"]
+            return _plain(markup, name) if self._noscripts <= _MAX_NOSCRIPT else " "
         if name in _KEPT or (name in _ONCE and self._is_first(markup["closes"] + name)):
             return _plain(markup, name)
         return " "

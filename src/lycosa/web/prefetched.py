@@ -1,12 +1,12 @@
-"""A web that has some answers already."""
+"""A web of which some pages were fetched before."""
 
 from lycosa.vocabulary.records import Fetch, PastFetch, Url
 
 from .robots import TextWeb
 
 
-class RememberedWeb:
-    """Answers the URLs it remembers once, from memory and without a request; everything else the web inside answers."""
+class PrefetchedWeb:
+    """Answers each prefetched URL once from memory, without a request; everything else goes to the wrapped web."""
 
     def __init__(self, web: TextWeb, fetches: dict[Url, Fetch]):
         self._web = web

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from lycosa.reading.html import parse_html
-from lycosa.reading.shallow import FEW_TAGS, MAX_DEPTH, shallow
+from lycosa.reading.prune import FEW_TAGS, MAX_DEPTH, prune
 from lycosa.vocabulary.records import Url
 
 NAMES = "div ul li p a table td template noscript button search h1 script style xmp title textarea iframe svg select b"
@@ -39,7 +39,7 @@ def _depth(html: str) -> int:
 @example("<div><textarea></div></TextArea\n>")
 @example("<div><script><!--<script></script></div>--></script>")
 def test_whatever_is_repeated_the_parser_nests_no_deeper_than_allowed(repeated: str) -> None:
-    assert _depth(shallow(LARGE + repeated * 2000)) < ELEMENTS_OF_ONE_BLOCK * MAX_DEPTH
+    assert _depth(prune(LARGE + repeated * 2000)) < ELEMENTS_OF_ONE_BLOCK * MAX_DEPTH
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from random import Random
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-
-from .robots import TextWeb
+from lycosa.web.robots import TextWeb
 
 
 class FlakyWeb:

@@ -10,9 +10,8 @@ from lycosa.vocabulary.arc import refuse_arc
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.vocabulary.urls import normalise
-
-from .encodings import decoded
-from .outcomes import classify, header, is_page_status
+from lycosa.web.encodings import decoded
+from lycosa.web.outcomes import classify, header, is_page_status
 
 
 class Place(Struct, frozen=True, gc=False):

@@ -19,14 +19,13 @@ from lycosa.standing import (
     learn,
     median_prediction,
     prior,
+    read_graph_in_links,
     read_in_links,
     read_traffic,
 )
-from lycosa.vocabulary.errors import CollectionError, RecipeError
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Page, Plain, Url
-from lycosa.vocabulary.urls import normalise
-from lycosa.worlds.edge_lists import graph_in
-from lycosa.worlds.graphs import LinkGraph
 
 from .opening import open_for_reading
 from .session import Session
@@ -117,10 +116,8 @@ class Esteem:
 
     def _save(self, model: StandingModel) -> None:
         path = self._session.folder / MODEL_FILE
-        with told(path):
-            fresh = path.with_suffix(".new")
-            fresh.write_bytes(msgspec.json.encode(_Saved(self._fingerprint(), model.to_plain())))
-            fresh.replace(path)
+        with told(path), atomic_write(path) as file:
+            file.write(msgspec.json.encode(_Saved(self._fingerprint(), model.to_plain())))
 
     def _traffic(self) -> dict[str, float] | None:
         return read_traffic(self._session.folder / self._source.traffic) if self._source.traffic else None
@@ -151,7 +148,7 @@ class Esteem:
             return read_in_links(folder / source.in_links)
         if source.collections:
             return count_in_links(pair for name in source.collections for pair in _links_of(folder / name))
-        return _in_links_of_graph(folder / source.graph)
+        return read_graph_in_links(folder / source.graph)
 
     def _pages(self, good: Mapping[Url, Page]) -> Iterator[Page]:
         """The pages there are to learn from, each once."""
@@ -215,11 +212,3 @@ def _archived_pages(folders: list[Path]) -> Iterator[Page]:
                     page = read(collection.archive.fetch_at(row.place))
                     if page is not None:
                         yield page
-
-
-def _in_links_of_graph(path: Path) -> dict[Url, int]:
-    graph = graph_in(path)
-    if not isinstance(graph.names, tuple):
-        raise RecipeError(f"{path}: a graph of numbers, which tells nothing of pages; name one with URLs")
-    counts = LinkGraph(graph).in_degrees().tolist()
-    return {url: count for name, count in zip(graph.names, counts, strict=True) if (url := normalise(name))}

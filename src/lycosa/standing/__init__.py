@@ -5,6 +5,7 @@ pages by `standing(page)`, 0 to 1; where there is nothing to learn from, `prior`
 """
 
 from .features import FEATURES, Background, Features, Traffic
+from .graph_files import read_graph_in_links
 from .in_links import StructureIndex, count_in_links
 from .model import StandingModel, labelled, learn, median_prediction, prior
 from .model_tree import ModelTree
@@ -23,6 +24,7 @@ __all__ = [
     "learn",
     "median_prediction",
     "prior",
+    "read_graph_in_links",
     "read_in_links",
     "read_traffic",
 ]

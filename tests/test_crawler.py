@@ -3,8 +3,8 @@ from random import Random
 
 import pytest
 
-from lycosa.crawler import EverySeedRefusedError, without_event_loop
 from lycosa.frontier.memory import MemoryFrontier
+from lycosa.run.crawl import EverySeedRefusedError, without_event_loop
 from lycosa.strategies.best_first import BestFirst
 from lycosa.strategies.breadth_first import BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock, WallClock

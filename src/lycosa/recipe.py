@@ -14,12 +14,12 @@ import msgspec
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
-from lycosa.crawler import Budget
 from lycosa.frontier.admission import Scope, Traps
 from lycosa.logs import Readings
 from lycosa.reading.words import terms_of, tokens_of
 from lycosa.relevance import predicates
 from lycosa.relevance.predicates import Predicate
+from lycosa.run.crawl import Budget
 from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError

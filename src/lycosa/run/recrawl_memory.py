@@ -29,7 +29,7 @@ class _Known(Struct, frozen=True):
         return self.page.vanished_at is not None
 
 
-class SeenBefore:
+class RecrawlMemory:
     """Compares answers with the newest versions of some pages of a collection.
 
     Digests decide, whatever a server says of its pages: a body that the archive has is no change, and neither is one

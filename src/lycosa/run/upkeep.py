@@ -11,7 +11,7 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import host_of, hostname_of, normalise
 
 from .forgotten import add_forgotten
-from .intake import Intake
+from .imports import Importer
 from .session import Session, Tell
 from .topic import MODEL_FILE, add_label, forget_labels, is_rule
 from .training import Training
@@ -42,7 +42,7 @@ def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
 def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imported:
     """Takes the HTML pages of a WARC file into the collection, as of the time at which they were fetched."""
     with Session(folder, load_recipe(folder), clock=clock, tell=tell) as session:
-        intake = Intake(session)
+        intake = Importer(session)
         fetches = intake.pages_in(path)
         pages = known = 0
         for fetch in fetches:

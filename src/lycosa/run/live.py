@@ -8,10 +8,10 @@ import msgspec
 
 from lycosa import __version__
 from lycosa.collection.events import Example, Run, Stop
-from lycosa.crawler import INTERRUPTED, EverySeedRefusedError
 from lycosa.frontier.admission import Admission
 from lycosa.recipe import FILE_NAME, Recipe, uses_standing
 from lycosa.relevance.retraining import RETRAIN_AT
+from lycosa.run.crawl import INTERRUPTED, EverySeedRefusedError
 from lycosa.strategies import Mapped
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import RecipeError
@@ -23,13 +23,13 @@ from lycosa.web.remembered import RememberedWeb
 from lycosa.web.robots import RobotsWeb
 from lycosa.web.sitemaps import urls_in_sitemaps
 
-from .beside import layers_of
-from .esteem import Esteem
+from .access_log import open_log
 from .examples import fetch_examples
-from .mapping import open_map
-from .reading import open_log
+from .guides import layers
+from .options import Settings
 from .session import Session
-from .settings import Settings
+from .standing import StandingTrainer
+from .topical_map import open_map
 from .training import Training
 
 _PREDICATE = "predicate"  # state: by which the pages were judged
@@ -113,7 +113,7 @@ class Crawling:
         self._allow_private = allow_private
         self._resolve = resolve
         self._training = Training(session)
-        self._esteem = Esteem(session)
+        self._esteem = StandingTrainer(session)
         self._not_before: dict[Host, float] = {}  # when a host may be asked for its next sitemap
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
@@ -182,7 +182,7 @@ class Crawling:
             session.checkpoint()
 
     def _tell_what_is_dead(self) -> None:
-        for strategy in layers_of(self._session.crawl.strategy):
+        for strategy in layers(self._session.crawl.strategy):
             if isinstance(strategy, Mapped) and strategy.dead:
                 self._session.tell(
                     f"gone by now, of the pages of the map: {len(strategy.dead)}; "

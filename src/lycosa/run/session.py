@@ -8,24 +8,24 @@ import msgspec
 from msgspec.structs import replace
 
 from lycosa.collection.events import Attempt, Event, Run, Scores
-from lycosa.crawler import Crawl
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.recipe import Recipe, Utility, goes_by_log, make_strategy, read_seeds
+from lycosa.run.crawl import Crawl
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Relevance, Standing, Strategy
 from lycosa.vocabulary.records import REFRESH, RELEVANT, Page, Plain, Skip, Url, Visit
 from lycosa.vocabulary.urls import site_of
 from lycosa.web.simulated import SimulatedWeb
 
-from .beside import Beside
+from .access_log import log_of_run
 from .forgotten import is_forgotten, read_forgotten
-from .mapping import map_of_run
-from .opening import open_collection
-from .reading import log_of_run
+from .guides import Guide
+from .open import open_collection
 from .topic import Terms, TopicJudge
+from .topical_map import map_of_run
 
 _RANKS_BEHIND = (
     "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
@@ -49,8 +49,8 @@ class Session:
         self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
         self._checkpointed_at = time.monotonic()
         self._unsaved = 0
-        self.map = Beside("map", find=partial(map_of_run, stem=recipe.topic.stem), tell=tell)
-        self.log = Beside("access log", find=log_of_run, tell=tell)
+        self.map = Guide("map", find=partial(map_of_run, stem=recipe.topic.stem), tell=tell)
+        self.log = Guide("access log", find=log_of_run, tell=tell)
         try:
             with self.collection.catalog.watched():
                 self.crawl = self._prepare()

@@ -7,7 +7,7 @@ import pytest
 
 from collection.samples import CARS, HOME, WOLF, collection_in, look, visit
 from lycosa.refresh import POLICIES, policy_for
-from lycosa.sessions.histories import LEAST, history_in
+from lycosa.run.refresh import LEAST, history_in
 from lycosa.vocabulary.records import Change
 
 T, DAY = 1.7e9, 86_400.0

@@ -8,8 +8,8 @@ import pytest
 from crawling import done
 from lycosa.logs import Readings
 from lycosa.recipe import Logs
-from lycosa.sessions.beside import Beside, layers_of
-from lycosa.sessions.reading import LogInUse, LogNamed, log_of_run, open_log
+from lycosa.run.access_log import LogInUse, LogNamed, log_of_run, open_log
+from lycosa.run.guides import Guide, layers
 from lycosa.strategies import Adaptive, BestFirst, Collaborative, Combined, Guided, Mapped
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
@@ -31,7 +31,7 @@ def in_use() -> LogInUse:
 
 def test_a_strategy_gets_readers_as_one_more_factor_unless_it_goes_by_them_itself() -> None:
     guided = in_use().around(Mapped(Adaptive()))
-    assert [type(layer) for layer in layers_of(guided)] == [Guided, Mapped, Adaptive]
+    assert [type(layer) for layer in layers(guided)] == [Guided, Mapped, Adaptive]
     for strategy in (Collaborative(), Combined(), Mapped(Collaborative()), Guided(BestFirst())):
         assert in_use().around(strategy) is strategy
 
@@ -66,7 +66,7 @@ def test_half_life_and_least_readers_are_part_of_what_a_run_says(log: Path) -> N
 )
 def test_a_run_whose_log_cannot_be_found_goes_on_without(said: object, strategy: str, complaint: str) -> None:
     told: list[str] = []
-    beside = Beside("access log", find=log_of_run, tell=told.append)
+    beside = Guide("access log", find=log_of_run, tell=told.append)
     beside.use(said, strategy)
     assert beside.named is beside.in_use is None
     assert len(told) == 1 and told[0].startswith("going on without the access log") and complaint in told[0]

@@ -5,9 +5,9 @@ from contextlib import aclosing
 from typing import Literal
 
 from lycosa.collection.events import Example
-from lycosa.crawler import Crawl
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.recipe import Requests
+from lycosa.run.crawl import Crawl
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Web
 from lycosa.vocabulary.records import Candidate, Outcome, Plain, Skip, Url, Visit

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from collection.samples import WOLF, collection_in, fetched, look, page_of, visit
-from lycosa.sessions.seen_before import FAILURES, OUT_OF_REACH, TRUSTED, SeenBefore
+from lycosa.run.recrawl_memory import FAILURES, OUT_OF_REACH, TRUSTED, RecrawlMemory
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import (
     REFRESH,
@@ -33,19 +33,19 @@ def seen(tmp_path):
     """Makes the memory of a collection after some looks, at a moment."""
     opened = []
 
-    def memory(*looks: Visit, now: float = T + 1e6) -> SeenBefore:
+    def memory(*looks: Visit, now: float = T + 1e6) -> RecrawlMemory:
         collection = collection_in(tmp_path)
         opened.append(collection)
         for event in (visit(WOLF, at=T), *looks):
             collection.record(event)
-        return SeenBefore(collection, [WOLF], clock=SimulatedClock(now))
+        return RecrawlMemory(collection, [WOLF], clock=SimulatedClock(now))
 
     yield memory
     for collection in opened:
         collection.abandon()
 
 
-def became(memory: SeenBefore, page=None, *, left_out: LeftOut | None = None, **answer: object) -> Visit:
+def became(memory: RecrawlMemory, page=None, *, left_out: LeftOut | None = None, **answer: object) -> Visit:
     fetch = memory.compared(fetched(WOLF, at=T + 1e6, **answer))
     read = page if fetch.outcome is Outcome.OK else None
     return memory.noted(Visit(AGAIN, fetch, read, left_out=left_out))
@@ -122,7 +122,7 @@ def test_failures_in_a_row_make_a_page_vanish_but_not_within_a_day(seen):
     failing = {"outcome": Outcome.FAILED, "status": None}
     soon = seen(*looks, now=T + OUT_OF_REACH - 1)
     assert became(soon, **failing).change is Change.FAILED
-    later = SeenBefore(soon._collection, [WOLF], clock=SimulatedClock(T + OUT_OF_REACH))
+    later = RecrawlMemory(soon._collection, [WOLF], clock=SimulatedClock(T + OUT_OF_REACH))
     assert became(later, **failing).change is Change.VANISHED
     assert became(later, outcome=Outcome.FORBIDDEN, status=None).change is Change.FAILED
 

@@ -12,7 +12,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Plain
 
-from .beside import layers_of
+from .guides import layers
 
 
 class LogNamed(Struct, frozen=True):
@@ -32,7 +32,7 @@ class LogInUse(Struct, frozen=True):
 
     def around(self, strategy: Strategy) -> Strategy:
         """The strategy with readers' evidence as one more factor; as it is where it goes by readers itself."""
-        if any(goes_by_log(layer.name) for layer in layers_of(strategy)):
+        if any(goes_by_log(layer.name) for layer in layers(strategy)):
             return strategy
         return Guided(strategy, self.readings)
 

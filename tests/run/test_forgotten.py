@@ -7,8 +7,8 @@ from warcio.archiveiterator import ArchiveIterator
 
 import lycosa
 from fixtures.made_up_web import MadeUpWeb
-from lycosa.sessions import upkeep
-from lycosa.sessions.forgotten import add_forgotten
+from lycosa.run import upkeep
+from lycosa.run.forgotten import add_forgotten
 from lycosa.vocabulary.clock import WallClock
 from lycosa.worlds.server import WorldServer
 

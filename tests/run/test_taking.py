@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from crawling import done
-from lycosa.sessions.taking import Given, take_pages
+from lycosa.run.imports import PeerPage, import_peer_pages
 from lycosa.vocabulary.clock import WallClock
 from sharing import add_pages, shared
 
@@ -29,7 +29,9 @@ def record(fetched_at: str) -> bytes:
 
 
 def taken(folder, fetched_at):
-    return take_pages(folder, [Given(URL, record(fetched_at), "friend")], clock=WallClock(), tell=lambda line: None)
+    return import_peer_pages(
+        folder, [PeerPage(URL, record(fetched_at), "friend")], clock=WallClock(), tell=lambda line: None
+    )
 
 
 @pytest.fixture

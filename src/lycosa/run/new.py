@@ -12,7 +12,7 @@ from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import Url
 
 
-def make_collection(
+def new_collection(
     folder: Path,
     *,
     topic: str = "",

@@ -27,7 +27,7 @@ from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Page, Plain, Url
 
-from .opening import open_for_reading
+from .open import open_for_reading
 from .session import Session
 
 MODEL_FILE = "standing.json"
@@ -42,7 +42,7 @@ class _Saved(Struct, frozen=True):
     model: Plain
 
 
-class Esteem:
+class StandingTrainer:
     """Makes the model of how much pages matter of a session's crawl, and makes it anew as the collection grows.
 
     It is learnt from pages whose in-links are told: good examples and, at 100 and 1 000 pages, those of the collection.

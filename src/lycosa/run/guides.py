@@ -27,7 +27,7 @@ class Opened(Protocol):
 O = TypeVar("O", bound=Opened)  # noqa: E741
 
 
-class Beside(Generic[O]):
+class Guide(Generic[O]):
     """The map, or the log, that the crawl of a session goes by.
 
     what: what it is called.
@@ -64,7 +64,7 @@ class Beside(Generic[O]):
         return self.in_use.around(strategy) if self.in_use else strategy
 
 
-def layers_of(strategy: Strategy) -> Iterator[Strategy]:
+def layers(strategy: Strategy) -> Iterator[Strategy]:
     """A strategy, the one within it, and so on."""
     layer: Strategy | None = strategy
     while layer is not None:

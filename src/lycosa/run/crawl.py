@@ -30,7 +30,7 @@ INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
 _PAGES_AT_A_STRETCH = 8  # worked on before sockets and signals are looked at again
 _LONGEST_NAP = 1.0  # seconds between two looks at budgets and interrupts
 _LONGEST_HOLD = 300.0  # seconds that a crawl waits for a host when there is nothing else to do
-OF_ONES_OWN = "to crawl hosts of your own network, say --allow-private"
+ALLOW_PRIVATE_HINT = "to crawl hosts of your own network, say --allow-private"
 
 
 class Budget(Struct, frozen=True, forbid_unknown_fields=True):
@@ -138,7 +138,9 @@ class Crawl:
         if self._refused_seeds:
             self.stopped = "every address was refused"
             why = self._refused_seeds[0].fetch.detail
-            raise EverySeedRefusedError(f"nothing could be asked, every address was refused ({why}); {OF_ONES_OWN}")
+            raise EverySeedRefusedError(
+                f"nothing could be asked, every address was refused ({why}); {ALLOW_PRIVATE_HINT}"
+            )
 
     async def _alone(self) -> AsyncIterator[tuple[Candidate, Fetch]]:
         while not self._is_over():

@@ -17,7 +17,7 @@ from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import RELEVANT, Page, Url
 
-from .opening import open_for_reading
+from .open import open_for_reading
 
 ABOVE = 0.8  # chance of a topic from which on a page is put into its map
 _LEAST = 0.01  # that is looked at
@@ -25,7 +25,7 @@ AUTO, NONE = "auto", "none"
 Count = Callable[[int, int], None]  # is told how many of how many pages were read
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class AtlasPlan(Struct, frozen=True, kw_only=True):
     """Which maps are to be drawn, and how.
 
     topics: with a taxonomy, those of it; else the name of the one topic that all collections are about.
@@ -41,7 +41,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     allow_private: bool = False
 
 
-class Built(Struct, frozen=True):
+class BuiltAtlas(Struct, frozen=True):
     """What came of it."""
 
     topics: tuple[TopicFacts, ...]  # those whose maps were drawn
@@ -53,12 +53,12 @@ class Built(Struct, frozen=True):
 def build_atlas(
     folders: Sequence[Path],
     out: Path,
-    wanted: Wanted,
+    wanted: AtlasPlan,
     *,
     now: float,
     taxonomy: Taxonomy | None = None,
     count: Count = lambda done, total: None,
-) -> Built:
+) -> BuiltAtlas:
     """Draws maps from collections, each as it is at one moment even while it is crawled, and puts them into the atlas
     at `out`: a new one, or one whose maps they extend."""
     names = [folder.resolve().name for folder in folders]
@@ -81,7 +81,7 @@ def build_atlas(
         return built
 
 
-def _check_topics(wanted: Wanted, taxonomy: Taxonomy | None, collections: Sequence[str]) -> None:
+def _check_topics(wanted: AtlasPlan, taxonomy: Taxonomy | None, collections: Sequence[str]) -> None:
     for topic in {AUTO, NONE}.intersection(wanted.topics):
         raise UsageError(f"--for {topic} names no topic; write --related {topic}, or give the topic another name")
     if taxonomy is None and len(wanted.topics) > 1:
@@ -95,7 +95,7 @@ def _check_topics(wanted: Wanted, taxonomy: Taxonomy | None, collections: Sequen
         raise UsageError(f"the taxonomy has no topic {topic!r}; it has {', '.join(taxonomy.topics[:20])}")
 
 
-def _are_sketches_needed(out: Path, wanted: Wanted) -> bool:
+def _are_sketches_needed(out: Path, wanted: AtlasPlan) -> bool:
     if wanted.similar is not None or not out.exists():
         return bool(wanted.similar)
     with Atlas(out, allow_private=wanted.allow_private) as atlas:
@@ -114,7 +114,7 @@ def _snapshot(stack: ExitStack, folder: Path) -> PageCollection:
 class _Survey:
     """The pages of some collections by number, and which topics they are on."""
 
-    def __init__(self, wanted: Wanted, taxonomy: Taxonomy | None, *, sketches: bool):
+    def __init__(self, wanted: AtlasPlan, taxonomy: Taxonomy | None, *, sketches: bool):
         self._wanted = wanted
         self._sketches = sketches
         self._taxonomy = taxonomy
@@ -185,7 +185,7 @@ class _Survey:
             what = f"on {', '.join(missing)} " if missing and self._taxonomy else ""
             raise CollectionError(f"no page {what}has a chance above {above:g}; give a lower --above, or crawl more")
 
-    def put_into(self, atlas: Atlas, links: Mapping[str, Integers], now: float) -> Built:
+    def put_into(self, atlas: Atlas, links: Mapping[str, Integers], now: float) -> BuiltAtlas:
         for name, pairs in links.items():
             atlas.cite(name, cited(self._topics, self._topic_of, pairs))
         for url, at in self._dead.items():
@@ -204,7 +204,7 @@ class _Survey:
                 if other in there:
                     atlas.relate(other, [topic])
         facts = tuple(atlas.facts(topic) for topic in drawn if topic in there)
-        return Built(facts, there, citations, dict(atlas.left_out))
+        return BuiltAtlas(facts, there, citations, dict(atlas.left_out))
 
     def _main_topics(self) -> Sequence[str]:
         return self._wanted.topics or [topic for topic in sorted(self._good) if topic != OTHERS][:MOST_TOPICS]

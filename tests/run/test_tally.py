@@ -3,8 +3,7 @@
 from msgspec.structs import replace
 
 from collection.samples import CARS, HOME, WOLF, collection_in, look, visit
-from lycosa.sessions.histories import Typical, history_in, typical_of
-from lycosa.sessions.tally import Named, Tally
+from lycosa.run.refresh import Named, Tally, Typical, history_in, typical_of
 from lycosa.vocabulary.records import Change
 
 T = 1.7e9

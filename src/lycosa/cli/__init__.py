@@ -10,6 +10,7 @@ import typer
 from lycosa import __version__
 from lycosa.vocabulary.errors import LycosaError
 
+from . import crawl, demo, explain, export, forget, import_, label, new, rebuild, refresh, report, search, show
 from .options import LOOK
 
 app = typer.Typer(

@@ -3,12 +3,11 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from typing import Annotated, Any, cast
-
-from msgspec import Meta, Struct
+from typing import Any, cast
 
 from lycosa.loop import Journal, Loop
 from lycosa.reading.fingerprint import NearDuplicates
+from lycosa.recipe import Budget
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Frontier, Memory, Read, Relevance, Standing, Strategy, Web
 from lycosa.vocabulary.errors import LycosaError
@@ -31,16 +30,6 @@ _PAGES_AT_A_STRETCH = 8  # worked on before sockets and signals are looked at ag
 _LONGEST_NAP = 1.0  # seconds between two looks at budgets and interrupts
 _LONGEST_HOLD = 300.0  # seconds that a crawl waits for a host when there is nothing else to do
 ALLOW_PRIVATE_HINT = "to crawl hosts of your own network, say --allow-private"
-
-
-class Budget(Struct, frozen=True, forbid_unknown_fields=True):
-    """When to stop. `pages` and `bytes` count the whole collection, `minutes` and `requests` this run."""
-
-    pages: Annotated[int, Meta(ge=1)] | None = None
-    minutes: Annotated[float, Meta(ge=0)] | None = None
-    bytes: Annotated[int, Meta(ge=1)] | None = None
-    dry_after: Annotated[int, Meta(ge=0)] = 1_000  # stop when this many pages in a row were not relevant; 0: never
-    requests: Annotated[int, Meta(ge=1)] | None = None  # those for robots.txt aside
 
 
 class EverySeedRefusedError(LycosaError):

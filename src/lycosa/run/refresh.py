@@ -19,9 +19,9 @@ from msgspec.structs import asdict, replace
 from lycosa.collection import Catalog
 from lycosa.collection.rows import Due
 from lycosa.frontier.lanes import Lanes
-from lycosa.recipe import Recipe
+from lycosa.recipe import Budget, Recipe
 from lycosa.refresh import POLICIES, HistoryTable, Look, expected_changes, history_of, policy_for
-from lycosa.run.crawl import ALLOW_PRIVATE_HINT, INTERRUPTED, Budget
+from lycosa.run.crawl import ALLOW_PRIVATE_HINT, INTERRUPTED
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import REFRESH, Candidate, Change, Host, Url, Visit
 from lycosa.vocabulary.urls import host_of

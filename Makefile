@@ -1,9 +1,11 @@
-# make demo: the main job, on a made-up web served from this machine.   make test: every check there is.
+# make demo:  the main job, on a made-up web served from this machine.
+# make check: style, types and the fast core of the tests, in about a minute: what to run after every change.
+# make test:  every check there is, the slow tests and those of the lab and of peers too: what to run before a change is shared.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo test bench clean
+.PHONY: setup demo style check test bench clean
 
 setup: $(VENV)/.installed
 
@@ -17,10 +19,15 @@ $(VENV)/.installed: pyproject.toml
 demo: setup
 	@$(BIN)/lycosa demo
 
-test: setup
+style: setup
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
+
+check: style
+	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not slow and not lab and not peers"
+
+test: style
 	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 bench: setup

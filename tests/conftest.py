@@ -1,10 +1,38 @@
 """What all tests share: properties are never judged by the clock, and draw the same examples in every run.
 
 `pytest --hypothesis-profile=random` draws others each time, and is how to look for examples that break a law.
+
+A test carries the mark of the folder it stands in (`lab`, `peers`), so that `make check` can leave these out; a file or
+a test outside of them marks itself, and so does whatever takes long (`slow`).
 """
 
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
+
+TESTS = Path(__file__).parent
+MARK_OF_FOLDER = {
+    "documents": "lab",
+    "graphs": "lab",
+    "lab": "lab",
+    "made_up": "lab",
+    "synthetic": "lab",
+    "peers": "peers",
+}
 
 settings.register_profile("lycosa", deadline=None, derandomize=True)
 settings.register_profile("random", deadline=None)
 settings.load_profile("lycosa")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest takes away what `-m` leaves out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if mark := MARK_OF_FOLDER.get(item.path.relative_to(TESTS).parts[0]):
+            item.add_marker(mark)
+
+
+def pytest_configure() -> None:
+    gone = [folder for folder in MARK_OF_FOLDER if not (TESTS / folder).is_dir()]
+    assert not gone, f"{gone}: no such folders of tests any more; say in {__file__} which mark theirs carry now"

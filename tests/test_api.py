@@ -1,7 +1,6 @@
 """Lycosa from Python, on a made-up web over loopback HTTP."""
 
 import asyncio
-import doctest
 import gc
 import signal
 import subprocess
@@ -43,10 +42,6 @@ def crawled(tmp_path_factory, served):
     )
     assert sum(visit.is_kept for visit in crawl(folder, served, pages=30)) == 30
     return folder
-
-
-def test_the_example_in_the_docstring_is_true():
-    assert doctest.testmod(lycosa.api).failed == 0
 
 
 def test_a_new_collection_keeps_what_it_was_told(tmp_path):

@@ -29,9 +29,12 @@ from lycosa.vocabulary.records import (
     Candidate,
     Change,
     Fetch,
+    LeftOut,
+    LeftOutReason,
     Outcome,
     Page,
     Skip,
+    SkipReason,
     Url,
     Visit,
 )
@@ -336,12 +339,12 @@ class Crawl:
         found = self._seen.find(page.fingerprint)
         return None if found == page.url else found  # an earlier version of itself
 
-    def _why_left_out(self, page: Page) -> str:
+    def _why_left_out(self, page: Page) -> LeftOut | None:
         if page.noindex:
-            return "noindex"
+            return LeftOut(LeftOutReason.NOINDEX)
         if self._languages and page.language and page.language not in self._languages:
-            return f"language {page.language}"
-        return ""
+            return LeftOut(LeftOutReason.LANGUAGE, page.language)
+        return None
 
     def replay(self, visit: Visit) -> list[Skip]:
         """Counts a visit and follows it, whether it happened just now or was read back from an archive."""
@@ -405,7 +408,7 @@ class Crawl:
             lane=LINKS,
         )
         if onward.hops > MOST_HOPS:
-            return [Skip(onward, f"redirect: more than {MOST_HOPS} in a row")]
+            return [Skip(onward, SkipReason.REDIRECT, f"more than {MOST_HOPS} in a row")]
         return self.frontier.put([onward])
 
 
@@ -425,7 +428,7 @@ def _not_to_follow(visit: Visit) -> list[Skip]:
     if page is None or visit.duplicate_of or not (page.nofollow or any(link.rel for link in page.links)):
         return []
     return [
-        Skip(Candidate(link.target, 0.0, page.url, link.anchor, depth=visit.candidate.depth + 1), "nofollow")
+        Skip(Candidate(link.target, 0.0, page.url, link.anchor, depth=visit.candidate.depth + 1), SkipReason.NOFOLLOW)
         for link in page.links
         if page.nofollow or "nofollow" in link.rel
     ]

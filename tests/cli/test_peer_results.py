@@ -1,5 +1,6 @@
 """What a search among peers shows: whatever strangers send, nothing in it steers a terminal."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +10,8 @@ from lycosa.peers.messages import Contact
 from lycosa.peers.searching import Answer, Answers, Reply, Stage
 from lycosa.peers.serving import Searched
 from lycosa.sessions.taking import Taken
+
+pytestmark = pytest.mark.peers
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe\r\n\x9b31m"
 

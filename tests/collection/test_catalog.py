@@ -7,7 +7,7 @@ from collection.samples import CARS, HOME, WOLF, every_kind_of_event, fetched, p
 from lycosa.collection import Attempt, Catalog, Example, Place, Position, Run, Scores, Stop
 from lycosa.collection.schema import MIGRATIONS, version_of
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Skip, Url
+from lycosa.vocabulary.records import Candidate, Fetch, LeftOut, LeftOutReason, Link, Outcome, Skip, SkipReason, Url
 
 PLACE = Place("t-1-00001.warc.gz", 100, 50)
 
@@ -32,7 +32,7 @@ def test_a_visit_is_listed_with_its_reasons(catalog):
 
 
 def test_a_page_that_asks_not_to_be_kept_is_only_in_the_history(catalog):
-    assert catalog.add(visit(WOLF, left_out="noindex"), PLACE) is None
+    assert catalog.add(visit(WOLF, left_out=LeftOut(LeftOutReason.NOINDEX)), PLACE) is None
     assert catalog.page(WOLF) is None
     assert [fetch.outcome for fetch in catalog.fetches(WOLF)] == [Outcome.OK]
     assert list(catalog.visited()) == [WOLF]
@@ -99,11 +99,12 @@ def test_nothing_is_kept_before_commit_and_all_is_kept_after(tmp_path):
 
 
 def test_skips_keep_their_first_reason(catalog):
-    catalog.add_skips([Skip(Candidate(WOLF, 0.1, HOME), "too deep"), Skip(Candidate(WOLF, 0.1), "other")], 5.0)
+    catalog.add_skips([Skip(Candidate(WOLF, 0.1, HOME), SkipReason.TRAP, "path too deep")], 5.0)
+    catalog.add_skips([Skip(Candidate(WOLF, 0.1), SkipReason.NOFOLLOW)], 6.0)
     skip = catalog.skip(WOLF)
-    assert (skip.reason, skip.found_on, skip.at) == ("too deep", HOME, 5.0)
+    assert (skip.reason, skip.found_on, skip.at) == ("trap: path too deep", HOME, 5.0)
     assert catalog.skip(HOME) is None
-    assert catalog.summary().skipped == {"too deep": 1}
+    assert catalog.summary().skipped == {"trap: path too deep": 1}
     assert list(catalog.visited()) == []
 
 
@@ -166,7 +167,7 @@ def test_forgetting_leaves_no_trace(catalog):
     catalog.add(visit(WOLF, found_on=CARS, duplicate_of=CARS), PLACE)
     catalog.add(visit(CARS, page=page_of(CARS, links=(Link(HOME),))), PLACE)
     catalog.add(Example(CARS, True, fetched(CARS)), PLACE)
-    catalog.add_skips([Skip(Candidate(Url("http://x.example/"), 0.1, CARS), "too deep")], 1.0)
+    catalog.add_skips([Skip(Candidate(Url("http://x.example/"), 0.1, CARS), SkipReason.NOFOLLOW)], 1.0)
     catalog.put_state("indexed_up_to", 3)
     assert catalog.forget(lambda url: "cars.example" in url) == 1
     catalog.commit(None)

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from lycosa.frontier.admission import Admission, Traps
 from lycosa.frontier.durable import DurableFrontier
-from lycosa.frontier.memory import EVICTED, MemoryFrontier
+from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.strategies.best_first import BestFirst
 from lycosa.strategies.breadth_first import BreadthFirst
 from lycosa.strategies.pagerank import PageRank
 from lycosa.vocabulary.clock import SimulatedClock
-from lycosa.vocabulary.records import Candidate, Url
+from lycosa.vocabulary.records import Candidate, SkipReason, Url
 from lycosa.vocabulary.urls import host_of
 
 
@@ -166,7 +166,7 @@ def test_past_its_limit_the_lowest_are_evicted_and_may_come_back(make: Make, pri
     candidates = [Candidate(url(page % 4, page), priority) for page, priority in enumerate(priorities)]
     skips = frontier.put(candidates)
     assert len(frontier) == 10
-    assert {skip.reason for skip in skips} == {EVICTED}
+    assert {skip.reason for skip in skips} == {SkipReason.EVICTED}
     kept = {c.url for c in drain(frontier, clock)}
     evicted = {skip.candidate.url for skip in skips}
     assert kept | evicted == {c.url for c in candidates}
@@ -191,7 +191,7 @@ def test_of_the_lowest_the_newest_are_evicted(make: Make) -> None:
 def test_a_refused_url_is_skipped_once_with_its_reason(make: Make) -> None:
     frontier = make(clock=SimulatedClock(), admission=Admission(traps=Traps(url_length=30)))
     candidate = Candidate(Url("http://host1.example/" + "x" * 30), 0.5)
-    assert [skip.reason for skip in frontier.put([candidate])] == ["trap: URL too long"]
+    assert [skip.why for skip in frontier.put([candidate])] == ["trap: URL too long"]
     assert frontier.put([candidate]) == []
 
 

@@ -33,6 +33,8 @@ from lycosa.peers.searching import Failure, Stage
 from lycosa.peers.simulation import Network
 from small_networks import carry, friend, network, node, ring
 
+pytestmark = pytest.mark.peers
+
 every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
 names = st.sampled_from([*"abcdefgh"])
 items = st.integers(0, 5)

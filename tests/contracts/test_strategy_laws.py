@@ -19,7 +19,7 @@ from lycosa.reading import Reader
 from lycosa.strategies import STRATEGIES, BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
 from lycosa.web.simulated import Reply
 from pages import GivenWords
 from simulation import Budget, crawl_of, urls_of, visits_of
@@ -180,7 +180,7 @@ def test_a_link_that_may_not_be_followed_is_not_proposed(name: str) -> None:
 def test_learns_from_skips_and_failed_visits(name: str) -> None:
     strategy: Strategy = STRATEGIES[name]()
     candidate = Candidate(Url("http://a.example/"), 0.5)
-    skip = Skip(candidate, "trap: host is full")
+    skip = Skip(candidate, SkipReason.TRAP, "host is full")
     strategy.learn(skip)
     assert list(strategy.propose(skip)) == []
     failed = Visit(candidate, Fetch(candidate.url, Outcome.FAILED, 0.0))

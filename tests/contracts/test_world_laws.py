@@ -23,6 +23,8 @@ from lycosa.worlds.timed import TimedWorld
 from lycosa.worlds.webkb import WebKB
 from lycosa.worlds.wikipedia_schools import WikipediaSchools
 
+pytestmark = pytest.mark.lab
+
 
 class Kind(NamedTuple):
     make: Callable[[Path], StudyWorld]  # a small one, out of files written into the folder

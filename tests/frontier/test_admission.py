@@ -1,12 +1,16 @@
 import pytest
 
 from lycosa.frontier.admission import Admission, Scope, Traps
-from lycosa.vocabulary.records import Candidate, Url
+from lycosa.vocabulary.records import Candidate, Skip, Url
+
+
+def why(skip: Skip | None) -> str | None:
+    return None if skip is None else skip.why
 
 
 def refusal(url: str, *, depth: int = 0, sites: frozenset[str] = frozenset(), **scope: object) -> str | None:
     admission = Admission(Scope(**scope), sites=sites)
-    return admission.refusal(Candidate(Url(url), 0.5, depth=depth))
+    return why(admission.refusal(Candidate(Url(url), 0.5, depth=depth)))
 
 
 @pytest.mark.parametrize(
@@ -50,13 +54,13 @@ def test_traps(url: str, depth: int, reason: str | None) -> None:
 
 def test_an_endless_calendar_is_cut_and_its_host_goes_on() -> None:
     admission = Admission(traps=Traps(queries=10))
-    reasons = [admission.refusal(Candidate(Url(f"http://a.org/calendar?day={day}"), 0.5)) for day in range(20)]
+    reasons = [why(admission.refusal(Candidate(Url(f"http://a.org/calendar?day={day}"), 0.5))) for day in range(20)]
     assert reasons == [None] * 10 + ["trap: too many queries on one path"] * 10
     assert admission.refusal(Candidate(Url("http://a.org/other?day=1"), 0.5)) is None
 
 
 def test_a_host_takes_only_so_many() -> None:
     admission = Admission(traps=Traps(per_host=3))
-    reasons = [admission.refusal(Candidate(Url(f"http://a.org/{page}"), 0.5)) for page in range(4)]
+    reasons = [why(admission.refusal(Candidate(Url(f"http://a.org/{page}"), 0.5))) for page in range(4)]
     assert reasons == [None, None, None, "trap: host is full"]
     assert admission.refusal(Candidate(Url("http://b.org/"), 0.5)) is None

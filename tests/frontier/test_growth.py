@@ -10,10 +10,10 @@ from lycosa.frontier import memory
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
 from lycosa.frontier.latest import LatestKeys
-from lycosa.frontier.memory import EVICTED, MemoryFrontier
+from lycosa.frontier.memory import MemoryFrontier
 from lycosa.strategies.best_first import BestFirst
 from lycosa.vocabulary.clock import SimulatedClock
-from lycosa.vocabulary.records import Candidate, Url
+from lycosa.vocabulary.records import Candidate, SkipReason, Url
 from lycosa.vocabulary.urls import host_of
 
 Make = Callable[..., MemoryFrontier]
@@ -144,7 +144,7 @@ def test_a_hold_outlives_eviction_and_forgetting(make: Make) -> None:
     frontier.put([Candidate(held, 0.1)])
     assert frontier.next_ready_at() == 60.0
     skips = frontier.put([Candidate(page_of(2), 0.9)])
-    assert [(skip.candidate.url, skip.reason) for skip in skips] == [(held, EVICTED)]
+    assert [(skip.candidate.url, skip.reason) for skip in skips] == [(held, SkipReason.EVICTED)]
     frontier.forget_waiting()
     assert frontier.next_ready_at() is None
     assert frontier.holds(0.0) == {host_of(held): 60.0}
@@ -196,7 +196,7 @@ def test_of_refused_links_the_latest_are_remembered(make: Make, monkeypatch: pyt
     assert len(skips) == 1_000
     assert things_kept(frontier)["refused"] < 200
     assert frontier.put(wildcards(900, 100)) == []
-    assert [skip.reason for skip in frontier.put(wildcards(0, 1))] == ["scope: host not included"]
+    assert [skip.why for skip in frontier.put(wildcards(0, 1))] == ["scope: host not included"]
 
 
 @every_frontier

@@ -6,7 +6,17 @@ from msgspec.structs import replace
 from collection.samples import WOLF, collection_in, fetched, look, page_of, visit
 from lycosa.sessions.seen_before import FAILURES, OUT_OF_REACH, TRUSTED, SeenBefore
 from lycosa.vocabulary.clock import SimulatedClock
-from lycosa.vocabulary.records import REFRESH, Candidate, Change, Link, Outcome, Url, Visit
+from lycosa.vocabulary.records import (
+    REFRESH,
+    Candidate,
+    Change,
+    LeftOut,
+    LeftOutReason,
+    Link,
+    Outcome,
+    Url,
+    Visit,
+)
 
 T = 1.7e9
 AGAIN = Candidate(WOLF, 0.5, lane=REFRESH)
@@ -35,7 +45,7 @@ def seen(tmp_path):
         collection.abandon()
 
 
-def became(memory: SeenBefore, page=None, *, left_out: str = "", **answer: object) -> Visit:
+def became(memory: SeenBefore, page=None, *, left_out: LeftOut | None = None, **answer: object) -> Visit:
     fetch = memory.compared(fetched(WOLF, at=T + 1e6, **answer))
     read = page if fetch.outcome is Outcome.OK else None
     return memory.noted(Visit(AGAIN, fetch, read, left_out=left_out))
@@ -104,7 +114,7 @@ def test_what_is_gone_is_told_from_what_failed(seen, answer, change):
 
 def test_a_page_that_asks_not_to_be_kept_has_vanished(seen):
     other = {"body": b"<p>other", "content": b"<p>other"}
-    assert became(seen(), KNOWN, left_out="noindex", **other).change is Change.VANISHED
+    assert became(seen(), KNOWN, left_out=LeftOut(LeftOutReason.NOINDEX), **other).change is Change.VANISHED
 
 
 def test_failures_in_a_row_make_a_page_vanish_but_not_within_a_day(seen):

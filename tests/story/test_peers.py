@@ -22,6 +22,8 @@ from lycosa.worlds import FixedWorld
 from lycosa.worlds.serve import Served
 from worlds import html
 
+pytestmark = pytest.mark.peers
+
 TOPICS = {
     "bees": "honey hive nectar queen swarm",
     "ships": "harbour sail mast rudder anchor",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lycosa.strategies import Adaptive
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, SkipReason, Visit
 from strategies.esteemed import url_of, visit_of
 
 
@@ -205,7 +205,7 @@ def test_reasons_tell_what_a_utility_counts_as_once_the_weight_has_moved() -> No
 def test_only_pages_move_alpha() -> None:
     strategy = Adaptive()
     gone = Candidate(url_of("gone"), 0.5)
-    strategy.learn(Skip(gone, "nofollow"))
+    strategy.learn(Skip(gone, SkipReason.NOFOLLOW))
     strategy.learn(Visit(gone, Fetch(gone.url, Outcome.GONE, 0.0)))
     assert (strategy.alpha, strategy.lately) == (0.5, None)
 

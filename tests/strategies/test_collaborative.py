@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from lycosa.crawler import without_event_loop
 from lycosa.frontier.admission import Admission, Scope
-from lycosa.frontier.memory import EVICTED, MemoryFrontier
+from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.lab.simulation import crawl
 from lycosa.logs.readings import Readings
 from lycosa.strategies import BreadthFirst, Collaborative, Combined, Guided
 from lycosa.vocabulary.clock import SimulatedClock
-from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, SkipReason, Url, Visit
 from lycosa.worlds.synthetic import SyntheticWorld
 from simulation import Budget, crawl_of, urls_of, visits_of
 from strategies.esteemed import url_of
@@ -57,7 +57,7 @@ def test_pages_that_wait_are_offered_again_when_their_ratio_is_another() -> None
     after = happen(strategy, visit_to("y", False))
     assert set(after) == {url_of("z"), url_of("w")}
     assert after[url_of("z")].priority < before[url_of("z")].priority
-    assert strategy.merge(before[url_of("z")].priority, 0.1) == 0.1
+    assert strategy.merge(url_of("z"), before[url_of("z")].priority, 0.1) == 0.1
 
 
 def test_reasons_name_kinds_of_evidence_and_no_person() -> None:
@@ -126,14 +126,14 @@ def test_what_was_evicted_may_come_back_and_is_not_made_up_for() -> None:
     strategy = Collaborative(log_of(WALKS), significance=0.0, ahead=1)
     strategy.start([url_of("x")])
     found = happen(strategy, visit_to("x", True))
-    assert happen(strategy, Skip(found[url_of("w")], EVICTED)) == {}
+    assert happen(strategy, Skip(found[url_of("w")], SkipReason.EVICTED)) == {}
     assert url_of("w") in happen(strategy, visit_to("y", True))
 
 
 def test_a_link_that_may_not_be_followed_does_not_close_the_page_it_leads_to() -> None:
     strategy = Collaborative(log_of(WALKS), significance=0.0, ahead=1)
     strategy.start([url_of("x")])
-    strategy.learn(Skip(Candidate(url_of("w"), 0.0), "nofollow"))
+    strategy.learn(Skip(Candidate(url_of("w"), 0.0), SkipReason.NOFOLLOW))
     assert url_of("w") in happen(strategy, visit_to("x", True))
 
 
@@ -158,7 +158,10 @@ def test_readers_lead_to_more_than_links_do_in_a_world_of_people() -> None:
 
 names = "abcdefgxyzw"
 happenings = st.lists(
-    st.tuples(st.sampled_from(names), st.sampled_from([True, False, Outcome.GONE, "skip", EVICTED])), max_size=14
+    st.tuples(
+        st.sampled_from(names), st.sampled_from([True, False, Outcome.GONE, SkipReason.SCOPE, SkipReason.EVICTED])
+    ),
+    max_size=14,
 )
 
 

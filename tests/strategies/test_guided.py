@@ -52,8 +52,8 @@ def test_without_readings_of_its_pages_it_is_exactly_the_inner_strategy(make, re
         inner.learn(visit)
         guided.learn(visit)
         assert list(guided.propose(visit)) == list(inner.propose(visit))
-    assert guided.merge(0.2, 0.7) == inner.merge(0.2, 0.7)
-    assert guided.merge(0.7, 0.2) == inner.merge(0.7, 0.2)
+    assert guided.merge(TOPICAL_SEED, 0.2, 0.7) == inner.merge(TOPICAL_SEED, 0.2, 0.7)
+    assert guided.merge(TOPICAL_SEED, 0.7, 0.2) == inner.merge(TOPICAL_SEED, 0.7, 0.2)
     assert (guided.exhaustive, guided.uses_standing) == (inner.exhaustive, inner.uses_standing)
 
 
@@ -106,8 +106,9 @@ def test_what_readers_say_anew_replaces_what_waits_and_links_are_merged_as_ever(
     after = proposed(strategy, visit_of("c", 0.1, links=["unread"]))
     assert "b" in after
     assert after["b"].priority < before["b"].priority
-    assert strategy.merge(before["b"].priority, after["b"].priority) == after["b"].priority
-    assert strategy.merge(before["unread"].priority, after["unread"].priority) == 0.9
+    assert strategy.merge(url_of("b"), before["b"].priority, after["b"].priority) == after["b"].priority
+    assert strategy.merge(url_of("unread"), before["unread"].priority, after["unread"].priority) == 0.9
+    assert strategy.merge(url_of("unread"), 0.9, after["b"].priority) == 0.9  # of a page that nobody read, so it stays
     assert after["b"].found_on == url_of("a")
 
 

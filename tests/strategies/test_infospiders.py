@@ -14,7 +14,7 @@ from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.strategies.agents import Agent, boltzmann
 from lycosa.strategies.infospiders import InfoSpiders
 from lycosa.strategies.surroundings import Memory, Surroundings, keywords_near
-from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
 from pages import GivenWords
 
 A, B, C, D = (Url(f"http://{name}.example/") for name in "abcd")
@@ -236,11 +236,11 @@ def test_an_agent_whose_link_was_dead_or_refused_chooses_another_in_the_same_tur
     strategy.start([A])
     (first,) = tell(strategy, visit_of(A, [B, C, D], relevance=0.1))
     (second,) = tell(strategy, Visit(first, Fetch(first.url, Outcome.GONE, 0.0)))
-    (third,) = tell(strategy, Skip(second, "scope: host excluded"))
+    (third,) = tell(strategy, Skip(second, SkipReason.SCOPE, "host excluded"))
     assert {first.url, second.url, third.url} == {B, C, D}
     assert first.priority == second.priority == third.priority
     assert strategy.agents[0].energy == pytest.approx(1.1 - strategy.cost)
-    assert tell(strategy, Skip(third, "scope: host excluded")) == []
+    assert tell(strategy, Skip(third, SkipReason.SCOPE, "host excluded")) == []
     assert strategy.agents == []  # no way out is left
 
 

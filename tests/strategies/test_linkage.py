@@ -12,7 +12,7 @@ from lycosa.strategies import Intelligent
 from lycosa.strategies.interest import Features, Tally, link_logs, logistic, share_logs
 from lycosa.strategies.linkage import LinkageEvidence
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
 from pages import GivenWords
 
 GOOD, BAD = 1.0, 0.0
@@ -140,7 +140,7 @@ def test_nothing_is_told_of_what_no_page_links_to_or_what_is_settled() -> None:
     assert evidence.log_ratio_of(url("a")) is None
     evidence.learn(visit("hub", GOOD, "a b c"))
     evidence.learn(visit("a", GOOD))
-    evidence.learn(Skip(Candidate(url("b"), 0.5), "scope: host excluded"))
+    evidence.learn(Skip(Candidate(url("b"), 0.5), SkipReason.SCOPE, "host excluded"))
     assert evidence.lead_to(url("a")) is evidence.lead_to(url("b")) is None
     evidence.learn(visit("other", GOOD, "a b c"))
     assert url("c") in evidence.changed
@@ -150,7 +150,7 @@ def test_nothing_is_told_of_what_no_page_links_to_or_what_is_settled() -> None:
 def test_an_evicted_url_may_come_back() -> None:
     evidence = LinkageEvidence()
     evidence.learn(visit("hub", GOOD, "a"))
-    evidence.learn(Skip(Candidate(url("a"), 0.5), "evicted"))
+    evidence.learn(Skip(Candidate(url("a"), 0.5), SkipReason.EVICTED))
     assert evidence.lead_to(url("a")) is None
     evidence.learn(visit("other", GOOD, "a"))
     assert evidence.changed == [url("a")]

@@ -18,7 +18,7 @@ from lycosa.strategies.mapped import PORTALS_AT_ONCE
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
 from simulation import Budget, crawl_of, urls_of, visits_of
 from strategies.esteemed import url_of, visit_of
 from worlds import TOPICAL, TOPICAL_SEED, topic_of
@@ -54,7 +54,7 @@ class Rewarding:
             for place, link in enumerate(event.open_links()):
                 yield Candidate(link.target, 1.0 / (place + 1), event.candidate.url, because={"place": place}, depth=7)
 
-    def merge(self, waiting: float, offered: float) -> float:
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
         return min(waiting, offered)
 
     def state(self) -> Plain:
@@ -121,7 +121,7 @@ def test_a_strategy_that_knows_nothing_of_maps_is_wrapped_all_the_same() -> None
     assert priorities(candidates) == {"a": 0.6, "b": 0.3, "one": 0.6, "two": 0.6, "centre": 0.6}
     assert candidates["b"].because == {"place": 1, "share": 0.6}
     assert candidates["b"].depth == 7
-    assert Mapped(Rewarding()).merge(0.2, 0.4) == 0.2
+    assert Mapped(Rewarding()).merge(url_of("one"), 0.2, 0.4) == 0.2
 
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if STRATEGIES[name]().scale == "order"])
@@ -171,7 +171,7 @@ def test_dead_pages_of_the_map_are_noted_and_not_offered_again(outcome: Outcome)
 @pytest.mark.parametrize(
     "event",
     [
-        Skip(Candidate(url_of("two"), 0.6), "scope: host excluded"),
+        Skip(Candidate(url_of("two"), 0.6), SkipReason.SCOPE, "host excluded"),
         failed("two", Outcome.FORBIDDEN),
         failed("two", Outcome.REFUSED),
         failed("two", Outcome.FAILED),
@@ -262,7 +262,7 @@ events = st.lists(
 def test_restored_at_any_moment_it_proposes_the_same(happened: list[tuple[str, Outcome | None]], cut: int) -> None:
     def happens(name: str, outcome: Outcome | None) -> Visit | Skip:
         if outcome is None:
-            return Skip(Candidate(url_of(name), 0.6), "trap: host is full")
+            return Skip(Candidate(url_of(name), 0.6), SkipReason.TRAP, "host is full")
         return visit_of(name, 0.7) if outcome is Outcome.OK else failed(name, outcome)
 
     first, second = (Mapped(BestFirst(), MAP, topic_of=lambda page: page.title) for _ in range(2))

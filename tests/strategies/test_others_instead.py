@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from lycosa.crawler import MOST_ROUNDS
 from lycosa.frontier.admission import Admission, Scope
-from lycosa.frontier.memory import EVICTED, MemoryFrontier
+from lycosa.frontier.memory import MemoryFrontier
 from lycosa.strategies.breadth_first import BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock
-from lycosa.vocabulary.records import Candidate, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Skip, SkipReason, Url, Visit
 from simulation import crawl_of, urls_of, visits_of
 from worlds import STAR
 
@@ -49,7 +49,7 @@ def test_what_is_evicted_and_proposed_again_and_again_ends_by_itself() -> None:
     frontier = MemoryFrontier(clock=SimulatedClock(), delay=0.0, limit=1)
     visits = visits_of(crawl_of(STAR, strategy, frontier=frontier, journal=notes), [HUB])
     assert len(visits) > 1
-    assert {skip.reason for skip in strategy.heard} == {EVICTED}
+    assert {skip.reason for skip in strategy.heard} == {SkipReason.EVICTED}
     assert strategy.heard == notes.skips
     assert MOST_ROUNDS <= len(strategy.heard) <= 8 * MOST_ROUNDS * len(visits)
 

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.frontier.memory import EVICTED
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.strategies.pagerank import PageRank
 from lycosa.strategies.rank_graph import ranks, ranks_in
-from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
 from pages import GivenWords
 
 A, B, C, D = (Url(f"http://{name}.example/") for name in "abcd")
@@ -123,7 +122,7 @@ def test_a_page_on_which_many_agree_comes_before_one_on_which_few_do() -> None:
 def test_what_was_evicted_leaves_the_books_and_comes_back_when_linked_again() -> None:
     strategy = PageRank(every=2)
     assert C in proposed(strategy, visit_of(A, [C, D]))
-    assert proposed(strategy, Skip(Candidate(C, 1.0), EVICTED)) == {}
+    assert proposed(strategy, Skip(Candidate(C, 1.0), SkipReason.EVICTED)) == {}
     assert set(proposed(strategy, visit_of(B, []))) == {D}
     assert set(proposed(strategy, visit_of(D, [C]))) == {C}
 

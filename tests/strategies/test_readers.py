@@ -13,7 +13,7 @@ from lycosa.logs.readings import Readings
 from lycosa.strategies import readers
 from lycosa.strategies.readers import FACTORS, ReadersEvidence
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Candidate, Change, Fetch, Outcome, Skip, Visit
+from lycosa.vocabulary.records import Candidate, Change, Fetch, Outcome, Skip, SkipReason, Visit
 from strategies.esteemed import url_of
 from strategies.reading_people import Digits, SlowFormulas, log_of, visit_to
 
@@ -159,7 +159,7 @@ def test_pages_that_nobody_read_count_for_what_is_usual_alone():
 def test_failures_skips_and_pages_seen_again_teach_nothing():
     evidence = evidence_of(WALKS, A_GOOD_D_BAD)
     before = evidence.state()
-    evidence.learn(Skip(Candidate(url_of("b"), 0.5), "trap: host is full"))
+    evidence.learn(Skip(Candidate(url_of("b"), 0.5), SkipReason.TRAP, "host is full"))
     evidence.learn(Visit(Candidate(url_of("b"), 0.5), Fetch(url_of("b"), Outcome.GONE, 0.0)))
     evidence.learn(replace(visit_to("b", True), change=Change.CHANGED))
     evidence.learn(visit_to("a", False))

@@ -387,7 +387,7 @@ def test_a_proxy_is_used_where_it_is_named_and_asked_for_no_private_address() ->
     with LoopbackServer({"http://a.example/": response(PAGE)}) as proxy:
         through = {"proxy": f"http://127.0.0.1:{proxy.port}", "resolve": ()}
         assert fetched(proxy, "http://a.example/", **through).content == PAGE
-        for host in ("127.0.0.1", "localhost", "[::1]", "192.168.0.1"):
+        for host in ("127.0.0.1", "localhost", "[::1]", "192.168.0.1", "2130706433", "printer.local", "intranet"):
             assert fetched(proxy, f"http://{host}/", **through).outcome is Outcome.REFUSED
     assert proxy.paths() == ["http://a.example/"]
 

@@ -42,11 +42,6 @@ def in_words(because: Mapping[str, Plain]) -> str:
     return ", ".join(_said(what, because[what]) for what in ordered) or "it was asked for"
 
 
-def is_through_readers(because: Mapping[str, Plain], found_on: str | None) -> bool:
-    """Whether a page came through an access log alone, no page linking to it that had been seen."""
-    return found_on is None and ("readers" in because or "chance" in because)
-
-
 _KINDS_OF_READING = {
     "frequency": "by how many of their pages are on the topic",
     "signature": "by what their pages on the topic say",

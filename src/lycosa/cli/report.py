@@ -21,11 +21,12 @@ from lycosa.report import (
 from lycosa.sessions.opening import open_for_reading
 from lycosa.sessions.upkeep import REPORT_FILE
 from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers
 from lycosa.vocabulary.unwritable import cannot_write
 
 from .export import STANDARD_OUTPUT
 from .options import Name
-from .reasons import in_words, is_through_readers
+from .reasons import in_words
 
 _CHANGES_SHOWN = 25  # the latest
 
@@ -72,9 +73,10 @@ def report_data(collection: Collection, topic: str) -> ReportData:
     for page in catalog.pages():
         relevances.append(page.relevance or 0.0)
         standings.append(page.standing)
-        alphas.append(page.because.get("alpha"))
+        utility = UtilityParts.of(page.because)
+        alphas.append(None if utility is None else utility.alpha)
         hosts.append(page.host)
-        through_readers.append(is_through_readers(page.because, page.found_on))
+        through_readers.append(is_found_by_readers(page.because, page.found_on))
     runs = [
         _run_figures(run, following.first_page if following else facts.pages + 1)
         for run, following in zip_longest(facts.runs, facts.runs[1:])

@@ -17,12 +17,12 @@ from lycosa.sessions.settings import Settings
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Outcome, Plain, Visit
 
 from .options import print_json, program
 from .progress import Esteem, Progress
-from .reasons import is_through_readers
 
 _log = logging.getLogger("lycosa.pages")
 _TROUBLE = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.GONE, Outcome.REFUSED))
@@ -83,7 +83,7 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
     def seen(visit: Visit) -> None:
         nonlocal errors, latest, through_readers
         latest = visit
-        through_readers += visit.is_kept and is_through_readers(visit.candidate.because, visit.candidate.found_on)
+        through_readers += visit.is_kept and is_found_by_readers(visit.candidate.because, visit.candidate.found_on)
         errors += is_trouble(visit)
         if visit.standing is not None and visit.is_kept:
             standings[0] += visit.standing
@@ -103,13 +103,10 @@ def _esteem(strategy: Strategy, visit: Visit, mean_standing: float | None) -> Es
     alpha = getattr(strategy, "alpha", None)
     if alpha is None:
         return Esteem(mean_standing)
-    because = visit.candidate.because
-    return Esteem(
-        mean_standing,
-        alpha,
-        getattr(strategy, "lately", None),
-        *(because.get(fact) if "utility" in because else None for fact in ("relevance", "standing", "utility")),
-    )
+    lately, parts = getattr(strategy, "lately", None), UtilityParts.of(visit.candidate.because)
+    if parts is None:
+        return Esteem(mean_standing, alpha, lately)
+    return Esteem(mean_standing, alpha, lately, parts.relevance, parts.standing, parts.utility)
 
 
 def is_trouble(visit: Visit) -> bool:
@@ -131,7 +128,7 @@ def facts_of(visit: Visit) -> Plain:
         "found_on": visit.candidate.found_on,
         "because": visit.candidate.because,
         "duplicate_of": visit.duplicate_of,
-        "left_out": visit.left_out or None,
+        "left_out": None if visit.left_out is None else str(visit.left_out),
         "detail": fetch.detail or None,
     }
 

@@ -20,6 +20,8 @@ from .schema import MIGRATIONS
 from .statements import FIRST_LOOK, WRITES
 from .trouble import told_of_catalog
 
+_MOVED_TO = "moved to "  # how a page vanished that has another address now; the address follows
+
 Row = tuple[Any, ...]
 
 
@@ -65,7 +67,7 @@ class Catalog(Queries):
     def add_skips(self, skips: Iterable[Skip], at: float) -> None:
         """The first reason of a URL stays."""
         self._waiting["skips"].extend(
-            (key_of(skip.candidate.url), skip.candidate.url, skip.reason, skip.candidate.found_on, at) for skip in skips
+            (key_of(skip.candidate.url), skip.candidate.url, skip.why, skip.candidate.found_on, at) for skip in skips
         )
 
     def rescore(self, relevance: Mapping[str, float], standing: Mapping[str, float]) -> None:
@@ -127,7 +129,8 @@ class Catalog(Queries):
             gone = ask("DELETE FROM pages WHERE forgotten(url)").rowcount
             for table in ("fetches", "skips", "examples"):
                 ask(f"DELETE FROM {table} WHERE forgotten(url)")
-            moved = "vanished_why LIKE 'moved to %' AND forgotten(substr(vanished_why, 10))"  # as if never found so
+            # as if never found so
+            moved = f"vanished_why LIKE '{_MOVED_TO}%' AND forgotten(substr(vanished_why, {len(_MOVED_TO) + 1}))"
             ask(f"DELETE FROM looks WHERE change = 'vanished' AND page IN (SELECT number FROM pages WHERE {moved})")
             ask(f"INSERT OR IGNORE INTO stale SELECT number FROM pages WHERE {moved}")
             ask(f"UPDATE pages SET vanished_at = NULL, vanished_why = '' WHERE {moved}")
@@ -332,8 +335,10 @@ def _columns(place: Place | None) -> tuple[Any, ...]:
 
 def _why_vanished(visit: Visit) -> str:
     if visit.fetch.location is not None:
-        return f"moved to {visit.fetch.location}"
-    return visit.left_out or visit.fetch.detail or "it could not be had"
+        return f"{_MOVED_TO}{visit.fetch.location}"
+    if visit.left_out is not None:
+        return str(visit.left_out)
+    return visit.fetch.detail or "it could not be had"
 
 
 def _json(plain: Plain) -> str:

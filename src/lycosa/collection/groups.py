@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.vocabulary.records import Candidate, Change, Fetch, Outcome, PastFetch, Url, Visit
+from lycosa.vocabulary.records import Candidate, Change, Fetch, LeftOut, Outcome, PastFetch, Url, Visit
 from lycosa.vocabulary.urls import host_of, path_of
 
 from .events import Attempt, Event, Example, Run, Scores, Stop, fetch_of, is_revisit
@@ -172,7 +172,7 @@ def _note_of(event: Event) -> Note:
                 _fetch_note(event.fetch, event.candidate.url),
                 event.relevance,
                 event.duplicate_of,
-                event.left_out,
+                "" if event.left_out is None else str(event.left_out),
                 event.standing,
                 event.known,
                 event.change,
@@ -294,7 +294,7 @@ def unpack(group: Group, decode: Decode) -> Event:
                 None,
                 note.relevance,
                 note.duplicate_of,
-                note.left_out,
+                LeftOut.parse(note.left_out),
                 note.standing,
                 note.known,
                 note.change,

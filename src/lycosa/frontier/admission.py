@@ -7,10 +7,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from lycosa.vocabulary.records import Candidate, Url
+from lycosa.vocabulary.records import Candidate, Skip, SkipReason, Url
 from lycosa.vocabulary.urls import host_of, hostname_of, key_of, path_of, site_of
 
 AtLeastOne = Annotated[int, Meta(ge=1)]
+Refusal = tuple[SkipReason, str]  # and which rule it was
 
 
 class Scope(Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,12 +61,13 @@ class Admission:
         self._urls = _any_of(scope.urls)
         self._exclude_urls = _any_of(scope.exclude_urls)
 
-    def refusal(self, candidate: Candidate) -> str | None:
-        """A short reason, or None for an admitted URL, which then counts."""
-        reason = self.out_of_scope(candidate.url) or self._trap(candidate)
-        if reason is None:
-            self.count(candidate.url)
-        return reason
+    def refusal(self, candidate: Candidate) -> Skip | None:
+        """The skip of a URL that may not wait, or None for an admitted one, which then counts."""
+        refused = self.out_of_scope(candidate.url) or self._trap(candidate)
+        if refused is not None:
+            return Skip(candidate, *refused)
+        self.count(candidate.url)
+        return None
 
     def count(self, url: Url) -> None:
         self._of_host[host_of(url)] += 1
@@ -80,40 +82,40 @@ class Admission:
         if asks:
             _take_one(self._of_path, path)
 
-    def out_of_scope(self, url: Url) -> str | None:
+    def out_of_scope(self, url: Url) -> Refusal | None:
         """Why a URL is none of this crawl's business, or None."""
         scope = self._scope
         if scope.hosts and not _is_within(url, scope.hosts):
-            return "scope: host not included"
+            return SkipReason.SCOPE, "host not included"
         if scope.exclude_hosts and _is_within(url, scope.exclude_hosts):
-            return "scope: host excluded"
+            return SkipReason.SCOPE, "host excluded"
         if self._urls and not self._urls.match(url):
-            return "scope: URL not included"
+            return SkipReason.SCOPE, "URL not included"
         if self._exclude_urls and self._exclude_urls.match(url):
-            return "scope: URL excluded"
+            return SkipReason.SCOPE, "URL excluded"
         if self._forgotten and not self._forgotten.isdisjoint(map(key_of, (url, host_of(url), hostname_of(url)))):
-            return "forgotten"
+            return SkipReason.FORGOTTEN, ""
         if scope.stay_on_sites and site_of(url) not in self._sites:
-            return "scope: not on the sites of the seeds"
+            return SkipReason.SCOPE, "not on the sites of the seeds"
         return None
 
-    def _trap(self, candidate: Candidate) -> str | None:
+    def _trap(self, candidate: Candidate) -> Refusal | None:
         url, traps = candidate.url, self._traps
         if len(url) > traps.url_length:
-            return "trap: URL too long"
+            return SkipReason.TRAP, "URL too long"
         if candidate.depth > traps.depth:
-            return "trap: too many links from a seed"
+            return SkipReason.TRAP, "too many links from a seed"
         if self._of_host[host_of(url)] >= traps.per_host:
-            return "trap: host is full"
+            return SkipReason.TRAP, "host is full"
         path, asks, _ = url.partition("?")
         if asks and self._of_path[path] >= traps.queries:
-            return "trap: too many queries on one path"
+            return SkipReason.TRAP, "too many queries on one path"
         if url.count("/") > 6:  # cheap first look: three belong to the origin
             segments = path_of(path).split("/")[1:]
             if len(segments) > traps.path_segments:
-                return "trap: path too deep"
+                return SkipReason.TRAP, "path too deep"
             if max(Counter(filter(None, segments)).values(), default=0) > traps.repeats:
-                return "trap: path repeats itself"
+                return SkipReason.TRAP, "path repeats itself"
         return None
 
 

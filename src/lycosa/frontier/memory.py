@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.records import Candidate, Host, Skip, Url
+from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
 from lycosa.vocabulary.urls import host_of, key_of
 
 from .admission import Admission
@@ -14,7 +14,6 @@ from .hosts import Entry, HostQueues
 from .latest import LatestKeys
 
 SLACK = 0.5  # by which a priority on the unit scale must be higher to be worth a second of waiting
-EVICTED = "evicted"  # reason of skips that may come back
 REFUSED_KNOWN = 100_000  # refused URLs, the latest, that are remembered at least; others are refused once more
 
 
@@ -37,7 +36,7 @@ class MemoryFrontier:
     ):
         self._clock = clock
         self._admission = admission or Admission()
-        self._merge: Callable[[float, float], float] = max
+        self._merge: Callable[[Url, float, float], float] = the_higher
         self._limit = limit
         self._waiting: dict[Url, Entry] = {}
         self._in_flight: dict[Url, Entry] = {}
@@ -63,9 +62,9 @@ class MemoryFrontier:
             if entry is not None:
                 self._offer_again(entry, candidate)
             elif not self.is_known(candidate.url):
-                if reason := self._admission.refusal(candidate):
+                if refused := self._admission.refusal(candidate):
                     self._refused.add(key_of(candidate.url))
-                    skips.append(Skip(candidate, reason))
+                    skips.append(refused)
                 else:
                     self._enqueue(candidate)
         if len(self._waiting) > self._limit:
@@ -82,7 +81,7 @@ class MemoryFrontier:
 
     def _offer_again(self, entry: Entry, offered: Candidate) -> None:
         waiting = -entry.rank
-        merged = self._merge(waiting, offered.priority)
+        merged = self._merge(offered.url, waiting, offered.priority)
         if merged != waiting:
             self._forget(entry)
             if entry.burden:
@@ -160,8 +159,8 @@ class MemoryFrontier:
         """The hosts that are to be left alone for longer than until the given moment."""
         return self._hosts.holds(after)
 
-    def _drop(self, entry: Entry, reason: str) -> Skip:
-        skip = Skip(self._recall(entry), reason)
+    def _evicted(self, entry: Entry) -> Skip:
+        skip = Skip(self._recall(entry), SkipReason.EVICTED)
         del self._waiting[entry.url]
         self._forget(entry)
         self._admission.discount(entry.url)
@@ -177,7 +176,7 @@ class MemoryFrontier:
         excess = len(self._waiting) - self._limit
         if self._limit >= 10_000:
             excess += self._limit // 10  # make room at once for many, since finding the worst looks at all
-        skips = [self._drop(entry, EVICTED) for entry in nlargest(excess, self._waiting.values())]
+        skips = [self._evicted(entry) for entry in nlargest(excess, self._waiting.values())]
         self._drop_stale()
         return skips
 
@@ -203,3 +202,8 @@ class MemoryFrontier:
 
     def _forget(self, entry: Entry) -> None:
         del self._candidates[entry.order]
+
+
+def the_higher(url: Url, waiting: float, offered: float) -> float:
+    """How priorities are merged before any strategy ranks."""
+    return max(waiting, offered)

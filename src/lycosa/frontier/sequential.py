@@ -3,10 +3,10 @@ from collections.abc import Callable, Iterable
 from msgspec.structs import replace
 
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.records import Candidate, Host, Skip, Url
+from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
 
 from .ladder import Ladder
-from .memory import EVICTED
+from .memory import the_higher
 
 _MANY = 10_000  # URLs; a frontier of so many evicts a tenth at once, since finding the worst looks at all
 _MOST_STALE = 1_000  # entries, and as many more as there are that count
@@ -25,7 +25,7 @@ class SequentialFrontier:
 
     def __init__(self, *, limit: int = 1_000_000):
         self._limit = limit
-        self._merge: Callable[[float, float], float] = max
+        self._merge: Callable[[Url, float, float], float] = the_higher
         self._queue = Ladder()  # with stale candidates, which are dropped when popped
         # Every URL with the candidate that waits for it, or none where it is in flight or settled: one table, since in
         # a large graph each look into another one is a look into far memory.
@@ -50,7 +50,7 @@ class SequentialFrontier:
             if waiting is _UNKNOWN:
                 self._waiting += 1
             else:
-                priority = self._merge(waiting.priority, candidate.priority)
+                priority = self._merge(url, waiting.priority, candidate.priority)
                 if priority == waiting.priority:
                     continue
                 candidate = _offered_again(waiting, candidate, priority)
@@ -76,7 +76,7 @@ class SequentialFrontier:
         for candidate in evicted:
             del self._known[candidate.url]
         self._waiting -= excess
-        return [Skip(candidate, EVICTED) for candidate in evicted]
+        return [Skip(candidate, SkipReason.EVICTED) for candidate in evicted]
 
     def take(self, now: float = 0.0) -> Candidate | None:
         known, pop = self._known, self._queue.pop

@@ -48,7 +48,7 @@ class Oracle:
             self._worth[url] = worth
         return worth
 
-    def merge(self, waiting: float, offered: float) -> float:
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
         return waiting
 
     def state(self) -> Plain:

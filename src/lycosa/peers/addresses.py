@@ -3,8 +3,8 @@
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
-from lycosa.vocabulary.addresses import why_refused
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.hosts import is_private
 
 from .identity import NAME_LENGTH, is_name
 
@@ -59,11 +59,6 @@ def is_everywhere(place: Place) -> bool:
         return False
 
 
-def is_public(address: str) -> bool:
-    """Whether an IP address is one of the public Internet."""
-    return why_refused(address) is None
-
-
 def counted_with(address: str) -> str:
     """What IP addresses count together as one: of IPv6 a network of 64 bits, which is what one customer gets."""
     try:
@@ -77,8 +72,4 @@ def counted_with(address: str) -> str:
 
 def is_at_home(place: Place) -> bool:
     """Whether it is on this machine, or in a private network, as far as its spelling tells."""
-    try:
-        ip_address(place.host)
-    except ValueError:
-        return "." not in place.host
-    return not is_public(place.host)
+    return is_private(place.host)

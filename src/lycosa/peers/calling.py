@@ -10,7 +10,9 @@ from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
 
-from .addresses import Place, is_public, parsed
+from lycosa.vocabulary.hosts import why_not_public_address
+
+from .addresses import Place, parsed
 from .channel import Channel
 from .resolving import LookUp, Resolver, look_up
 
@@ -122,7 +124,7 @@ class Calls:
                 found = await resolver.addresses(place.host)
         except TimeoutError:
             return ()
-        if not self._allow_private and not all(map(is_public, found)):
+        if not self._allow_private and any(map(why_not_public_address, found)):
             self._counts["private_address"] += 1
             return ()
         of_kind: dict[bool, Place] = {}

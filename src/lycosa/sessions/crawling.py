@@ -2,8 +2,6 @@
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
-from functools import lru_cache
-from ipaddress import ip_address
 from itertools import chain
 
 import msgspec
@@ -17,6 +15,7 @@ from lycosa.relevance.retraining import RETRAIN_AT
 from lycosa.strategies import Mapped
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import RecipeError
+from lycosa.vocabulary.hosts import is_public
 from lycosa.vocabulary.records import Fetch, Host, Outcome, Url, Visit
 from lycosa.vocabulary.urls import host_of, hostname_of, site_of
 from lycosa.web.live import LiveWeb, user_agent
@@ -67,22 +66,14 @@ def insist_on_contact(session: Session, resolve: Sequence[str], read: Iterable[U
         return
     seeds = session.recipe_seeds()
     admission = Admission(session.recipe.scope, sites=frozenset(map(site_of, seeds)))
-    wanted = (url for url in read if _is_public(hostname_of(url)) and admission.out_of_scope(url) is None)
+    wanted = (url for url in read if is_public(hostname_of(url)) and admission.out_of_scope(url) is None)
     for url in chain(seeds, session.topic.examples.urls, wanted):
         name = hostname_of(url)
-        if name not in own and _is_public(name):
+        if name not in own and is_public(name):
             raise RecipeError(
                 f"{name} is a public host, and those who run it must be able to reach you: "
                 f'put contact = "you@example.org" at the top of {session.folder / FILE_NAME}'
             )
-
-
-@lru_cache(maxsize=10_000)
-def _is_public(name: str) -> bool:
-    try:
-        return ip_address(name).is_global
-    except ValueError:
-        return not name.endswith(("localhost", ".test", ".example", ".invalid", ".internal"))
 
 
 async def crawl_live(session: Session, settings: Settings) -> AsyncGenerator[Visit, None]:

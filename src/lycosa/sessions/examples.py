@@ -22,7 +22,7 @@ class _JustThese:
     uses_standing = False
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        return [Candidate(seed, 1.0, because={"example": seed}) for seed in seeds]
+        return [Candidate(seed, 1.0, because={"example": True}) for seed in seeds]
 
     def learn(self, event: Visit | Skip) -> None:
         pass
@@ -30,7 +30,7 @@ class _JustThese:
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         return ()
 
-    def merge(self, waiting: float, offered: float) -> float:
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
         return waiting
 
     def state(self) -> Plain:
@@ -57,8 +57,11 @@ async def fetch_examples(
         interrupted=interrupted,
     )
     crawl.seed(urls)
+    example_at = {url: url for url in urls}  # by where redirects have led from it
     async with aclosing(crawl.visits()) as visits:
         async for visit in visits:
+            asked = example_at[visit.candidate.url]
             if visit.fetch.outcome is not Outcome.MOVED:
-                asked: Url = visit.candidate.because["example"]
                 yield Example(asked, urls[asked], visit.fetch)
+            elif visit.fetch.location is not None:
+                example_at.setdefault(visit.fetch.location, asked)  # the first that leads there is the one followed

@@ -167,7 +167,7 @@ class Refreshing:
         session = self._session
 
         def is_wanted(url: Url) -> bool:
-            return session.out_of_scope(url) is None
+            return session.is_in_scope(url)
 
         return history_in(session.collection.catalog, moment, is_wanted=is_wanted)
 

@@ -208,9 +208,9 @@ class Session:
         scope, utility = msgspec.to_builtins(self._scope), msgspec.to_builtins(self._utility)
         return Run(self.clock.now(), self.strategy_name, (), scope, utility, refresh, self.map.named, self.log.named)
 
-    def out_of_scope(self, url: Url) -> str | None:
-        """Why a URL is none of this collection's business, or None."""
-        return self._admission.out_of_scope(url)
+    def is_in_scope(self, url: Url) -> bool:
+        """Whether a URL may be part of this collection."""
+        return self._admission.out_of_scope(url) is None
 
     def _use_scope(self, scope: Scope) -> None:
         self._scope = scope

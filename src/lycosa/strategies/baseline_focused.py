@@ -45,7 +45,7 @@ class BaselineFocused:
     def leave_room(self, share: float) -> None:
         self._share = share
 
-    def merge(self, waiting: float, offered: float) -> float:
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
         return max(waiting, offered)
 
     def state(self) -> Plain:

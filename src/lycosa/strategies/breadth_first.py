@@ -26,7 +26,7 @@ class BreadthFirst:
         for link in event.open_links():
             yield Candidate(link.target, float(-depth), found_on, link.anchor, because, depth)
 
-    def merge(self, waiting: float, offered: float) -> float:
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
         return max(waiting, offered)
 
     def state(self) -> Plain:

@@ -78,7 +78,7 @@ class Combined:
         found += [_candidate(offer, linked.get(offer.url)) for offer in offers]
         return found if is_evicted(event) else [*found, *self._offers.drawn_where_few_wait()]
 
-    def merge(self, waiting: float, offered: float) -> float:
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
         return offered
 
     def state(self) -> Plain:

@@ -51,7 +51,7 @@ class CrawlAI:
         alarm = self._alarm
         return [Candidate(link.target, -alarm(), found_on, link.anchor, _BECAUSE, depth) for link in linked_by(event)]
 
-    def merge(self, waiting: float, offered: float) -> float:
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
         return max(waiting, offered)
 
     def state(self) -> Plain:

@@ -35,7 +35,7 @@ class CrawlGAI:
         found_on, depth = event.candidate.url, event.candidate.depth + 1
         return [Candidate(link.target, 1.0, found_on, link.anchor, _BECAUSE, depth) for link in linked_by(event)]
 
-    def merge(self, waiting: float, offered: float) -> float:
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
         return waiting + offered
 
     def state(self) -> Plain:

@@ -63,7 +63,7 @@ class Guided:
         self._linked: dict[int, Candidate] = {}  # waiting pages of the log, as the inner strategy offered them
         self._draws = False
         self._chances: dict[int, None] = {}  # waiting pages of the log that were drawn by chance
-        self._reranked: set[float] = set()  # priorities just offered that replace those that wait
+        self._reranked: set[Url] = set()  # URLs just offered at what readers say, which replaces what they waited at
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         self._draws |= not seeds
@@ -107,7 +107,7 @@ class Guided:
         """Keeps in mind what the inner strategy says a page of the log is worth."""
         known = self._linked.get(number)
         if known is not None:
-            merged = self.inner.merge(known.priority, candidate.priority)
+            merged = self.inner.merge(candidate.url, known.priority, candidate.priority)
             if merged == known.priority:
                 return
             candidate = replace(candidate, priority=merged)
@@ -121,7 +121,7 @@ class Guided:
         if chance <= _LAST and offer.log_ratio > 0.0:
             chance = self.evidence.tally.usual
         priority = multiplied(chance, offer.log_ratio)
-        self._reranked.add(priority)
+        self._reranked.add(offer.url)
         because: Mapping[str, Plain] = {"readers": offer.told}
         if linked is None:
             return Candidate(offer.url, priority, because=because, depth=1)
@@ -136,9 +136,9 @@ class Guided:
         usual = tally.usual if tally.satisfying else 1.0  # they are the seeds
         return [Candidate(offer.url, multiplied(usual, offer.log_ratio), because={"chance": True}) for offer in drawn]
 
-    def merge(self, waiting: float, offered: float) -> float:
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
         """What readers say anew replaces what they said before; all else is for the inner strategy to merge."""
-        return offered if offered in self._reranked else self.inner.merge(waiting, offered)
+        return offered if url in self._reranked else self.inner.merge(url, waiting, offered)
 
     def state(self) -> Plain:
         linked = [

@@ -267,7 +267,7 @@ class InfoSpiders:
         wanted, self._wanted = self._wanted, []
         return wanted
 
-    def merge(self, waiting: float, offered: float) -> float:
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
         return max(waiting, offered)
 
     def state(self) -> Plain:

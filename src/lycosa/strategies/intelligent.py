@@ -46,7 +46,7 @@ class Intelligent:
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         return [candidate_of(told) for told in self.evidence.told(self.evidence.changed)]
 
-    def merge(self, waiting: float, offered: float) -> float:
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
         return offered
 
     def state(self) -> Plain:

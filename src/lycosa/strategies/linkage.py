@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import RELEVANT, Outcome, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
 
 from .interest import Features, Ids, Logs, Tally, link_logs, share_logs
 from .link_memory import NO_PAGE, Lead, LinkMemory, Parent
@@ -33,7 +33,7 @@ _SIBLINGS = 32  # scored anew at a page
 _AGAIN = 16  # of those that were scored longest ago, scored anew at a page
 _LEAST = 3  # pages that have a word, a token; rarer ones do not count
 _MOST = 700.0  # logarithm of a number that can be written
-_MAY_COME_BACK = ("evicted", "nofollow", "redirect")  # beginnings of reasons for which a URL was skipped
+_MAY_COME_BACK = frozenset((SkipReason.EVICTED, SkipReason.NOFOLLOW, SkipReason.REDIRECT))
 _tokens = re.compile(r"[^\W\d_]{2,}").findall
 _NOTHING: Ids = np.empty(0, np.int64)
 
@@ -100,7 +100,7 @@ class LinkageEvidence:
         self._memory.forget()
         url = event.candidate.url
         if isinstance(event, Skip):
-            if event.reason.startswith(_MAY_COME_BACK):
+            if event.reason in _MAY_COME_BACK:
                 self._memory.drop(url)
             else:
                 self._memory.settle(url, NO_PAGE)

@@ -7,7 +7,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from lycosa.logs.readings import Readings
-from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Plain, Skip, SkipReason, Url, Visit
 
 from .interest import logistic
 from .packed import packed, unpacked
@@ -84,7 +84,7 @@ class LogOffers:
         """The page of an event waits no longer."""
         self._unread.drop(event.candidate.url)
         number = self.number_of(event.candidate.url)
-        if number is None or (isinstance(event, Skip) and event.reason == "nofollow"):
+        if number is None or (isinstance(event, Skip) and event.reason is SkipReason.NOFOLLOW):
             return  # a link there that may not be followed says nothing of the page
         level = self._levels[number]
         self.waiting -= _NEVER < level < _DONE
@@ -172,7 +172,7 @@ class LogOffers:
 
 def is_evicted(event: Visit | Skip) -> bool:
     """Whether a page was skipped for want of room, and so may be offered again."""
-    return isinstance(event, Skip) and event.reason == "evicted"
+    return isinstance(event, Skip) and event.reason is SkipReason.EVICTED
 
 
 def _level(logs: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -179,8 +179,8 @@ class Mapped:
         url, depth, priority = visit.candidate.url, visit.candidate.depth + 1, self._map_priority
         return [Candidate(target, priority, url, "", because, depth) for target in targets]
 
-    def merge(self, waiting: float, offered: float) -> float:
-        return self.inner.merge(waiting, offered)
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
+        return self.inner.merge(url, waiting, offered)
 
     def state(self) -> Plain:
         return {

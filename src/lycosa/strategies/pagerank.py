@@ -103,7 +103,7 @@ class PageRank:
             because = {"rank": round(rank, 4)}
             self._waiting[url] = Candidate(url, rank, old.found_on, old.anchor, because, old.depth)
 
-    def merge(self, waiting: float, offered: float) -> float:
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
         return offered
 
     def state(self) -> Plain:

@@ -29,7 +29,7 @@ class RandomOrder:
         for link in event.open_links():
             yield Candidate(link.target, self._chance.random(), found_on, link.anchor, {"chance": True}, depth)
 
-    def merge(self, waiting: float, offered: float) -> float:
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
         return waiting  # one draw per URL, or pages with many in-links would come first
 
     def state(self) -> Plain:

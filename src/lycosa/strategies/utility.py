@@ -134,7 +134,7 @@ class Utility:
     def leave_room(self, share: float) -> None:
         self._way_in.share = share
 
-    def merge(self, waiting: float, offered: float) -> float:
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
         return max(waiting, offered)
 
     def state(self) -> Plain:

@@ -50,8 +50,8 @@ class Strategy(Protocol):
         led nowhere or was skipped; waiting URLs may be proposed again."""
         ...
 
-    def merge(self, waiting: float, offered: float) -> float:
-        """The priority of a waiting URL that is offered again."""
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
+        """The priority of a URL that waits at one priority and is offered at another."""
         ...
 
     def state(self) -> Plain: ...

@@ -7,7 +7,7 @@ page (the papers' status, importance, authority), 0 to 1, estimated from the pag
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NewType, Protocol
+from typing import Any, NewType, Protocol, Self
 
 import numpy as np
 from msgspec import Struct
@@ -167,6 +167,42 @@ class Change(StrEnum):
     REFUSED = "refused"  # nobody was asked: its address is not one to connect to; it stays as it was
 
 
+class LeftOutReason(StrEnum):
+    """Why a page that was read is not kept."""
+
+    NOINDEX = "noindex"  # it asks so
+    LANGUAGE = "language"  # it is in a language out of scope, whose code is the detail; its links are not followed
+    OTHER = ""  # as another version of Lycosa wrote it, in the detail
+
+
+class LeftOut(Struct, frozen=True, gc=False):
+    """Why a page that was read is not kept, and which of several cases it is.
+
+    >>> str(LeftOut(LeftOutReason.LANGUAGE, "de"))
+    'language de'
+    >>> LeftOut.parse("language de")
+    LeftOut(reason=<LeftOutReason.LANGUAGE: 'language'>, detail='de')
+    """
+
+    reason: LeftOutReason
+    detail: str = ""
+
+    def __str__(self) -> str:
+        """As archives and catalogs spell it."""
+        return f"{self.reason} {self.detail}".strip()
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """What `str` has spelt; None where there is nothing."""
+        if not text:
+            return None
+        reason, _, detail = text.partition(" ")
+        return cls(LeftOutReason(reason), detail) if reason in _LEFT_OUT else cls(LeftOutReason.OTHER, text)
+
+
+_LEFT_OUT = frozenset(LeftOutReason) - {LeftOutReason.OTHER}
+
+
 class Visit(Struct, frozen=True, gc=False):
     """A candidate that was fetched: the end of its way, and what a strategy learns from."""
 
@@ -175,7 +211,7 @@ class Visit(Struct, frozen=True, gc=False):
     page: Page | None = None  # None unless the fetch brought one
     relevance: float | None = None
     duplicate_of: Url | None = None  # a page seen earlier whose text is nearly this; such a page does not spread
-    left_out: str = ""  # why a page that was read is not kept: it asks so, or is in a language out of scope
+    left_out: LeftOut | None = None  # why a page that was read is not kept
     standing: float | None = None
     known: PastFetch | None = None  # of a page seen again: the version it was compared with
     change: Change | None = None  # of a page seen again
@@ -183,17 +219,41 @@ class Visit(Struct, frozen=True, gc=False):
 
     @property
     def is_kept(self) -> bool:
-        return self.page is not None and not self.left_out
+        return self.page is not None and self.left_out is None
 
     def open_links(self) -> Sequence[Link]:
         """The links that may be followed from here."""
-        if self.page is None or self.page.nofollow or self.duplicate_of or self.left_out.startswith("language"):
+        page = self.page
+        if page is None or page.nofollow or self.duplicate_of:
             return ()
-        return [link for link in self.page.links if not link.rel or "nofollow" not in link.rel]
+        if self.left_out is not None and self.left_out.reason is LeftOutReason.LANGUAGE:
+            return ()
+        return [link for link in page.links if not link.rel or "nofollow" not in link.rel]
+
+
+class SkipReason(StrEnum):
+    """Why a candidate was never fetched."""
+
+    EVICTED = "evicted"  # for want of room in the frontier; it may be offered again
+    NOFOLLOW = "nofollow"  # the link, or its page, asks so; another link may lead there
+    REDIRECT = "redirect"  # too many redirects in a row; another way may lead there
+    SCOPE = "scope"  # out of the scope of the crawl
+    TRAP = "trap"  # looks like one of endlessly many
+    FORGOTTEN = "forgotten"  # somebody had it removed from the collection
 
 
 class Skip(Struct, frozen=True, gc=False):
     """A candidate that was never fetched, and why."""
 
     candidate: Candidate
-    reason: str
+    reason: SkipReason
+    detail: str = ""  # which rule it was, for people
+
+    @property
+    def why(self) -> str:
+        """Reason and detail as the catalog spells them.
+
+        >>> Skip(Candidate(Url("http://a.example/"), 0.5), SkipReason.SCOPE, "host excluded").why
+        'scope: host excluded'
+        """
+        return f"{self.reason}: {self.detail}" if self.detail else str(self.reason)

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 
-from lycosa.vocabulary.addresses import why_refused
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.hosts import is_private, why_not_public, why_not_public_address
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.vocabulary.urls import host_of, hostname_of
 
@@ -64,7 +64,7 @@ def _refuses(allow_private: bool, allow_public: bool) -> Refuses | None:
         return None
 
     def why(address: str) -> str | None:
-        kind = why_refused(address)
+        kind = why_not_public_address(address)
         if kind is None:
             return None if allow_public else "public, and no contact is given"
         return None if allow_private else kind
@@ -95,7 +95,7 @@ class LiveWeb:
     ):
         self._clock = clock
         self._max_body = max_body
-        self._judges_names = bool(proxy) and not allow_private
+        self._judges_names = bool(proxy) and not allow_private  # behind a proxy there is no socket to judge
         self._elsewhere = {
             host: (f"::{_shown(address)}:{port}", (address, port))
             for host, address, port in map(_resolve_entry, resolve)
@@ -127,8 +127,8 @@ class LiveWeb:
         at = self._clock.now()
         if not url.startswith(("http://", "https://")) or _UNSENDABLE.search(url):
             return Fetch(url, Outcome.FAILED, at, detail="not a URL that can be fetched")
-        if self._judges_names and (why := _why_name_refused(hostname_of(url))):
-            return Fetch(url, Outcome.REFUSED, at, detail=why)
+        if self._judges_names and is_private(name := hostname_of(url)):
+            return Fetch(url, Outcome.REFUSED, at, detail=f"{name} is {why_not_public(name)}")
         sent = self._request_headers(url, known, any_type)
         where, permitted = self._elsewhere.get(hostname_of(url).lower()) or self._elsewhere.get("*") or (None, None)
 
@@ -205,15 +205,3 @@ class LiveWeb:
             host_not_before=verdict.host_not_before,
             detail=verdict.detail,
         )
-
-
-def _why_name_refused(name: str) -> str:
-    """Behind a proxy we open no socket to judge; what the name itself says is all there is."""
-    if name == "localhost" or name.endswith(".localhost"):
-        return f"{name} is loopback"
-    try:
-        ip_address(name)
-    except ValueError:
-        return ""
-    why = why_refused(name)
-    return f"{name} is {why}" if why else ""

@@ -1,0 +1,38 @@
+"""What programs may read of `Candidate.because`. All else in it is for people, and decides nothing."""
+
+from collections.abc import Mapping
+from typing import Self
+
+import msgspec
+from msgspec import Struct
+
+from .records import Plain
+
+
+class UtilityParts(Struct, frozen=True):
+    """How a strategy that weighs relevance against standing came to the priority of the links of a page."""
+
+    relevance: float  # of the page
+    alpha: float  # the weight of relevance against standing
+    utility: float
+    standing: float | None = None  # of the page; None where nobody knows it
+
+    @classmethod
+    def of(cls, because: Mapping[str, Plain]) -> Self | None:
+        """None for what another strategy explains.
+
+        >>> UtilityParts.of({"relevance": 0.9, "standing": 0.4, "alpha": 0.5, "utility": 0.6, "share": 0.6})
+        UtilityParts(relevance=0.9, alpha=0.5, utility=0.6, standing=0.4)
+        >>> UtilityParts.of({"seed": True})
+        """
+        if "alpha" not in because:
+            return None
+        try:
+            return msgspec.convert(because, cls)
+        except msgspec.ValidationError:
+            return None
+
+
+def is_found_by_readers(because: Mapping[str, Plain], found_on: str | None) -> bool:
+    """Whether a URL is known from an access log alone: no page seen links to it."""
+    return found_on is None and ("readers" in because or "chance" in because)

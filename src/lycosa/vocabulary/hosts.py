@@ -1,0 +1,153 @@
+"""Which hosts are public: the one rule for contacts, maps, proxies, sockets and peers.
+
+A host is an IP address or a name, in any spelling that a URL parser takes. An address is public when it lies in none
+of the special-purpose blocks of IANA; an IPv6 address that carries an IPv4 one (mapped, compatible, NAT64, 6to4,
+Teredo) is as public as what it carries. A name is judged by its spelling alone: what it resolves to is judged again
+where a socket is opened.
+
+>>> why_not_public("0x7f.1"), why_not_public("printer.lan."), why_not_public("www.python.org")
+('loopback', 'a name of a local network', None)
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+from .urls import hostname_of, normalise
+
+_CLOSED_V4 = tuple(
+    (IPv4Network(network), kind)
+    for network, kind in (
+        ("0.0.0.0/8", "unspecified"),
+        ("10.0.0.0/8", "private"),
+        ("100.64.0.0/10", "shared by a carrier (CGNAT)"),
+        ("127.0.0.0/8", "loopback"),
+        ("169.254.0.0/16", "link-local"),
+        ("172.16.0.0/12", "private"),
+        ("192.0.0.0/24", "reserved"),
+        ("192.0.2.0/24", "reserved for documentation"),
+        ("192.88.99.0/24", "reserved"),
+        ("192.168.0.0/16", "private"),
+        ("198.18.0.0/15", "reserved for benchmarks"),
+        ("198.51.100.0/24", "reserved for documentation"),
+        ("203.0.113.0/24", "reserved for documentation"),
+        ("224.0.0.0/4", "multicast"),
+        ("240.0.0.0/4", "reserved"),
+    )
+)
+_CLOSED_V6 = tuple(
+    (IPv6Network(network), kind)
+    for network, kind in (
+        ("::/128", "unspecified"),
+        ("::1/128", "loopback"),
+        ("fc00::/7", "private (unique local)"),
+        ("fe80::/10", "link-local"),
+        ("fec0::/10", "private (site-local)"),
+        ("ff00::/8", "multicast"),
+        ("2001:db8::/32", "reserved for documentation"),
+        ("3fff::/20", "reserved for documentation"),
+    )
+)
+_GLOBAL_V6 = IPv6Network("2000::/3")
+_PROTOCOLS_V6 = IPv6Network("2001::/23")  # IETF protocol assignments; Teredo is judged before
+_COMPATIBLE = IPv6Network("::/96")
+_NAT64 = IPv6Network("64:ff9b::/96")
+_LOCAL_NAT64 = IPv6Network("64:ff9b:1::/48")
+
+_LOCAL_NAMES = (".local", ".internal", ".home.arpa", ".lan")
+_RESERVED_NAMES = (".example", ".invalid", ".test")  # RFC 6761: they lead nowhere
+_RESERVED = "reserved for documentation and tests"
+
+
+@lru_cache(maxsize=10_000)
+def why_not_public(host: str) -> str | None:
+    """What kind of host this is where it is not a public one; None for a public one.
+
+    host: a name or an IP address, with or without brackets, scope and a dot at its end.
+    """
+    name = _canonical(host)
+    if name is None:
+        return "not the name of a host"
+    if ":" in name or name.rpartition(".")[2].isdigit():
+        return why_not_public_address(name)
+    if f".{name}".endswith(".localhost"):
+        return "loopback"
+    if f".{name}".endswith(_RESERVED_NAMES):
+        return _RESERVED
+    if "." not in name or f".{name}".endswith(_LOCAL_NAMES):
+        return "a name of a local network"
+    return None
+
+
+def is_public(host: str) -> bool:
+    """Whether a host is on the public Internet, as far as its spelling tells."""
+    return why_not_public(host) is None
+
+
+def is_private(host: str) -> bool:
+    """Whether a host is refused without `--allow-private`: it is not public, and not a name that leads nowhere.
+
+    Names under `.example`, `.invalid` and `.test` are neither public nor private.
+    """
+    return why_not_public(host) not in (None, _RESERVED)
+
+
+def _canonical(host: str) -> str | None:
+    """A host in the one spelling that URLs have: lower case, punycode, IPv4 addresses as four decimal numbers."""
+    bare = host.strip("[]").partition("%")[0]
+    if any(mark in bare for mark in "/\\?#@"):  # a URL parser would take them for the end of the host, or its start
+        return None
+    try:
+        url = normalise(f"http://[{bare}]/" if ":" in bare else f"http://{bare}/")
+    except UnicodeEncodeError:
+        return None
+    name = hostname_of(url).removesuffix(".") if url else ""
+    return None if "" in name.split(".") else name
+
+
+def why_not_public_address(address: str) -> str | None:
+    """What kind of IP address this is where it is not a public one; None for one that may be connected to.
+
+    Names are refused, whatever they may resolve to.
+    """
+    try:
+        ip = ip_address(address.strip("[]").partition("%")[0])
+    except ValueError:
+        return "not an IP address"
+    if isinstance(ip, IPv4Address):
+        return _why_not_public_v4(ip)
+    for network, kind in _CLOSED_V6:
+        if ip in network:
+            return kind
+    embedded = tuple(_embedded(ip))
+    for inner in embedded:
+        kind_inside = _why_not_public_v4(inner)
+        if kind_inside:
+            return f"{kind_inside}, as it stands for {inner}"
+    if embedded or (ip in _GLOBAL_V6 and ip not in _PROTOCOLS_V6):
+        return None
+    return "reserved"
+
+
+def _why_not_public_v4(ip: IPv4Address) -> str | None:
+    return next((kind for network, kind in _CLOSED_V4 if ip in network), None)
+
+
+def _embedded(ip: IPv6Address) -> Iterator[IPv4Address]:
+    """The IPv4 addresses that packets to an IPv6 address may end at."""
+    number = int(ip)
+    if ip.ipv4_mapped is not None:
+        yield ip.ipv4_mapped
+    elif ip in _COMPATIBLE or ip in _NAT64:
+        yield IPv4Address(number & 0xFFFFFFFF)
+    elif ip in _LOCAL_NAT64:  # RFC 6052 lets the network choose where in the address the IPv4 one is
+        middle = (number >> 48) & 0xFFFF0000 | (number >> 40) & 0xFFFF
+        low = number & 0xFFFFFFFF
+        if middle or not low:
+            yield IPv4Address(middle)
+        if low:
+            yield IPv4Address(low)
+    elif ip.sixtofour is not None:
+        yield ip.sixtofour
+    elif ip.teredo is not None:
+        yield from ip.teredo

@@ -136,6 +136,11 @@ def _jobs(parts: list[str], seeds: list[int]) -> Iterator[tuple[str, int]]:
             yield part, 0
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART")
@@ -146,15 +151,15 @@ def main() -> None:
     for part, seed in _jobs(options.parts, [int(seed) for seed in options.seeds.split(",")]):
         if not options.check:
             write(part, seed, computed(part, seed))
-            print(f"{part}: written {file_of(part, seed).relative_to(HERE)}", flush=True)
+            _say(f"{part}: written {file_of(part, seed).relative_to(HERE)}")
             continue
         found = checked(part, seed)
         differ |= bool(found)
-        print(f"{part}{f', seed {seed}' if seed else ''}: {len(found) or 'no'} differences", flush=True)
+        _say(f"{part}{f', seed {seed}' if seed else ''}: {len(found) or 'no'} differences")
         for line in found[:MOST_SHOWN]:
-            print(f"  {line}", flush=True)
+            _say(f"  {line}")
         if len(found) > MOST_SHOWN:
-            print(f"  and {len(found) - MOST_SHOWN} more", flush=True)
+            _say(f"  and {len(found) - MOST_SHOWN} more")
     sys.exit(differ)
 
 

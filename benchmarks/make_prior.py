@@ -25,7 +25,7 @@ from lycosa.standing import FEATURES, Features, ModelTree, StandingModel, count_
 from lycosa.standing.least_squares import Line, fit_line
 from lycosa.standing.splitting import Floats
 from lycosa.worlds.calibration import spearman
-from lycosa.worlds.opening import open_world
+from lycosa.worlds.registry import open_world
 from lycosa.worlds.world import StudyWorld
 
 OUT = Path(__file__).parents[1] / "src" / "lycosa" / "standing" / "prior.json"

@@ -2,10 +2,10 @@
 
 >>> import tempfile
 >>> from lycosa.worlds.made_up import MadeUpWeb
->>> from lycosa.worlds.serve import Served
+>>> from lycosa.worlds.server import WorldServer
 >>> world = MadeUpWeb(hosts=5, pages=60)
 >>> folder = new(Path(tempfile.mkdtemp(), "bees"), topic="honey bees in their hives", seeds=[world.front_page])
->>> with Served(world) as served:
+>>> with WorldServer(world) as served:
 ...     run = crawl(folder, pages=10, delay=0, resolve=[served.resolve])
 ...     urls = [visit.fetch.url for visit in run]
 ...     again = open(folder).refresh(budget=10, expand=0, delay=0, resolve=[served.resolve])

@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 from lycosa.reading.decode import decode
 from lycosa.reading.reader import page_of_html
 from lycosa.vocabulary.records import Url
-from lycosa.worlds.mounting import Signposts, Site, Spellings, as_utf8, is_page, url_of
+from lycosa.worlds.mount import LinkRewriter, Site, UrlVariants, as_utf8, file_url, is_html_name
 
 BASE = "http://site.example/docs/"
 NAMES = ["index.html", "a/index.html", "a/Deep%20File.html", "a/b(c)'d.html", "news.html.gz", "caf\xe9.html"]
-URLS = {name: url_of(BASE, name) for name in NAMES}
+URLS = {name: file_url(BASE, name) for name in NAMES}
 SITE = Site(BASE, "/usr/share/doc/site/", (re.compile(r"(?:old\.example|site\.readthedocs\.io)/(?:en/[^/]+/)?"),))
 
 
-def signposts() -> Signposts:
-    return Signposts(
+def signposts() -> LinkRewriter:
+    return LinkRewriter(
         [url for url in URLS.values() if url], [SITE], {Url(BASE + "alias.html"): Url(BASE + "index.html")}
     )
 
@@ -98,7 +98,7 @@ def test_every_page_becomes_utf_8_that_reads_the_same_whatever_it_declares(text:
 
 
 def test_pages_are_told_by_their_names() -> None:
-    assert [name for name in ("a.html", "b.HTM", "c.html.gz", "d.txt", "e.gz", "html") if is_page(name)] == [
+    assert [name for name in ("a.html", "b.HTM", "c.html.gz", "d.txt", "e.gz", "html") if is_html_name(name)] == [
         "a.html",
         "b.HTM",
         "c.html.gz",
@@ -107,6 +107,6 @@ def test_pages_are_told_by_their_names() -> None:
 
 def test_of_two_pages_that_differ_in_case_each_is_found_by_its_own_name() -> None:
     urls = [Url(BASE + "Chess.html"), Url(BASE + "chess.html")]
-    _, targets = Signposts(urls, [Site(BASE)]).set_right(Url(BASE), '<a href="chess.html">', "/x.html")
+    _, targets = LinkRewriter(urls, [Site(BASE)]).set_right(Url(BASE), '<a href="chess.html">', "/x.html")
     assert targets == [urls[1]]
-    assert Spellings(urls).page(BASE + "CHESS.html") == urls[0]
+    assert UrlVariants(urls).page(BASE + "CHESS.html") == urls[0]

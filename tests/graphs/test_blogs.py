@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.blog_posts import FIRST_DAY, BlogPosts
-from lycosa.worlds.blogs import BlogGraph
+from lycosa.worlds.blogs import FIRST_DAY, BlogGraph, BlogPosts
 from lycosa.worlds.calibration import power_law_exponent
-from lycosa.worlds.opening import load_world, make_world, open_world, save_world
-from lycosa.worlds.timed import DAY
+from lycosa.worlds.registry import load_world, make_world, open_world, save_world
+from lycosa.worlds.timed_graphs import DAY
 
 
 @pytest.fixture(scope="module")

@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lycosa.lab.findings import Results
 from lycosa.lab.peers import running
 from lycosa.lab.peers.clusters import projected, shared_interests
 from lycosa.lab.peers.replicated import copy_shares, replicated
 from lycosa.lab.peers.running import network_in, questions_of, simulated
+from lycosa.lab.results import Results
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.studies.buddynet import BuddyNet, claims, peers_of, worlds_of
-from lycosa.lab.studies.buddynet.jobs import ALGORITHMS, FLOOD, INDEXED_BY_ALL, buddy_list_example
+from lycosa.lab.studies.buddynet.runs import ALGORITHMS, FLOOD, INDEXED_BY_ALL, buddy_list_example
 from lycosa.lab.study import run
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.file_sharing import FileSharing, Lastfm
-from lycosa.worlds.opening import open_world
+from lycosa.worlds.file_sharing import FileSharing
+from lycosa.worlds.lastfm import Lastfm
+from lycosa.worlds.registry import open_world
 
 pytest.importorskip("numba")
 SMALL = {"consumers": 120, "providers": 380, "files": 3_000}

@@ -14,7 +14,7 @@ from lycosa.peers.node import Node
 from lycosa.peers.options import ALGORITHMS, NodeOptions, options_for
 from lycosa.peers.simulation import Network as Wire
 from lycosa.peers.simulation import Outcome
-from lycosa.worlds.file_sharing import Rows, Trace, rows_of
+from lycosa.worlds.peer_networks import RaggedArray, Trace, group_by_row
 
 pytest.importorskip("numba")
 NOWHERE = 999  # an item that nobody has
@@ -30,9 +30,9 @@ class SmallNetwork:
         self.files = int(chance.integers(2, 8))
         links = {(one, int(chance.integers(one))) for one in range(1, self.peers) for _ in range(2)}
         ends = [(one, other) for one, other in sorted(links)] + [(other, one) for one, other in sorted(links)]
-        self.overlay = rows_of(np.array([a for a, _ in ends]), np.array([b for _, b in ends]), self.peers)
+        self.overlay = group_by_row(np.array([a for a, _ in ends]), np.array([b for _, b in ends]), self.peers)
         has = np.argwhere(chance.random((self.peers, self.files)) < chance.uniform(0.05, 0.4))
-        self.libraries = rows_of(has[:, 0], has[:, 1], self.peers)
+        self.libraries = group_by_row(has[:, 0], has[:, 1], self.peers)
         many = int(chance.integers(5, 40))
         askers = chance.integers(self.peers, size=many)
         times = APART * np.arange(1, many + 1)
@@ -154,7 +154,7 @@ def line_of_three(**changes: Any) -> tuple[Network, Questions]:
         times=nothing, kinds=nothing.astype(np.int8), ones=nothing.astype(np.int32), others=nothing.astype(np.int32),
     )._replace(**changes)  # fmt: skip
     trace = Trace(np.array([0, 0]), np.array([0, 1]), np.array([2, 2]), np.array([10.0, 3_600.0]))
-    holders = Rows(np.array([0, 1, 2]), np.array([2, 2], np.int32))
+    holders = RaggedArray(np.array([0, 1, 2]), np.array([2, 2], np.int32))
     return network, questions_of(trace, holders, seed=1)
 
 
@@ -188,7 +188,7 @@ def test_links_that_are_made_on_the_way_count_from_then_on() -> None:
         others=np.array([1], np.int32),
     )
     trace = Trace(np.array([0, 0]), np.array([0, 0]), np.array([1, 1]), np.array([10.0, 60.0]))
-    holders = Rows(np.array([0, 1]), np.array([1], np.int32))
+    holders = RaggedArray(np.array([0, 1]), np.array([1], np.int32))
     outcomes = asked(network, questions_of(trace, holders, seed=1), options_of("random-walk", 1e6), seed=1)
     assert outcomes.providers.tolist() == [-1, 1]
     assert network.degrees.tolist() == [0, 0]  # what is given is not changed

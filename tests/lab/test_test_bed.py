@@ -5,10 +5,8 @@ from statistics import fmean
 
 import pytest
 
-from lycosa.lab.in_links import in_links_of
-from lycosa.lab.judged_crawls import CELLS, TopicCrawls, points_of
-from lycosa.lab.oracle import Oracle
-from lycosa.lab.test_bed import examples_of, lay_out
+from lycosa.lab.studies.adaptive_utility.runs import Oracle
+from lycosa.lab.test_bed import CELLS, TopicCrawls, examples_of, in_links_of, points_of, prepare_test_bed
 from lycosa.strategies.adaptive import Adaptive
 from lycosa.strategies.utility import Utility
 from lycosa.vocabulary.errors import UsageError
@@ -25,7 +23,7 @@ def world():
 @pytest.fixture(scope="module")
 def bed(world):
     source = in_links_of(world)
-    return lay_out(world, SIZE, 5, source, other=source.sampled(seed=9))
+    return prepare_test_bed(world, SIZE, 5, source, other=source.sampled(seed=9))
 
 
 @pytest.fixture(scope="module")

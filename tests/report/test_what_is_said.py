@@ -10,14 +10,14 @@ from lycosa.cli import COMMANDS, GROUPS
 from lycosa.cli.options import program
 from lycosa.cli.reasons import in_words
 from lycosa.worlds import FixedWorld
-from lycosa.worlds.serve import Served
+from lycosa.worlds.server import WorldServer
 
 HOME = "http://s.example/"
 
 
 @pytest.fixture
 def served():
-    with Served(FixedWorld(site("s.example", leaves=8))) as served:
+    with WorldServer(FixedWorld(site("s.example", leaves=8))) as served:
         yield served
 
 

@@ -10,7 +10,7 @@ from lycosa.sessions import upkeep
 from lycosa.sessions.forgotten import add_forgotten
 from lycosa.vocabulary.clock import WallClock
 from lycosa.worlds.made_up import MadeUpWeb
-from lycosa.worlds.serve import Served
+from lycosa.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=2, hosts=8, pages=120)
 EXAMPLES = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"][:8]
@@ -25,7 +25,7 @@ def bees(tmp_path):
 
 
 def crawl(folder, *, pages):
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         for _ in lycosa.crawl(folder, pages=pages, delay=0, resolve=[served.resolve]):
             pass
         return served.asked

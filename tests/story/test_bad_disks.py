@@ -26,7 +26,7 @@ from crawling import (
 )
 from lycosa.worlds import FixedWorld
 from lycosa.worlds.made_up import MadeUpWeb
-from lycosa.worlds.serve import Served
+from lycosa.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=6, hosts=10, pages=400)
 
@@ -60,7 +60,7 @@ def opened_up(folder: Path) -> None:
 
 
 def test_a_read_only_collection_is_refused_in_one_line_and_can_still_be_looked_at(tmp_path, read_only):
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page], topic='examples = "good.txt"')
         (folder / "good.txt").write_text("honey bees and their hives\n", encoding="utf-8")
         done("crawl", folder, "--pages", 20, "--resolve", served.resolve)
@@ -108,7 +108,7 @@ def test_a_full_disk_ends_the_crawl_in_one_line_and_loses_nothing(tmp_path, size
     def little_room() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         command = ["crawl", folder, "--pages", 150, "--concurrency", 4, "--resolve", served.resolve]
         said = apart(*command, preexec_fn=little_room)
@@ -127,7 +127,7 @@ def test_a_disk_that_is_full_for_other_commands_too_ends_them_in_one_line(tmp_pa
     if made.returncode:
         pytest.skip("this user may mount no small disk")
     try:
-        with Served(WORLD) as served:
+        with WorldServer(WORLD) as served:
             folder = collection(mount / "c", [WORLD.front_page])
             command = ["crawl", folder, "--pages", 300, "--resolve", served.resolve]
             assert apart(*command).is_one_clear_line(1, "make room")
@@ -148,7 +148,7 @@ def test_a_disk_that_is_full_for_other_commands_too_ends_them_in_one_line(tmp_pa
 
 
 def test_a_second_crawl_of_the_same_collection_is_refused_and_the_first_goes_on(tmp_path):
-    with Served(WORLD, latency=0.05) as served:
+    with WorldServer(WORLD, latency=0.05) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         first = begin("crawl", folder, "--pages", 300, "--concurrency", 1, "--resolve", served.resolve)
         try:
@@ -173,7 +173,7 @@ def test_a_second_crawl_of_the_same_collection_is_refused_and_the_first_goes_on(
 
 
 def test_a_damaged_catalog_is_named_with_the_way_out_and_the_way_out_works(tmp_path):
-    with Served(FixedWorld(site("a.example", leaves=12))) as served:
+    with WorldServer(FixedWorld(site("a.example", leaves=12))) as served:
         folder = collection(tmp_path / "c", ["http://a.example/"])
         done("crawl", folder, "--pages", 6, "--resolve", served.resolve)
         before = rows(folder, "SELECT number, url, title, relevance, because FROM pages")

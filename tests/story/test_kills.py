@@ -27,7 +27,7 @@ from crawling import (
     waiting,
 )
 from lycosa.worlds.made_up import MadeUpWeb
-from lycosa.worlds.serve import Served
+from lycosa.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=5, hosts=15, pages=600)
 CONCURRENCY = 8
@@ -59,7 +59,7 @@ def assert_whole(folder: Path, size: int) -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_a_crawl_killed_at_random_moments_loses_nothing_and_fetches_only_twice_what_was_in_flight(tmp_path, seed):
     chance = random.Random(seed)
-    with Served(WORLD, latency=0.004) as served:
+    with WorldServer(WORLD, latency=0.004) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         command = ["crawl", folder, "--pages", 120, "--concurrency", CONCURRENCY, "--resolve", served.resolve]
         kept: list[tuple[int, set[str]]] = []  # at each kill: how many were asked, and what the archive held whole
@@ -81,7 +81,7 @@ def test_a_crawl_killed_at_random_moments_loses_nothing_and_fetches_only_twice_w
 def test_a_crawl_killed_while_it_fetches_its_examples_asks_for_none_of_them_twice(tmp_path):
     topic = WORLD.topics[0]
     examples = [url for url in WORLD.urls() if WORLD.topic(url) == topic][:12]
-    with Served(WORLD, latency=0.02) as served:
+    with WorldServer(WORLD, latency=0.02) as served:
         listing(tmp_path / "good.txt", examples)
         listing(tmp_path / "seeds.txt", examples)
         folder = tmp_path / "c"
@@ -101,7 +101,7 @@ def test_a_crawl_killed_while_it_fetches_its_examples_asks_for_none_of_them_twic
 def test_a_crawl_killed_while_it_judges_its_pages_anew_judges_them_all_when_it_goes_on(tmp_path):
     topic = WORLD.topics[0]
     examples = [url for url in WORLD.urls() if WORLD.topic(url) == topic][:10]
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         listing(tmp_path / "good.txt", examples)
         listing(tmp_path / "seeds.txt", [WORLD.front_page])
         command = ["--delay", 0, "--concurrency", 1, "--resolve", served.resolve]
@@ -122,7 +122,7 @@ def test_a_crawl_killed_while_it_judges_its_pages_anew_judges_them_all_when_it_g
 
 
 def test_a_crawl_killed_while_it_closes_is_whole_after_the_same_command(tmp_path):
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         command = ["crawl", folder, "--pages", 60, "--resolve", served.resolve]
         for pause in (0.0, 0.005, 0.02):
@@ -142,7 +142,7 @@ def test_a_crawl_killed_while_it_closes_is_whole_after_the_same_command(tmp_path
 
 
 def test_a_collection_can_be_looked_at_after_a_kill(tmp_path):
-    with Served(WORLD, latency=0.004) as served:
+    with WorldServer(WORLD, latency=0.004) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         process = begin("crawl", folder, "--resolve", served.resolve)
         wait_until(lambda: len(served.asked) >= 60, process)

@@ -19,7 +19,7 @@ from lycosa.peers.addresses import parsed
 from lycosa.peers.control import SOCKET_FILE
 from lycosa.peers.keeping import Kept
 from lycosa.worlds import FixedWorld
-from lycosa.worlds.serve import Served
+from lycosa.worlds.server import WorldServer
 from worlds import html
 
 pytestmark = pytest.mark.peers
@@ -49,7 +49,7 @@ def site(topic: str):
 def crawled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("p")
     pages = {url: page for topic in TOPICS for url, page in site(topic).items()}
-    with Served(FixedWorld(pages)) as served:
+    with WorldServer(FixedWorld(pages)) as served:
         for topic, words in TOPICS.items():
             made = collection(folder / topic, [f"http://{topic}.example/"], topic=f'text = "{words}"')
             done(
@@ -127,7 +127,7 @@ def test_friends_find_what_only_one_of_them_has_and_do_without_one_who_is_gone(c
 
 def test_a_page_is_taken_with_where_it_came_from(crawled, tmp_path):
     mine = tmp_path / "m"
-    with Served(FixedWorld(site("trees"))) as served:
+    with WorldServer(FixedWorld(site("trees"))) as served:
         collection(mine, ["http://trees.example/"], topic='text = "birch maple"')
         done("crawl", mine, "--pages", 2, "--quiet", "--resolve", served.resolve, "--allow-private")
     with Serving(crawled / "ships") as friend:
@@ -167,7 +167,7 @@ def test_a_closed_group_lets_nobody_else_in(crawled, tmp_path):
 def test_another_key_at_a_known_address_is_refused(crawled, tmp_path):
     with Serving(crawled / "stars") as known:
         assert urls(search(crawled / "trees", "comet", "--join", known.place)) == ["http://stars.example/comet"]
-    with Served(FixedWorld(site("bees"))) as served:
+    with WorldServer(FixedWorld(site("bees"))) as served:
         posing = collection(tmp_path / "posing", ["http://bees.example/"], topic='text = "honey"')
         done("crawl", posing, "--pages", 2, "--quiet", "--resolve", served.resolve, "--allow-private")
     process = begin("peer", "serve", posing, "--listen", known.place)

@@ -32,7 +32,7 @@ from lycosa.refresh import POLICIES
 from lycosa.vocabulary.records import Fetch, Outcome
 from lycosa.worlds import FixedWorld
 from lycosa.worlds.made_up import MadeUpWeb
-from lycosa.worlds.serve import Served
+from lycosa.worlds.server import WorldServer
 from lycosa.worlds.synthetic import SyntheticWorld
 from web.loopback import LoopbackServer, response
 from worlds import html
@@ -82,7 +82,7 @@ def became(now, later, url: str) -> str:
 def test_a_world_that_goes_on_is_kept_up_with(tmp_path):
     """Sixty days on, every page that changed, vanished or came is told as what it is, by every command."""
     later = START.at(60.0)
-    with Served(START) as served:
+    with WorldServer(START) as served:
         folder = collection(tmp_path / "c", [START.url(0)], topic='keywords = ["e"]')
         words = ["--resolve", served.resolve, "--concurrency", 4]
         done("crawl", folder, "--pages", 150, "--strategy", "breadth-first", *words)
@@ -145,7 +145,7 @@ ONE, TWO = "http://s.example/1", "http://s.example/2"
 
 @pytest.fixture
 def served():
-    with Served(FixedWorld(PAGES)) as served:
+    with WorldServer(FixedWorld(PAGES)) as served:
         yield served
 
 
@@ -156,7 +156,7 @@ def folder(tmp_path, served):
     return folder
 
 
-def refreshed(folder: Path, served: Served, *words: object) -> dict:
+def refreshed(folder: Path, served: WorldServer, *words: object) -> dict:
     command = ["refresh", folder, "--budget", 50, "--expand", 0, "--json", "--resolve", served.resolve]
     return done(*command, *words).json
 
@@ -405,7 +405,7 @@ def test_pages_that_fail_have_had_their_turn_so_that_others_have_theirs(tmp_path
     front, leaves = "http://l.example/", [f"http://l{number}.example/" for number in range(5)]
     bodies = {"l.example": html("Front", "honey bee hive", leaves)}
     bodies |= {f"l{number}.example": html(f"Leaf {number}", f"honey bee hive w{number}") for number in range(5)}
-    with Served(FixedWorld({f"http://{host}/": body for host, body in bodies.items()})) as served:
+    with WorldServer(FixedWorld({f"http://{host}/": body for host, body in bodies.items()})) as served:
         folder = collection(tmp_path / "c", [front])
         done("crawl", folder, "--resolve", served.resolve)
     assert len(pages(folder)) == 6
@@ -425,7 +425,7 @@ def test_a_host_that_asks_to_be_left_alone_for_an_hour_does_not_keep_others_from
     tired = [f"http://tired.example/tired{number}" for number in range(6)]
     awake = [f"http://awake.example/awake{number}" for number in range(6)]
     bodies = {url: html(url, f"honey bee hive {url[-6:]}", [*tired, *awake]) for url in [*tired, *awake]}
-    with Served(FixedWorld(bodies)) as served:
+    with WorldServer(FixedWorld(bodies)) as served:
         folder = collection(tmp_path / "c", [tired[0]])
         done("crawl", folder, "--strategy", "breadth-first", "--concurrency", 1, "--resolve", served.resolve)
     assert pages(folder)[:6] == tired
@@ -474,7 +474,7 @@ def test_a_budget_that_nobody_can_mean_is_refused(folder):
     assert said.is_one_clear_line(2, "budget", "or less")
 
 
-def grown(folder: Path, served: Served, links: int) -> None:
+def grown(folder: Path, served: WorldServer, links: int) -> None:
     """Lets pages appear and the collection know of them, without fetching any."""
     fresh = [f"http://s.example/fresh{number}" for number in range(links)]
     bodies = {url: html(f"Fresh {url}", f"honey bee hive {url[-2:]}") for url in fresh}
@@ -533,7 +533,7 @@ class Later:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_refresh_killed_at_random_moments_loses_nothing(tmp_path, seed):
     chance = random.Random(seed)
-    with Served(WORLD, latency=0.002) as served:
+    with WorldServer(WORLD, latency=0.002) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         words = ["--concurrency", 8, "--resolve", served.resolve]
         done("crawl", folder, "--pages", 100, *words)
@@ -569,7 +569,7 @@ def all_found(folder: Path, words: str) -> list[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_refresh_that_is_interrupted_says_so_and_the_next_goes_on_with_what_is_due(tmp_path, number):
-    with Served(WORLD, latency=0.01) as served:
+    with WorldServer(WORLD, latency=0.01) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         words = ["--concurrency", 2, "--resolve", served.resolve]
         done("crawl", folder, "--pages", 60, *words)
@@ -590,7 +590,7 @@ def test_a_refresh_that_is_interrupted_says_so_and_the_next_goes_on_with_what_is
 
 
 def test_a_refresh_from_cron_is_silent_and_refuses_to_run_beside_another(tmp_path):
-    with Served(WORLD, latency=0.05) as served:
+    with WorldServer(WORLD, latency=0.05) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         words = ["--concurrency", 2, "--resolve", served.resolve]
         done("crawl", folder, "--pages", 30, *words)

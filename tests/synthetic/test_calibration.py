@@ -7,11 +7,11 @@ from scipy import stats
 
 from lycosa.standing import Background
 from lycosa.worlds.calibration import (
-    Figure,
+    Statistic,
     explained_variance,
     figures,
     power_law_exponent,
-    sampled_pairs,
+    sample_pairs,
     similarity,
     spearman,
 )
@@ -22,7 +22,7 @@ BOTH_SEEDS = pytest.mark.parametrize("seed", [1, 2])
 
 
 @cache
-def _measured(seed: int) -> list[Figure]:
+def _measured(seed: int) -> list[Statistic]:
     return figures(calibrated(seed), sample=40_000, texts=250, seed=seed)
 
 
@@ -92,7 +92,7 @@ def test_pages_have_as_many_links_as_pages_have(seed: int) -> None:
 
 def test_without_status_homophily_no_distance_shows_any() -> None:
     world = SyntheticWorld(pages=30_000, status_homophily=0.0)
-    pairs = sampled_pairs(world, list(world.urls()), 12_000, random.Random(1))
+    pairs = sample_pairs(world, list(world.urls()), 12_000, random.Random(1))
     for level in pairs.values():
         rho = spearman(
             [world.standing(root) or 0.0 for root, _ in level], [world.standing(page) or 0.0 for _, page in level]

@@ -17,7 +17,7 @@ from lycosa.sessions.opening import open_for_reading
 from lycosa.sessions.settings import Settings
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.worlds.serve import Served
+from lycosa.worlds.server import WorldServer
 from lycosa.worlds.synthetic import SyntheticWorld
 from lycosa.worlds.words import TOPICS
 
@@ -61,7 +61,7 @@ def demo(
         f" with each strategy."
     )
     found: dict[str, Catch] = {}
-    with Served(world) as served:
+    with WorldServer(world) as served:
         for strategy in STRATEGIES:
             folder = _fresh(out / strategy)
             _make(folder, good, bad)

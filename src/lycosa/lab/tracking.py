@@ -16,7 +16,7 @@ from lycosa.reading.words import FoldedWords
 from lycosa.strategies import CrawlAI, CrawlGAI
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Url, Visit
-from lycosa.worlds.timed import TimeGraph
+from lycosa.worlds.timed_graphs import WindowedGraph
 
 from .recrawls import RECRAWLS
 
@@ -75,7 +75,7 @@ class ByStrategy:
 class SampleU:
     """Expands to any page that has appeared and is not crawled yet, which no crawler can know."""
 
-    def __init__(self, graph: TimeGraph, chance: random.Random):
+    def __init__(self, graph: WindowedGraph, chance: random.Random):
         ends = np.stack([graph.links.sources, graph.links.targets], axis=1).ravel()
         pages, first = np.unique(ends, return_index=True)
         order = np.argsort(first)
@@ -96,7 +96,7 @@ class SampleU:
         self._crawled.add(page)
 
 
-EXPANSIONS: Mapping[str, Callable[[TimeGraph, int], Expansion]] = {
+EXPANSIONS: Mapping[str, Callable[[WindowedGraph, int], Expansion]] = {
     "sample-u": lambda graph, seed: SampleU(graph, random.Random(seed)),
     "crawl-ai": lambda graph, seed: ByStrategy(CrawlAI(seed=seed), len(graph)),
     "crawl-gai": lambda graph, seed: ByStrategy(CrawlGAI(), len(graph)),
@@ -109,7 +109,7 @@ class Tracker:
     day: seconds; yields are per day.
     """
 
-    def __init__(self, graph: TimeGraph, *, expansion: str, policy: str, expand: float, day: float, seed: int):
+    def __init__(self, graph: WindowedGraph, *, expansion: str, policy: str, expand: float, day: float, seed: int):
         self._graph = graph
         self._chance = random.Random(seed)
         self._expansion = EXPANSIONS[expansion](graph, seed + 1)
@@ -188,7 +188,7 @@ class Moment(Struct, frozen=True):
     appeared: int  # pages that have had a link by then, made or received
 
 
-def moments_of(graph: TimeGraph, times: Sequence[float], *, k: int, day: float) -> list[Moment]:
+def moments_of(graph: WindowedGraph, times: Sequence[float], *, k: int, day: float) -> list[Moment]:
     """The k most linked pages at each of some times, of which none may be before the one before it."""
     window = graph.sliding()
     moments = []
@@ -234,9 +234,9 @@ def _standing(tracker: Tracker, moment: Moment) -> Standing:
     )
 
 
-def compacted(graph: TimeGraph) -> TimeGraph:
+def compacted(graph: WindowedGraph) -> WindowedGraph:
     """The same graph less the nodes that never have a link."""
     links = graph.links
     nodes = np.unique(np.concatenate([links.sources, links.targets]))
     sources, targets = (np.searchsorted(nodes, ends) for ends in (links.sources, links.targets))
-    return TimeGraph(type(links)(sources, targets, links.times, len(nodes)), window=graph.window)
+    return WindowedGraph(type(links)(sources, targets, links.times, len(nodes)), window=graph.window)

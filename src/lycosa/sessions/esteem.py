@@ -19,14 +19,12 @@ from lycosa.standing import (
     learn,
     median_prediction,
     prior,
+    read_graph_in_links,
     read_in_links,
     read_traffic,
 )
-from lycosa.vocabulary.errors import CollectionError, RecipeError
+from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Page, Plain, Url
-from lycosa.vocabulary.urls import normalise
-from lycosa.worlds.edge_lists import graph_in
-from lycosa.worlds.graphs import LinkGraph
 
 from .opening import open_for_reading
 from .session import Session
@@ -151,7 +149,7 @@ class Esteem:
             return read_in_links(folder / source.in_links)
         if source.collections:
             return count_in_links(pair for name in source.collections for pair in _links_of(folder / name))
-        return _in_links_of_graph(folder / source.graph)
+        return read_graph_in_links(folder / source.graph)
 
     def _pages(self, good: Mapping[Url, Page]) -> Iterator[Page]:
         """The pages there are to learn from, each once."""
@@ -215,11 +213,3 @@ def _archived_pages(folders: list[Path]) -> Iterator[Page]:
                     page = read(collection.archive.fetch_at(row.place))
                     if page is not None:
                         yield page
-
-
-def _in_links_of_graph(path: Path) -> dict[Url, int]:
-    graph = graph_in(path)
-    if not isinstance(graph.names, tuple):
-        raise RecipeError(f"{path}: a graph of numbers, which tells nothing of pages; name one with URLs")
-    counts = LinkGraph(graph).in_degrees().tolist()
-    return {url: count for name, count in zip(graph.names, counts, strict=True) if (url := normalise(name))}

@@ -6,6 +6,7 @@ pages by `standing(page)`, 0 to 1; where there is nothing to learn from, `prior`
 
 from .background import Background
 from .features import FEATURES, Features
+from .graph_files import read_graph_in_links
 from .in_links import count_in_links
 from .learning import known, learn
 from .model import StandingModel, median_prediction
@@ -28,6 +29,7 @@ __all__ = [
     "learn",
     "median_prediction",
     "prior",
+    "read_graph_in_links",
     "read_in_links",
     "read_traffic",
 ]

@@ -15,17 +15,17 @@ from lycosa.vocabulary.errors import UsageError
 MOST_FILES = 2_000_000
 LARGEST_FILE = 32_000_000  # bytes
 LARGEST_TOTAL = 8_000_000_000  # bytes
-TAR_ENDINGS = (".tar", ".tar.gz", ".gtar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
+TAR_SUFFIXES = (".tar", ".tar.gz", ".gtar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
 
 Wanted = Callable[[str], bool]
 
 
-def names_in(path: Path, wanted: Wanted) -> list[str]:
+def list_files(path: Path, wanted: Wanted) -> list[str]:
     """The wanted files of a folder or tar by their names within it, sorted."""
     return sorted(_names(path, wanted))
 
 
-def files_in(path: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
+def read_files(path: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
     """The wanted files and what is in them; a folder in the order of names, a tar in its own."""
     total = 0
     for name, content in _files(path, wanted):
@@ -35,7 +35,7 @@ def files_in(path: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
         yield name, content
 
 
-def links_in(path: Path, *, refuse_outside: bool = True) -> dict[str, str]:
+def read_symlinks(path: Path, *, refuse_outside: bool = True) -> dict[str, str]:
     """Where the symbolic links of a folder or tar lead within it: name by name."""
     if not path.is_dir():
         return {name: _joined(name, member.linkname) for name, member, _ in _in_tar(path) if member.issym()}
@@ -53,7 +53,7 @@ def links_in(path: Path, *, refuse_outside: bool = True) -> dict[str, str]:
     return found
 
 
-def unpacked(data: bytes, source: str) -> bytes:
+def gunzip(data: bytes, source: str) -> bytes:
     """What a gzipped file holds, up to the size of the largest file that is read."""
     stream = zlib.decompressobj(wbits=31)
     try:
@@ -110,8 +110,8 @@ def _in_folder(path: Path) -> Iterator[tuple[str, Path]]:
 def _in_tar(path: Path) -> Iterator[tuple[str, tarfile.TarInfo, tarfile.TarFile]]:
     if not path.is_file():
         raise UsageError(f"there is no folder or archive {path}; name one that exists")
-    if not path.name.endswith(TAR_ENDINGS):
-        raise UsageError(f"{path} is neither a folder nor a tar archive ({', '.join(TAR_ENDINGS)})")
+    if not path.name.endswith(TAR_SUFFIXES):
+        raise UsageError(f"{path} is neither a folder nor a tar archive ({', '.join(TAR_SUFFIXES)})")
     with _trouble_told(path), tarfile.open(path, "r|*") as tar:
         for member in tar:
             _check(path, member)

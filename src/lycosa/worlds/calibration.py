@@ -27,7 +27,7 @@ EXAMPLES = 150  # of each side, and as many held out; one of a site, as director
 FEWEST_EXAMPLES = 20
 
 
-class Figure(NamedTuple):
+class Statistic(NamedTuple):
     """One figure of a world beside the one that was published, where one was."""
 
     name: str
@@ -37,7 +37,7 @@ class Figure(NamedTuple):
 
 def figures(
     world: StudyWorld, *, sample: int = 40_000, texts: int = 300, topics: int = 10, seed: int = 1
-) -> list[Figure]:
+) -> list[Statistic]:
     """The figures that a world can give.
 
     sample: pages that links are followed from, and links followed at each distance.
@@ -46,7 +46,7 @@ def figures(
     """
     chance = random.Random(seed)
     urls = list(world.urls())
-    pairs = sampled_pairs(world, urls, sample, chance)
+    pairs = sample_pairs(world, urls, sample, chance)
     found = [*_link_figures(world, urls), *_status_figures(world, pairs)]
     read = list(_pages(world, chance.sample(urls, min(len(urls), 2 * texts))))
     if not any(page.text for page in read):
@@ -56,11 +56,11 @@ def figures(
     found.extend(_classifier_figures(world, urls, read, topics, chance, seed))
     explained = explained_variance(world, read, background)
     if explained is not None:
-        found.append(Figure("variance of standing that seven page features explain", explained, ""))
+        found.append(Statistic("variance of standing that seven page features explain", explained, ""))
     return found
 
 
-def sampled_pairs(
+def sample_pairs(
     world: StudyWorld, urls: Sequence[Url], sample: int, chance: random.Random
 ) -> dict[int | None, list[Pair]]:
     """Pairs of a root and a page at each distance; under None, pairs without any link between them."""
@@ -120,16 +120,16 @@ def _pages(world: StudyWorld, urls: Iterable[Url]) -> Iterator[Page]:
     return (page for page in map(world.read, urls) if page is not None)
 
 
-def _link_figures(world: StudyWorld, urls: Sequence[Url]) -> Iterator[Figure]:
+def _link_figures(world: StudyWorld, urls: Sequence[Url]) -> Iterator[Statistic]:
     degrees = world.in_degrees()
     if degrees.sum() == 0:
         return
     exponent, least = power_law_exponent(degrees)
-    yield Figure(f"in-degree exponent, from {least} in-links on", exponent, "2.1")
-    yield Figure("links per page", float(degrees.sum()) / len(urls), "")
+    yield Statistic(f"in-degree exponent, from {least} in-links on", exponent, "2.1")
+    yield Statistic("links per page", float(degrees.sum()) / len(urls), "")
 
 
-def _status_figures(world: StudyWorld, pairs: dict[int | None, list[Pair]]) -> Iterator[Figure]:
+def _status_figures(world: StudyWorld, pairs: dict[int | None, list[Pair]]) -> Iterator[Statistic]:
     published = {
         1: ("0.36", "0.17"),
         2: ("more than 45 % lower", "more than 61 % lower"),
@@ -142,11 +142,13 @@ def _status_figures(world: StudyWorld, pairs: dict[int | None, list[Pair]]) -> I
         if not told:
             continue
         overall, across = published[distance]
-        yield Figure(f"Spearman of standing, {_where(distance)}", _spearman_of(told), overall)
+        yield Statistic(f"Spearman of standing, {_where(distance)}", _spearman_of(told), overall)
         if distance is not None:
             crossing = [row for row in told if _is_across_sites(row[:2])]
             if crossing:
-                yield Figure(f"Spearman of standing, {_where(distance)}, across sites", _spearman_of(crossing), across)
+                yield Statistic(
+                    f"Spearman of standing, {_where(distance)}, across sites", _spearman_of(crossing), across
+                )
 
 
 def _is_across_sites(pair: Pair) -> bool:
@@ -165,22 +167,22 @@ def _where(distance: int | None) -> str:
 
 def _similarity_figures(
     world: StudyWorld, read: Sequence[Page], background: Background, texts: int, chance: random.Random
-) -> Iterator[Figure]:
+) -> Iterator[Statistic]:
     """Links are followed from pages that were read, so that half of what is compared is at hand."""
     at_hand = {page.url: page for page in read}
-    pairs = sampled_pairs(world, list(at_hand), len(read), chance)
+    pairs = sample_pairs(world, list(at_hand), len(read), chance)
     for distance, level in pairs.items():
         parts = {"": level, ", across sites": [pair for pair in level if distance == 1 and _is_across_sites(pair)]}
         for part, of_part in parts.items():
             both = ((at_hand.get(url) or world.read(url) for url in pair) for pair in of_part[:texts])
             alike = [similarity(one, other, background) for one, other in both if one is not None and other is not None]
             if alike:
-                yield Figure(f"text similarity, {_where(distance)}{part}", sum(alike) / len(alike), "")
+                yield Statistic(f"text similarity, {_where(distance)}{part}", sum(alike) / len(alike), "")
 
 
 def _classifier_figures(
     world: StudyWorld, urls: Sequence[Url], read: Sequence[Page], topics: int, chance: random.Random, seed: int
-) -> Iterator[Figure]:
+) -> Iterator[Statistic]:
     names = [category.name for category in world.directory()]
     if len(names) < 2:
         return
@@ -189,10 +191,10 @@ def _classifier_figures(
     rates = [_accuracy(world, name, good[name], read, seed) for name in wanted]
     told = [rate for rate in rates if rate is not None]
     if told:
-        yield Figure("accuracy of evaluation classifiers", sum(told) / len(told), "0.78")
+        yield Statistic("accuracy of evaluation classifiers", sum(told) / len(told), "0.78")
     in_directory = {site_of(entry.url) for category in world.directory() for entry in category.entries}
     sites = {site_of(host) for host in world.hosts}
-    yield Figure("share of sites in the directory", len(in_directory & sites) / len(sites), "")
+    yield Statistic("share of sites in the directory", len(in_directory & sites) / len(sites), "")
 
 
 def _one_of_each_site(world: StudyWorld, urls: Sequence[Url], names: Sequence[str]) -> dict[str, Halves]:

@@ -16,9 +16,9 @@ from msgspec import Struct
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 
-from .archives import links_in, names_in
-from .documents import DocumentWorld, described, stored
-from .mounting import Mounted, Signposts, Site, is_page, mounted, url_of
+from .archives import list_files, read_symlinks
+from .documents import DocumentWorld, describe_category, store_pages
+from .mount import LinkRewriter, MountedPage, Site, file_url, is_html_name, mounted
 
 SMALL = [
     "cython-doc",
@@ -102,7 +102,7 @@ class DebianDocs(DocumentWorld):
         aliases: dict[Url, Url] = {}
         for one in chosen:
             aliases |= _aliases(roots[one.package], urls[one.package], one)
-        signposts = Signposts(
+        signposts = LinkRewriter(
             [url for names in urls.values() for url in names.values()],
             [site for one in chosen for site in _sites(unpacked, one)],
             aliases,
@@ -110,14 +110,14 @@ class DebianDocs(DocumentWorld):
         in_links: Counter[Url] = Counter()
         topics: dict[Url, str] = {}
 
-        def mounting() -> Iterator[Mounted]:
+        def mounting() -> Iterator[MountedPage]:
             for one in chosen:
                 for page in mounted(roots[one.package], urls[one.package], signposts, place=f"/{one.root}/"):
                     in_links.update(link for link in page.links if link.startswith(one.base))
                     topics.setdefault(page.url, f"{one.topic}/{one.package}")
                     yield page
 
-        pages, links = stored(mounting())
+        pages, links = store_pages(mounting())
         leaves: dict[str, list[Url]] = {}
         for url, leaf in topics.items():
             leaves.setdefault(leaf, []).append(url)
@@ -126,7 +126,7 @@ class DebianDocs(DocumentWorld):
             links,
             name="debian-docs",
             directory=[
-                described(leaf, _main_pages(listed, in_links, aliases), pages)
+                describe_category(leaf, _main_pages(listed, in_links, aliases), pages)
                 for leaf, listed in sorted(leaves.items())
             ],
             topics=topics,
@@ -154,21 +154,21 @@ def _root(folder: Path, one: Documented) -> Path:
 
 
 def _urls(root: Path, one: Documented) -> dict[str, Url]:
-    found = ((name, url_of(one.base, name)) for name in names_in(root, is_page))
+    found = ((name, file_url(one.base, name)) for name in list_files(root, is_html_name))
     return {name: url for name, url in found if url is not None}
 
 
 def _aliases(root: Path, urls: dict[str, Url], one: Documented) -> dict[Url, Url]:
     """Pages that a link within the package gives another name."""
-    links = links_in(root, refuse_outside=False)
-    found = ((url_of(one.base, name), urls[target]) for name, target in links.items() if target in urls)
+    links = read_symlinks(root, refuse_outside=False)
+    found = ((file_url(one.base, name), urls[target]) for name, target in links.items() if target in urls)
     return {alias: url for alias, url in found if alias is not None}
 
 
 def _sites(folder: Path, one: Documented) -> list[Site]:
     """The site of a package, and the same for each link that gives its root another place."""
     own = folder / one.package
-    links = links_in(own, refuse_outside=False) if own.is_dir() else {}
+    links = read_symlinks(own, refuse_outside=False) if own.is_dir() else {}
     return [one.site(), *(Site(one.base, f"/{name}/") for name, target in links.items() if target == one.root)]
 
 

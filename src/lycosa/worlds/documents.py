@@ -1,23 +1,159 @@
-"""Webs of documents: pages that people wrote, mounted as hosts."""
+"""Webs of stored HTML documents, mounted as pages of hosts."""
 
+import html as markup
+import mmap
+import re
+import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from pathlib import Path
+from typing import Self
 
 import msgspec
 import numpy as np
+import xxhash
 
+from lycosa.reading.html import parse_html
 from lycosa.reading.reader import Reader
+from lycosa.standing.graph_files import Graph, Int32Array, graph_from_edges
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Host, Outcome, Page, Plain, Url
 from lycosa.vocabulary.urls import host_of, normalise
 
-from .archives import links_in, names_in
-from .descriptions import description_of
-from .edge_lists import Graph, Numbers, graph_of
-from .mounting import Mounted, Signposts, Site, Spellings, is_page, mounted, url_of
-from .page_store import PageStore
+from .archives import list_files, read_symlinks
+from .mount import LinkRewriter, MountedPage, Site, UrlVariants, file_url, is_html_name, mounted
 from .world import Access, Category, Entry
+
+_PAGES, _INDEX = "pages.bin", "pages.json"
+
+
+class PageStore(Mapping[Url, bytes]):
+    """The HTML of pages by URL, in the order in which they came; may be read by several processes at once.
+
+    fingerprint: 16 hexadecimal digits that tell these URLs and this HTML from others.
+
+    >>> store = PageStore.of([(Url("http://a.example/"), b"<p>Bees.")])
+    >>> store[Url("http://a.example/")], len(store)
+    (b'<p>Bees.', 1)
+    """
+
+    def __init__(
+        self,
+        urls: list[Url],
+        ends: list[int],
+        packed: bytes | bytearray | mmap.mmap,
+        fingerprint: str,
+        *,
+        source: str = "memory",
+    ):
+        self.fingerprint = fingerprint
+        self._source = source  # for the user who must be told of a page that cannot be read
+        self._packed = packed
+        self._ends = ends
+        self._starts = [0, *ends[:-1]]
+        self._number = {url: number for number, url in enumerate(urls)}
+
+    @classmethod
+    def of(cls, pages: Iterable[tuple[Url, bytes]]) -> Self:
+        """Takes the pages in; of two with one URL, the first."""
+        packed, lengths, digest = bytearray(), {}, xxhash.xxh3_64()
+        for url, html in pages:
+            if url not in lengths:
+                piece = zlib.compress(html, 3)
+                packed += piece
+                lengths[url] = len(piece)
+                digest.update(f"{url} {len(html)} ".encode())
+                digest.update(html)
+        return cls(list(lengths), list(accumulate(lengths.values())), packed, digest.hexdigest())
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """What `save` wrote there; the pages themselves are read when asked for."""
+        index = msgspec.json.decode((folder / _INDEX).read_bytes(), type=_Index)
+        with (folder / _PAGES).open("rb") as file:
+            size = file.seek(0, 2)
+            packed = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+        if len(index.urls) != len(index.lengths) or size != sum(index.lengths):
+            raise UsageError(f"{folder / _PAGES} does not fit {folder / _INDEX}; make the world again")
+        ends = list(accumulate(index.lengths))
+        return cls(index.urls, ends, packed, index.fingerprint, source=str(folder / _PAGES))
+
+    def save(self, folder: Path) -> None:
+        lengths = [end - start for start, end in zip(self._starts, self._ends, strict=False)]
+        (folder / _INDEX).write_bytes(msgspec.json.encode(_Index(list(self._number), lengths, self.fingerprint)))
+        with (folder / _PAGES).open("wb") as file:
+            file.write(self._packed)
+
+    def number(self, url: Url) -> int | None:
+        """The place of a page in the order of all."""
+        return self._number.get(url)
+
+    def __getitem__(self, url: Url) -> bytes:
+        number = self._number[url]
+        try:
+            return zlib.decompress(self._packed[self._starts[number] : self._ends[number]])
+        except zlib.error as error:
+            raise UsageError(f"{self._source}: {url} is damaged ({error}); make the world again") from None
+
+    def __contains__(self, url: object) -> bool:
+        return url in self._number
+
+    def __iter__(self) -> Iterator[Url]:
+        return iter(self._number)
+
+    def __len__(self) -> int:
+        return len(self._number)
+
+
+class _Index(msgspec.Struct):
+    urls: list[Url]
+    lengths: list[int]
+    fingerprint: str
+
+
+MAX_DESCRIPTION = 400  # characters of a description, the title not counted
+MIN_WORDS = 8  # of a paragraph that says something
+_TITLE = re.compile(r"<title[^<>]*>(.{0,1000}?)</title", re.IGNORECASE | re.DOTALL)
+_PARAGRAPH = re.compile(
+    r"<p(?:\s[^<>]*)?>(.{0,5000}?)(?=</p\b|<p[\s>]|</div\b|</td\b|<h[1-6]\b|<table\b|<ul\b|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'(])")
+_COPYRIGHT = frozenset(("©", "Copyright", "copyright"))
+_PARAGRAPHS_LOOKED_AT = 12
+
+
+def page_title(text: str) -> str:
+    """What the page calls itself."""
+    found = _TITLE.search(text)
+    return " ".join(markup.unescape(found[1]).split()) if found else ""
+
+
+def first_sentences(text: str, sentences: int = 2) -> str:
+    """The first sentences of the first paragraph that says something; of all visible text where none does."""
+    for paragraph, _ in zip(_PARAGRAPH.finditer(text), range(_PARAGRAPHS_LOOKED_AT), strict=False):
+        words = _visible(paragraph[1])
+        if len(words) >= MIN_WORDS and not _COPYRIGHT.intersection(words):
+            break
+    else:
+        words = _visible(text)
+    spoken = _SENTENCE_END.split(" ".join(words), maxsplit=sentences)[:sentences]
+    return _cut(" ".join(spoken))
+
+
+def describe(text: str) -> str:
+    """Title and beginning, as one line."""
+    return f"{page_title(text)}. {first_sentences(text)}".strip(". ")
+
+
+def _visible(fragment: str) -> list[str]:
+    return parse_html(fragment, Url("http://page.invalid/")).text.split()
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= MAX_DESCRIPTION else line[:MAX_DESCRIPTION].rpartition(" ")[0]
+
 
 PAGES_KEPT = 64  # parsed; whoever reads a page often keeps it
 _ABOUT, _DIRECTORY = "documents.json", "directory.json"
@@ -89,8 +225,8 @@ class DocumentWorld:
         return None if url in self._pages else self._spellings.page(url)
 
     @cached_property
-    def _spellings(self) -> Spellings:
-        return Spellings(self._pages)
+    def _spellings(self) -> UrlVariants:
+        return UrlVariants(self._pages)
 
     def out_links(self, url: Url) -> Sequence[Url]:
         """The other pages of the world that a page links to, each once, without reading it."""
@@ -100,7 +236,7 @@ class DocumentWorld:
         offsets, targets = self._links.offsets, self._links.targets
         return [self._urls[target] for target in targets[offsets[number] : offsets[number + 1]].tolist()]
 
-    def in_degrees(self) -> Numbers:
+    def in_degrees(self) -> Int32Array:
         """How many other pages of the world link to each page."""
         return np.bincount(self._links.targets, minlength=len(self)).astype(np.int32)
 
@@ -182,7 +318,7 @@ class Documents(DocumentWorld):
     """
 
     def __init__(self, *, path: str = "", host: str = "documents.example", hosts: str = "", topics: str = ""):
-        source = given_path(path, "documents:path=FOLDER_OR_TAR")
+        source = required_path(path, "documents:path=FOLDER_OR_TAR")
         for option, value in (("hosts", hosts), ("topics", topics)):
             if value not in ("", "folders"):
                 raise UsageError(f"documents: {option} can be 'folders' or left out, not {value!r}")
@@ -198,35 +334,35 @@ class Documents(DocumentWorld):
             base = _base(first or host)
             sites[base] = Site(base, f"{place}{first}/" if first else place)
             folders[name] = rest.split("/")[:-1]
-            return url_of(base, rest)
+            return file_url(base, rest)
 
-        for name in names_in(source, is_page):
+        for name in list_files(source, is_html_name):
             url = address(name)
             if url is not None:
                 urls[name] = url
         aliases = {
             alias: urls[target]
-            for name, target in links_in(source).items()
+            for name, target in read_symlinks(source).items()
             if target in urls and (alias := address(name)) is not None
         }
-        signposts = Signposts(urls.values(), list(sites.values()), aliases)
-        pages, links = stored(mounted(source, urls, signposts, place=place))
+        signposts = LinkRewriter(urls.values(), list(sites.values()), aliases)
+        pages, links = store_pages(mounted(source, urls, signposts, place=place))
         leaves: dict[str, list[Url]] = {}
         if topics == "folders":
             for name, url in urls.items():
                 if folders[name]:
-                    leaves.setdefault(leaf_name(folders[name][:2]), []).append(url)
+                    leaves.setdefault(category_name(folders[name][:2]), []).append(url)
         super().__init__(
             pages,
             links,
             name="documents",
-            directory=[described(name, listed, pages) for name, listed in leaves.items()],
+            directory=[describe_category(name, listed, pages) for name, listed in leaves.items()],
             topics={url: name for name, listed in leaves.items() for url in listed},
             options={"path": source.name, "host": host, "hosts": hosts, "topics": topics},
         )
 
 
-def given_path(path: str, example: str) -> Path:
+def required_path(path: str, example: str) -> Path:
     """The path a user gave for a world's data."""
     if not path:
         raise UsageError(f"this world needs its data: say {example}")
@@ -235,7 +371,7 @@ def given_path(path: str, example: str) -> Path:
     return Path(path)
 
 
-def stored(mounting: Iterable[Mounted]) -> tuple[PageStore, Graph]:
+def store_pages(mounting: Iterable[MountedPage]) -> tuple[PageStore, Graph]:
     """The pages, and the links between them; of two pages with one URL, the first."""
     met: dict[Url, int] = {}  # URLs by the order in which they are spoken of
     linked: dict[Url, list[int]] = {}
@@ -250,7 +386,7 @@ def stored(mounting: Iterable[Mounted]) -> tuple[PageStore, Graph]:
     counts = np.array([len(linked[url]) for url in pages], np.int64)
     sources = np.repeat(np.arange(len(pages), dtype=np.int32), counts)
     targets = place[np.array([target for url in pages for target in linked[url]], np.int64)]
-    return pages, graph_of(sources[targets >= 0], targets[targets >= 0], len(pages))
+    return pages, graph_from_edges(sources[targets >= 0], targets[targets >= 0], len(pages))
 
 
 def _fit(links: Graph, pages: int) -> bool:
@@ -265,14 +401,14 @@ def _fit(links: Graph, pages: int) -> bool:
     )
 
 
-def leaf_name(parts: Sequence[str]) -> str:
+def category_name(parts: Sequence[str]) -> str:
     """The name of a category, "top/leaf"; a top without parts is a leaf of its own."""
     return "/".join(parts if len(parts) > 1 else (*parts, *parts))
 
 
-def described(name: str, urls: Iterable[Url], pages: PageStore) -> Category:
+def describe_category(name: str, urls: Iterable[Url], pages: PageStore) -> Category:
     """A category that says of each page what it says of itself."""
-    return Category(name, tuple(Entry(url, description_of(pages[url].decode())) for url in urls))
+    return Category(name, tuple(Entry(url, describe(pages[url].decode())) for url in urls))
 
 
 def _base(host: str) -> str:

@@ -14,11 +14,11 @@ import xxhash
 from numpy.typing import NDArray
 
 from lycosa.reading.words import FoldedWords
+from lycosa.standing.graph_files import Graph, Int32Array, read_graph
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Host, Link, Page, Plain, Url
 from lycosa.vocabulary.urls import host_of, normalise
 
-from .edge_lists import Graph, Numbers, graph_in
 from .world import Category
 
 _ABOUT, _OFFSETS, _TARGETS, _NUMBERS = "graph.json", "offsets.npy", "targets.npy", "numbers.npy"
@@ -74,7 +74,7 @@ class LinkGraph:
         links = tuple(map(Link, numbers))
         return Page(url, "", "", "", _NO_WORDS, links)
 
-    def links(self, number: int) -> Numbers:
+    def links(self, number: int) -> Int32Array:
         """What a node links to."""
         return self.graph.targets[self._rows[number] : self._rows[number + 1]]
 
@@ -83,17 +83,17 @@ class LinkGraph:
         number = self._node(url)
         return () if number is None else cast("list[Url]", self.links(number).tolist())
 
-    def in_degrees(self) -> Numbers:
+    def in_degrees(self) -> Int32Array:
         """How many links lead to each node."""
         return self._in_degrees
 
-    def out_degrees(self) -> Numbers:
+    def out_degrees(self) -> Int32Array:
         """How many links each node has."""
         return np.diff(self.graph.offsets)
 
     @cached_property
-    def _in_degrees(self) -> Numbers:
-        return np.bincount(self.graph.targets, minlength=len(self)).astype(np.int32)
+    def _in_degrees(self) -> Int32Array:
+        return self.graph.in_degrees()
 
     def start(self) -> int:
         """A node from which much can be reached: the best of those with the most links."""
@@ -131,7 +131,7 @@ class LinkGraph:
         if self._addresses is not None:
             return self._addresses[number]
         names = self.graph.names
-        return _made(number if names is None else int(cast("Numbers", names)[number]))
+        return _made(number if names is None else int(cast("Int32Array", names)[number]))
 
     def number(self, url: Url | str) -> int | None:
         """The node at an address, None where there is none."""
@@ -142,7 +142,7 @@ class LinkGraph:
             return None
         number, names = int(made[1]), self.graph.names
         if names is not None:
-            place = int(np.searchsorted(cast("Numbers", names), number))
+            place = int(np.searchsorted(cast("Int32Array", names), number))
             return place if place < len(self) and names[place] == number else None
         return number if number < len(self) else None
 
@@ -227,7 +227,7 @@ class GraphWorld(LinkGraph):
             raise UsageError("this world needs its data: say graph:path=FILE, such as cnr-2000.edges.gz")
         if not Path(path).is_file():
             raise UsageError(f"there is no file {path}; say graph:path=FILE")
-        super().__init__(graph_in(Path(path)), options={"path": Path(path).name})
+        super().__init__(read_graph(Path(path)), options={"path": Path(path).name})
 
 
 class _OwnHosts(Collection[Host]):

@@ -7,9 +7,9 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import normalise
 
-from .archives import names_in
-from .documents import DocumentWorld, described, given_path, stored
-from .mounting import Signposts, mounted
+from .archives import list_files
+from .documents import DocumentWorld, describe_category, required_path, store_pages
+from .mount import LinkRewriter, mounted
 
 _HEADERS = re.compile(rb"(?:HTTP/[\d.]++ .*+\n)?+(?:[A-Za-z][A-Za-z-]*+:.*+\n(?:[ \t]++\S.*+\n)*+)++\r?\n")
 _NOT_HTTP = re.compile(r"(?:ftp|file|gopher):/*", re.IGNORECASE)
@@ -25,10 +25,10 @@ class WebKB(DocumentWorld):
     """
 
     def __init__(self, *, path: str = ""):
-        source = given_path(path, "webkb:path=FILE with webkb-data.gtar.gz of www.cs.cmu.edu, or a tar like it")
+        source = required_path(path, "webkb:path=FILE with webkb-data.gtar.gz of www.cs.cmu.edu, or a tar like it")
         urls: dict[str, Url] = {}
         classes: dict[Url, str] = {}
-        for name in names_in(source, lambda name: "^" in name):
+        for name in list_files(source, lambda name: "^" in name):
             url = _url(PurePosixPath(name).name)
             parts = name.split("/")
             if url is not None and len(parts) >= 3 and url not in classes:
@@ -36,8 +36,8 @@ class WebKB(DocumentWorld):
                 classes[url] = f"universities/{parts[-3]}"
         if not urls:
             raise UsageError(f"{source} has no files named like http:^^host^path; is it the WebKB archive?")
-        signposts = Signposts(classes, [])
-        pages, links = stored(mounted(source, urls, signposts, strip=without_headers))
+        signposts = LinkRewriter(classes, [])
+        pages, links = store_pages(mounted(source, urls, signposts, strip=without_headers))
         leaves: dict[str, list[Url]] = {}
         for url in sorted(classes):
             leaves.setdefault(classes[url], []).append(url)
@@ -45,7 +45,7 @@ class WebKB(DocumentWorld):
             pages,
             links,
             name="webkb",
-            directory=[described(name, leaves[name], pages) for name in sorted(leaves)],
+            directory=[describe_category(name, leaves[name], pages) for name in sorted(leaves)],
             topics=classes,
             options={"path": source.name},
         )

@@ -1,20 +1,85 @@
-"""An encyclopaedia for schools, as it stood in 2007."""
+"""Wikipedia for Schools 2007 as a world, and walks of people through it, as the game Wikispeedia recorded them.
 
+West, Leskovec: Human wayfinding in information networks (WWW 2012).
+"""
+
+import gzip
+import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
 
 from lycosa.reading.reader import Reader
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Link, Outcome, Url
 
-from .archives import names_in
-from .descriptions import beginning_of
-from .documents import DocumentWorld, given_path, leaf_name, stored
-from .mounting import Signposts, Site, is_page, mounted, url_of
-from .page_store import PageStore
-from .walks import plain_name, walks_in
-from .world import Category, Entry
+from .archives import list_files
+from .documents import DocumentWorld, PageStore, category_name, first_sentences, required_path, store_pages
+from .mount import LinkRewriter, Site, file_url, is_html_name, mounted
+from .world import Access, Category, Entry
+
+COLUMNS = "person, time, seconds, articles parted by ';', and what follows"
+BACK = "<"  # in the place of an article: the page before it was seen again
+
+
+def article_name(name: str) -> str:
+    """The name of an article without escapes, of which some files have two layers."""
+    return unquote(unquote(name)).replace(" ", "_")
+
+
+def read_walks(path: Path, articles: Mapping[str, Url]) -> tuple[Access, ...]:
+    """What people read, in the order of time, of the articles that there are.
+
+    The file, plain or gzipped, has a walk a line: person, time, seconds that it took, names of articles. Articles of a
+    walk are taken to have been read in equal steps; going back is no access.
+
+    articles: by their names, plain.
+    """
+    accesses: list[Access] = []
+    users: dict[str, int] = {}
+    for walk in sorted(_walks(path), key=lambda walk: walk.start):
+        user = users.setdefault(walk.person, len(users))
+        step = walk.seconds / max(1, len(walk.names))
+        for place, name in enumerate(walk.names):
+            url = articles.get(article_name(name))
+            if url is not None:
+                accesses.append(Access(user, url, walk.start + place * step))
+    if not accesses:
+        raise UsageError(f"{path}: no walk leads through an article of this world; give walks through its articles")
+    return tuple(sorted(accesses, key=lambda access: access.at))
+
+
+class _Walk(NamedTuple):
+    person: str
+    start: float
+    seconds: float
+    names: list[str]
+
+
+def _walks(path: Path) -> Iterator[_Walk]:
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip() and not line.startswith("#"):
+                    yield _walk(line.rstrip("\n").split("\t"), f"{path}, line {number}")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{path} cannot be read ({error}); give a file of walks, such as paths_unfinished.tsv"
+        ) from None
+
+
+def _walk(fields: list[str], where: str) -> _Walk:
+    try:
+        person, start, seconds, names = fields[:4]
+        walk = _Walk(person, float(start), float(seconds), [name for name in names.split(";") if name != BACK])
+    except ValueError:
+        raise UsageError(f"{where} is no walk; columns are {COLUMNS}, parted by tabs") from None
+    if not (abs(walk.start) < 1e12 and 0.0 <= walk.seconds < 1e9):
+        raise UsageError(f"{where}: a walk cannot begin at {start} and take {seconds} seconds")
+    return walk
+
 
 BASE = "http://schools-wikipedia.example/"
 _INDEX = "wp/index/"
@@ -27,18 +92,18 @@ class WikipediaSchools(DocumentWorld):
     The index pages are pages of this web as they are, each linked from the articles that it lists; a crawler that
     finds the one on its topic has found a hub, as on the Web. An article is about the first subject that lists it.
 
-    walks: a file of walks that people took through the articles, as `walks_in` reads it; they are its readers.
+    walks: a file of walks that people took through the articles, as `read_walks` reads it; they are its readers.
     """
 
     def __init__(self, *, path: str = "", walks: str = ""):
-        source = given_path(
+        source = required_path(
             path, "wikipedia-schools:path=FILE with a tar or folder of Wikipedia for Schools 2007 (wpcd/wp/...)"
         )
         urls = _urls(source)
-        signposts = Signposts(urls.values(), [Site(BASE)])
-        pages, links = stored(mounted(source, urls, signposts))
+        signposts = LinkRewriter(urls.values(), [Site(BASE)])
+        pages, links = store_pages(mounted(source, urls, signposts))
         directory = list(_directory(pages))
-        accesses = walks_in(Path(walks), _articles(pages)) if walks else ()
+        accesses = read_walks(Path(walks), _articles(pages)) if walks else ()
         super().__init__(
             pages,
             links,
@@ -51,12 +116,12 @@ class WikipediaSchools(DocumentWorld):
 
 
 def _urls(source: Path) -> dict[str, Url]:
-    names = names_in(source, is_page)
+    names = list_files(source, is_html_name)
     first = next((name for name in names if name.endswith(_FIRST_SUBJECT)), None)
     if first is None:
         raise UsageError(f"{source} has no {_FIRST_SUBJECT}; is it the archive of Wikipedia for Schools 2007?")
     top = first.removesuffix(_FIRST_SUBJECT)
-    found = ((name, url_of(BASE, name.removeprefix(top))) for name in names if name.startswith(top))
+    found = ((name, file_url(BASE, name.removeprefix(top))) for name in names if name.startswith(top))
     return {name: url for name, url in found if url is not None}
 
 
@@ -75,12 +140,12 @@ def _directory(pages: PageStore) -> Iterator[Category]:
         entries = tuple(_entry(link, pages) for link in links if _is_article(link.target, pages))
         if entries:
             name = subject.removeprefix(BASE + _INDEX + "subject.").removesuffix(".htm")
-            yield Category(leaf_name(name.split(".")), entries)
+            yield Category(category_name(name.split(".")), entries)
 
 
 def _articles(pages: PageStore) -> dict[str, Url]:
     """The articles by their names."""
-    return {plain_name(url.rpartition("/")[2].removesuffix(".htm")): url for url in pages if _is_article(url, pages)}
+    return {article_name(url.rpartition("/")[2].removesuffix(".htm")): url for url in pages if _is_article(url, pages)}
 
 
 def _is_article(url: Url, pages: PageStore) -> bool:
@@ -88,4 +153,4 @@ def _is_article(url: Url, pages: PageStore) -> bool:
 
 
 def _entry(link: Link, pages: PageStore) -> Entry:
-    return Entry(link.target, f"{link.anchor}. {beginning_of(pages[link.target].decode())}")
+    return Entry(link.target, f"{link.anchor}. {first_sentences(pages[link.target].decode())}")

@@ -3,12 +3,9 @@
 import numpy as np
 from msgspec import Struct
 
-from lycosa.worlds.edge_lists import Graph
-from lycosa.worlds.file_sharing import Rows, Trace, rows_of
-from lycosa.worlds.file_sharing.asking import WEEK
-from lycosa.worlds.file_sharing.overlays import preferential
-from lycosa.worlds.file_sharing.sharing import Floats
-from lycosa.worlds.file_sharing.tastes import files_in, interests_of
+from lycosa.standing.graph_files import Graph
+from lycosa.worlds.file_sharing import WEEK, make_files, sample_interests
+from lycosa.worlds.peer_networks import Floats, RaggedArray, Trace, group_by_row, preferential_attachment
 
 AT_HOME = 0.9  # of the copies are with those who are interested, as far as there are enough of these
 SKEW = 0.8  # of how often files are asked for, and of how many copies there are
@@ -18,9 +15,9 @@ class Replicated(Struct, frozen=True):
     """Peers on an overlay, what they like and ask for, and who has each item."""
 
     graph: Graph
-    interests: Rows
+    interests: RaggedArray
     trace: Trace
-    holders: Rows
+    holders: RaggedArray
 
 
 def replicated(
@@ -31,16 +28,16 @@ def replicated(
     Only files that somebody asks for are told of; who asks for one does not have it.
     """
     chance = np.random.default_rng([seed, 12])
-    graph = preferential(peers, least=neighbours, chance=chance)
-    liked = interests_of(peers, categories, least=interests, chance=chance)
-    own = files_in(files, categories, SKEW)
+    graph = preferential_attachment(peers, least=neighbours, chance=chance)
+    liked = sample_interests(peers, categories, least=interests, chance=chance)
+    own = make_files(files, categories, SKEW)
     askers = chance.integers(peers, size=queries)
     places = liked.offsets[askers] + (chance.random(queries) * liked.lengths()[askers]).astype(np.int64)
     wanted, items = np.unique(own.drawn(liked.values[places], chance), return_inverse=True)
     category = np.searchsorted(own.firsts, wanted, side="right") - 1
     ranks = np.minimum(wanted - own.firsts[category], files // categories - 1)
     copies = copy_shares(files // categories, factor)[ranks] * peers
-    likers, askers_of = liked.turned(categories), rows_of(items, askers, len(wanted))
+    likers, askers_of = liked.turned(categories), group_by_row(items, askers, len(wanted))
     rows = []
     for item in range(len(wanted)):
         fans = likers.row(int(category[item]))
@@ -57,7 +54,7 @@ def replicated(
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
     times: Floats = np.arange(1, queries + 1, dtype=np.float64) * (WEEK / queries)
     trace = Trace(askers, items, np.full(queries, -1), times)
-    return Replicated(graph, liked, trace, Rows(offsets, np.concatenate(rows)))
+    return Replicated(graph, liked, trace, RaggedArray(offsets, np.concatenate(rows)))
 
 
 def copy_shares(files: int, factor: float) -> Floats:

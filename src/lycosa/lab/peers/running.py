@@ -8,9 +8,9 @@ import numpy as np
 
 from lycosa.peers.chance import query_number
 from lycosa.peers.options import NodeOptions, options_for
+from lycosa.standing.graph_files import Graph
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.edge_lists import Graph
-from lycosa.worlds.file_sharing import Rows, Trace
+from lycosa.worlds.peer_networks import RaggedArray, Trace
 
 from .churn import Bools, comings_and_goings, uptimes
 from .records import NOBODY, OF_BUDDIES, OF_NEIGHBOURS, Network, Outcomes, Questions, Switches, no_lists, room
@@ -41,7 +41,7 @@ def network_in(graph: Graph, trace: Trace, *, churns: bool, least: int, seed: in
     return made
 
 
-def questions_of(trace: Trace, holders: Rows, *, seed: int) -> Questions:
+def questions_of(trace: Trace, holders: RaggedArray, *, seed: int) -> Questions:
     """The questions of a trace; their ids are those of `chance.query_number`."""
     ids = np.array([query_number(seed, count) for count in range(len(trace))], np.uint64)
     return Questions(
@@ -112,6 +112,6 @@ def warm_up() -> None:
     """Compiles what is needed, or loads it as it was compiled before; once, before work is divided."""
     ends = np.array([0, 1, 2], np.int32), np.array([1, 0], np.int32)
     trace = Trace(np.array([0]), np.array([0]), np.array([1]), np.array([100.0]))
-    holders = Rows(np.array([0, 1]), np.array([1], np.int32))
+    holders = RaggedArray(np.array([0, 1]), np.array([1], np.int32))
     network = network_in(Graph(*ends), trace, churns=True, least=1, seed=0)
     simulated(network, questions_of(trace, holders, seed=0), "random-walk", seed=0)

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from lycosa.worlds.world import Category, Entry
 
 from .addresses import Addresses
-from .chance import Floats, Ints, key, uniforms
-from .options import Options
-from .plan import Plan
-from .text import Prose
+from .counter_rng import Floats, Ints, key, uniforms
+from .pages import TextGenerator
+from .plan import Options, Plan
 
 SHARE = 0.025  # of a topic's pages
 FEWEST = 12  # entries, where a topic has as many pages
@@ -56,7 +55,7 @@ def _rank_within(groups: Ints, wanted: Floats) -> Ints:
 
 
 def make_directory(
-    options: Options, plan: Plan, prose: Prose, addresses: Addresses, names: Sequence[str]
+    options: Options, plan: Plan, prose: TextGenerator, addresses: Addresses, names: Sequence[str]
 ) -> tuple[Category, ...]:
     """All categories, the leaves of one top after those of the other."""
     categories = []

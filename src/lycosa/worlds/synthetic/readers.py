@@ -30,7 +30,7 @@ _UP_TO_HOUR = tuple(accumulate(_HOURS))
 
 
 @dataclass(frozen=True)
-class Library:
+class BrowsedWeb:
     """What readers find: pages, their topics and links."""
 
     topic_of_page: NDArray[np.int16]
@@ -41,7 +41,7 @@ class Library:
     topics: int
 
 
-def accesses(library: Library, *, users: int, days: float, seed: int) -> Iterator[Access]:
+def accesses(library: BrowsedWeb, *, users: int, days: float, seed: int) -> Iterator[Access]:
     """Everything that `users` readers read within some days, in the order of time; needs memory for readers only."""
     if users < 1 or not 0.0 < days <= 36_500.0:
         raise UsageError(f"readers are 1 or more and read for up to 36500 days, not {users} for {days} days")
@@ -59,7 +59,7 @@ def _interests(chance: random.Random, topics: int) -> tuple[int, ...]:
 
 
 class _Reader:
-    def __init__(self, library: Library, user: int, days: float, chance: random.Random):
+    def __init__(self, library: BrowsedWeb, user: int, days: float, chance: random.Random):
         self._library, self._user, self._end, self._chance = library, user, days * DAY, chance
         self._interests = _interests(chance, library.topics)
         self._eagerness = SESSIONS_A_DAY * chance.expovariate(1.0)

@@ -1,0 +1,324 @@
+"""Graphs whose links have times, seen through a sliding window; read from files of lines `FROM TO TIME`."""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from lycosa.standing.graph_files import (
+    bad_line,
+    compact_numbers,
+    graph_from_edges,
+    line_blocks,
+    open_graph_file,
+    parse_node,
+    parse_rows,
+    read_chunks,
+)
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Plain
+
+from .graphs import LinkGraph
+
+Ints = NDArray[np.signedinteger[Any]]
+Floats = NDArray[np.float64]
+
+_RULE = "a line is to be FROM TO TIME, two node numbers and seconds since 1970"
+_MILLISECONDS = 1e11  # times from here on are not in seconds, or they would be after the year 5138
+_TOO_LARGE = 1e14  # nor are those from here on in milliseconds
+
+
+class TimedLinks(Struct, frozen=True):
+    """Links in the order of their times, and how many of a file's are not among them."""
+
+    sources: Ints
+    targets: Ints
+    times: Floats  # seconds
+    size: int  # nodes
+    names: Ints | None = None  # the numbers of the nodes in the file, where these leave gaps
+    self_links: int = 0  # left out
+    repeated: int = 0  # left out: the same link at the same time
+
+
+def sort_timed_links(
+    sources: Ints, targets: Ints, times: Floats, size: int, *, names: Ints | None = None
+) -> TimedLinks:
+    """Links sorted by time (of equal times, by their order), less those to oneself and those told twice."""
+    is_own = sources == targets
+    sources, targets, times = (column[~is_own] for column in (sources, targets, times))
+    order = np.lexsort((targets, sources, times))
+    same = np.zeros(len(order), np.bool_)
+    for column in (sources, targets, times):
+        ordered = column[order]
+        same[1:] |= ordered[1:] != ordered[:-1]
+    same[:1] = True
+    kept = np.sort(order[same])  # the first of each
+    kept = kept[np.argsort(times[kept], kind="stable")]
+    return TimedLinks(sources[kept], targets[kept], times[kept], size, names, int(is_own.sum()), len(order) - len(kept))
+
+
+def has_times(path: Path) -> bool:
+    """Whether the first line of a file that tells anything has three columns of numbers."""
+    with open_graph_file(path) as file:
+        start, _ = next(read_chunks(file, 4096))
+    words = [line.split() for line in start.split(b"\n")[:20] if line.strip() and not line.startswith((b"#", b"%"))]
+    told = [row for row in words if row[0].isdigit()]
+    return bool(told) and words.index(told[0]) <= 1 and len(told[0]) == 3
+
+
+def read_timed_links(path: Path) -> TimedLinks:
+    """The links that a file tells.
+
+    They may come in any order. Nodes are numbers; a first line that names the columns and lines that begin with # or %
+    are passed over. Times are seconds since 1970, with or without decimals; a file all of whose times are milliseconds
+    is taken as such. Links to oneself and repeated lines are left out. Refused are negative and missing times, those in
+    microseconds or finer, and seconds mixed with milliseconds.
+    """
+    read = []
+    with open_graph_file(path) as file:
+        for first, block in line_blocks(path, file):
+            rows = parse_rows(block, 3)
+            if rows is None:
+                read.append(_rows_by_line(path, first, block))
+            else:
+                read.append((np.arange(first, first + len(rows)), rows[:, :2], rows[:, 2].astype(np.float64)))
+    lines, ends, times = (np.concatenate(columns) for columns in zip(*read, strict=True)) if read else _nothing()
+    if not len(lines):
+        raise UsageError(f"{path}:1: no links in it; {_RULE}")
+    times = _in_seconds(path, times, lines)
+    sources, targets = ends[:, 0], ends[:, 1]
+    size, names = compact_numbers(sources, targets)
+    if names is not None:
+        sources, targets = (np.searchsorted(names, nodes) for nodes in (sources, targets))
+    return sort_timed_links(sources, targets, times, size, names=names)
+
+
+def _nothing() -> tuple[Ints, Ints, Floats]:
+    return np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros(0)
+
+
+def _rows_by_line(path: Path, first: int, block: bytes) -> tuple[Ints, Ints, Floats]:
+    """The numbers of the lines that tell a link, its two ends, its time."""
+    lines, ends, times = [], [], []
+    for line, text in enumerate(block.split(b"\n"), first):
+        words = text.decode("utf-8", "replace").split()
+        if not words or words[0].startswith(("#", "%")) or (line == 1 and words[0].isalpha()):
+            continue
+        if len(words) != 3:
+            missing = "the time is missing; " if len(words) == 2 else ""
+            raise bad_line(path, line, " ".join(words), missing + _RULE)
+        lines.append(line)
+        ends.append([parse_node(path, line, word) for word in words[:2]])
+        times.append(_time(path, line, words[2]))
+    return np.array(lines, np.int64), np.array(ends, np.int64).reshape(-1, 2), np.array(times, np.float64)
+
+
+def _time(path: Path, line: int, word: str) -> float:
+    try:
+        time = float(word)
+    except ValueError:
+        time = math.nan
+    if not (math.isfinite(time) and time >= 0):
+        raise bad_line(path, line, word, "a time is to be seconds since 1970, from 0 on")
+    return time
+
+
+def _in_seconds(path: Path, times: Floats, lines: Ints) -> Floats:
+    are_too_large = times >= _TOO_LARGE
+    if are_too_large.any():
+        first = int(are_too_large.argmax())
+        raise bad_line(
+            path, int(lines[first]), f"{times[first]:.0f}", "a time is to be seconds or milliseconds since 1970"
+        )
+    are_large = times >= _MILLISECONDS
+    if are_large.all():
+        return times / 1000.0
+    if are_large.any():
+        is_other = are_large != are_large[0]
+        raise UsageError(
+            f"{path}:{lines[is_other][0]}: some times are seconds and some milliseconds; write all of them as seconds"
+        )
+    return times
+
+
+DAY = 86_400.0  # seconds
+WEEK = 7 * DAY
+_TIMES = "times.npz"
+
+
+class WindowedGraph:
+    """Links with times, seen through a window: at time t there are those of [t - window, t].
+
+    A page that makes a link to another several times within the window has one link to it, there from the first time
+    until the window has passed the last.
+
+    Kumar, Novak, Raghavan, Tomkins: On the bursty evolution of blogspace (WWW Journal, 2005).
+    """
+
+    def __init__(self, links: TimedLinks, *, window: float = WEEK):
+        if not window > 0:
+            raise UsageError(f"the window of a time graph is to be longer than 0 seconds, not {window}")
+        self.links = links
+        self.window = window
+        order = np.argsort(links.sources, kind="stable")  # so by source, then by time
+        self._targets = links.targets[order].astype(np.int64)
+        self._times = np.ascontiguousarray(links.times[order])
+        self._rows = np.zeros(links.size + 1, np.int64)
+        np.cumsum(np.bincount(links.sources, minlength=links.size), out=self._rows[1:])
+        # Reading one number is quicker from these than from arrays.
+        self._target_at, self._time_at, self._row_at = self._targets.data, self._times.data, self._rows.data
+
+    def __len__(self) -> int:
+        """How many nodes there are."""
+        return self.links.size
+
+    @property
+    def begin(self) -> float:
+        """When the first link is made."""
+        return float(self.links.times[0])
+
+    @property
+    def end(self) -> float:
+        """When the last link is made."""
+        return float(self.links.times[-1])
+
+    def out(self, node: int, time: float) -> list[int]:
+        """What a node links to at a time, each once, the oldest link first."""
+        return list(dict.fromkeys(self.made_within(*self.span(node, time))))
+
+    def span(self, node: int, time: float) -> tuple[int, int]:
+        """Where the links of a node that the window shows at a time begin and end, among all in the order of time."""
+        begin, end = self._row_at[node], self._row_at[node + 1]
+        low = bisect_left(self._time_at, time - self.window, begin, end)
+        return low, bisect_right(self._time_at, time, low, end)
+
+    def made_within(self, low: int, high: int) -> list[int]:
+        """The targets of such a stretch of links, as often as there are."""
+        return self._target_at[low:high].tolist()
+
+    def at(self, time: float) -> tuple[Ints, Ints]:
+        """The links there are at a time: sources and targets, each pair once."""
+        low, high = np.searchsorted(self.links.times, [time - self.window, np.nextafter(time, np.inf)])
+        keys = np.unique(self.links.sources[low:high].astype(np.int64) * len(self) + self.links.targets[low:high])
+        return keys // len(self), keys % len(self)
+
+    def sliding(self) -> "WindowDegrees":
+        """Degrees in the window, which then moves on with time."""
+        return WindowDegrees(self)
+
+    @cached_property
+    def spells(self) -> tuple[Ints, Ints, Floats, Floats]:
+        """From when until when there is a link: sources, targets, beginnings, ends; the last moment is still within."""
+        links = self.links
+        order = np.lexsort((links.times, links.targets, links.sources))
+        sources, targets, times = links.sources[order], links.targets[order], links.times[order]
+        goes_on = np.zeros(len(order), np.bool_)
+        goes_on[1:] = (sources[1:] == sources[:-1]) & (targets[1:] == targets[:-1]) & (np.diff(times) <= self.window)
+        first = np.flatnonzero(~goes_on)
+        last = np.append(first[1:], len(order)) - 1
+        return sources[first], targets[first], times[first], times[last] + self.window
+
+
+class WindowDegrees:
+    """In- and out-degrees of the nodes of a time graph, kept as the window moves on; it never moves back."""
+
+    def __init__(self, graph: WindowedGraph):
+        self._graph = graph
+        sources, targets, begins, ends = graph.spells
+        come, go = np.argsort(begins, kind="stable"), np.argsort(ends, kind="stable")
+        self._coming = begins[come], sources[come], targets[come]
+        self._going = ends[go], sources[go], targets[go]
+        self._came = self._went = 0
+        self.time = -np.inf
+        self.in_degrees = np.zeros(len(graph), np.int64)
+        self.out_degrees = np.zeros(len(graph), np.int64)
+        self.has_appeared = np.zeros(len(graph), np.bool_)  # nodes that had a link by now, made or received
+
+    def move_to(self, time: float) -> None:
+        """Looks at the graph as it is at a later time."""
+        if time < self.time:
+            raise ValueError(f"the window stands at {self.time} and does not go back to {time}")
+        begins, sources, targets = self._coming
+        came = int(np.searchsorted(begins, time, side="right"))
+        self._count(sources[self._came : came], targets[self._came : came], 1)
+        ends, gone_sources, gone_targets = self._going
+        went = int(np.searchsorted(ends, time, side="left"))
+        self._count(gone_sources[self._went : went], gone_targets[self._went : went], -1)
+        self.has_appeared[sources[self._came : came]] = True
+        self.has_appeared[targets[self._came : came]] = True
+        self._came, self._went, self.time = came, went, time
+
+    def _count(self, sources: Ints, targets: Ints, by: int) -> None:
+        np.add.at(self.out_degrees, sources, by)
+        np.add.at(self.in_degrees, targets, by)
+
+    def top(self, k: int) -> Ints:
+        """The k nodes of the highest in-degree, fewer where fewer are linked to; of equals the lowest numbers."""
+        nodes = np.flatnonzero(self.in_degrees)
+        degrees = self.in_degrees[nodes]
+        if len(nodes) > k:
+            least = np.partition(degrees, len(nodes) - k)[len(nodes) - k]
+            nodes, degrees = nodes[degrees >= least], degrees[degrees >= least]
+        return nodes[np.lexsort((nodes, -degrees))[:k]]
+
+
+class TimedLinkGraph(LinkGraph):
+    """A graph whose links have times. As a web that stands still it has all of them, each once."""
+
+    name = "timed"
+
+    def __init__(self, links: TimedLinks, *, options: Mapping[str, Plain] | None = None):
+        self.timed = links
+        keys = np.unique(links.sources.astype(np.int64) * links.size + links.targets)
+        sources, targets = (ends.astype(np.int32) for ends in (keys // links.size, keys % links.size))
+        super().__init__(graph_from_edges(sources, targets, links.size, links.names), options=options)
+
+    @property
+    def facts(self) -> Mapping[str, Plain]:
+        links = self.timed
+        days = round(float(links.times[-1] - links.times[0]) / DAY, 2) if len(links.times) else 0.0
+        told = {"timed_links": len(links.times), "days": days}
+        left_out = {"self_links": links.self_links, "repeated": links.repeated}
+        return {**super().facts, **told, **left_out}
+
+    def seen_through(self, window: float = WEEK) -> WindowedGraph:
+        """The links as they come and go."""
+        return WindowedGraph(self.timed, window=window)
+
+    def save(self, folder: Path) -> None:
+        super().save(folder)
+        links = self.timed
+        left_out = np.array([links.self_links, links.repeated])
+        np.savez(folder / _TIMES, sources=links.sources, targets=links.targets, times=links.times, left_out=left_out)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        still = LinkGraph.load(folder)
+        try:
+            with np.load(folder / _TIMES) as told:
+                sources, targets, times = (told[key] for key in ("sources", "targets", "times"))
+                left_out = told["left_out"].tolist()
+        except (OSError, ValueError, KeyError) as error:
+            raise UsageError(f"{folder} holds no timed graph that can be read ({error}); make it again") from None
+        world = cls.__new__(cls)
+        names = still.graph.names if isinstance(still.graph.names, np.ndarray) else None
+        links = TimedLinks(sources, targets, times, len(still), names, *left_out)
+        TimedLinkGraph.__init__(world, links, options=still.options)
+        return world
+
+
+class TimedGraphWorld(TimedLinkGraph):
+    """The links that a file tells with their times: `FROM TO TIME` on each line, plain or gzipped, in any order."""
+
+    def __init__(self, *, path: str = ""):
+        if not path:
+            raise UsageError("this world needs its data: say timed:path=FILE, such as sx-askubuntu-a2q.txt.gz")
+        if not Path(path).is_file():
+            raise UsageError(f"there is no file {path}; say timed:path=FILE")
+        super().__init__(read_timed_links(Path(path)), options={"path": Path(path).name})

@@ -19,7 +19,7 @@ from crawling import archives, begin, catalog, collection, done, kill, listing, 
 from lycosa.vocabulary.records import Host, Url
 from lycosa.worlds import FixedWorld
 from lycosa.worlds.made_up import MadeUpWeb
-from lycosa.worlds.serve import Served
+from lycosa.worlds.server import WorldServer
 from worlds import html
 
 WEB = MadeUpWeb(seed=6, hosts=6, pages=90)
@@ -142,7 +142,7 @@ def served_crawl(work: Path) -> dict[str, Any]:
     first = Stalling()
     folder = collection(work / "c", [WEB.front_page], topic='examples = "good.txt"')
     listing(folder / "good.txt", [url for url in WEB.urls() if WEB.topic(url) == topic][:8])
-    with Served(first) as served:
+    with WorldServer(first) as served:
         words = ["--concurrency", 1, "--delay", 0, "--resolve", served.resolve, "--quiet"]
         crawl = ["crawl", folder, "--pages", 45, "--exclude-url", "*/gallery/*", *words]
         process = begin(*crawl)

@@ -14,7 +14,7 @@ STUDY_NAMES = list(STUDIES)
 PATIENCE = 1_800.0  # seconds that one study may take on a busy machine
 # Processor time of strategies and wall clock of real processes differ from run to run. Nothing else is left out.
 COSTS = {
-    "measures": {"processor ms per page", "accepted pages per second"},
+    "measures": {"processor ms per page", "accepted pages per processor second"},
     "columns": {"median_ms_real", "slowest_ms_real"},
     "claims": {"topic-driven.cost"},
 }

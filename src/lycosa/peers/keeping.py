@@ -1,14 +1,13 @@
 """What a peer keeps between its runs, in the folder `peer` of its collection: files, each replaced at one stroke."""
 
 import fcntl
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
 import msgspec
 
 from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.files import atomic_write
 
 FOLDER = "peer"
 T = TypeVar("T")
@@ -34,17 +33,11 @@ class Kept:
     def keep_bytes(self, name: str, data: bytes) -> None:
         """Writes a file that only its owner may read, whole or not at all."""
         path = self.path(name)
-        beside = path.with_name(f"{path.name}.{os.getpid()}.new")
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            with atomic_write(path, private=True) as file:
                 file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(path)
         except OSError as error:
-            with suppress(OSError):
-                beside.unlink()
             raise CollectionError(f"cannot write {path}: {error.strerror}; make room or give access") from error
 
     def read(self, name: str, kind: type[T]) -> T | None:

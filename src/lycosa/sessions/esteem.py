@@ -24,6 +24,7 @@ from lycosa.standing import (
     read_traffic,
 )
 from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Page, Plain, Url
 
 from .opening import open_for_reading
@@ -115,10 +116,8 @@ class Esteem:
 
     def _save(self, model: StandingModel) -> None:
         path = self._session.folder / MODEL_FILE
-        with told(path):
-            fresh = path.with_suffix(".new")
-            fresh.write_bytes(msgspec.json.encode(_Saved(self._fingerprint(), model.to_plain())))
-            fresh.replace(path)
+        with told(path), atomic_write(path) as file:
+            file.write(msgspec.json.encode(_Saved(self._fingerprint(), model.to_plain())))
 
     def _traffic(self) -> dict[str, float] | None:
         return read_traffic(self._session.folder / self._source.traffic) if self._source.traffic else None

@@ -9,9 +9,8 @@ from lycosa.reading import page_of_html, page_of_text
 from lycosa.reading.decode import decode
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.files import output_file
 from lycosa.vocabulary.records import Page, Url
-
-from .whole_files import whole_file
 
 LARGEST_EXAMPLE = 2_000_000  # bytes; of a longer file the beginning counts
 LARGEST_FILE = 500_000_000  # bytes, of a taxonomy that was saved
@@ -58,7 +57,7 @@ def examples_in_folders(folder: Path) -> Mapping[str, list[Page]]:
 
 def save_taxonomy(taxonomy: Taxonomy, path: Path) -> None:
     """Writes a taxonomy where `load_taxonomy` finds it, whole or not at all."""
-    with whole_file(path) as file:
+    with output_file(path) as file:
         file.write(msgspec.json.encode(taxonomy.to_plain()))
 
 

@@ -28,6 +28,7 @@ from lycosa.relevance.retraining import retrain
 from lycosa.relevance.svm import LinearModel
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
+from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Page, Plain, Url
 
 from .forgotten import is_forgotten, read_forgotten
@@ -120,10 +121,8 @@ def forget_labels(folder: Path, is_forgotten: Callable[[Url], bool]) -> None:
     if any(map(is_forgotten, labels)):
         lines = [f"{'good' if good else 'bad'} {url}\n" for url, good in labels.items() if not is_forgotten(url)]
         path = folder / LABELS_FILE
-        fresh = path.with_suffix(".new")
-        with told(path):
-            fresh.write_text("".join(lines), encoding="utf-8")
-            fresh.replace(path)
+        with told(path), atomic_write(path) as file:
+            file.write("".join(lines).encode())
 
 
 def add_label(folder: Path, url: Url, *, good: bool) -> None:
@@ -256,10 +255,8 @@ class TopicJudge:
         """Keeps a model in the collection, as plain data."""
         saved = TrainedModel(self.examples.digest, self.rounds, model.to_plain())
         path = self._folder / MODEL_FILE
-        fresh = path.with_suffix(".new")
-        with told(path):
-            fresh.write_bytes(msgspec.json.encode(saved))
-            fresh.replace(path)
+        with told(path), atomic_write(path) as file:
+            file.write(msgspec.json.encode(saved))
 
     def _terms_of(self, examples: Sequence[Example], recall: Recall) -> list[Terms]:
         pages = (self._page_of(example, recall) for example in examples)

@@ -33,7 +33,6 @@ def crawl_of(
     clock = clock or SimulatedClock()
     if frontier is None:
         frontier = MemoryFrontier(clock=clock, delay=0.0)
-    frontier.rank_by(strategy)
     return Crawl(
         web=web or SimulatedWeb(pages, clock=clock),
         read=Reader(),
@@ -46,7 +45,7 @@ def crawl_of(
 
 
 def visits_of(crawl: Crawl, seeds: Sequence[Url]) -> list[Visit]:
-    crawl.seed(seeds)
+    crawl.loop.start(seeds)
     return list(without_event_loop(crawl.visits()))
 
 

@@ -1,21 +1,22 @@
 """Lycosa from Python: make a collection, crawl it visit by visit, read what it holds.
 
 >>> import tempfile
->>> from lycosa.worlds.made_up import MadeUpWeb
 >>> from lycosa.worlds.server import WorldServer
->>> world = MadeUpWeb(hosts=5, pages=60)
->>> folder = new(Path(tempfile.mkdtemp(), "bees"), topic="honey bees in their hives", seeds=[world.front_page])
+>>> from lycosa.worlds.synthetic import SyntheticWorld
+>>> world = SyntheticWorld(pages=400, topics=4)
+>>> home = world.url(0)
+>>> folder = new(Path(tempfile.mkdtemp(), "bees"), topic="honey bees in their hives", seeds=[home])
 >>> with WorldServer(world) as served:
 ...     run = crawl(folder, pages=10, delay=0, resolve=[served.resolve])
 ...     urls = [visit.fetch.url for visit in run]
 ...     again = open(folder).refresh(budget=10, expand=0, delay=0, resolve=[served.resolve])
 ...     changes = {str(visit.change) for visit in again}
->>> urls[0], run.stopped
-('http://portal.example/', 'the collection has 10 pages, as asked')
+>>> urls[0] == home, run.stopped
+(True, 'the collection has 10 pages, as asked')
 >>> again.result.looked_at, changes
 (10, {'unchanged'})
 >>> with open(folder) as bees:
-...     len(bees), bees.page(world.front_page).number
+...     len(bees), bees.page(home).number
 (10, 1)
 """
 

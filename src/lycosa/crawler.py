@@ -1,69 +1,36 @@
-"""The loop of a crawl.
-
-     frontier ──Candidate──▶ web ──Fetch──▶ read ──Page──▶ judge ──Visit──▶ journal
-        ▲                                                    │
-        └──────── Candidates ──────── strategy ◀─────────────┘
-
-Fetches overlap; everything else happens one page at a time: `absorb` turns a fetch into a visit and writes it down,
-`spread` follows it. Pages of the collection that are to be seen again come from a lane of the frontier; a memory knows
-how they were, and of those that have changed the strategy is shown the links that are new.
-"""
+"""A live crawl: fetches under way side by side around `lycosa.loop`, budgets, and why it stopped."""
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
-from typing import Annotated, Any, Protocol, cast
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from typing import Annotated, Any, cast
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
-from lycosa.collection.events import Attempt
+from lycosa.loop import Journal, Loop
 from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Frontier, Memory, Read, Relevance, Standing, Strategy, Web
 from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.records import (
-    LINKS,
     REFRESH,
     RELEVANT,
     Candidate,
-    Change,
     Fetch,
     LeftOut,
     LeftOutReason,
     Outcome,
     Page,
-    Skip,
-    SkipReason,
     Url,
     Visit,
 )
-from lycosa.vocabulary.urls import host_of
-from lycosa.web.asked import Asked, was_asked
+from lycosa.web.asked import Asked
 
 INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
 _PAGES_AT_A_STRETCH = 8  # worked on before sockets and signals are looked at again
 _LONGEST_NAP = 1.0  # seconds between two looks at budgets and interrupts
 _LONGEST_HOLD = 300.0  # seconds that a crawl waits for a host when there is nothing else to do
 OF_ONES_OWN = "to crawl hosts of your own network, say --allow-private"
-MOST_HOPS = 5  # redirects in a row
-MOST_ROUNDS = 1_000  # in which a strategy may propose others for what was skipped, at one page
-
-
-class Journal(Protocol):
-    """Where a crawl is written down: a collection, or nowhere."""
-
-    def record(self, event: Visit | Attempt) -> None: ...
-
-    def record_skips(self, skips: Iterable[Skip]) -> None: ...
-
-
-class NoJournal:
-    def record(self, event: Visit | Attempt) -> None:
-        pass
-
-    def record_skips(self, skips: Iterable[Skip]) -> None:
-        pass
 
 
 class Budget(Struct, frozen=True, forbid_unknown_fields=True):
@@ -110,8 +77,6 @@ class Crawl:
         self.read = read
         self.judge = judge
         self.esteem = esteem
-        self.strategy = strategy
-        self.frontier = frontier
         self.memory: Memory | None = None  # where the frontier has pages to see again
         self.stopped = ""
         self.pages = pages  # kept, over all runs
@@ -119,14 +84,20 @@ class Crawl:
         self.bytes_kept = bytes_kept
         self.asked = Asked()  # in this run
         self._clock = clock
-        self._journal = journal or NoJournal()
         self._budget = budget
         self._concurrency = concurrency
-        self._retries = retries
-        self._backoff = backoff  # seconds before the second try; doubles with each
         self._languages = languages
         self._seen = NearDuplicates() if seen is None else seen
         self._began = clock.now()
+        self.loop = Loop(
+            strategy,
+            frontier,
+            journal=journal,
+            observe=self._observe,
+            clock=clock,
+            retries=retries,
+            backoff=backoff,
+        )
         self.pages_since_relevant = pages_since_relevant
         self._bug: BaseException | None = None  # raised by the web, which is to give outcomes instead
         self._interrupted = False
@@ -137,12 +108,13 @@ class Crawl:
         self._landed: deque[tuple[Candidate, Fetch]] = deque()
         self._something_landed = asyncio.Event()
 
-    def seed(self, seeds: Iterable[Url]) -> None:
-        """Puts the seeds; those known already stay as they are."""
-        self._journal.record_skips(self._begin(seeds))
+    @property
+    def strategy(self) -> Strategy:
+        return self.loop.strategy
 
-    def _begin(self, seeds: Iterable[Url]) -> list[Skip]:
-        return self._make_up_for(self.frontier.put(self.strategy.start(list(seeds))))
+    @property
+    def frontier(self) -> Frontier:
+        return self.loop.frontier
 
     def interrupt(self) -> None:
         """Stops after the page at hand; what is in flight will be fetched by the next run."""
@@ -287,39 +259,25 @@ class Crawl:
         return ""
 
     def absorb(self, candidate: Candidate, fetch: Fetch) -> Visit | None:
-        """Turns a fetch into a visit, writes it down and follows it; None where the fetch is to be tried again.
-
-        A page that is seen again has one try: that it failed is noted, and the next pages have their turn.
-        """
-        host, is_again = host_of(candidate.url), candidate.lane == REFRESH
+        """Turns a fetch into a visit, writes it down and follows it; None where the fetch is to be tried again."""
         self.asked.count(fetch)
-        # Of a host whose robots.txt is out of reach nothing is asked, so its pages to see again need not wait for that.
-        if fetch.host_not_before is not None and not (is_again and not was_asked(fetch)):
-            self.frontier.hold(host, fetch.host_not_before)
-        is_worth_another = fetch.outcome in (Outcome.BUSY, Outcome.FAILED) and candidate.attempts < self._retries
-        if is_worth_another and not is_again:
-            if fetch.outcome is Outcome.FAILED:
-                self.frontier.hold(host, self._clock.now() + self._backoff * 2**candidate.attempts)
-            self._journal.record(Attempt(candidate, fetch))
-            self.frontier.give_back(replace(candidate, attempts=candidate.attempts + 1))
+        if self.loop.retry(candidate, fetch):
             return None
-        if self.memory and is_again:
-            visit = self.memory.noted(self._judged(candidate, self.memory.compared(fetch)))
-        else:
-            visit = self._judged(candidate, fetch)
+        visit = self._assess(candidate, fetch)
         self._somebody_answered |= fetch.outcome is not Outcome.REFUSED
         if not self._somebody_answered:
             self._refused_seeds.append(visit)  # settled once another seed shows that the user meant it
             return visit
         for refused in self._refused_seeds:
-            self._take_down(refused)
+            self.loop.process(refused)
         self._refused_seeds.clear()
-        self._take_down(visit)
+        self.loop.process(visit)
         return visit
 
-    def _take_down(self, visit: Visit) -> None:
-        self._journal.record(visit)
-        self._journal.record_skips(self.replay(visit))
+    def _assess(self, candidate: Candidate, fetch: Fetch) -> Visit:
+        if self.memory and candidate.lane == REFRESH:
+            return self.memory.noted(self._judged(candidate, self.memory.compared(fetch)))
+        return self._judged(candidate, fetch)
 
     def _judged(self, candidate: Candidate, fetch: Fetch) -> Visit:
         page = self.read(fetch)
@@ -346,8 +304,8 @@ class Crawl:
             return LeftOut(LeftOutReason.LANGUAGE, page.language)
         return None
 
-    def replay(self, visit: Visit) -> list[Skip]:
-        """Counts a visit and follows it, whether it happened just now or was read back from an archive."""
+    def _observe(self, visit: Visit) -> None:
+        """Counts a visit, whether it happened just now or was read back from an archive."""
         if visit.is_kept and visit.change is None:
             self.pages += 1
             self.bytes_kept += len(visit.fetch.body)
@@ -356,82 +314,6 @@ class Crawl:
             self.pages_since_relevant = 0 if is_relevant else self.pages_since_relevant + 1
         if visit.page is not None and visit.is_kept and visit.duplicate_of is None:
             self._seen.add(visit.page.fingerprint, visit.page.url)
-        return self.spread(visit)
-
-    def relive(self, seeds: Iterable[Url], visits: Iterable[Visit]) -> None:
-        """Ranks what waits anew, as the present strategy would have ranked it had it seen these visits."""
-        self.frontier.forget_waiting()
-        self._begin(seeds)
-        for visit in visits:
-            self.spread(visit)
-
-    def spread(self, visit: Visit) -> list[Skip]:
-        """Lets the strategy learn from a visit and its links join the frontier; returns those that may not."""
-        candidate, fetch = visit.candidate, visit.fetch
-        self.frontier.settle(candidate.url)
-        if visit.change is not None:
-            has_moved = visit.change is Change.VANISHED and fetch.location is not None
-            if not visit.new_links and not has_moved:
-                return []
-            visit = with_new_links_only(visit)
-        self.strategy.learn(visit)
-        skips: list[Skip] = []
-        if fetch.outcome is Outcome.MOVED and fetch.location is not None:
-            skips = self._follow_redirect(candidate, fetch.location)
-        skips += self.frontier.put(self.strategy.propose(visit))
-        skips += [skip for skip in _not_to_follow(visit) if not self.frontier.is_known(skip.candidate.url)]
-        return self._make_up_for(skips)
-
-    def _make_up_for(self, skips: list[Skip]) -> list[Skip]:
-        """Tells the strategy what was skipped and puts what it wants instead, until nothing more is skipped."""
-        all_skips: list[Skip] = []
-        rounds = 0
-        while skips:
-            rounds += 1
-            all_skips += skips
-            instead: list[Candidate] = []
-            for skip in skips:
-                self.strategy.learn(skip)
-                if rounds < MOST_ROUNDS:
-                    instead += self.strategy.propose(skip)
-            skips = self.frontier.put(instead) if instead else []
-        return all_skips
-
-    def _follow_redirect(self, candidate: Candidate, target: Url) -> list[Skip]:
-        onward = replace(
-            candidate,
-            url=target,
-            found_on=candidate.url,
-            because={**candidate.because, "redirected": True},
-            hops=candidate.hops + 1,
-            attempts=0,
-            lane=LINKS,
-        )
-        if onward.hops > MOST_HOPS:
-            return [Skip(onward, SkipReason.REDIRECT, f"more than {MOST_HOPS} in a row")]
-        return self.frontier.put([onward])
-
-
-def with_new_links_only(visit: Visit) -> Visit:
-    """A page seen again as a strategy is to see it: what it linked to before, the strategy knows."""
-    if visit.page is None:
-        return visit
-    new = set(visit.new_links)
-    return replace(
-        visit, page=replace(visit.page, links=tuple(link for link in visit.page.links if link.target in new))
-    )
-
-
-def _not_to_follow(visit: Visit) -> list[Skip]:
-    """The links that the page or the link itself asks not to follow."""
-    page = visit.page
-    if page is None or visit.duplicate_of or not (page.nofollow or any(link.rel for link in page.links)):
-        return []
-    return [
-        Skip(Candidate(link.target, 0.0, page.url, link.anchor, depth=visit.candidate.depth + 1), SkipReason.NOFOLLOW)
-        for link in page.links
-        if page.nofollow or "nofollow" in link.rel
-    ]
 
 
 def without_event_loop(visits: AsyncIterator[Visit]) -> Iterator[Visit]:

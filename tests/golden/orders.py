@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.lab.simulation import crawl as crawl_in_the_lab
 from lycosa.logs.readings import Readings
@@ -15,7 +16,6 @@ from lycosa.strategies import STRATEGIES, Guided, Mapped
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
-from lycosa.worlds.made_up import MadeUpWeb
 from simulation import crawl_of, urls_of, visits_of
 from worlds import TOPICAL, html, topic_of
 
@@ -142,7 +142,7 @@ def _lab_order(world: OrderedWorld, strategy: Strategy, buffer: int | None) -> I
         world.seeds,
         read=world.read,
         judge=world.relevance,
-        esteem=world.standing,
+        standing=world.standing,
         pages=10_000,
         buffer=buffer,
     )

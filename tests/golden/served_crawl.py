@@ -16,9 +16,9 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from crawling import archives, begin, catalog, collection, done, kill, listing, wait_until
+from fixtures.fixed_world import FixedWorld
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.vocabulary.records import Host, Url
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.server import WorldServer
 from worlds import html
 

@@ -6,10 +6,10 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 import lycosa
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.sessions import upkeep
 from lycosa.sessions.forgotten import add_forgotten
 from lycosa.vocabulary.clock import WallClock
-from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=2, hosts=8, pages=120)

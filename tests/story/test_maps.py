@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 import pytest
 
 from crawling import collection, done, lycosa, pages
+from fixtures.fixed_world import FixedWorld
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.maps import Atlas
 from lycosa.sessions.atlas_making import Wanted, build_atlas
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.server import WorldServer
 from maps.small_atlases import atlas_of, mapped_by
 from worlds import html

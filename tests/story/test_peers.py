@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from crawling import Said, apart, begin, collection, done, end, kill, lycosa, wait_until
+from fixtures.fixed_world import FixedWorld
 from lycosa.cli import peer_at_hand
 from lycosa.cli.peer_at_hand import is_among_private
 from lycosa.peers.addresses import parsed
 from lycosa.peers.control import SOCKET_FILE
 from lycosa.peers.keeping import Kept
-from lycosa.worlds import FixedWorld
 from lycosa.worlds.server import WorldServer
 from worlds import html
 

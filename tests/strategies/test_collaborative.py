@@ -196,5 +196,5 @@ def test_stopped_and_restored_it_goes_on_as_if_it_had_not(stop_after) -> None:
     )
     second.restore(json.loads(json.dumps(first.state())))
     rest = crawl_of(TOPICAL, second, clock=clock, frontier=frontier)
-    rest.seed([])
+    rest.loop.start([])
     assert begun + urls_of(list(without_event_loop(rest.visits()))) == whole

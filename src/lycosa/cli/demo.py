@@ -19,7 +19,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.worlds.server import WorldServer
 from lycosa.worlds.synthetic import SyntheticWorld
-from lycosa.worlds.words import TOPICS
+from lycosa.worlds.synthetic.vocabulary import TOPICS
 
 from .options import program
 from .progress import Progress

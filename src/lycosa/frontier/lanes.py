@@ -5,6 +5,7 @@ from random import Random
 import numpy as np
 
 from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import LINKS, REFRESH, Candidate, Host, Skip, Url
 from lycosa.vocabulary.urls import host_of
 
@@ -61,6 +62,9 @@ class Lanes:
 
     def __len__(self) -> int:
         return len(self._links) + len(self._again)
+
+    def rank_by(self, strategy: Strategy) -> None:
+        self._links.rank_by(strategy)
 
     def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
         return self._links.put(candidates)

@@ -56,7 +56,7 @@ async def fetch_examples(
         retries=requests.retries,
         interrupted=interrupted,
     )
-    crawl.seed(urls)
+    crawl.loop.start(urls)
     example_at = {url: url for url in urls}  # by where redirects have led from it
     async with aclosing(crawl.visits()) as visits:
         async for visit in visits:

@@ -110,7 +110,7 @@ class Refreshing:
         table = self._table(session.clock.now())
         chosen = self._chosen(table, self._plan.budget)
         self.tally.typical = typical_of(session.collection.catalog.dues())
-        crawl.frontier = Lanes(
+        crawl.loop.frontier = Lanes(
             session.frontier,
             chosen,
             turns=self._plan.budget,
@@ -127,7 +127,7 @@ class Refreshing:
                     self.tally.add(visit)
                     yield visit
         finally:
-            crawl.frontier = session.frontier
+            crawl.loop.frontier = session.frontier
 
     def result(self) -> Refreshed:
         """What came of the refresh, and what each policy expects of the next."""

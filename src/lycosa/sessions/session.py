@@ -102,7 +102,6 @@ class Session:
             delay=recipe.requests.delay,
             limit=recipe.waiting.limit,
         )
-        self.frontier.rank_by(strategy)
         for host, until in (catalog.get_state("holds") or {}).items():
             self.frontier.hold(host, until)
         self.frontier.know_settled(catalog.visited())
@@ -162,7 +161,7 @@ class Session:
             if isinstance(event, Visit):
                 event = replace(event, page=self.reader(event.fetch))
                 self.collection.apply(event, place)
-                catalog.add_skips(self.crawl.replay(event), event.fetch.at)
+                catalog.add_skips(self.crawl.loop.replay(event), event.fetch.at)
             else:
                 self.collection.apply(event, place)
                 if isinstance(event, Attempt):
@@ -200,7 +199,7 @@ class Session:
         self.collection.catalog.put_state("utility", run.utility)
         seeds = [seed for seed in run.seeds if not self.frontier.is_known(seed)]
         if seeds or not (self.crawl.pages or len(self.frontier)):  # a strategy may begin without any
-            self.crawl.seed(seeds)
+            self.crawl.loop.start(seeds)
         return changes
 
     def run_as_before(self, refresh: Plain) -> Run:
@@ -230,8 +229,7 @@ class Session:
         return self.log.around(self.map.around(strategy))
 
     def _start_strategy(self) -> None:
-        self.crawl.strategy = self._made_strategy()
-        self.frontier.rank_by(self.crawl.strategy)
+        self.crawl.loop.use_strategy(self._made_strategy())
 
     def relive(
         self, judge: Relevance | None = None, esteem: Standing | None = None
@@ -240,7 +238,6 @@ class Session:
 
         With a judge of relevance or of standing, every page is judged anew too. Returns what they say.
         """
-        self._start_strategy()
         judged: dict[str, float] = {}
         esteemed: dict[str, float] = {}
         known = {row.url: (row.relevance, row.standing) for row in self.collection.catalog.pages()}
@@ -261,7 +258,7 @@ class Session:
                         judged[visit.page.url] = relevance
                 yield replace(visit, relevance=relevance, standing=standing)
 
-        self.crawl.relive(self._seeds, past_visits())
+        self.crawl.loop.rerank_from_history(self._made_strategy(), self._seeds, past_visits())
         if judge:
             are_relevant = [relevance >= RELEVANT for relevance in judged.values()]
             self.crawl.relevant = sum(are_relevant)

@@ -7,8 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from lycosa.lab.page_cache import PageCache, TopicCosine
-from lycosa.lab.simulation import crawl
-from lycosa.lab.steps import Step
+from lycosa.lab.simulation import Step, crawl
 from lycosa.lab.topics import Topic, strategy_for
 from lycosa.peers.keeping import Kept
 from lycosa.peers.shared_collection import SharedCollection

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lycosa.crawler import Budget, Crawl, without_event_loop
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.reading import Reader
+from lycosa.recipe import Budget
+from lycosa.run.crawl import Crawl, without_event_loop
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Relevance, Strategy, Web
 from lycosa.vocabulary.records import Page, Url, Visit

@@ -3,10 +3,10 @@ from random import Random
 
 import pytest
 
-from lycosa.crawler import EverySeedRefusedError, without_event_loop
 from lycosa.frontier.memory import MemoryFrontier
+from lycosa.run.crawl import EverySeedRefusedError, without_event_loop
 from lycosa.strategies.best_first import BestFirst
-from lycosa.strategies.breadth_first import BreadthFirst
+from lycosa.strategies.unfocused import BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock, WallClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, PastFetch, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.loop import MAX_SKIP_ROUNDS
-from lycosa.strategies.breadth_first import BreadthFirst
+from lycosa.strategies.unfocused import BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Skip, SkipReason, Url, Visit
 from simulation import crawl_of, urls_of, visits_of

@@ -12,8 +12,8 @@ from lycosa.peers.messages import Contact, Response, decode, encode
 from lycosa.peers.peer_folder import PeerFolder
 from lycosa.peers.shared_collection import CollectionSummary, SharedCollection, unpack_record
 from lycosa.peers.summary import BadSummaryError
-from lycosa.sessions import upkeep
-from lycosa.sessions.opening import open_for_reading
+from lycosa.run import upkeep
+from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError
 from sharing import add_pages, shared

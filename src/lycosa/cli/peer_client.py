@@ -17,8 +17,8 @@ from lycosa.peers.peer import OtherGroupError, Peer, peer_status, pinned_names
 from lycosa.peers.peer_folder import PeerFolder
 from lycosa.peers.ranking import Ranking
 from lycosa.peers.shared_collection import SharedCollection, unpack_record
-from lycosa.sessions.opening import open_for_reading
-from lycosa.sessions.taking import Given
+from lycosa.run.imports import PeerPage
+from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import Url
 
@@ -254,7 +254,7 @@ async def start_listening(peer: Peer, place: Place, at: Place | None) -> Place |
         raise UsageError(f"cannot listen at {place}: {error.strerror or error}; choose another --listen") from error
 
 
-async def fetch_pages(merged: Ranking, most: int, ask: Ask) -> AsyncIterator[Given]:
+async def fetch_pages(merged: Ranking, most: int, ask: Ask) -> AsyncIterator[PeerPage]:
     """The best pages that are not at home, from the first who gives them."""
     for hit in [hit for hit in merged.hits if not hit.at_home][:most]:
         for provider in hit.providers:
@@ -263,5 +263,5 @@ async def fetch_pages(merged: Ranking, most: int, ask: Ask) -> AsyncIterator[Giv
                 body = reply.body
             record = unpack_record(hit.url, body) if body is not None else None
             if record is not None:
-                yield Given(Url(hit.url), record, provider.name)
+                yield PeerPage(Url(hit.url), record, provider.name)
                 break

@@ -10,7 +10,7 @@ from lycosa.peers.identity import is_name
 from lycosa.peers.peer import SearchProgress
 from lycosa.peers.ranking import RankedPage, Ranking
 from lycosa.peers.search import Answers
-from lycosa.sessions.taking import Taken
+from lycosa.run.imports import ImportedPeerPages
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Plain
 
@@ -126,7 +126,7 @@ def search_json(
     me: str,
     merged: Ranking,
     shown: tuple[RankedPage, ...],
-    taken: Taken,
+    taken: ImportedPeerPages,
     take: int,
     not_joined: NotJoined = _ALL_JOINED,
 ) -> Plain:
@@ -140,6 +140,6 @@ def search_json(
     }
 
 
-def missing_pages(merged: Ranking, take: int, taken: Taken) -> str:
+def missing_pages(merged: Ranking, take: int, taken: ImportedPeerPages) -> str:
     wanted = min(take, sum(not hit.at_home for hit in merged.hits))
     return f"{wanted - len(taken.pages) - len(taken.known)} could not be had"

@@ -21,7 +21,7 @@ from lycosa.peers.peer_folder import PeerFolder
 from lycosa.peers.ranking import merge, query_words
 from lycosa.peers.search import Answer, Stage
 from lycosa.peers.shared_collection import CollectionSummary, SharedCollection
-from lycosa.sessions.opening import open_for_reading
+from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds import StudyWorld
 

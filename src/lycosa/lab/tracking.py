@@ -139,7 +139,7 @@ class Tracker:
         span = self._graph.span(page, time)
         row = self._rows.get(page)
         if row is None:
-            new = list(dict.fromkeys(self._graph.made_within(*span)))
+            new = list(dict.fromkeys(self._graph.targets_between(*span)))
             self._count(new)
             self._rows[page] = len(self._pages)
             self._pages.append(page)
@@ -155,10 +155,10 @@ class Tracker:
     def _look_again(self, page: int, row: int, span: tuple[int, int], time: float) -> None:
         (low, high), ever = self._last[row], self._ever[row]
         # What is shown now and was not at the latest look is among what was linked since.
-        since = list(dict.fromkeys(self._graph.made_within(max(span[0], high), span[1])))
+        since = list(dict.fromkeys(self._graph.targets_between(max(span[0], high), span[1])))
         new = [link for link in since if link not in ever]
         if len(new) < len(since):
-            shown = set(self._graph.made_within(low, high))
+            shown = set(self._graph.targets_between(low, high))
             since = [link for link in since if link not in shown]
         self._count(new)
         ever.update(new)
@@ -190,7 +190,7 @@ class Moment(Struct, frozen=True):
 
 def moments_of(graph: WindowedGraph, times: Sequence[float], *, k: int, day: float) -> list[Moment]:
     """The k most linked pages at each of some times, of which none may be before the one before it."""
-    window = graph.sliding()
+    window = graph.window_degrees()
     moments = []
     for time in times:
         window.move_to(time)

@@ -12,8 +12,8 @@ from lycosa.lab.studies import STUDIES
 
 STUDY_NAMES = list(STUDIES)
 PATIENCE = 1_800.0  # seconds that one study may take on a busy machine
-# Processor time of strategies differs from run to run, and so does what peers in processes of their own answer, and what
-# a simulation of the very same peers does; of the claims about these it is kept whether they hold.
+# Processor time differs from run to run, and so does what peers in processes of their own answer, and what a simulation
+# of the very same peers does; of the claims about these it is kept whether they hold.
 COSTS = {"processor ms per page", "accepted pages per processor second"}  # measures
 PROCESSES = {"peer-search": {"reality"}}  # tables
 VARYING_CLAIMS = {"topic-driven.cost", "peer-search.simulation-agrees"}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from lycosa.reading.stop_words import STOP_WORDS
-from lycosa.reading.words import tokens_of
+from lycosa.vocabulary.tokens import tokens_of
 
 from .messages import Hit, Statistics
 

@@ -9,8 +9,9 @@ from lycosa.collection import Collection
 from lycosa.collection.rows import PageRow
 from lycosa.collection.search_index import MAX_TEXT
 from lycosa.reading import Reader
-from lycosa.reading.words import FoldedWords, folded
+from lycosa.reading.words import FoldedWords
 from lycosa.vocabulary.records import Codes, Url
+from lycosa.vocabulary.tokens import folded
 
 
 class PageText(Struct, frozen=True, gc=False):

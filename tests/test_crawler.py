@@ -10,10 +10,10 @@ from lycosa.strategies.unfocused import BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock, WallClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, PastFetch, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of
-from lycosa.web.flaky import FlakyWeb
 from lycosa.web.robots import RobotsWeb
 from lycosa.web.simulated import Reply, SimulatedWeb
 from simulation import Budget, crawl_of, urls_of, visits_of
+from web.flaky import FlakyWeb
 from worlds import CHAIN, STAR, TOPICAL, TOPICAL_SEED, html
 
 HUB = Url("http://star.example/")

@@ -24,7 +24,7 @@ from lycosa.vocabulary.records import (
     Url,
     Visit,
 )
-from lycosa.web.asked import Asked
+from lycosa.web.outcomes import FetchCounts
 
 INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
 ALLOW_PRIVATE_HINT = "to crawl hosts of your own network, say --allow-private"
@@ -59,7 +59,7 @@ class Status:
         self.pages_since_relevant = pages_since_relevant
         self.bytes_kept = bytes_kept
         self.began = began
-        self.requests = Asked()
+        self.requests = FetchCounts()
         self.stop_reason = ""  # empty before and while it runs
         self.wake: Callable[[], None] = lambda: None  # called by an interrupt
         self._interrupted = False
@@ -338,7 +338,7 @@ class _Fetches:
         elif budget.minutes is not None and minutes >= budget.minutes:
             status.stop_reason = f"{budget.minutes:g} minutes have passed"
         elif budget.requests is not None and status.requests.fetches >= budget.requests:
-            status.stop_reason = status.requests.told()
+            status.stop_reason = status.requests.stop_reason()
         elif budget.dry_after and status.pages_since_relevant >= budget.dry_after:
             status.stop_reason = (
                 f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant "

@@ -18,7 +18,7 @@ from lycosa.vocabulary.hosts import is_public
 from lycosa.vocabulary.records import Host, Url, Visit
 from lycosa.vocabulary.urls import host_of, hostname_of, site_of
 from lycosa.web.live import LiveWeb, user_agent
-from lycosa.web.remembered import RememberedWeb
+from lycosa.web.prefetched import PrefetchedWeb
 from lycosa.web.robots import RobotsWeb
 from lycosa.web.sitemaps import urls_in_sitemaps
 
@@ -126,7 +126,7 @@ class LiveRun:
             session.tell(map_.missing)
         if not await self.learn_topic():
             return None
-        web = RememberedWeb(self._web, unvisited_examples(session))
+        web = PrefetchedWeb(self._web, unvisited_examples(session))
         if settings.sitemaps or recipe.sitemaps:
             seeds += await self._sitemap_urls(seeds)
         self.learn_standing(recipe.strategy)

@@ -253,10 +253,10 @@ class Refresh:
                 chosen,
                 turns=plan.budget,
                 expand=plan.expand,
-                chance=Random(self._seed()),
+                random=Random(self._seed()),
                 clock=session.clock,
                 delay=session.recipe.requests.delay,
-                instead=partial(self._chosen, table),
+                substitutes=partial(self._chosen, table),
                 has_room=partial(session.status.has_room, session.recipe.stop),
             )
             with session.loop.through(lanes):

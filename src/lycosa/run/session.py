@@ -235,7 +235,7 @@ class Session:
 
     def _use_scope(self, scope: Scope) -> None:
         self._scope = scope
-        self._admission.use(scope, sites=frozenset(map(site_of, self._seeds)))
+        self._admission.set_scope(scope, sites=frozenset(map(site_of, self._seeds)))
 
     def _made_strategy(self) -> Strategy:
         stem = self.recipe.topic.stem

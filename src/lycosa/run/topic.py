@@ -17,15 +17,11 @@ from lycosa.collection.trouble import told
 from lycosa.reading import Reader, page_of_html, page_of_text
 from lycosa.reading.decode import decode
 from lycosa.recipe import FILE_NAME, Topic
-from lycosa.relevance.background import background
 from lycosa.relevance.cosine import Cosine
-from lycosa.relevance.examples import Example, read_examples
+from lycosa.relevance.examples import Example, background, read_examples
 from lycosa.relevance.function import load_function
-from lycosa.relevance.keywords import Keywords
-from lycosa.relevance.learning import train
-from lycosa.relevance.predicates import Predicate, relevance_of
-from lycosa.relevance.retraining import retrain
-from lycosa.relevance.svm import LinearModel
+from lycosa.relevance.predicates import Keywords, Predicate, relevance_of
+from lycosa.relevance.svm import LinearModel, retrain, train
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.files import atomic_write

@@ -12,12 +12,11 @@ from lycosa.collection.events import Scores
 from lycosa.collection.trouble import told
 from lycosa.reading import Reader
 from lycosa.recipe import StandingSource
-from lycosa.relevance.retraining import RETRAIN_AT
-from lycosa.relevance.svm import LinearModel
+from lycosa.relevance.svm import RETRAIN_AT, LinearModel
 from lycosa.standing import (
     StandingModel,
     count_in_links,
-    known,
+    labelled,
     learn,
     median_prediction,
     prior,
@@ -240,7 +239,7 @@ class StandingTrainer:
             in_links = self._in_links()
             pages = self._pages({url: page for url, page in examples.items() if is_good[url]})
             model = learn(
-                known(pages, in_links),
+                labelled(pages, in_links),
                 background=[page for url, page in examples.items() if not is_good[url]],
                 traffic=self._traffic(),
                 characteristic=source.characteristic,

@@ -22,10 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from lycosa.standing import FEATURES, Features, ModelTree, StandingModel, count_in_links
-from lycosa.standing.least_squares import Line, fit_line
-from lycosa.standing.splitting import Floats
+from lycosa.standing.model_tree import Floats, Line, fit_line
 from lycosa.worlds.calibration import spearman
-from lycosa.worlds.opening import open_world
+from lycosa.worlds.registry import open_world
 from lycosa.worlds.world import StudyWorld
 
 OUT = Path(__file__).parents[1] / "src" / "lycosa" / "standing" / "prior.json"

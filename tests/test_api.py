@@ -12,10 +12,10 @@ import pytest
 import lycosa
 import lycosa.api
 from crawling import PATIENCE
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.recipe import load_recipe
 from lycosa.vocabulary.errors import CollectionError, RecipeError, UsageError
-from lycosa.worlds.made_up import MadeUpWeb
-from lycosa.worlds.serve import Served
+from lycosa.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=2, hosts=8, pages=120)
 ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"]
@@ -23,7 +23,7 @@ ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"]
 
 @pytest.fixture(scope="module")
 def served():
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         yield served
 
 

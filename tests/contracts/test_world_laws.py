@@ -12,14 +12,13 @@ from lycosa.reading.reader import Reader
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
 from lycosa.vocabulary.urls import host_of, normalise
 from lycosa.worlds import StudyWorld
-from lycosa.worlds.blog_posts import BlogPosts
-from lycosa.worlds.blogs import BlogGraph
+from lycosa.worlds.blogs import BlogGraph, BlogPosts
 from lycosa.worlds.debian_docs import DebianDocs
 from lycosa.worlds.documents import Documents, DocumentWorld
 from lycosa.worlds.file_sharing import FileSharing
 from lycosa.worlds.graphs import GraphWorld, LinkGraph
 from lycosa.worlds.synthetic import SyntheticWorld
-from lycosa.worlds.timed import TimedWorld
+from lycosa.worlds.timed_graphs import TimedGraphWorld
 from lycosa.worlds.webkb import WebKB
 from lycosa.worlds.wikipedia_schools import WikipediaSchools
 
@@ -63,8 +62,8 @@ WORLDS = {
         False,
     ),
     "timed": Kind(
-        lambda folder: TimedWorld(path=str(write(folder, {"g": "9 1 5\n1 30 7\n30 9 6\n9 1 8\n"}) / "g")),
-        TimedWorld.load,
+        lambda folder: TimedGraphWorld(path=str(write(folder, {"g": "9 1 5\n1 30 7\n30 9 6\n9 1 8\n"}) / "g")),
+        TimedGraphWorld.load,
         False,
     ),
     "blogs": Kind(lambda folder: BlogGraph(nodes=40, links=90), BlogGraph.load, False),

@@ -8,7 +8,7 @@ import pytest
 from documents.small_webs import GARDEN, tar_of, write
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds import archives
-from lycosa.worlds.archives import files_in, links_in, names_in, unpacked
+from lycosa.worlds.archives import gunzip, list_files, read_files, read_symlinks
 
 
 def everything(name: str) -> bool:
@@ -26,9 +26,9 @@ def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
 def test_a_folder_and_its_tar_hold_the_same_files(tmp_path: Path, suffix: str) -> None:
     folder = write(tmp_path / "garden", GARDEN)
     packed = tar_of(tmp_path / f"garden{suffix}", GARDEN)
-    assert names_in(folder, everything) == names_in(packed, everything) == sorted(GARDEN)
-    assert dict(files_in(folder, everything)) == dict(files_in(packed, everything))
-    assert [name for name, _ in files_in(packed, lambda name: "bees" in name)] == [
+    assert list_files(folder, everything) == list_files(packed, everything) == sorted(GARDEN)
+    assert dict(read_files(folder, everything)) == dict(read_files(packed, everything))
+    assert [name for name, _ in read_files(packed, lambda name: "bees" in name)] == [
         "bees/index.html",
         "bees/drones.html",
     ]
@@ -50,7 +50,7 @@ def test_a_folder_and_its_tar_hold_the_same_files(tmp_path: Path, suffix: str) -
 )
 def test_a_member_that_leads_out_or_is_no_file_is_named(tmp_path: Path, member: tarfile.TarInfo) -> None:
     packed = tar_of(tmp_path / "bad.tar.gz", {"good.html": "good"}, member)
-    for read in (lambda: names_in(packed, everything), lambda: list(files_in(packed, everything))):
+    for read in (lambda: list_files(packed, everything), lambda: list(read_files(packed, everything))):
         with pytest.raises(UsageError, match=r"bad.tar.gz, member ") as told:
             read()
         assert repr(member.name) in str(told.value)
@@ -62,56 +62,56 @@ def test_an_archive_that_is_cut_short_is_named(tmp_path: Path, suffix: str) -> N
     cut = tmp_path / f"cut{suffix}"
     cut.write_bytes(whole.read_bytes()[:30_000])
     with pytest.raises(UsageError, match=f"cut{suffix} is cut short or is no archive"):
-        list(files_in(cut, everything))
+        list(read_files(cut, everything))
 
 
 def test_what_is_no_archive_and_what_is_not_there_are_told(tmp_path: Path) -> None:
     write(tmp_path, {"page.html": "x", "false.tar.gz": "this was never packed"})
     with pytest.raises(UsageError, match=r"neither a folder nor a tar"):
-        names_in(tmp_path / "page.html", everything)
+        list_files(tmp_path / "page.html", everything)
     with pytest.raises(UsageError, match=r"cut short or is no archive"):
-        names_in(tmp_path / "false.tar.gz", everything)
+        list_files(tmp_path / "false.tar.gz", everything)
     with pytest.raises(UsageError, match=r"there is no folder or archive"):
-        names_in(tmp_path / "nowhere.tar", everything)
+        list_files(tmp_path / "nowhere.tar", everything)
 
 
 def test_too_many_and_too_large_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write(tmp_path / "garden", GARDEN)
     packed = tar_of(tmp_path / "garden.tar", GARDEN)
-    monkeypatch.setattr(archives, "MOST_FILES", 3)
-    monkeypatch.setattr(archives, "LARGEST_FILE", 30)
+    monkeypatch.setattr(archives, "MAX_FILES", 3)
+    monkeypatch.setattr(archives, "MAX_FILE_SIZE", 30)
     for source in (folder, packed):
         with pytest.raises(UsageError, match=r"more than 3 files"):
-            names_in(source, everything)
+            list_files(source, everything)
         with pytest.raises(UsageError, match=r"index.html'? is larger"):
-            list(files_in(source, everything))
-    monkeypatch.setattr(archives, "LARGEST_FILE", 10_000)
-    monkeypatch.setattr(archives, "LARGEST_TOTAL", 500)
+            list(read_files(source, everything))
+    monkeypatch.setattr(archives, "MAX_FILE_SIZE", 10_000)
+    monkeypatch.setattr(archives, "MAX_TOTAL_SIZE", 500)
     with pytest.raises(UsageError, match=r"name a smaller folder"):
-        list(files_in(folder, everything))
+        list(read_files(folder, everything))
 
 
 def test_links_inside_are_followed_by_name_and_links_out_of_a_folder_refused(tmp_path: Path) -> None:
     folder = write(tmp_path / "garden", GARDEN)
     (folder / "home.html").symlink_to("bees/index.html")
     (folder / "insects").symlink_to("bees")
-    assert links_in(folder) == {"home.html": "bees/index.html", "insects": "bees"}
-    assert names_in(folder, everything) == sorted(GARDEN)
+    assert read_symlinks(folder) == {"home.html": "bees/index.html", "insects": "bees"}
+    assert list_files(folder, everything) == sorted(GARDEN)
     packed = tar_of(tmp_path / "garden.tar", GARDEN, special("bees/home.html", tarfile.SYMTYPE, "../index.html"))
-    assert links_in(packed) == {"bees/home.html": "index.html"}
+    assert read_symlinks(packed) == {"bees/home.html": "index.html"}
     (folder / "out.html").symlink_to("../../secret.html")
     with pytest.raises(UsageError, match=r"out.html is a link that leads out"):
-        links_in(folder)
-    assert "out.html" not in links_in(folder, refuse_outside=False)
+        read_symlinks(folder)
+    assert "out.html" not in read_symlinks(folder, refuse_outside=False)
 
 
 def test_gzipped_files_are_bounded_and_must_be_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     packed = gzip.compress(b"page " * 1000)
-    assert unpacked(packed, "a.gz") == b"page " * 1000
+    assert gunzip(packed, "a.gz") == b"page " * 1000
     with pytest.raises(UsageError, match=r"a.gz is cut short"):
-        unpacked(packed[:-12], "a.gz")
+        gunzip(packed[:-12], "a.gz")
     with pytest.raises(UsageError, match=r"a.gz is not a gzip file"):
-        unpacked(b"page", "a.gz")
-    monkeypatch.setattr(archives, "LARGEST_FILE", 4000)
+        gunzip(b"page", "a.gz")
+    monkeypatch.setattr(archives, "MAX_FILE_SIZE", 4000)
     with pytest.raises(UsageError, match=r"a.gz is larger"):
-        unpacked(packed, "a.gz")
+        gunzip(packed, "a.gz")

@@ -8,9 +8,7 @@ import pytest
 from documents.small_webs import BEES, GARDEN, SCHOOLS, SHIPS, UNIVERSITIES, page, tar_of, write
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.worlds.descriptions import LONGEST, beginning_of, description_of
-from lycosa.worlds.documents import Documents, DocumentWorld
-from lycosa.worlds.page_store import PageStore
+from lycosa.worlds.documents import MAX_DESCRIPTION, Documents, DocumentWorld, PageStore, describe, first_sentences
 from lycosa.worlds.webkb import WebKB, without_headers
 from lycosa.worlds.wikipedia_schools import WikipediaSchools
 
@@ -141,11 +139,11 @@ def test_headers_are_taken_off_and_nothing_else(head: str, body: str) -> None:
 def test_a_description_is_the_title_and_the_first_paragraph_that_says_something() -> None:
     rights = "© 1986 by somebody who keeps all the rights he has"
     html = f"<title>Bees &amp;\nmore</title><p>Menu</p><p>{rights}</p><p>{BEES} Third.</p>"
-    assert description_of(html) == f"Bees & more. {BEES.rstrip('.')}"
-    assert beginning_of("<div>Few words only</div>") == "Few words only"
-    long = beginning_of("<p>" + "word " * 500)
-    assert LONGEST - 10 < len(long) <= LONGEST
-    assert description_of("") == ""
+    assert describe(html) == f"Bees & more. {BEES.rstrip('.')}"
+    assert first_sentences("<div>Few words only</div>") == "Few words only"
+    long = first_sentences("<p>" + "word " * 500)
+    assert MAX_DESCRIPTION - 10 < len(long) <= MAX_DESCRIPTION
+    assert describe("") == ""
 
 
 def test_a_saved_store_that_does_not_fit_its_index_is_told(tmp_path: Path) -> None:

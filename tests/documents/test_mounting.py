@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 from lycosa.reading.decode import decode
 from lycosa.reading.reader import page_of_html
 from lycosa.vocabulary.records import Url
-from lycosa.worlds.mounting import Signposts, Site, Spellings, as_utf8, is_page, url_of
+from lycosa.worlds.mount import LinkRewriter, Site, UrlVariants, as_utf8, file_url, is_html_name
 
 BASE = "http://site.example/docs/"
 NAMES = ["index.html", "a/index.html", "a/Deep%20File.html", "a/b(c)'d.html", "news.html.gz", "caf\xe9.html"]
-URLS = {name: url_of(BASE, name) for name in NAMES}
+URLS = {name: file_url(BASE, name) for name in NAMES}
 SITE = Site(BASE, "/usr/share/doc/site/", (re.compile(r"(?:old\.example|site\.readthedocs\.io)/(?:en/[^/]+/)?"),))
 
 
-def signposts() -> Signposts:
-    return Signposts(
+def signposts() -> LinkRewriter:
+    return LinkRewriter(
         [url for url in URLS.values() if url], [SITE], {Url(BASE + "alias.html"): Url(BASE + "index.html")}
     )
 
@@ -47,9 +47,7 @@ def signposts() -> Signposts:
 )
 def test_a_link_in_any_spelling_leads_to_its_page(href: str, name: str) -> None:
     url = Url(BASE + "a/b(c)'d.html") if name != "a/b(c)'d.html" else Url(BASE + "a/other.html")
-    text, targets = signposts().set_right(
-        url, f'<p><a class="x" href="{href}">go</a>', "/usr/share/doc/site/a/page.html"
-    )
+    text, targets = signposts().rewrite(url, f'<p><a class="x" href="{href}">go</a>', "/usr/share/doc/site/a/page.html")
     assert targets == [URLS[name]]
     assert [link.target for link in page_of_html(url, text).links] == [URLS[name]]
     assert ("#part" in href) == ("#part" in text)
@@ -69,21 +67,21 @@ def test_a_link_in_any_spelling_leads_to_its_page(href: str, name: str) -> None:
 )
 def test_other_links_are_left_as_they_are(href: str) -> None:
     html = f"<a href='{href}'>go</a><a HREF={href or 'x'}>again</a>"
-    assert signposts().set_right(Url(BASE + "a/page.html"), html, "/usr/share/doc/site/a/page.html") == (html, [])
+    assert signposts().rewrite(Url(BASE + "a/page.html"), html, "/usr/share/doc/site/a/page.html") == (html, [])
 
 
 def test_a_link_that_is_right_keeps_its_spelling_and_base_tags_count() -> None:
     html = '<base href="http://site.example/docs/a/"><a href="../index.html?">x</a><a href=index.html>y</a>'
-    text, targets = signposts().set_right(Url("http://far.example/"), html, "/elsewhere/page.html")
+    text, targets = signposts().rewrite(Url("http://far.example/"), html, "/elsewhere/page.html")
     assert "<a href=index.html>y</a>" in text
     assert targets == [URLS["index.html"], URLS["a/index.html"]]
 
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_set_right(text: str) -> None:
-    signposts().set_right(Url(BASE), text, "/usr/share/doc/site/x.html")
+    signposts().rewrite(Url(BASE), text, "/usr/share/doc/site/x.html")
     hostile = f'<a href="{text}">'
-    rewritten, _ = signposts().set_right(Url(BASE), hostile, "/usr/share/doc/site/x.html")
+    rewritten, _ = signposts().rewrite(Url(BASE), hostile, "/usr/share/doc/site/x.html")
     assert rewritten.count("<a ") >= 1
 
 
@@ -98,7 +96,7 @@ def test_every_page_becomes_utf_8_that_reads_the_same_whatever_it_declares(text:
 
 
 def test_pages_are_told_by_their_names() -> None:
-    assert [name for name in ("a.html", "b.HTM", "c.html.gz", "d.txt", "e.gz", "html") if is_page(name)] == [
+    assert [name for name in ("a.html", "b.HTM", "c.html.gz", "d.txt", "e.gz", "html") if is_html_name(name)] == [
         "a.html",
         "b.HTM",
         "c.html.gz",
@@ -107,6 +105,6 @@ def test_pages_are_told_by_their_names() -> None:
 
 def test_of_two_pages_that_differ_in_case_each_is_found_by_its_own_name() -> None:
     urls = [Url(BASE + "Chess.html"), Url(BASE + "chess.html")]
-    _, targets = Signposts(urls, [Site(BASE)]).set_right(Url(BASE), '<a href="chess.html">', "/x.html")
+    _, targets = LinkRewriter(urls, [Site(BASE)]).rewrite(Url(BASE), '<a href="chess.html">', "/x.html")
     assert targets == [urls[1]]
-    assert Spellings(urls).page(BASE + "CHESS.html") == urls[0]
+    assert UrlVariants(urls).page(BASE + "CHESS.html") == urls[0]

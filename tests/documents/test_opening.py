@@ -4,13 +4,13 @@ import pytest
 
 from documents.small_webs import GARDEN, tar_of
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.archives import TAR_ENDINGS
-from lycosa.worlds.opening import make_world, open_world
+from lycosa.worlds.archives import TAR_SUFFIXES
+from lycosa.worlds.registry import make_world, open_world
 
 PACKED_AS = {".tgz": "gz", ".txz": "xz", ".tbz2": "bz2"}
 
 
-@pytest.mark.parametrize("ending", TAR_ENDINGS)
+@pytest.mark.parametrize("ending", TAR_SUFFIXES)
 def test_a_file_with_the_ending_of_a_tar_is_a_web_of_documents(tmp_path: Path, ending: str) -> None:
     suffix = PACKED_AS.get(ending, ending.rpartition(".")[2])
     packed = tar_of(tmp_path / ("web.tar" if suffix == "tar" else f"web.tar.{suffix}"), GARDEN)

@@ -10,9 +10,8 @@ from lycosa.logs.readings import Readings
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.worlds.documents import DocumentWorld
-from lycosa.worlds.opening import load_world, save_world
-from lycosa.worlds.walks import plain_name, walks_in
-from lycosa.worlds.wikipedia_schools import WikipediaSchools
+from lycosa.worlds.registry import load_world, save_world
+from lycosa.worlds.wikipedia_schools import WikipediaSchools, article_name, read_walks
 
 DATA = Path(__file__).parents[3] / "shared/data"
 SCHOOLS = DATA / "pages/wikipedia-schools-2007-html.tar.xz"
@@ -34,7 +33,7 @@ def written(path: Path, text: str) -> Path:
 
 @pytest.mark.parametrize("name", ["walks.tsv", "walks.tsv.gz"])
 def test_walks_are_accesses_in_the_order_of_time(tmp_path: Path, name: str) -> None:
-    accesses = walks_in(written(tmp_path / name, LINES), ARTICLES)
+    accesses = read_walks(written(tmp_path / name, LINES), ARTICLES)
     assert [(access.user, access.url, access.at) for access in accesses] == [
         (0, SEA, 500.0),
         (1, BEE, 1000.0),
@@ -45,7 +44,7 @@ def test_walks_are_accesses_in_the_order_of_time(tmp_path: Path, name: str) -> N
 
 
 def test_names_are_plain_however_often_they_were_escaped() -> None:
-    assert plain_name("Bee_%2528insect%2529") == plain_name("Bee_%28insect%29") == plain_name("Bee (insect)")
+    assert article_name("Bee_%2528insect%2529") == article_name("Bee_%28insect%29") == article_name("Bee (insect)")
 
 
 @pytest.mark.parametrize(
@@ -61,20 +60,20 @@ def test_names_are_plain_however_often_they_were_escaped() -> None:
 )
 def test_what_is_no_walk_is_told(tmp_path: Path, line: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        walks_in(written(tmp_path / "walks.tsv", line), ARTICLES)
+        read_walks(written(tmp_path / "walks.tsv", line), ARTICLES)
 
 
 def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
-        walks_in(tmp_path / "missing.tsv", ARTICLES)
+        read_walks(tmp_path / "missing.tsv", ARTICLES)
     cut = tmp_path / "cut.tsv.gz"
     cut.write_bytes(gzip.compress(LINES.encode())[:-9])
     with pytest.raises(UsageError, match="cannot be read"):
-        walks_in(cut, ARTICLES)
+        read_walks(cut, ARTICLES)
     binary = tmp_path / "binary.tsv"
     binary.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="cannot be read"):
-        walks_in(binary, ARTICLES)
+        read_walks(binary, ARTICLES)
 
 
 def test_readers_stay_with_a_world_that_is_saved(tmp_path: Path) -> None:

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.blog_posts import FIRST_DAY, BlogPosts
-from lycosa.worlds.blogs import BlogGraph
+from lycosa.worlds.blogs import FIRST_DAY, BlogGraph, BlogPosts
 from lycosa.worlds.calibration import power_law_exponent
-from lycosa.worlds.opening import load_world, make_world, open_world, save_world
-from lycosa.worlds.timed import DAY
+from lycosa.worlds.registry import load_world, make_world, open_world, save_world
+from lycosa.worlds.timed_graphs import DAY
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +73,8 @@ def test_posts_are_as_many_as_asked_for_and_within_the_days(posts: BlogPosts) ->
 
 
 def test_there_are_bursts_newcomers_and_departures(posts: BlogPosts) -> None:
-    graph = posts.seen_through(3 * DAY)
-    sliding = graph.sliding()
+    graph = posts.windowed(3 * DAY)
+    sliding = graph.window_degrees()
     tops = []
     for day in (3, 10, 17, 24):
         sliding.move_to(FIRST_DAY + day * DAY)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.reading.reader import Reader
+from lycosa.standing import graph_files
+from lycosa.standing.graph_files import graph_from_edges, read_graph
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Outcome, Url
-from lycosa.worlds import edge_lists
-from lycosa.worlds.edge_lists import graph_in, graph_of
 from lycosa.worlds.graphs import GraphWorld, LinkGraph
 
 PAIRS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=60)
@@ -49,7 +49,7 @@ def test_pairs_are_read_however_they_are_spaced(
     path = tmp_path_factory.mktemp("pairs") / "graph.gz"
     text = end.join(f"{source}{gap}{target}" for source, target in pairs) + (end if last else "")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(edge_lists, "_BLOCK", block)
+        patch.setattr(graph_files, "_BLOCK", block)
         world = GraphWorld(path=str(written(path, text)))
     assert sorted(arcs_of(world)) == sorted((made(source), made(target)) for source, target in pairs)
     assert len(world) == len({number for pair in pairs for number in pair})
@@ -93,7 +93,7 @@ def test_numbers_with_gaps_are_numbered_anew_and_keep_their_addresses(tmp_path: 
 def test_a_bad_line_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, line: int, told: str, block: int
 ) -> None:
-    monkeypatch.setattr(edge_lists, "_BLOCK", block)
+    monkeypatch.setattr(graph_files, "_BLOCK", block)
     with pytest.raises(UsageError) as error:
         GraphWorld(path=str(written(tmp_path / "bad.tsv", text)))
     assert f"bad.tsv:{line}: " in str(error.value)
@@ -101,8 +101,8 @@ def test_a_bad_line_is_named(
 
 
 def test_a_line_without_end_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(edge_lists, "_BLOCK", 100)
-    monkeypatch.setattr(edge_lists, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(graph_files, "_BLOCK", 100)
+    monkeypatch.setattr(graph_files, "_MAX_LINE", 1000)
     with pytest.raises(UsageError, match=r"endless:3: this line has no end"):
         GraphWorld(path=str(written(tmp_path / "endless", "0 1\n1 0\n" + "1" * 5000)))
 
@@ -112,7 +112,7 @@ def test_a_line_without_end_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_file_that_is_cut_short_is_named_with_the_line_that_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, share: float
 ) -> None:
-    monkeypatch.setattr(edge_lists, "_BLOCK", block)
+    monkeypatch.setattr(graph_files, "_BLOCK", block)
     whole = gzip.compress("".join(f"{number} {number * 7919 % 50021}\n" for number in range(50021)).encode())
     cut = whole[: int(share * len(whole))]
     (tmp_path / "cut.gz").write_bytes(cut)
@@ -201,7 +201,7 @@ def test_bad_lines_of_other_formats_are_named(tmp_path: Path, name: str, text: s
 @given(PAIRS)
 def test_what_is_read_by_number_is_what_is_served_by_address(pairs: list[tuple[int, int]]) -> None:
     sources, targets = np.array(pairs, np.int32).T.copy()
-    world = LinkGraph(graph_of(sources, targets, 31))
+    world = LinkGraph(graph_from_edges(sources, targets, 31))
     reader = Reader(stem=True)
     for number in range(31):
         read = world.read(number)  # type: ignore[arg-type]
@@ -219,7 +219,7 @@ def test_what_is_read_by_number_is_what_is_served_by_address(pairs: list[tuple[i
 @given(PAIRS)
 def test_a_crawl_starts_where_much_can_be_reached(pairs: list[tuple[int, int]]) -> None:
     sources, targets = np.array(pairs, np.int32).T.copy()
-    world = LinkGraph(graph_of(sources, targets, 31))
+    world = LinkGraph(graph_from_edges(sources, targets, 31))
     met, waiting = {world.start()}, [world.start()]
     while waiting:
         for target in world.links(waiting.pop()).tolist():
@@ -232,7 +232,7 @@ def test_a_crawl_starts_where_much_can_be_reached(pairs: list[tuple[int, int]]) 
 
 def peak_of(path: Path) -> int:
     tracemalloc.start()
-    graph_in(path)
+    read_graph(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak

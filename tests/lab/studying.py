@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from lycosa.lab.findings import Results
+from lycosa.lab.results import Results
 from lycosa.lab.study import Study, run
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld

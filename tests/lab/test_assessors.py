@@ -17,7 +17,7 @@ from lycosa.lab.assessors import (
     train_assessors,
     widrow_hoff,
 )
-from lycosa.lab.term_counts import Documents
+from lycosa.lab.retrieval import Documents
 from lycosa.vocabulary.codes import codes_of
 from pages import GivenWords
 

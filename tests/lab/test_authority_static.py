@@ -9,12 +9,12 @@ from scipy.stats import chisquare
 
 from lab.studying import ran
 from lycosa.lab.authority import a_source, as_graph, linkers_of, most_linked, performances
-from lycosa.lab.omniscient import SAMPLES, sampled
 from lycosa.lab.studies import STUDIES
+from lycosa.lab.studies.authority_static import SAMPLES, sampled
+from lycosa.standing.graph_files import graph_from_edges
 from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.blogs import BlogGraph
-from lycosa.worlds.edge_lists import graph_of
 from lycosa.worlds.graphs import LinkGraph
 from lycosa.worlds.synthetic import SyntheticWorld
 
@@ -24,7 +24,7 @@ SMALL = BlogGraph(nodes=3_000, links=13_000, seed=2)
 
 def graph_with(arcs: list[tuple[int, int]], size: int) -> LinkGraph:
     sources, targets = (np.array(ends, np.int32) for ends in zip(*arcs, strict=True))
-    return LinkGraph(graph_of(sources, targets, size))
+    return LinkGraph(graph_from_edges(sources, targets, size))
 
 
 def test_the_baselines_are_no_strategies() -> None:

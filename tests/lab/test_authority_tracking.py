@@ -17,15 +17,13 @@ from lycosa.lab.recrawls import RECRAWLS, Sums
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.studies.authority_tracking import AuthorityTracking
 from lycosa.lab.studies.authority_tracking.claims import BEST, is_best, over_random
-from lycosa.lab.studies.authority_tracking.runs import PAIRS, Pair, Runs
+from lycosa.lab.studies.authority_tracking.tables import PAIRS, Pair, Runs
 from lycosa.lab.tracking import EXPANSIONS, Moment, Standing, Tracker, compacted, moments_of, track
 from lycosa.refresh import HistoryTable, policy_for
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.worlds.blog_posts import BlogPosts
-from lycosa.worlds.blogs import BlogGraph
-from lycosa.worlds.timed import TimedGraph, TimedWorld, TimeGraph
-from lycosa.worlds.timed_files import timed_links
+from lycosa.worlds.blogs import BlogGraph, BlogPosts
+from lycosa.worlds.timed_graphs import TimedGraphWorld, TimedLinkGraph, WindowedGraph, sort_timed_links
 
 NOT_YET = math.nan
 # Out-links to date, yield and link score of six pages; the last two were looked at once.
@@ -114,9 +112,9 @@ def test_sums_find_the_weight_under_any_share(
 GROWING = [(0, 1, 0.0), (0, 2, 0.0), (1, 2, 0.5), (1, 4, 0.5), (4, 2, 3.0), (0, 3, 5.0), (5, 3, 5.5), (4, 3, 5.5)]
 
 
-def growing(window: float = 100.0) -> TimeGraph:
+def growing(window: float = 100.0) -> WindowedGraph:
     sources, targets, times = (np.array(column) for column in zip(*GROWING, strict=True))
-    return TimeGraph(timed_links(sources, targets, times, 6), window=window)
+    return WindowedGraph(sort_timed_links(sources, targets, times, 6), window=window)
 
 
 def test_targets_at_a_moment_are_the_most_linked_pages_of_the_window() -> None:
@@ -141,10 +139,10 @@ def test_new_links_are_those_never_seen_and_yields_go_by_the_latest_look(monkeyp
     noted: list[tuple[float, ...]] = []
     monkeypatch.setitem(RECRAWLS, "noting", lambda chance: Noting(noted))  # type: ignore[misc]
     sources, targets, times = np.array([0, 0, 0]), np.array([1, 2, 1]), np.array([0.0, 3.0, 6.0])
-    graph = TimeGraph(timed_links(sources, targets, times, 3), window=2.0)
+    graph = WindowedGraph(sort_timed_links(sources, targets, times, 3), window=2.0)
     tracker = Tracker(graph, expansion="crawl-ai", policy="noting", expand=0.5, day=1.0, seed=0)
     for time in (1.0, 4.0, 7.0, 7.5):
-        tracker.look_at(0, time)
+        tracker.fetch(0, time)
     assert noted == [(1,), (0, 2, 1 / 3, 1.0), (0, 2, 1 / 3, 1.0), (0, 2, 0.0, 0.0)]
 
 
@@ -167,7 +165,7 @@ class Noting:
 @pytest.mark.parametrize("expansion", EXPANSIONS)
 @pytest.mark.parametrize("policy", RECRAWLS)
 def test_every_combination_crawls_pages_once_and_knows_only_what_it_saw(expansion: str, policy: str) -> None:
-    graph = compacted(BlogPosts(nodes=6_000, links=3_000, seed=2).seen_through())
+    graph = compacted(BlogPosts(nodes=6_000, links=3_000, seed=2).windowed())
     day = (graph.end - graph.begin) / 24
     tracker = Tracker(graph, expansion=expansion, policy=policy, expand=0.5, day=day, seed=3)
     begin = graph.begin + day
@@ -185,11 +183,11 @@ def test_every_combination_crawls_pages_once_and_knows_only_what_it_saw(expansio
 
 def test_compacting_leaves_out_pages_without_links_alone() -> None:
     world = BlogPosts(nodes=2_000, links=500, seed=2)
-    whole, small = world.seen_through(), compacted(world.seen_through())
+    whole, small = world.windowed(), compacted(world.windowed())
     assert len(small) == len(np.unique([whole.links.sources, whole.links.targets]))
     degrees = []
     for graph in (whole, small):
-        window = graph.sliding()
+        window = graph.window_degrees()
         window.move_to(graph.end)
         degrees.append(window.in_degrees[window.in_degrees > 0].tolist())
     assert degrees[0] == degrees[1]
@@ -248,7 +246,7 @@ def test_where_the_world_is_made_up_by_the_study_every_run_has_its_own(tmp_path:
     assert len(grounds) == 3
     assert len({tuple(ground.graph.links.times[:50].tolist()) for ground in grounds}) == 3
     assert {job["world"] for job in study.jobs(own, size, 7)} == {0, 1, 2}
-    for another in (other, BlogPosts(nodes=20_000, links=4_000, seed=7, renown=4.0), TimedGraph(own.timed)):
+    for another in (other, BlogPosts(nodes=20_000, links=4_000, seed=7, renown=4.0), TimedLinkGraph(own.timed)):
         assert len(study.prepare(another, size, 7)) == 1
         assert {job["world"] for job in study.jobs(another, size, 7)} == {0}
     told = ran(study, own, seed=7, out=tmp_path)
@@ -299,7 +297,7 @@ HOUR = 3_600
 )
 def test_a_file_without_targets_for_part_of_the_time_is_refused(tmp_path: Path, lines: list[str], says: str) -> None:
     (tmp_path / "odd.txt").write_text("\n".join(lines) + "\n")
-    world = TimedWorld(path=str(tmp_path / "odd.txt"))
+    world = TimedGraphWorld(path=str(tmp_path / "odd.txt"))
     study = STUDIES["authority-tracking"]
     with pytest.raises(UsageError, match=says):
         ran(study, world, seed=1, out=tmp_path / "out")
@@ -307,7 +305,7 @@ def test_a_file_without_targets_for_part_of_the_time_is_refused(tmp_path: Path, 
 
 def test_a_chain_of_links_is_enough(tmp_path: Path) -> None:
     (tmp_path / "chain.txt").write_text("".join(f"{page} {page + 1} {page * HOUR}\n" for page in range(900)))
-    world = TimedWorld(path=str(tmp_path / "chain.txt"))
+    world = TimedGraphWorld(path=str(tmp_path / "chain.txt"))
     told = ran(Tiny(), world, seed=1, out=tmp_path / "out")
     assert told.tables["set-up"][0]["targets"] == 1
 
@@ -318,4 +316,4 @@ def test_a_world_without_times_or_of_too_few_days_is_refused(tmp_path: Path) -> 
         study.jobs(BlogGraph(nodes=100, links=200), study.scales["small"], 1)
     (tmp_path / "short.txt").write_text("0 1 5\n1 2 4000\n")
     with pytest.raises(UsageError, match="3 days or more"):
-        study.jobs(TimedWorld(path=str(tmp_path / "short.txt")), study.scales["small"], 1)
+        study.jobs(TimedGraphWorld(path=str(tmp_path / "short.txt")), study.scales["small"], 1)

@@ -12,18 +12,30 @@ from lab.studying import ran_and_written
 from lycosa.lab.statistics import paired_t
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.studies.collaborative import CollaborativeCrawling
-from lycosa.lab.studies.collaborative.aims import ADDRESS, EITHER, FIELD, TOPIC, TOPICAL, WORD, aim_of, chosen
 from lycosa.lab.studies.collaborative.claims import all_claims
-from lycosa.lab.studies.collaborative.figures import Figures
-from lycosa.lab.studies.collaborative.ground import (
+from lycosa.lab.studies.collaborative.shared import (
+    ADDRESS,
+    COLLABORATIVE,
+    COMBINED,
+    DRAWS,
+    EITHER,
     FEWEST_PAGES,
-    lay_out,
+    FIELD,
+    INTELLIGENT,
+    SHUFFLED,
+    STARTS,
+    TOPIC,
+    TOPICAL,
+    WORD,
+    choose_predicates,
     listed_seeds,
+    predicate_of,
+    prepare,
+    random_starts,
     shuffled,
-    starts_by_chance,
     targets_in,
 )
-from lycosa.lab.studies.collaborative.kinds import COLLABORATIVE, COMBINED, DRAWS, INTELLIGENT, SHUFFLED, STARTS
+from lycosa.lab.studies.collaborative.tables import CollaborativeTables
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.documents import Documents
 from lycosa.worlds.synthetic import SyntheticWorld
@@ -58,21 +70,23 @@ def outcomes(folder, results):
 
 @pytest.fixture(scope="module")
 def ground():
-    return lay_out(WORLD, SIZE, 11)
+    return prepare(WORLD, SIZE, 11)
 
 
 # What crawls look for
 
 
 def test_there_are_topics_fields_and_other_predicates():
-    kinds = [aim["kind"] for aim in chosen(WORLD, SIZE)]
+    kinds = [aim["kind"] for aim in choose_predicates(WORLD, SIZE)]
     assert kinds.count(TOPIC) == SIZE["topics"]
     assert kinds.count(FIELD) == 2
     assert {EITHER, WORD, ADDRESS} <= set(kinds)
 
 
 def test_predicates_hold_by_the_word_of_the_world(ground):
-    topic, *_, either, word, address = (aim_of(each, WORLD, ground.sample) for each in chosen(WORLD, SIZE))
+    topic, *_, either, word, address = (
+        predicate_of(each, WORLD, ground.sample) for each in choose_predicates(WORLD, SIZE)
+    )
     for url in ground.sample[:200]:
         page = WORLD.read(url)
         label = WORLD.topic(url)
@@ -85,7 +99,7 @@ def test_predicates_hold_by_the_word_of_the_world(ground):
 
 
 def test_targets_are_counted_or_told_from_a_sample(ground):
-    topic, *_, word, _ = (aim_of(each, WORLD, ground.sample) for each in chosen(WORLD, SIZE))
+    topic, *_, word, _ = (predicate_of(each, WORLD, ground.sample) for each in choose_predicates(WORLD, SIZE))
     urls = ground.readings.urls
     assert targets_in(ground.readings, topic, WORLD, ground.sample) == sum(WORLD.topic(u) == topic.name for u in urls)
     counted = sum(word.holds(WORLD.read(url)) for url in urls)
@@ -99,15 +113,15 @@ def test_crawls_find_no_more_than_half_of_what_was_read(ground):
 
 
 def test_starts_are_pages_of_the_log_and_no_two_share_one(ground):
-    starts = starts_by_chance(ground.readings, random.Random(5), 5)
+    starts = random_starts(ground.readings, random.Random(5), 5)
     pages = [url for start in starts for url in start]
     assert len(pages) == len(set(pages)) == 50
     assert all(ground.readings.id_of(url) is not None for url in pages)
 
 
 def test_listed_seeds_satisfy_the_predicate(ground):
-    for each in chosen(WORLD, SIZE):
-        aim = aim_of(each, WORLD, ground.sample)
+    for each in choose_predicates(WORLD, SIZE):
+        aim = predicate_of(each, WORLD, ground.sample)
         seeds = listed_seeds(WORLD, aim, random.Random(5))
         assert seeds and all(aim.holds(WORLD.read(url)) for url in seeds)
 
@@ -125,11 +139,11 @@ def test_worlds_without_readers_or_topics_are_refused(tmp_path):
         for number in range(210):
             (tmp_path / name / f"{number}.html").write_text(f"<title>{name} {number}</title>")
     unread = Documents(path=str(tmp_path), topics="folders")
-    assert chosen(unread, SIZE)
+    assert choose_predicates(unread, SIZE)
     with pytest.raises(UsageError, match="a world with readers"):
-        lay_out(unread, SIZE, 1)
+        prepare(unread, SIZE, 1)
     with pytest.raises(UsageError, match="needs two topics"):
-        chosen(Documents(path=str(tmp_path / "a")), SIZE)
+        choose_predicates(Documents(path=str(tmp_path / "a")), SIZE)
 
 
 # The study
@@ -190,27 +204,27 @@ def test_claims_fail_where_the_crawls_are_those_of_the_shuffled_log(outcomes):
     """The same claims on outcomes in which every collaborative crawl is that of the control."""
     for outcome in outcomes[:-2]:
         outcome["crawls"] |= dict.fromkeys(DRAWS, outcome["crawls"][SHUFFLED])
-    claims = {claim.id: claim for claim in all_claims(Figures(outcomes), is_made_up=True)}
+    claims = {claim.id: claim for claim in all_claims(CollaborativeTables(outcomes), is_made_up=True)}
     assert claims["collaborative.learns"].holds is False
     assert claims["collaborative.beats-intelligent"].holds is False
     assert claims["collaborative.control"].holds is False
 
 
 def test_on_a_real_world_readers_against_links_is_only_reported(outcomes):
-    claims = {claim.id: claim for claim in all_claims(Figures(outcomes), is_made_up=False)}
+    claims = {claim.id: claim for claim in all_claims(CollaborativeTables(outcomes), is_made_up=False)}
     assert claims["collaborative.beats-intelligent"].holds is None
     assert claims["collaborative.learns"].holds is not None
 
 
 def test_aims_of_which_too_little_was_read_are_left_out(outcomes):
     outcomes[0] |= {"pages": 0, "crawls": {}}
-    figures = Figures(outcomes)
+    figures = CollaborativeTables(outcomes)
     assert outcomes[0]["aim"] not in figures.aims
     assert outcomes[0]["aim"] in {row["aim"] for row in figures.aim_rows()}
     assert len(all_claims(figures, is_made_up=True)) == len(CLAIMS)
 
 
 def test_the_same_seed_gives_the_same_outcome(outcomes):
-    job = chosen(WORLD, SIZE)[1]
-    again = Tiny().work(WORLD, lay_out(WORLD, SIZE, 11), job)
+    job = choose_predicates(WORLD, SIZE)[1]
+    again = Tiny().work(WORLD, prepare(WORLD, SIZE, 11), job)
     assert json.loads(msgspec.json.encode(again)) == outcomes[1]

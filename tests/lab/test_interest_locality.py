@@ -19,9 +19,10 @@ from lycosa.lab.peers.locality import (
 from lycosa.lab.studies.interest_locality import InterestLocality, trace_of
 from lycosa.lab.study import run
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.file_sharing import FileSharing, Rows, Trace
-from lycosa.worlds.opening import open_world
-from lycosa.worlds.timed import TimedWorld
+from lycosa.worlds.file_sharing import FileSharing
+from lycosa.worlds.peer_networks import RaggedArray, Trace
+from lycosa.worlds.registry import open_world
+from lycosa.worlds.timed_graphs import TimedGraphWorld
 
 
 def served(*pairs: tuple[int, int]) -> Trace:
@@ -43,7 +44,7 @@ def test_a_list_forgets_whom_it_used_least_recently() -> None:
 
 
 def test_whoever_on_the_list_has_it_gives_it() -> None:
-    libraries = Rows(np.array([0, 0, 1, 3, 4]), np.array([0, 0, 1, 1], np.int32))  # 1 has 0; 2 has both; 3 has 1
+    libraries = RaggedArray(np.array([0, 0, 1, 3, 4]), np.array([0, 0, 1, 1], np.int32))  # 1 has 0; 2 has both; 3 has 1
     assert hits_of_holders([1, 3], [0, 1], libraries, None) == 0
     assert hits_of_holders([2, 3, 1], [0, 1, 0], libraries, None) == 2
     assert hits_of_holders([2, 3, 1, 1], [0, 1, 0, 0], libraries, 1) == 3  # 2 gives it each time and stays on the list
@@ -103,7 +104,7 @@ def test_the_study_makes_up_its_world_as_told() -> None:
 def test_links_with_times_are_services(tmp_path: Path) -> None:
     path = tmp_path / "links.txt"
     path.write_text("\n".join(f"{one} {one + 1 + time % 2} {time}" for time in range(40) for one in range(0, 60, 3)))
-    claims = claims_on(TimedWorld(path=str(path)), tmp_path / "out")
+    claims = claims_on(TimedGraphWorld(path=str(path)), tmp_path / "out")
     assert claims["interest-locality.repeats"].kind == "paper"
     assert claims["interest-locality.small-list-suffices"].holds is True
 
@@ -111,7 +112,7 @@ def test_links_with_times_are_services(tmp_path: Path) -> None:
 def test_a_claim_that_fails_says_why(tmp_path: Path) -> None:
     path = tmp_path / "links.txt"
     path.write_text("\n".join(f"{one} {200 + (one + time) % 40} {time}" for time in range(12) for one in range(60)))
-    claims = claims_on(TimedWorld(path=str(path)), tmp_path / "out")  # nobody ever comes back
+    claims = claims_on(TimedGraphWorld(path=str(path)), tmp_path / "out")  # nobody ever comes back
     repeats, suffices = (claims[f"interest-locality.{name}"] for name in ("repeats", "small-list-suffices"))
     assert repeats.holds is False
     assert repeats.reason == "the trace is too short; too few for a trend; P(j,1) is not surely above chance (p = 1)"

@@ -6,13 +6,11 @@ from lycosa.lab.peers.collections import union_of
 from lycosa.lab.peers.processes import free_addresses
 from lycosa.lab.studies.peer_search import PeerSearch
 from lycosa.lab.studies.peer_search.claims import agreement, recall_claim, walk_of_equal_cost
-from lycosa.lab.studies.peer_search.figures import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, summary_rows
-from lycosa.lab.studies.peer_search.ground import Opened, best_of, lay_out
-from lycosa.lab.studies.peer_search.reality import overlap
-from lycosa.lab.studies.peer_search.runs import searched
-from lycosa.lab.studies.peer_search.simulated import ask_all, network_of, options_of, overlay_of
+from lycosa.lab.studies.peer_search.runs import ask_all, network_of, options_of, overlap, overlay_of, run_searches
+from lycosa.lab.studies.peer_search.shared import OpenCollections, best_of, prepare
+from lycosa.lab.studies.peer_search.tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, summary_rows
 from lycosa.peers.messages import Contact
-from lycosa.peers.searching import Answer, Stage
+from lycosa.peers.search import Answer, Stage
 from lycosa.worlds.synthetic import SyntheticWorld
 
 SIZE = {"peers": 5, "topics": 3, "pages": 12, "queries": 40, "limit": 100}
@@ -21,12 +19,12 @@ WORLD = SyntheticWorld(pages=600, topics=3, seed=4)
 
 @pytest.fixture(scope="module")
 def ground():
-    return lay_out(WORLD, SIZE, 4)
+    return prepare(WORLD, SIZE, 4)
 
 
 @pytest.fixture(scope="module")
 def opened(ground):
-    with Opened(ground, SIZE["peers"]) as opened:
+    with OpenCollections(ground, SIZE["peers"]) as opened:
         yield opened
 
 
@@ -44,7 +42,7 @@ def test_peers_with_a_topic_in_common_have_pages_in_common_but_not_all(ground):
 
 
 def test_the_same_seed_crawls_the_same(ground):
-    again = lay_out(WORLD, SIZE, 4)
+    again = prepare(WORLD, SIZE, 4)
     assert again.collectors == ground.collectors
 
 
@@ -100,8 +98,8 @@ def test_peers_learn_whose_index_to_look_into(opened):
 
 
 def test_the_same_seed_gives_the_same_run(ground):
-    once = searched(ground, 7)
-    assert searched(ground, 7) == once
+    once = run_searches(ground, 7)
+    assert run_searches(ground, 7) == once
     rows = summary_rows(once["peers"])
     assert {row["algorithm"] for row in rows} >= {BUDDYNET, WALK, FLOOD, EVERYBODY}
     assert all(row["queries"] == SIZE["queries"] // 2 for row in rows)

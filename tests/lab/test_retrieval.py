@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.lab.retrieval import atc_similarities, pooled_ranks, tfidf_similarities
-from lycosa.lab.term_counts import Documents
+from lycosa.lab.retrieval import Documents, atc_similarities, pooled_ranks, tfidf_similarities
 from pages import GivenWords
 
 Terms = Mapping[str, int]

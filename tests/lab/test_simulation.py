@@ -6,7 +6,7 @@ from time import process_time
 
 import pytest
 
-from lycosa.lab.library import Library, TopicCosine
+from lycosa.lab.page_cache import PageCache, TopicCosine
 from lycosa.lab.simulation import crawl
 from lycosa.reading import Reader
 from lycosa.reading.reader import page_of_text
@@ -95,7 +95,7 @@ def test_a_library_reads_each_page_once_while_it_is_kept() -> None:
             return reader_of(TOPICAL)(url)
 
     world = Counting()
-    library = Library(world, capacity=2)
+    library = PageCache(world, capacity=2)
     a, b, c = list(TOPICAL)[:3]
     for url in (a, b, a, c, a, b):
         assert library.read(url) == reader_of(TOPICAL)(url)
@@ -109,7 +109,7 @@ def test_links_that_lead_out_of_the_world_are_left_out() -> None:
 
     inside, outside = f"{HUB}a", "http://elsewhere.example/"
     world = Closed({HUB: html("Hub", "Two ways.", [outside, inside]), Url(inside): html("A", "An end.")})
-    page = Library(world).read(HUB)
+    page = PageCache(world).read(HUB)
     assert page is not None
     assert [link.target for link in page.links] == [inside]
     assert page.text == reader_of(world)(HUB).text

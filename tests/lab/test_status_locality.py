@@ -10,11 +10,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from lycosa.lab.in_links import in_links_of
 from lycosa.lab.statistics import Correlation, correlation_gap, spearman
-from lycosa.lab.status_sampling import AT_RANDOM, lies_across_sites, pairs_by_distance
-from lycosa.lab.studies.status_locality import StatusLocality
+from lycosa.lab.studies.status_locality import AT_RANDOM, StatusLocality, lies_across_sites, pairs_by_distance
 from lycosa.lab.study import run
+from lycosa.lab.test_bed import in_links_of
 from lycosa.reading import Reader
 from lycosa.vocabulary.records import Fetch, Outcome, Url
 from lycosa.worlds.synthetic import SyntheticWorld

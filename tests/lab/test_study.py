@@ -14,10 +14,8 @@ import pytest
 
 import lycosa
 from crawling import wait_until
-from lycosa.lab.findings import Claim, Findings, Picture
-from lycosa.lab.own_code import fingerprint_of
-from lycosa.lab.study import run
-from lycosa.lab.writing import read_results
+from lycosa.lab.results import Claim, Figure, Findings, read_results
+from lycosa.lab.study import code_fingerprint, run
 from lycosa.vocabulary.errors import LycosaError, UsageError
 
 
@@ -59,7 +57,7 @@ class Squares:
         squares = [outcome["square"] for outcome in outcomes]
         claim = Claim("squares.grow", "beyond", "they grow", None, str(squares), holds=squares == sorted(squares))
         rows = [{"number": number, "square": square} for number, square in enumerate(squares)]
-        return Findings([claim], {"squares": rows}, {"curve": Picture("A <curve>", "of squares", "<svg></svg>")})
+        return Findings([claim], {"squares": rows}, {"curve": Figure("A <curve>", "of squares", "<svg></svg>")})
 
 
 def run_it(study: Squares, out: Path, **options: Any):
@@ -223,7 +221,7 @@ def test_a_run_tells_its_jobs_and_the_code_of_this_package(tmp_path: Path) -> No
     run_it(Squares(tmp_path), tmp_path / "out")
     told = json.loads((tmp_path / "out/run.json").read_text())
     assert told["jobs"] == [0, 1, 2, 3, 4]
-    assert told["code"] == fingerprint_of(Path(lycosa.__file__).parent)
+    assert told["code"] == code_fingerprint(Path(lycosa.__file__).parent)
 
 
 def test_code_is_known_by_its_files_their_names_and_their_data(tmp_path: Path) -> None:
@@ -233,7 +231,7 @@ def test_code_is_known_by_its_files_their_names_and_their_data(tmp_path: Path) -
         for path, text in files.items():
             (package / path).parent.mkdir(parents=True, exist_ok=True)
             (package / path).write_text(text)
-        return fingerprint_of(package)
+        return code_fingerprint(package)
 
     same = {copy("one"), copy("two"), copy("three", **{"__pycache__/best.pyc": "compiled"})}
     others = [

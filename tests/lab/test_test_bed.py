@@ -5,12 +5,9 @@ from statistics import fmean
 
 import pytest
 
-from lycosa.lab.in_links import in_links_of
-from lycosa.lab.judged_crawls import CELLS, TopicCrawls, points_of
-from lycosa.lab.oracle import Oracle
-from lycosa.lab.test_bed import examples_of, lay_out
-from lycosa.strategies.adaptive import Adaptive
-from lycosa.strategies.utility import Utility
+from lycosa.lab.studies.adaptive_utility.runs import Oracle
+from lycosa.lab.test_bed import CELLS, TopicCrawls, examples_of, in_links_of, points_of, prepare_test_bed
+from lycosa.strategies.utility import Adaptive, Utility
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.synthetic import SyntheticWorld
 
@@ -25,7 +22,7 @@ def world():
 @pytest.fixture(scope="module")
 def bed(world):
     source = in_links_of(world)
-    return lay_out(world, SIZE, 5, source, other=source.sampled(seed=9))
+    return prepare_test_bed(world, SIZE, 5, source, other=source.sampled(seed=9))
 
 
 @pytest.fixture(scope="module")

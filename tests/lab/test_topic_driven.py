@@ -5,7 +5,7 @@ from typing import ClassVar
 import pytest
 
 from lab.studying import ran_and_written
-from lycosa.lab.side_by_side import points_of
+from lycosa.lab.comparison import points_of
 from lycosa.lab.statistics import holm
 from lycosa.lab.studies.topic_driven import TopicDriven
 from lycosa.worlds.synthetic import SyntheticWorld

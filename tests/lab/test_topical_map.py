@@ -9,12 +9,18 @@ from lab.studying import ran_and_written
 from lycosa.lab.statistics import paired_t
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.studies.topical_map import TopicalMap, half_a_year_on
-from lycosa.lab.studies.topical_map.crawls import run as crawl
-from lycosa.lab.studies.topical_map.ground import OTHERS, chosen_leaves, lay_out
-from lycosa.lab.studies.topical_map.judging import judged, points_of
-from lycosa.lab.studies.topical_map.kinds import BASELINE, LATER, MAPPED, RELATED
-from lycosa.lab.studies.topical_map.mapping import drawn, links_among
-from lycosa.lab.studies.topical_map.pages import JudgedPages
+from lycosa.lab.studies.topical_map.runs import crawl_counts, links_among, map_of, points_of
+from lycosa.lab.studies.topical_map.runs import run_crawl as crawl
+from lycosa.lab.studies.topical_map.shared import (
+    BASELINE,
+    LATER,
+    MAPPED,
+    OTHERS,
+    RELATED,
+    JudgedPages,
+    chosen_leaves,
+    prepare,
+)
 from lycosa.maps import CitationMatrix
 from lycosa.strategies import BaselineFocused
 from lycosa.vocabulary.errors import UsageError
@@ -66,7 +72,7 @@ def results(folder):
 
 @pytest.fixture(scope="module")
 def ground():
-    return lay_out(WORLD, SIZE, 11)
+    return prepare(WORLD, SIZE, 11)
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +105,7 @@ def test_the_taxonomy_knows_the_topics_and_others(ground):
 
 def test_a_crawl_is_no_longer_than_topics_are_large(ground):
     size = {**SIZE, "pages": 1_000_000}
-    pages = lay_out(WORLD, size, 11).pages
+    pages = prepare(WORLD, size, 11).pages
     names = {topic.name for topic in ground.topics}
     assert pages == sum(WORLD.topic(url) in names for url in WORLD.urls()) // len(names)
 
@@ -117,7 +123,7 @@ def test_pages_are_judged_for_all_topics_and_keep_their_links(ground, pages):
     read = WORLD.read(url)
     assert [link.target for link in pages.judged(url).page.links] == [link.target for link in read.links]
     for topic in ground.taxonomy.topics:
-        assert pages.chance(url, topic) == pytest.approx(ground.taxonomy.chance(read, topic))
+        assert pages.chance(url, topic) == pytest.approx(ground.taxonomy.probability(read, topic))
 
 
 def test_a_page_that_is_not_there_is_no_good(pages, ground):
@@ -146,7 +152,7 @@ def test_what_is_gone_counts_as_a_download(ground):
     later = JudgedPages([half_a_year_on(WORLD), WORLD], ground.taxonomy)
     topic = ground.topics[0]
     trace = crawl(BaselineFocused(), topic.first, later, topic.name, downloads=100)
-    told = judged(trace, later, topic.name, frozenset(), downloads=100)
+    told = crawl_counts(trace, later, topic.name, frozenset(), downloads=100)
     assert len(trace) == 100
     assert told["dead"] == sum(request.digest is None for request in trace) > 0
     assert told["new"] + told["dead"] == 100
@@ -156,7 +162,7 @@ def test_a_judgement_counts_what_the_crawl_brought(ground, pages):
     topic = ground.topics[1]
     trace = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=80)
     seen = frozenset(request.url for request in trace[:30])
-    told = judged(trace, pages, topic.name, seen, downloads=80)
+    told = crawl_counts(trace, pages, topic.name, seen, downloads=80)
     good = [pages.is_good(request.url, topic.name) for request in trace]
     assert told["good"] == sum(good)
     assert told["start"] == sum(good[:8]) / 8
@@ -168,7 +174,7 @@ def test_a_judgement_counts_what_the_crawl_brought(ground, pages):
 def test_a_crawl_that_found_no_more_stays_where_it_was(ground, pages):
     topic = ground.topics[1]
     trace = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=20)
-    told = judged(trace, pages, topic.name, frozenset(), downloads=100)
+    told = crawl_counts(trace, pages, topic.name, frozenset(), downloads=100)
     assert len(told["curves"]["good"]) == len(points_of(100))
     assert told["curves"]["new"][-40:] == [20] * 40
 
@@ -177,13 +183,13 @@ def test_maps_are_of_the_pages_given_and_their_links(ground, pages):
     urls = ground.topics[0].first
     links = links_among(urls, pages)
     assert all(urls[target] in WORLD.out_links(urls[source]) for source, target in links.tolist())
-    made = drawn("map", urls, pages, seed=1, by_text=True)
+    made = map_of("map", urls, pages, seed=1, by_text=True)
     assert sorted((*made.map.portals, *made.map.portal_of)) == list(range(len(urls)))
     assert mapped_by(made.for_crawl()) == set(urls)
 
 
 def test_no_page_makes_an_empty_map(pages):
-    made = drawn("map", [], pages, seed=1)
+    made = map_of("map", [], pages, seed=1)
     assert not made.map.portals
     assert len(made.for_crawl(related=["other"])) == 0
 

@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
+from fixtures.fixed_world import FixedWorld
 from lycosa.vocabulary.records import Host, Url
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.serve import Served
+from lycosa.worlds.server import WorldServer
 from worlds import CHAIN, TWO_SITES
 
 OLD, NEW = Url("http://one.example/old"), Url("http://two.test/a")
@@ -22,7 +22,7 @@ WORLD = FixedWorld(
 
 @pytest.fixture
 def served():
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         yield served
 
 
@@ -57,7 +57,7 @@ def test_every_request_but_those_for_robots_is_recorded_in_order(served):
     ask(served, "one.example", "/robots.txt")
     ask(served, "ONE.example", "/a")
     ask(served, "one.example", "/nothing", method="HEAD")
-    assert served.asked == ["http://one.example/a", "http://one.example/nothing"]
+    assert served.requests == ["http://one.example/a", "http://one.example/nothing"]
 
 
 def test_robots_redirects_lost_pages_and_other_types(served):
@@ -89,7 +89,7 @@ def test_pipelined_requests_are_answered_in_order_on_one_connection(latency):
     letters = "abcd"
     requests = [f"GET /{letter} HTTP/1.1\r\nHost: chain.example\r\n\r\n" for letter in letters]
     requests[-1] = requests[-1].replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n")
-    with Served(WORLD, latency=latency) as served:
+    with WorldServer(WORLD, latency=latency) as served:
         received = exchange(served, "".join(requests).encode())
     places = [received.index(f"<title>Page {letter}<".encode()) for letter in letters]
     assert received.count(b"HTTP/1.1 200 OK") == 4 and places == sorted(places)
@@ -116,7 +116,7 @@ def test_bad_requests_are_refused_and_the_connection_closed(served, request_byte
 
 
 def test_leaving_closes_the_port_the_connections_and_the_thread():
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         idle = socket.create_connection((served.address, served.port), timeout=10)
         idle.sendall(b"GET /a HTTP/1.1\r\nHost: one.example\r\n\r\n")
         assert idle.recv(100)
@@ -132,5 +132,5 @@ def test_leaving_closes_the_port_the_connections_and_the_thread():
 
 
 def test_a_port_in_use_is_an_ordinary_error(served):
-    with pytest.raises(OSError), Served(WORLD, port=served.port):
+    with pytest.raises(OSError), WorldServer(WORLD, port=served.port):
         pass

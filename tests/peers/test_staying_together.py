@@ -2,12 +2,12 @@
 
 import msgspec
 
-from lycosa.peers.among_friends import OPTIONS
-from lycosa.peers.items import Items
+from lycosa.peers.content import Items
 from lycosa.peers.messages import Contact, Hello, Join, Leave, Ping, Pong, Query, Send
 from lycosa.peers.neighbours import MOST_KNOWN
 from lycosa.peers.node import Node
-from lycosa.peers.searching import Stage
+from lycosa.peers.options import DEFAULTS
+from lycosa.peers.search import Stage
 from lycosa.peers.simulation import Network
 from small_networks import carry, friend
 
@@ -47,7 +47,7 @@ def test_a_network_that_fell_apart_finds_together_again_without_a_search() -> No
     net.run(300.0)
     assert net.ask("n0", 7).found_at is None and len(net.nodes["n0"].neighbours.down) == 4
     net.part()
-    net.run(net.now + 2 * OPTIONS.ping)
+    net.run(net.now + 2 * DEFAULTS.ping)
     assert not any(node.neighbours.down for node in nodes)
     assert net.ask("n0", 7).found_at is not None
 
@@ -97,7 +97,7 @@ def test_one_that_is_taken_in_joins_those_it_is_told_of_as_far_as_it_lacks_neigh
 
 def visitor(*neighbours: str) -> Node:
     """One who searches and cannot be called."""
-    peer = Node(Contact("v"), Items(), options=OPTIONS, seed=1)
+    peer = Node(Contact("v"), Items(), options=DEFAULTS, seed=1)
     peer.connect(at(name) for name in neighbours)
     return peer
 
@@ -105,7 +105,7 @@ def visitor(*neighbours: str) -> Node:
 def test_one_who_cannot_be_called_asks_each_neighbour_once_and_nobody_farther_away() -> None:
     nodes = {**crowd("abc"), "v": visitor("a", "b")}
     nodes["v"].buddies.answered(at("b"))
-    nodes["c"].content = Items([5])
+    nodes["c"].content.add(5)
     number, sends = nodes["v"].ask(5, 0.0)
     assert [send.to for send in sends] == ["b"]
     said = carry(nodes, "v", sends)
@@ -115,7 +115,7 @@ def test_one_who_cannot_be_called_asks_each_neighbour_once_and_nobody_farther_aw
 
 def test_one_who_cannot_be_called_asks_those_too_who_take_it_in_meanwhile() -> None:
     nodes = {**crowd("abc"), "v": visitor()}
-    nodes["c"].content = Items([5])
+    nodes["c"].content.add(5)
     (join,) = nodes["v"].join([at("a")])
     (pong,) = nodes["a"].receive("v", join.message, 0.0)
     joins = nodes["v"].receive("a", pong.message, 0.0)
@@ -134,7 +134,7 @@ def test_a_search_waits_but_a_while_for_those_who_may_take_it_in() -> None:
     peer.join([at("a"), at("b")])
     number, _ = peer.ask(5, 10.0)
     peer.undelivered("a", Join(peer.me), 10.1)
-    assert peer.stage(number) is Stage.WALKING and 10.1 < peer.next_deadline() < 10.0 + OPTIONS.deadline
+    assert peer.stage(number) is Stage.WALKING and 10.1 < peer.next_deadline() < 10.0 + DEFAULTS.deadline
     peer.tick(peer.next_deadline())
     assert peer.stage(number) is Stage.DONE
     number, _ = peer.ask(5, 20.0)
@@ -181,7 +181,7 @@ def test_a_state_from_when_only_names_of_neighbours_were_kept_is_taken_up() -> N
     peer = friend("a")
     peer.receive("b", Join(at("b")), 0.0)
     peer.buddies.answered(at("c"))
-    state = {**msgspec.to_builtins(peer.remembered()), "neighbours": ["b"]}
+    state = {**msgspec.to_builtins(peer.saved_contacts()), "neighbours": ["b"]}
     again = friend("a")
     again.restore(state)
     assert again.neighbours.contact("b") == at("b") and again.buddies.names() == ["c"]
@@ -192,13 +192,13 @@ def test_a_state_from_when_only_names_of_neighbours_were_kept_is_taken_up() -> N
 
 def test_when_all_places_are_taken_who_has_been_down_for_longest_makes_room() -> None:
     peer = friend("a")
-    everybody = [f"s{number}" for number in range(OPTIONS.most_neighbours)]
+    everybody = [f"s{number}" for number in range(DEFAULTS.most_neighbours)]
     for name in everybody:
         peer.receive(name, Join(at(name)), 0.0)
     (full,) = peer.receive("g", Join(at("g")), 0.0)
     for name in ("s9", "s3", "s5"):
-        peer.lost(name)
-    peer.found("s9")
+        peer.disconnected(name)
+    peer.connected("s9")
     (room,) = peer.receive("g", Join(at("g")), 0.0)
     assert isinstance(full.message, Pong) and not full.message.accepted
     assert isinstance(room.message, Pong) and room.message.accepted

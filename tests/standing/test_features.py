@@ -15,9 +15,9 @@ from lycosa.standing.features import (
     link_ratio,
     quantitative_ratio,
 )
+from lycosa.standing.graph_files import graph_from_edges
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Link, Page, Url
-from lycosa.worlds.edge_lists import graph_of
 from lycosa.worlds.graphs import LinkGraph
 from pages import GivenWords, page_of_terms
 
@@ -128,7 +128,7 @@ def test_a_background_of_no_pages_knows_no_difference():
 
 
 def test_a_node_of_a_graph_has_features_too():
-    world = LinkGraph(graph_of(np.array([0, 0], np.int32), np.array([1, 2], np.int32), 3))
+    world = LinkGraph(graph_from_edges(np.array([0, 0], np.int32), np.array([1, 2], np.int32), 3))
     node = world.read(Url("http://n0.graph.example/")) or pytest.fail("no page")
     by_number = world.read(0)  # type: ignore[arg-type]
     assert by_number is not None

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from crawling import Said, collection, done, listing
-from lycosa.worlds.made_up import MadeUpWeb
-from lycosa.worlds.serve import Served
+from fixtures.made_up_web import MadeUpWeb
+from lycosa.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=4, hosts=8, pages=240)
 ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"]
@@ -17,5 +17,5 @@ def made(folder: Path, *, standing: str = "") -> Path:
     return folder
 
 
-def crawled(folder: Path, served: Served, *words: object) -> Said:
+def crawled(folder: Path, served: WorldServer, *words: object) -> Said:
     return done("crawl", folder, "--pages", 60, "--delay", 0, "--resolve", served.resolve, "--allow-private", *words)

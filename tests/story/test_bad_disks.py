@@ -23,9 +23,9 @@ from crawling import (
     site,
     wait_until,
 )
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.made_up import MadeUpWeb
-from lycosa.worlds.serve import Served
+from fixtures.fixed_world import FixedWorld
+from fixtures.made_up_web import MadeUpWeb
+from lycosa.worlds.server import WorldServer
 from processes import Process, with_files_no_larger_than, without_the_rights_of_root
 
 WORLD = MadeUpWeb(seed=6, hosts=10, pages=400)
@@ -53,7 +53,7 @@ def opened_up(folder: Path) -> None:
 
 
 def test_a_read_only_collection_is_refused_in_one_line_and_can_still_be_looked_at(tmp_path, read_only):
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page], topic='examples = "good.txt"')
         (folder / "good.txt").write_text("honey bees and their hives\n", encoding="utf-8")
         done("crawl", folder, "--pages", 20, "--resolve", served.resolve)
@@ -97,13 +97,13 @@ def test_a_read_only_collection_that_was_never_crawled_is_refused_in_one_line(tm
 @pytest.mark.parametrize("size", [40_000, 100_000, 400_000])
 def test_a_full_disk_ends_the_crawl_in_one_line_and_loses_nothing(tmp_path, size):
     """No file may grow beyond a size, which is what a full disk does to archive, catalog and index alike."""
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         command = ["crawl", folder, "--pages", 150, "--concurrency", 4, "--resolve", served.resolve]
         said = apart(*command, before=partial(with_files_no_larger_than, size))
         assert said.is_one_clear_line(1, "make room")
         done(*command)
-        assert len(served.asked) - len(set(served.asked)) <= 4
+        assert len(served.requests) - len(set(served.requests)) <= 4
     assert len(pages(folder)) == 150
     assert set(pages(folder)) <= set(archived(folder))
     assert passes_warcio_check(folder)
@@ -116,7 +116,7 @@ def test_a_disk_that_is_full_for_other_commands_too_ends_them_in_one_line(tmp_pa
     if made.returncode:
         pytest.skip("this user may mount no small disk")
     try:
-        with Served(WORLD) as served:
+        with WorldServer(WORLD) as served:
             folder = collection(mount / "c", [WORLD.front_page])
             command = ["crawl", folder, "--pages", 300, "--resolve", served.resolve]
             assert apart(*command).is_one_clear_line(1, "make room")
@@ -137,12 +137,12 @@ def test_a_disk_that_is_full_for_other_commands_too_ends_them_in_one_line(tmp_pa
 
 
 def test_a_second_crawl_of_the_same_collection_is_refused_and_the_first_goes_on(tmp_path):
-    with Served(WORLD, latency=0.05) as served:
+    with WorldServer(WORLD, latency=0.05) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         first = begin("crawl", folder, "--pages", 300, "--concurrency", 1, "--resolve", served.resolve)
         try:
-            wait_until(lambda: len(served.asked) > 3, first)
-            url = served.asked[0]
+            wait_until(lambda: len(served.requests) > 3, first)
+            url = served.requests[0]
             for command in (
                 ["crawl", folder, "--resolve", served.resolve],
                 ["rebuild", folder],
@@ -150,8 +150,8 @@ def test_a_second_crawl_of_the_same_collection_is_refused_and_the_first_goes_on(
                 ["label", folder, url, "--good"],
             ):
                 assert lycosa(*command).is_one_clear_line(1, "another crawl is running on ", str(first.pid)), command
-            seen = len(served.asked)
-            wait_until(lambda: len(served.asked) > seen, first)
+            seen = len(served.requests)
+            wait_until(lambda: len(served.requests) > seen, first)
             assert first.poll() is None
         finally:
             kill(first)
@@ -162,7 +162,7 @@ def test_a_second_crawl_of_the_same_collection_is_refused_and_the_first_goes_on(
 
 
 def test_a_damaged_catalog_is_named_with_the_way_out_and_the_way_out_works(tmp_path):
-    with Served(FixedWorld(site("a.example", leaves=12))) as served:
+    with WorldServer(FixedWorld(site("a.example", leaves=12))) as served:
         folder = collection(tmp_path / "c", ["http://a.example/"])
         done("crawl", folder, "--pages", 6, "--resolve", served.resolve)
         before = rows(folder, "SELECT number, url, title, relevance, because FROM pages")

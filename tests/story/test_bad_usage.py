@@ -5,9 +5,9 @@ import socket
 import pytest
 
 from crawling import collection, done, listing, lycosa
+from fixtures.fixed_world import FixedWorld
 from lycosa.vocabulary.urls import host_of
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.serve import Served
+from lycosa.worlds.server import WorldServer
 from worlds import CHAIN
 
 SEED = "http://chain.example/a"
@@ -147,7 +147,7 @@ def test_a_collection_that_was_never_crawled_says_how_to_fill_it(folder, words):
 
 
 def test_a_collection_without_a_page_has_nothing_to_see_again(folder):
-    with Served(FixedWorld({})) as served:
+    with WorldServer(FixedWorld({})) as served:
         done("crawl", folder, "--resolve", served.resolve)
         said = lycosa("refresh", folder, "--budget", 5, "--resolve", served.resolve)
     assert said.is_one_clear_line(1, "no pages", "lycosa crawl")
@@ -172,7 +172,7 @@ def test_a_refresh_that_makes_no_sense_is_told_with_what_would(crawled, words, t
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory):
     folder = collection(tmp_path_factory.mktemp("bad") / "c", [SEED])
-    with Served(FixedWorld(CHAIN)) as served:
+    with WorldServer(FixedWorld(CHAIN)) as served:
         done("crawl", folder, "--pages", 4, "--resolve", served.resolve)
     return folder
 

@@ -24,10 +24,10 @@ from crawling import (
     wait_until,
     waiting,
 )
+from fixtures.fixed_world import FixedWorld
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.vocabulary.records import Url
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.made_up import MadeUpWeb
-from lycosa.worlds.serve import Served
+from lycosa.worlds.server import WorldServer
 from worlds import html
 
 WORLD = MadeUpWeb(seed=8, hosts=10, pages=400)
@@ -91,7 +91,7 @@ def wanted(folder: Path) -> list[tuple[str, str | None]]:
 def test_a_crawl_without_seeds_goes_where_people_went_and_says_so_without_naming_them(tmp_path):
     log = log_of(tmp_path / "readers.log", readers())
     folder = collection(tmp_path / "c", topic=ABOUT)
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         command = ["--strategy", "collaborative", "--logs", log, "--pages", 60, "--resolve", served.resolve]
         said = done("crawl", folder, *command, "--concurrency", 1)
     assert "60 through readers" in said.err
@@ -111,7 +111,7 @@ def test_a_crawl_without_seeds_goes_where_people_went_and_says_so_without_naming
 def test_a_crawl_by_a_log_that_was_stopped_goes_on_as_if_it_had_not(tmp_path, strategy):
     log = log_of(tmp_path / "readers.log", readers())
     seeds = ON_TOPIC[:1] if strategy == "adaptive" else ()
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         command = ["--logs", log, "--strategy", strategy, "--concurrency", 1, "--resolve", served.resolve]
         assert_goes_on_where_it_stopped(tmp_path, seeds, topic=ABOUT, crawl=command)
 
@@ -119,10 +119,10 @@ def test_a_crawl_by_a_log_that_was_stopped_goes_on_as_if_it_had_not(tmp_path, st
 def test_a_crawl_by_a_log_survives_a_kill(tmp_path):
     log = log_of(tmp_path / "readers.log", readers())
     folder = collection(tmp_path / "c", topic=ABOUT)
-    with Served(WORLD, latency=0.005) as served:
+    with WorldServer(WORLD, latency=0.005) as served:
         crawl = ["crawl", folder, "--strategy", "collaborative", "--logs", log, "--resolve", served.resolve]
         process = begin(*crawl, "--pages", 80)
-        wait_until(lambda: len(served.asked) > 40, process)
+        wait_until(lambda: len(served.requests) > 40, process)
         kill(process)
         said = apart(*crawl, "--pages", 80)
         assert said.code == 0, said.err
@@ -146,7 +146,7 @@ BOTH = [*read_by(HONEY_LOVERS, [HOME, *FAR]), *read_by(SAILORS, list(SHIPS))]
 def test_pages_that_nothing_links_to_join_links_and_links_are_weighed_by_readers(tmp_path, strategy):
     folder = collection(tmp_path / "c", [WORLD.front_page], topic=ABOUT)
     log = log_of(tmp_path / "readers.log", readers())
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         crawl = ["crawl", folder, "--strategy", strategy, "--logs", log, "--resolve", served.resolve]
         done(*crawl, "--pages", 120)
     found = {("readers" in because, on is not None) for because, on in wanted(folder)}
@@ -158,7 +158,7 @@ def test_the_recipe_can_name_the_log_beside_the_collection_and_python_can_too(tm
     rest = '[logs]\nfile = "../readers.log"\nhalf_life = 3\nmin_users = 2\n[requests]\ndelay = 0\n'
     by_recipe = collection(tmp_path / "recipe", topic=ON_HONEY, rest=rest)
     by_python = collection(tmp_path / "python", topic=ON_HONEY)
-    with Served(TWO_PLACES) as served:
+    with WorldServer(TWO_PLACES) as served:
         done("crawl", by_recipe, "--strategy", "collaborative", "--resolve", served.resolve)
         run = lycosa_package.crawl(
             by_python,
@@ -178,12 +178,12 @@ def test_pages_that_too_few_people_read_are_left_out(tmp_path):
     accesses = [access for access in BOTH if access[1] != rare] + read_by(HONEY_LOVERS[:1], [rare])
     log = log_of(tmp_path / "readers.log", accesses)
     folder = collection(tmp_path / "c", topic=ON_HONEY)
-    with Served(TWO_PLACES) as served:
+    with WorldServer(TWO_PLACES) as served:
         crawl = ["crawl", folder, "--strategy", "collaborative", "--logs", log, "--resolve", served.resolve]
         done(*crawl, "--min-users", 2)
-        assert rare not in served.asked
+        assert rare not in served.requests
         done(*crawl)
-        assert rare in served.asked
+        assert rare in served.requests
 
 
 def test_a_log_gets_no_further_than_a_page(tmp_path):
@@ -201,13 +201,13 @@ def test_a_log_gets_no_further_than_a_page(tmp_path):
     log = log_of(tmp_path / "readers.log", read_by(HONEY_LOVERS, urls))
     world = FixedWorld(dict(FAR), robots={"far.example": "User-agent: *\nDisallow: /forbidden\n"})
     folder = collection(tmp_path / "c", topic=ON_HONEY)
-    with Served(world) as served:
+    with WorldServer(world) as served:
         scope = ["--include-host", "far.example", "--include-host", "127.0.0.1"]
         here = [f"far.example={served.resolve[2:]}", f"gone.far.example={served.resolve[2:]}"]
         crawl = ["crawl", folder, "--strategy", "collaborative", "--logs", log, *scope, "--resolve", here[0]]
         crawl += ["--resolve", here[1]]
         assert "Traceback" not in done(*crawl).err
-        asked = {url for url in served.asked if not url.endswith("/robots.txt")}
+        asked = {url for url in served.requests if not url.endswith("/robots.txt")}
     assert asked == {"http://far.example/0", "http://gone.far.example/"}
     assert pages(folder) == ["http://far.example/0"]
     assert outcomes(folder)["http://far.example/forbidden/page"] == "forbidden"
@@ -220,7 +220,7 @@ def test_a_log_that_has_changed_ranks_what_waits_anew(tmp_path):
     log = log_of(tmp_path / "readers.log", BOTH)
     folder = collection(tmp_path / "c", topic=ON_HONEY)
     new = "http://far.example/5"
-    with Served(TWO_PLACES) as served:
+    with WorldServer(TWO_PLACES) as served:
         crawl = ["crawl", folder, "--strategy", "collaborative", "--logs", log, "--resolve", served.resolve]
         done(*crawl, "--pages", 3, "--concurrency", 1)
         assert "ranked anew" not in done(*crawl, "--pages", 4, "--concurrency", 1).err
@@ -236,7 +236,7 @@ def test_a_log_that_has_changed_ranks_what_waits_anew(tmp_path):
 def test_a_log_that_went_missing_is_told_and_nothing_is_lost(tmp_path, strategy):
     log = log_of(tmp_path / "readers.log", readers())
     folder = collection(tmp_path / "c", [WORLD.front_page], topic='text = "honey"')
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         crawl = ["crawl", folder, "--strategy", strategy, "--logs", log, "--resolve", served.resolve]
         done(*crawl, "--pages", 40, "--concurrency", 1)
         before = waiting(folder)
@@ -281,9 +281,9 @@ def test_logs_that_cannot_be_used_are_one_clear_line_before_anything_is_asked(tm
         connection.execute("PRAGMA user_version = 999")
     connection.close()
     folder = collection(tmp_path / "c", topic=ON_HONEY)
-    with Served(TWO_PLACES) as served:
+    with WorldServer(TWO_PLACES) as served:
         assert lycosa("crawl", folder, *words, "--resolve", served.resolve).is_one_clear_line(2, says)
-        assert served.asked == []
+        assert served.requests == []
 
 
 def test_pages_of_public_hosts_in_a_log_are_not_asked_for_without_a_contact(tmp_path):

@@ -18,12 +18,12 @@ from crawling import (
     skipped,
     waiting,
 )
+from fixtures.fixed_world import FixedWorld
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.maps.atlas import Atlas
 from lycosa.vocabulary.records import Url
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.made_up import MadeUpWeb
-from lycosa.worlds.opening import open_world
-from lycosa.worlds.serve import Served
+from lycosa.worlds.registry import open_world
+from lycosa.worlds.server import WorldServer
 from maps.small_atlases import atlas_of, mapped_by
 from worlds import html
 
@@ -49,7 +49,7 @@ TWO_PLACES = FixedWorld({HOME: page("home", [*NEAR]), **NEAR, **FAR})
 
 def test_map_links_are_followed_and_explained(tmp_path):
     folder = collection(tmp_path / "c", [HOME], topic=ON_HONEY)
-    with Served(TWO_PLACES) as served:
+    with WorldServer(TWO_PLACES) as served:
         done(
             "crawl",
             folder,
@@ -71,7 +71,7 @@ def test_map_links_are_followed_and_explained(tmp_path):
 def test_the_priority_of_the_map_decides_what_comes_first(tmp_path, priority, first):
     folder = collection(tmp_path / "c", [HOME], topic=ON_HONEY)
     command = ["--map", far_away(tmp_path / "atlas"), "--map-priority", priority, "--strategy", "mapped"]
-    with Served(TWO_PLACES) as served:
+    with WorldServer(TWO_PLACES) as served:
         done("crawl", folder, *command, "--pages", 4, "--concurrency", 1, "--resolve", served.resolve)
     assert set(pages(folder)) == {HOME, *first}
 
@@ -80,7 +80,7 @@ def test_the_recipe_can_name_the_map_beside_the_collection(tmp_path):
     rest = '[map]\natlas = "../atlas"\npriority = 0.9\n[requests]\ndelay = 0\n'
     folder = collection(tmp_path / "c", [HOME], topic=ON_HONEY, rest=rest)
     far_away(tmp_path / "atlas")
-    with Served(TWO_PLACES) as served:
+    with WorldServer(TWO_PLACES) as served:
         done("crawl", folder, "--resolve", served.resolve)
     assert {priority for url, priority in rows(folder, "SELECT url, priority FROM pages") if url in FAR} == {0.9}
 
@@ -106,11 +106,11 @@ def test_a_hostile_map_gets_no_further_than_a_hostile_page(tmp_path):
     connection.close()
     world = FixedWorld({HOME: page("home"), **FAR}, robots={"far.example": "User-agent: *\nDisallow: /forbidden\n"})
     folder = collection(tmp_path / "c", [HOME], topic=ON_HONEY)
-    with Served(world) as served:
+    with WorldServer(world) as served:
         scope = ["--include-host", "a.example", "--include-host", "far.example", "--include-host", "127.0.0.1"]
         said = done("crawl", folder, "--map", path, *scope, "--resolve", served.resolve)
         assert "Traceback" not in said.err
-        asked = {url for url in served.asked if not url.endswith("/robots.txt")}
+        asked = {url for url in served.requests if not url.endswith("/robots.txt")}
     assert asked == {HOME, "http://far.example/0", "http://gone.far.example/"}
     assert set(pages(folder)) == {HOME, "http://far.example/0"}
     assert outcomes(folder)["http://far.example/forbidden/page"] == "forbidden"
@@ -122,7 +122,7 @@ def test_a_hostile_map_gets_no_further_than_a_hostile_page(tmp_path):
 def test_private_addresses_in_a_map_are_refused_even_where_it_was_made_with_them(tmp_path):
     path = atlas_of(tmp_path / "atlas", {"honey": {HOME: ["http://a.example/0"], "http://127.0.0.1:9/": []}})
     folder = collection(tmp_path / "c", [HOME], topic=ON_HONEY)
-    with Served(TWO_PLACES) as served:
+    with WorldServer(TWO_PLACES) as served:
         done("crawl", folder, "--map", path, "--resolve", f"a.example={served.resolve[2:]}")
     assert "http://127.0.0.1:9/" not in outcomes(folder)
 
@@ -134,14 +134,14 @@ BY_BEES = {url: ON_TOPIC[4 + place : 60 : 4] for place, url in enumerate(ON_TOPI
 def test_a_crawl_by_a_map_that_was_stopped_goes_on_as_if_it_had_not(tmp_path, strategy):
     atlas = atlas_of(tmp_path / "atlas", {"bees": BY_BEES})
     topic = f'keywords = ["{WORLD.topics[0].split()[0]}"]'
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         command = ["--map", atlas, "--strategy", strategy, "--concurrency", 1, "--resolve", served.resolve]
         assert_goes_on_where_it_stopped(tmp_path, ON_TOPIC[:1], topic=topic, crawl=command)
 
 
 def test_without_the_map_of_the_run_before_what_waits_is_ranked_anew(tmp_path):
     folder, atlas = collection(tmp_path / "c", [HOME], topic=ON_HONEY), far_away(tmp_path / "atlas")
-    with Served(TWO_PLACES) as served:
+    with WorldServer(TWO_PLACES) as served:
         crawl = ["crawl", folder, "--strategy", "best-first", "--resolve", served.resolve]
         done(*crawl, "--map", atlas, "--pages", 1)
         assert waiting(folder) == dict.fromkeys([*NEAR, *FAR], 0.6)
@@ -155,7 +155,7 @@ def test_without_the_map_of_the_run_before_what_waits_is_ranked_anew(tmp_path):
 
 def test_an_atlas_that_went_missing_is_told_and_the_collection_still_opens(tmp_path):
     folder, atlas = collection(tmp_path / "c", [HOME], topic=ON_HONEY), far_away(tmp_path / "atlas")
-    with Served(TWO_PLACES) as served:
+    with WorldServer(TWO_PLACES) as served:
         crawl = ["crawl", folder, "--strategy", "best-first", "--resolve", served.resolve]
         done(*crawl, "--map", atlas, "--pages", 2, "--concurrency", 1)
         atlas.rename(tmp_path / "elsewhere")
@@ -170,7 +170,7 @@ def test_a_dead_page_of_the_map_does_not_stop_the_rest(tmp_path):
     folder = collection(tmp_path / "c", [HOME], topic=ON_HONEY)
     dead = "http://far.example/dead"
     path = atlas_of(tmp_path / "atlas", {"honey": {HOME: [*FAR], dead: []}})
-    with Served(TWO_PLACES) as served:
+    with WorldServer(TWO_PLACES) as served:
         said = done("crawl", folder, "--map", path, "--resolve", served.resolve)
     assert "of the pages of the map: 1" in said.err
     assert outcomes(folder)[dead] == "gone"
@@ -190,7 +190,7 @@ def test_a_page_on_a_related_topic_leads_to_the_portals(tmp_path):
     assert "honey" in done("map", "topics", tmp_path / "examples", "--out", topics).out
     atlas = atlas_of(tmp_path / "atlas", {"honey": {url: [] for url in FAR}}, related=["ships"])
     world = FixedWorld({HOME: html("Ships", "A ship with a mast, a sail and a keel."), **FAR})
-    with Served(world) as served:
+    with WorldServer(world) as served:
         crawl = ["--map", atlas, "--resolve", served.resolve]
         for name, options in (("without", []), ("with", ["--taxonomy", topics])):
             said = done("crawl", collection(tmp_path / name, [HOME], topic=ON_HONEY), *crawl, *options)
@@ -225,9 +225,9 @@ def test_maps_that_cannot_be_used_are_one_clear_line_before_anything_is_asked(tm
     (tmp_path / "text").write_text("not an atlas")
     (tmp_path / "cut").write_bytes((tmp_path / "one").read_bytes()[:5000])
     folder = collection(tmp_path / "c", [HOME], topic=ON_HONEY)
-    with Served(TWO_PLACES) as served:
+    with WorldServer(TWO_PLACES) as served:
         assert lycosa("crawl", folder, *words, "--resolve", served.resolve).is_one_clear_line(2, says)
-        assert served.asked == []
+        assert served.requests == []
 
 
 def test_the_second_crawl_of_a_topic_beats_the_first_in_three_commands(tmp_path):
@@ -240,7 +240,7 @@ def test_the_second_crawl_of_a_topic_beats_the_first_in_three_commands(tmp_path)
         start = listing(tmp_path / f"{name}.txt", seeds)
         done("new", tmp_path / name, "--examples", good, "--negatives", bad, "--seeds", start)
     first, second, without, atlas = (tmp_path / name for name in ("first", "second", "without", "atlas"))
-    with Served(world) as served:
+    with WorldServer(world) as served:
         how = ["--pages", 150, "--strategy", "best-first", "--delay", 0, "--resolve", served.resolve, "--quiet"]
         done("crawl", first, *how)
         done("map", "build", first, "--above", 0.5, "--out", atlas)

@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 import pytest
 
 from crawling import apart, collection, done, pages
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.serve import Served
+from fixtures.fixed_world import FixedWorld
+from lycosa.worlds.server import WorldServer
 from worlds import html
 
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\x1b[31m"
@@ -54,7 +54,7 @@ NOT_FOR_TERMINALS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\
 def crawled(tmp_path_factory):
     place = tmp_path_factory.mktemp("text")
     folder = collection(place / "c", [HOME], topic='text = "honey"')
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         said = apart("crawl", folder, "--verbose", "--log", place / "log.txt", "--resolve", served.resolve)
     assert said.code == 0, said.err
     assert len(pages(folder)) == len(TITLES) + 1
@@ -140,7 +140,7 @@ def test_every_other_export_has_one_row_a_page(crawled, tmp_path):
 
 def test_json_of_a_crawl_is_one_object_a_line(tmp_path):
     folder = collection(tmp_path / "c", [HOME], topic='text = "honey"')
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         said = done("crawl", folder, "--json", "--resolve", served.resolve)
     assert_inert(said.out)
     assert len(said.out.splitlines()) == len(TITLES) + 1

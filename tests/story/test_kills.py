@@ -26,8 +26,8 @@ from crawling import (
     wait_until,
     waiting,
 )
-from lycosa.worlds.made_up import MadeUpWeb
-from lycosa.worlds.serve import Served
+from fixtures.made_up_web import MadeUpWeb
+from lycosa.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=5, hosts=15, pages=600)
 CONCURRENCY = 8
@@ -59,29 +59,29 @@ def assert_whole(folder: Path, size: int) -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_a_crawl_killed_at_random_moments_loses_nothing_and_fetches_only_twice_what_was_in_flight(tmp_path, seed):
     chance = random.Random(seed)
-    with Served(WORLD, latency=0.004) as served:
+    with WorldServer(WORLD, latency=0.004) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         command = ["crawl", folder, "--pages", 120, "--concurrency", CONCURRENCY, "--resolve", served.resolve]
         kept: list[tuple[int, set[str]]] = []  # at each kill: how many were asked, and what the archive held whole
         for _ in range(5):
             process = begin(*command)
-            enough = len(served.asked) + chance.randrange(0, 40)
-            wait_until(lambda: len(served.asked) >= enough, process)  # noqa: B023
+            enough = len(served.requests) + chance.randrange(0, 40)
+            wait_until(lambda: len(served.requests) >= enough, process)  # noqa: B023
             time.sleep(chance.uniform(0.0, 0.05))
             kill(process)
-            kept.append((len(served.asked), whole_events(folder)))
+            kept.append((len(served.requests), whole_events(folder)))
         said = apart(*command)
         assert said.code == 0, said.err
     assert_whole(folder, 120)
-    assert len(served.asked) - len(set(served.asked)) <= CONCURRENCY * len(kept)
+    assert len(served.requests) - len(set(served.requests)) <= CONCURRENCY * len(kept)
     for asked, known in kept:
-        assert not known & set(served.asked[asked:])
+        assert not known & set(served.requests[asked:])
 
 
 def test_a_crawl_killed_while_it_fetches_its_examples_asks_for_none_of_them_twice(tmp_path):
     topic = WORLD.topics[0]
     examples = [url for url in WORLD.urls() if WORLD.topic(url) == topic][:12]
-    with Served(WORLD, latency=0.02) as served:
+    with WorldServer(WORLD, latency=0.02) as served:
         listing(tmp_path / "good.txt", examples)
         listing(tmp_path / "seeds.txt", examples)
         folder = tmp_path / "c"
@@ -89,19 +89,19 @@ def test_a_crawl_killed_while_it_fetches_its_examples_asks_for_none_of_them_twic
         command = ["crawl", folder, "--pages", 60, "--delay", 0, "--concurrency", 2, "--resolve", served.resolve]
         for enough in (3, 8):
             process = begin(*command)
-            wait_until(lambda: len(served.asked) >= enough, process)  # noqa: B023
+            wait_until(lambda: len(served.requests) >= enough, process)  # noqa: B023
             kill(process)
         said = apart(*command)
         assert said.code == 0, said.err
         assert_whole(folder, 60)
-        twice = [url for url, times in Counter(served.asked).items() if times > 1]
+        twice = [url for url, times in Counter(served.requests).items() if times > 1]
         assert len(twice) <= 2 * 2, twice  # two kills, two in flight
 
 
 def test_a_crawl_killed_while_it_judges_its_pages_anew_judges_them_all_when_it_goes_on(tmp_path):
     topic = WORLD.topics[0]
     examples = [url for url in WORLD.urls() if WORLD.topic(url) == topic][:10]
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         listing(tmp_path / "good.txt", examples)
         listing(tmp_path / "seeds.txt", [WORLD.front_page])
         command = ["--delay", 0, "--concurrency", 1, "--resolve", served.resolve]
@@ -122,7 +122,7 @@ def test_a_crawl_killed_while_it_judges_its_pages_anew_judges_them_all_when_it_g
 
 
 def test_a_crawl_killed_while_it_closes_is_whole_after_the_same_command(tmp_path):
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         command = ["crawl", folder, "--pages", 60, "--resolve", served.resolve]
         for pause in (0.0, 0.005, 0.02):
@@ -133,19 +133,19 @@ def test_a_crawl_killed_while_it_closes_is_whole_after_the_same_command(tmp_path
                     break
             time.sleep(pause)
             kill(process)
-        requests = len(served.asked)
+        requests = len(served.requests)
         assert apart(*command).code == 0
-        assert len(served.asked) == requests
+        assert len(served.requests) == requests
     assert_whole(folder, 60)
     title = rows(folder, "SELECT title FROM pages WHERE title LIKE '% % %' LIMIT 1")[0][0]
     assert done("search", folder, title, "--json").json
 
 
 def test_a_collection_can_be_looked_at_after_a_kill(tmp_path):
-    with Served(WORLD, latency=0.004) as served:
+    with WorldServer(WORLD, latency=0.004) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         process = begin("crawl", folder, "--resolve", served.resolve)
-        wait_until(lambda: len(served.asked) >= 60, process)
+        wait_until(lambda: len(served.requests) >= 60, process)
         kill(process)
         for command in (["show", folder], ["search", folder, "bees"], ["export", folder], ["report", folder]):
             done(*command)

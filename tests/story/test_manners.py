@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from crawling import apart, collection, done, lycosa, outcomes, pages, rows, skipped, waiting
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.serve import Served
+from fixtures.fixed_world import FixedWorld
+from lycosa.worlds.server import WorldServer
 from web.loopback import LoopbackServer, response
 from worlds import html
 
@@ -224,7 +224,7 @@ def test_scope_given_by_flags_is_kept(tmp_path):
             "http://sub.a.example/": page("sub"),
         }
     )
-    with Served(world) as served:
+    with WorldServer(world) as served:
         folder = collection(tmp_path / "c", [HOME])
         done("crawl", folder, "--include-host", "a.example", "--exclude-url", "*/login*", "--resolve", served.resolve)
         assert set(pages(folder)) == {HOME, HOME + "one", "http://sub.a.example/"}
@@ -232,9 +232,9 @@ def test_scope_given_by_flags_is_kept(tmp_path):
             "http://b.example/": "scope: host not included",
             HOME + "login": "scope: URL excluded",
         }
-        assert "http://b.example/" not in served.asked
+        assert "http://b.example/" not in served.requests
         done("crawl", folder, "--resolve", served.resolve)  # widened again, nothing was lost
-        assert "http://b.example/" in served.asked
+        assert "http://b.example/" in served.requests
 
 
 def test_a_scope_that_is_narrowed_later_holds_for_what_waits_already(tmp_path):
@@ -245,13 +245,13 @@ def test_a_scope_that_is_narrowed_later_holds_for_what_waits_already(tmp_path):
             "http://b.example/": page("b"),
         }
     )
-    with Served(world) as served:
+    with WorldServer(world) as served:
         folder = collection(tmp_path / "c", [HOME])
         done("crawl", folder, "--pages", 1, "--resolve", served.resolve)
         done("crawl", folder, "--exclude-host", "b.example", "--resolve", served.resolve)
-        assert "http://b.example/" not in served.asked
+        assert "http://b.example/" not in served.requests
         done("crawl", folder, "--resolve", served.resolve)  # widened again, nothing was lost
-        assert "http://b.example/" in served.asked
+        assert "http://b.example/" in served.requests
 
 
 def test_sitemaps_seed_a_crawl_when_asked(tmp_path):

@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 import pytest
 
 from crawling import collection, done, lycosa, pages
+from fixtures.fixed_world import FixedWorld
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.maps import Atlas
-from lycosa.sessions.atlas_making import Wanted, build_atlas
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.made_up import MadeUpWeb
-from lycosa.worlds.serve import Served
+from lycosa.run.atlas import AtlasPlan, build_atlas
+from lycosa.worlds.server import WorldServer
 from maps.small_atlases import atlas_of, mapped_by
 from worlds import html
 
@@ -38,7 +38,7 @@ WORLD = {
 def crawled(tmp_path_factory):
     """Two collections of one world, one for each topic."""
     folder = tmp_path_factory.mktemp("maps")
-    with Served(FixedWorld(WORLD)) as served:
+    with WorldServer(FixedWorld(WORLD)) as served:
         for name, words in (("bees", BEE), ("chess", CHESS)):
             made = collection(folder / name, [f"http://{name}.example/"], topic=f'text = "{words}"')
             done(
@@ -225,7 +225,7 @@ def test_bad_input_is_one_clear_line(crawled, examples, tmp_path):
 def test_a_collection_of_private_pages_alone_makes_no_map(tmp_path):
     home = "http://intranet/"
     folder = collection(tmp_path / "c", [home], topic='keywords = ["honey"]')
-    with Served(FixedWorld({home: html("Home", "honey and honey")})) as served:
+    with WorldServer(FixedWorld({home: html("Home", "honey and honey")})) as served:
         done("crawl", folder, "--resolve", served.resolve, "--allow-private", "--quiet")
     build = ("map", "build", folder, "--above", 0.1, "--out", tmp_path / "atlas")
     assert lycosa(*build).is_one_clear_line(2, "1 (a private address)", "--allow-private")
@@ -247,7 +247,7 @@ def test_a_hostile_atlas_is_shown_with_what_was_left_out(crawled, tmp_path):
 def test_a_map_of_a_collection_that_is_being_crawled_is_of_one_moment(tmp_path):
     world = MadeUpWeb(seed=5, hosts=15, pages=600)
     folder = collection(tmp_path / "c", [world.front_page], topic='keywords = ["/./"]')
-    with Served(world) as served:
+    with WorldServer(world) as served:
         crawl = ("crawl", folder, "--strategy", "breadth-first", "--resolve", served.resolve, "--quiet", "--pages")
         done(*crawl, 40)
         first = set(pages(folder))
@@ -256,7 +256,7 @@ def test_a_map_of_a_collection_that_is_being_crawled_is_of_one_moment(tmp_path):
             if read == 5:
                 done(*crawl, 120)
 
-        built = build_atlas([folder], tmp_path / "atlas", Wanted(above=0.0), now=1.0, count=crawl_on)
+        built = build_atlas([folder], tmp_path / "atlas", AtlasPlan(above=0.0), now=1.0, count=crawl_on)
     assert len(pages(folder)) == 120
     assert [facts.pages for facts in built.topics] == [40]
     with Atlas(tmp_path / "atlas") as atlas:

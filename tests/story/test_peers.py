@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from crawling import PATIENCE, Said, apart, begin, collection, done, end, kill, lycosa, wait_until
-from lycosa.cli import peer_at_hand
-from lycosa.cli.peer_at_hand import is_among_private
+from fixtures.fixed_world import FixedWorld
+from lycosa.cli import peer_client
+from lycosa.cli.peer_client import allows_private_addresses
 from lycosa.peers import wire
-from lycosa.peers.addresses import parsed
+from lycosa.peers.addresses import parse_place
 from lycosa.peers.control import SOCKET_FILE
-from lycosa.peers.keeping import Kept
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.serve import Served
+from lycosa.peers.peer_folder import PeerFolder
+from lycosa.worlds.server import WorldServer
 from processes import Process
 from worlds import html
 
@@ -51,7 +51,7 @@ def site(topic: str):
 def crawled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("p")
     pages = {url: page for topic in TOPICS for url, page in site(topic).items()}
-    with Served(FixedWorld(pages)) as served:
+    with WorldServer(FixedWorld(pages)) as served:
         for topic, words in TOPICS.items():
             made = collection(folder / topic, [f"http://{topic}.example/"], topic=f'text = "{words}"')
             done(
@@ -129,7 +129,7 @@ def test_friends_find_what_only_one_of_them_has_and_do_without_one_who_is_gone(c
 
 def test_a_page_is_taken_with_where_it_came_from(crawled, tmp_path):
     mine = tmp_path / "m"
-    with Served(FixedWorld(site("trees"))) as served:
+    with WorldServer(FixedWorld(site("trees"))) as served:
         collection(mine, ["http://trees.example/"], topic='text = "birch maple"')
         done("crawl", mine, "--pages", 2, "--quiet", "--resolve", served.resolve, "--allow-private")
     with Serving(crawled / "ships") as friend:
@@ -169,7 +169,7 @@ def test_a_closed_group_lets_nobody_else_in(crawled, tmp_path):
 def test_another_key_at_a_known_address_is_refused(crawled, tmp_path):
     with Serving(crawled / "stars") as known:
         assert urls(search(crawled / "trees", "comet", "--join", known.place)) == ["http://stars.example/comet"]
-    with Served(FixedWorld(site("bees"))) as served:
+    with WorldServer(FixedWorld(site("bees"))) as served:
         posing = collection(tmp_path / "posing", ["http://bees.example/"], topic='text = "honey"')
         done("crawl", posing, "--pages", 2, "--quiet", "--resolve", served.resolve, "--allow-private")
     process = begin("peer", "serve", posing, "--listen", known.place)
@@ -262,7 +262,7 @@ def test_a_question_that_no_message_can_carry_is_told_or_made_one_that_can(crawl
 def test_two_commands_that_meet_wait_for_each_other(crawled):
     bees = crawled / "bees"
     search(bees, "honey")
-    lock = Kept(bees).lock()
+    lock = PeerFolder(bees).lock()
     released = threading.Timer(0.5, lock.close)
     released.start()
     assert urls(search(bees, "honey")) == ["http://bees.example/honey"]
@@ -271,10 +271,10 @@ def test_two_commands_that_meet_wait_for_each_other(crawled):
 
 
 def test_a_command_that_waits_in_vain_does_not_tell_of_a_peer_that_is_none(crawled, monkeypatch):
-    monkeypatch.setattr(peer_at_hand, "LOCK_SECONDS", 0.2)
+    monkeypatch.setattr(peer_client, "LOCK_SECONDS", 0.2)
     bees = crawled / "bees"
     search(bees, "honey")
-    with Kept(bees).lock():
+    with PeerFolder(bees).lock():
         for words in (("search", bees, "honey"), ("show", bees), ("serve", bees, "--listen", "127.0.0.1:0")):
             assert lycosa("peer", *words).is_one_clear_line(1, "another command uses the peer of", "try again")
 
@@ -380,4 +380,4 @@ def test_without_the_packages_that_peers_need_the_way_out_is_told(crawled, missi
     ],
 )
 def test_one_private_place_does_not_open_all_private_addresses_to_strangers(own, named, is_private):
-    assert is_among_private(parsed(own), [parsed(each) for each in named]) == is_private
+    assert allows_private_addresses(parse_place(own), [parse_place(each) for each in named]) == is_private

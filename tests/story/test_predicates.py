@@ -5,8 +5,8 @@ import json
 import pytest
 
 from crawling import collection, done, listing, lycosa, pages, rows
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.serve import Served
+from fixtures.fixed_world import FixedWorld
+from lycosa.worlds.server import WorldServer
 from worlds import html
 
 HOME = "http://a.example/"
@@ -62,7 +62,7 @@ def judge(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("judge")
 def test_a_crawl_goes_by_a_predicate_that_needs_no_examples(tmp_path, predicate, expected):
     folder = collection(tmp_path / "c", [HOME], topic=f"[topic.predicate]\n{predicate}")
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         done("crawl", folder, "--strategy", "intelligent", "--resolve", served.resolve)
     assert len(pages(folder)) == 13
     assert relevant(folder) == expected
@@ -77,7 +77,7 @@ def test_a_crawl_goes_by_a_predicate_that_needs_no_examples(tmp_path, predicate,
 def test_pages_are_judged_anew_when_the_predicate_has_changed(tmp_path):
     folder = collection(tmp_path / "c", [HOME], topic='[topic.predicate]\nurl = "*/wiki/*"')
     recipe = folder / "lycosa.toml"
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         crawl = ["crawl", folder, "--pages", 12, "--resolve", served.resolve]
         done(*crawl)
         assert "judging" not in done(*crawl).err
@@ -103,7 +103,7 @@ def learning(tmp_path, predicate):
 
 def test_the_learnt_topic_is_a_part_like_others_and_learns_from_labels(tmp_path):
     folder = learning(tmp_path, 'all = [{topic = true}, {not = {url = "*/tag/*"}}]')
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         done("crawl", folder, "--delay", 0, "--resolve", served.resolve)
     assert relevant(folder) - {""} == in_folders("honey", "wiki")
     before = dict(rows(folder, "SELECT url, relevance FROM pages"))
@@ -115,7 +115,7 @@ def test_the_learnt_topic_is_a_part_like_others_and_learns_from_labels(tmp_path)
 
 def test_a_function_of_a_predicate_is_run_by_the_crawl_alone(tmp_path, judge):
     folder = learning(tmp_path, 'all = [{topic = true}, {function = "my_predicates:is_even"}]')
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         crawl = ["crawl", folder, "--delay", 0, "--resolve", served.resolve]
         done(*crawl)
         assert relevant(folder) - {""} == in_folders("honey", "wiki", "tag", numbers=(0, 2))
@@ -141,7 +141,7 @@ def test_a_taxonomy_can_be_a_part(tmp_path):
             (tmp_path / "topics" / topic / f"{number}.txt").write_text(f"{words} {word}", encoding="utf-8")
     predicate = '[topic.predicate]\nall = [{taxonomy = "../topics", about = "ships"}, {url = "*/tag/*"}]'
     folder = collection(tmp_path / "c", [HOME], topic=predicate)
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         done("crawl", folder, "--resolve", served.resolve)
     assert relevant(folder) == in_folders("ships", "tag")
 
@@ -162,10 +162,10 @@ def test_a_taxonomy_can_be_a_part(tmp_path):
 @pytest.mark.usefixtures("judge")
 def test_a_bad_predicate_is_one_clear_line_before_anything_is_asked(tmp_path, predicate, says):
     folder = collection(tmp_path / "c", [HOME], topic=f"[topic.predicate]\n{predicate}")
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         said = lycosa("crawl", folder, "--resolve", served.resolve)
         assert said.is_one_clear_line(2, "lycosa.toml", says)
-        assert served.asked == []
+        assert served.requests == []
 
 
 def test_a_bad_function_beside_the_learnt_topic_is_told_before_examples_are_fetched(tmp_path):
@@ -174,15 +174,15 @@ def test_a_bad_function_beside_the_learnt_topic_is_told_before_examples_are_fetc
     done("new", folder, "--examples", tmp_path / "urls.txt")
     with (folder / "lycosa.toml").open("a", encoding="utf-8") as recipe:
         recipe.write('[topic.predicate]\nall = [{topic = true}, {function = "my_no_module:f"}]\n')
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         said = lycosa("crawl", folder, "--resolve", served.resolve)
         assert said.is_one_clear_line(2, "topic.predicate.all[1]: cannot import my_no_module")
-        assert served.asked == []
+        assert served.requests == []
 
 
 def test_what_is_said_of_a_predicate_is_told_to_programs(tmp_path):
     folder = collection(tmp_path / "c", [HOME], topic='[topic.predicate]\nkeywords = ["honey"]')
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         said = done("crawl", folder, "--json", "--strategy", "intelligent", "--resolve", served.resolve).out
     facts = [json.loads(line) for line in said.splitlines()]
     assert {fact["relevance"] for fact in facts} == {0.0, 1.0}

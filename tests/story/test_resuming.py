@@ -7,11 +7,11 @@ import sqlite3
 import pytest
 
 from crawling import apart, begin, collection, done, end, listing, pages, rows, site, skipped, wait_until, waiting
+from fixtures.fixed_world import FixedWorld
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.recipe import goes_by_log
 from lycosa.strategies import STRATEGIES
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.made_up import MadeUpWeb
-from lycosa.worlds.serve import Served
+from lycosa.worlds.server import WorldServer
 from worlds import html
 
 WORLD = MadeUpWeb(seed=8, hosts=10, pages=400)
@@ -21,7 +21,7 @@ TOPIC = f'text = "{WORLD.topics[0]}"'
 
 @pytest.mark.parametrize("strategy", PLAIN)
 def test_a_crawl_that_was_stopped_goes_on_as_if_it_had_not(tmp_path, strategy):
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         command = ["--strategy", strategy, "--concurrency", 1, "--resolve", served.resolve]
         whole = collection(tmp_path / "whole", [WORLD.front_page], topic=TOPIC)
         done("crawl", whole, "--pages", 80, *command)
@@ -38,7 +38,7 @@ def test_a_crawl_that_learns_goes_on_as_if_it_had_not_been_stopped(tmp_path):
     examples = [url for url in WORLD.urls() if WORLD.topic(url) == WORLD.topics[0]][:10]
     listing(tmp_path / "good.txt", examples)
     listing(tmp_path / "seeds.txt", [WORLD.front_page])
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         command = ["--delay", 0, "--concurrency", 1, "--resolve", served.resolve]
         for name, sizes in (("whole", [130]), ("stopped", [40, 100, 101, 130])):
             done("new", tmp_path / name, "--examples", tmp_path / "good.txt", "--seeds", tmp_path / "seeds.txt")
@@ -49,7 +49,7 @@ def test_a_crawl_that_learns_goes_on_as_if_it_had_not_been_stopped(tmp_path):
 
 
 def test_a_crawl_of_a_version_that_kept_less_is_ranked_anew_and_goes_on(tmp_path):
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         command = ["--concurrency", 1, "--resolve", served.resolve]
         folder = collection(tmp_path / "c", [WORLD.front_page], topic=TOPIC)
         done("crawl", folder, "--pages", 60, *command)
@@ -69,11 +69,11 @@ def test_a_crawl_of_a_version_that_kept_less_is_ranked_anew_and_goes_on(tmp_path
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_crawl_that_is_interrupted_says_so_and_goes_on(tmp_path, number):
-    with Served(WORLD, latency=0.1) as served:  # so long that the interrupt comes before the end
+    with WorldServer(WORLD, latency=0.1) as served:  # so long that the interrupt comes before the end
         folder = collection(tmp_path / "c", [WORLD.front_page])
         command = ["crawl", folder, "--pages", 100, "--concurrency", 4, "--resolve", served.resolve]
         process = begin(*command)
-        wait_until(lambda: len(served.asked) > 20, process)
+        wait_until(lambda: len(served.requests) > 20, process)
         process.send_signal(number)
         said = end(process)
         assert said.code == 0, said.err
@@ -82,9 +82,9 @@ def test_a_crawl_that_is_interrupted_says_so_and_goes_on(tmp_path, number):
         stored = len(pages(folder))
         assert 0 < stored < 100
         assert done("search", folder, "the", "--json").json
-        asked, served.latency = len(served.asked), 0.0
+        asked, served.latency = len(served.requests), 0.0
         assert apart(*command).code == 0
-        assert len(served.asked) - asked <= 100 - stored + 4 + 10
+        assert len(served.requests) - asked <= 100 - stored + 4 + 10
     assert len(pages(folder)) == 100
     assert rows(folder, "SELECT stop_reason FROM runs")[0] == ("interrupted",)
 
@@ -92,19 +92,19 @@ def test_a_crawl_that_is_interrupted_says_so_and_goes_on(tmp_path, number):
 def test_an_interrupt_while_examples_are_fetched_ends_the_crawl_soon(tmp_path):
     examples = [url for url in WORLD.urls() if WORLD.topic(url) == WORLD.topics[0]][:40]
     listing(tmp_path / "good.txt", examples)
-    with Served(WORLD, latency=0.3) as served:
+    with WorldServer(WORLD, latency=0.3) as served:
         folder = tmp_path / "c"
         done("new", folder, "--examples", tmp_path / "good.txt")
         process = begin("crawl", folder, "--delay", 0, "--concurrency", 1, "--resolve", served.resolve)
-        wait_until(lambda: len(served.asked) >= 2, process)
+        wait_until(lambda: len(served.requests) >= 2, process)
         process.send_signal(signal.SIGINT)
         said = end(process)
         assert "Traceback" not in said.err
-        assert len(served.asked) < 30, "the examples were all fetched before the interrupt was heeded"
+        assert len(served.requests) < 30, "the examples were all fetched before the interrupt was heeded"
 
 
 def test_another_strategy_ranks_anew_what_waits_and_the_report_marks_where(tmp_path):
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page], topic=TOPIC)
         command = ["--concurrency", 1, "--resolve", served.resolve]
         done("crawl", folder, "--pages", 30, *command)
@@ -127,7 +127,7 @@ def test_many_links_with_queries_are_not_lost_when_what_waits_is_ranked_anew(tmp
     """What waits counts once toward the bounds against traps, however often it is ranked."""
     links = [f"http://q.example/find?n={number}" for number in range(150)]
     world = FixedWorld({"http://q.example/": html("Home", "honey", links), **site("s.example", leaves=5)})
-    with Served(world) as served:
+    with WorldServer(world) as served:
         folder = collection(tmp_path / "c", ["http://q.example/", "http://s.example/"])
         words = ["--pages", 2, "--concurrency", 1, "--resolve", served.resolve]
         done("crawl", folder, "--strategy", "breadth-first", *words)
@@ -142,7 +142,7 @@ def test_every_stop_names_its_reason(tmp_path):
     def reason(folder):
         return done("show", folder, "--json").json["runs"][-1]["stop_reason"]
 
-    with Served(FixedWorld(site("s.example", leaves=30, text="nothing of interest"))) as served:
+    with WorldServer(FixedWorld(site("s.example", leaves=30, text="nothing of interest"))) as served:
         folder = collection(tmp_path / "c", ["http://s.example/"], topic='keywords = ["honey"]')
         words = ["--resolve", served.resolve, "--concurrency", 1]
         done("crawl", folder, "--pages", 2, *words)
@@ -160,7 +160,7 @@ def test_every_stop_names_its_reason(tmp_path):
 
 
 def test_json_quiet_verbose_and_a_log(tmp_path):
-    with Served(FixedWorld(site("s.example", leaves=8))) as served:
+    with WorldServer(FixedWorld(site("s.example", leaves=8))) as served:
         folder = collection(tmp_path / "c", ["http://s.example/"])
         words = ["--resolve", served.resolve, "--concurrency", 1]
         said = done("crawl", folder, "--pages", 3, "--json", *words)

@@ -6,13 +6,13 @@ import re
 import pytest
 
 from crawling import done, lycosa
-from lycosa.worlds.serve import Served
+from lycosa.worlds.server import WorldServer
 from story.beekeeping import ON_TOPIC, WORLD, crawled, made
 
 
 @pytest.fixture(scope="module")
 def served():
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         yield served
 
 

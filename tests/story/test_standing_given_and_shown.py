@@ -14,11 +14,11 @@ from crawling import done, listing, lycosa
 from lycosa.cli.progress import Progress
 from lycosa.cli.watching import run
 from lycosa.recipe import load_recipe
-from lycosa.sessions.settings import Settings
+from lycosa.run.options import Settings
 from lycosa.standing import read_in_links, read_traffic
-from lycosa.worlds.edge_lists import graph_in
+from lycosa.standing.graph_files import read_graph
 from lycosa.worlds.graphs import LinkGraph
-from lycosa.worlds.serve import Served
+from lycosa.worlds.server import WorldServer
 from story.beekeeping import ON_TOPIC, WORLD, crawled, made
 
 FROM_SHORT_TO_LONG = sorted(ON_TOPIC, key=lambda url: len(WORLD.page(url)))
@@ -26,7 +26,7 @@ FROM_SHORT_TO_LONG = sorted(ON_TOPIC, key=lambda url: len(WORLD.page(url)))
 
 @pytest.fixture(scope="module")
 def served():
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         yield served
 
 
@@ -58,7 +58,7 @@ def test_the_files_in_the_guide_are_read_as_it_says(tmp_path) -> None:
         (tmp_path / name).write_text(text)
     assert read_in_links(tmp_path / "in-links.csv") == {"https://example.org/": 120, "https://example.org/hives": 7}
     assert read_traffic(tmp_path / "traffic.csv") == {"example.org": 45_000.0}
-    links = graph_in(tmp_path / "links.txt")
+    links = read_graph(tmp_path / "links.txt")
     assert dict(zip(links.names, LinkGraph(links).in_degrees().tolist(), strict=True)) == {
         "https://example.org/": 1,
         "https://example.org/hives": 2,

@@ -28,9 +28,9 @@ from crawling import (
     skipped,
     waiting,
 )
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.made_up import MadeUpWeb
-from lycosa.worlds.serve import Served
+from fixtures.fixed_world import FixedWorld
+from fixtures.made_up_web import MadeUpWeb
+from lycosa.worlds.server import WorldServer
 from worlds import TOPICAL, TOPICAL_SEED, html, topic_of
 
 WORLD = MadeUpWeb(seed=9, hosts=10, pages=500)
@@ -45,7 +45,7 @@ def crawled(tmp_path_factory):
     listing(place / "good.txt", GOOD[:10])
     listing(place / "seeds.txt", [WORLD.front_page])
     done("new", place / "c", "--topic", "honey bees", "--examples", place / "good.txt", "--seeds", place / "seeds.txt")
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         done("crawl", place / "c", "--pages", 130, "--delay", 0, "--concurrency", 8, "--resolve", served.resolve)
     return place / "c"
 
@@ -119,7 +119,7 @@ def test_a_rebuild_from_the_archive_alone_comes_to_the_same(folder):
 def test_a_crawl_goes_on_after_a_rebuild_as_it_would_have_without(folder, tmp_path):
     other = Path(shutil.copytree(folder, tmp_path / "other"))
     done("rebuild", other)
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         for each in (folder, other):
             done("crawl", each, "--pages", 160, "--delay", 0, "--concurrency", 1, "--resolve", served.resolve)
     assert set(pages(other)) == set(pages(folder))
@@ -148,9 +148,9 @@ def test_a_label_for_a_page_not_at_hand_is_learned_by_the_next_crawl(folder):
     said = done("label", folder, url, "--bad")
     assert "lycosa crawl" in said.out
     before = dict(rows(folder, "SELECT url, relevance FROM pages"))
-    with Served(WORLD) as served:
+    with WorldServer(WORLD) as served:
         done("crawl", folder, "--pages", 131, "--delay", 0, "--resolve", served.resolve)
-        assert url in served.asked
+        assert url in served.requests
     after = dict(rows(folder, "SELECT url, relevance FROM pages"))
     assert any(after[each] != before[each] for each in before)
 
@@ -189,7 +189,7 @@ def traces(folder: Path, *words: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("what", ["secret.example", SECRET_PAGE + "deep"])
 def test_what_was_forgotten_has_left_no_trace_and_is_not_fetched_again(tmp_path, what):
-    with Served(secret_world()) as served:
+    with WorldServer(secret_world()) as served:
         folder = collection(tmp_path / "c", [SECRET_PAGE, "http://a.example/"], topic='text = "honey petrichor"')
         words = ["--concurrency", 1, "--strategy", "breadth-first", "--resolve", served.resolve]
         done("crawl", folder, "--pages", 8, *words)
@@ -204,12 +204,12 @@ def test_what_was_forgotten_has_left_no_trace_and_is_not_fetched_again(tmp_path,
             assert what not in pages(folder)
         assert what not in {**waiting(folder), **skipped(folder)}
         assert passes_warcio_check(folder)
-        asked = len(served.asked)
+        asked = len(served.requests)
         done("crawl", folder, *words)
-        assert not [url for url in served.asked[asked:] if what in url]
+        assert not [url for url in served.requests[asked:] if what in url]
         done("rebuild", folder)
         done("crawl", folder, *words)
-        assert not [url for url in served.asked[asked:] if what in url]
+        assert not [url for url in served.requests[asked:] if what in url]
         assert set(pages(folder)) <= set(archived(folder))
         assert not [hit for hit in done("search", folder, "quixotry", "--json").json if what in hit["url"]]
 
@@ -217,7 +217,7 @@ def test_what_was_forgotten_has_left_no_trace_and_is_not_fetched_again(tmp_path,
 def test_what_led_to_a_forgotten_page_by_a_redirect_is_forgotten_with_it(tmp_path):
     pages_ = {**site("a.example", leaves=3), SECRET_PAGE: html("Zanzibar", "honey petrichor")}
     pages_["http://a.example/"] = html("Home", "honey", ["http://a.example/old"])
-    with Served(FixedWorld(pages_, redirects={"http://a.example/old": SECRET_PAGE})) as served:
+    with WorldServer(FixedWorld(pages_, redirects={"http://a.example/old": SECRET_PAGE})) as served:
         folder = collection(tmp_path / "c", ["http://a.example/"])
         done("crawl", folder, "--concurrency", 1, "--resolve", served.resolve)
         assert SECRET_PAGE in pages(folder)
@@ -227,7 +227,7 @@ def test_what_led_to_a_forgotten_page_by_a_redirect_is_forgotten_with_it(tmp_pat
 
 def test_a_forgotten_example_or_label_is_forgotten_too(tmp_path):
     made = {**site("a.example", leaves=6), SECRET_PAGE: html("Zanzibar", "honey petrichor quixotry bees and hives")}
-    with Served(FixedWorld(made)) as served:
+    with WorldServer(FixedWorld(made)) as served:
         listing(tmp_path / "good.txt", [SECRET_PAGE, "honey bees and their hives"])
         listing(tmp_path / "seeds.txt", ["http://a.example/"])
         folder = tmp_path / "c"
@@ -237,9 +237,9 @@ def test_a_forgotten_example_or_label_is_forgotten_too(tmp_path):
         done("label", folder, SECRET_PAGE, "--good")
         done("forget", folder, "secret.example")
         assert traces(folder, *TRACES) == []
-        asked = len(served.asked)
+        asked = len(served.requests)
         done("crawl", folder, *words)
-        assert not [url for url in served.asked[asked:] if "secret" in url]
+        assert not [url for url in served.requests[asked:] if "secret" in url]
 
 
 def test_forgetting_what_is_not_there_forgets_nothing(folder):
@@ -274,9 +274,9 @@ def test_an_archive_of_others_is_taken_in_and_judged(tmp_path):
     done("rebuild", folder)
     assert pages(folder) == before
     assert passes_warcio_check(folder)
-    with Served(FixedWorld(site("a.example", leaves=4))) as served:
+    with WorldServer(FixedWorld(site("a.example", leaves=4))) as served:
         done("crawl", folder, "--pages", 10, "--resolve", served.resolve)
-        assert not [url for url in served.asked if "f.example" in url]
+        assert not [url for url in served.requests if "f.example" in url]
     assert len(pages(folder)) == 10
 
 
@@ -343,7 +343,7 @@ def test_a_function_is_run_by_a_crawl_and_by_nothing_else(tmp_path):
     options = {"env": environment_with(tmp_path)}
     folder = collection(tmp_path / "c", [TOPICAL_SEED], topic='function = "story_judge:judge"')
     archive = foreign_archive(tmp_path / "x.warc.gz", site("f.example", leaves=3))
-    with Served(FixedWorld(TOPICAL)) as served:
+    with WorldServer(FixedWorld(TOPICAL)) as served:
         command = ["crawl", folder, "--concurrency", 1, "--resolve", served.resolve]
         assert apart("import", folder, archive, **options).code == 0
         assert not ran.exists()
@@ -365,7 +365,7 @@ def test_a_function_that_fails_ends_the_crawl_in_one_line_and_can_be_mended(tmp_
     module.write_text("def judge(page):\n    return 1 / 0\n", encoding="utf-8")
     folder = collection(tmp_path / "c", [TOPICAL_SEED], topic='function = "story_failing:judge"')
     options = {"env": environment_with(tmp_path)}
-    with Served(FixedWorld(TOPICAL)) as served:
+    with WorldServer(FixedWorld(TOPICAL)) as served:
         command = ["crawl", folder, "--pages", 5, "--resolve", served.resolve]
         assert apart(*command, **options).is_one_clear_line(1, "story_failing:judge", "ZeroDivisionError")
         module.write_text("def judge(page):\n    return 1\n", encoding="utf-8")
@@ -392,7 +392,7 @@ def test_each_way_to_name_a_topic_brings_home_more_of_it(tmp_path, topic):
     folder = collection(tmp_path / "c", [TOPICAL_SEED], topic=topic)
     listing(folder / "good.txt", [f"http://bees.example/{number}" for number in range(6)])
     listing(folder / "bad.txt", [f"http://ships.example/{number}" for number in range(6)])
-    with Served(FixedWorld(TOPICAL)) as served:
+    with WorldServer(FixedWorld(TOPICAL)) as served:
         said = done("crawl", folder, "--pages", 20, "--concurrency", 1, "--resolve", served.resolve)
     if "keywords" in topic:  # a rule says only yes or no, and a page on ships that links to one on bees says yes
         assert set(rows(folder, "SELECT relevance FROM pages WHERE host = 'bees.example'")) == {(1.0,)}

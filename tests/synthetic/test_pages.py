@@ -8,7 +8,7 @@ from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
 from lycosa.vocabulary.urls import site_of
 from lycosa.worlds.synthetic import SyntheticWorld
 from lycosa.worlds.synthetic.plan import Kind
-from lycosa.worlds.synthetic.words import PER_LEAF
+from lycosa.worlds.synthetic.vocabulary import PER_LEAF
 from synthetic.small_worlds import calibrated, small
 
 

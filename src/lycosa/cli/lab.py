@@ -9,14 +9,13 @@ import msgspec
 import typer
 import xxhash
 
-from lycosa.lab.compare import FreeComparison
-from lycosa.lab.findings import Results, Row
+from lycosa.lab.comparison import FreeComparison
+from lycosa.lab.results import PAGE_FILE, Results, Row, format_value, read_results, verdict
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.study import Study, run
 from lycosa.lab.topics import FEWEST_ENTRIES
-from lycosa.lab.writing import PAGE_FILE, read_results, shown, verdict
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.opening import open_world
+from lycosa.worlds.registry import open_world
 
 from .options import LOOK, Json, Quiet, print_json, program, tell
 from .working import Counting, working
@@ -166,7 +165,7 @@ def _side_by_side(means: Sequence[Row]) -> list[str]:
     measures: dict[str, dict[str, str]] = {}
     for row in means:
         error = "" if row["standard_error"] is None else f" ± {row['standard_error']:.2g}"
-        measures.setdefault(row["measure"], {})[row["strategy"]] = f"{shown(row['mean'])}{error}"
+        measures.setdefault(row["measure"], {})[row["strategy"]] = f"{format_value(row['mean'])}{error}"
     lines = ["", f"{'':37}{''.join(f'{strategy:>20}' for strategy in strategies)}"]
     for measure, said in measures.items():
         lines.append(f"{measure:37}{''.join(f'{said[strategy]:>20}' for strategy in strategies)}")

@@ -10,9 +10,9 @@ import typer
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plain_text import visible
-from lycosa.worlds.calibration import Figure, figures
-from lycosa.worlds.opening import WORLDS, insist_on_empty, make_world, open_world, save_world
-from lycosa.worlds.serve import Served
+from lycosa.worlds.calibration import Statistic, measure
+from lycosa.worlds.registry import WORLDS, make_world, open_world, require_empty, save_world
+from lycosa.worlds.server import WorldServer
 from lycosa.worlds.world import StudyWorld
 
 from .options import LOOK, Json, print_json, program, tell
@@ -53,7 +53,7 @@ def make(
     name, _, listed = kind.partition(":")
     if listed:
         raise UsageError(f"give the options of {name} as flags, such as --{listed.partition('=')[0]} VALUE")
-    insist_on_empty(out)
+    require_empty(out)
     began = time.monotonic()
     with working(f"making a {name} world"):
         world = make_world(name, _flags(context.args))
@@ -97,7 +97,7 @@ def show(
         _show_category(opened, category)
         return
     with working("measuring"):
-        measured = figures(opened)
+        measured = measure(opened)
     if as_json:
         print_json(
             {
@@ -123,7 +123,7 @@ def _show_category(world: StudyWorld, name: str) -> None:
         typer.echo(entry.url)
 
 
-def _lines(world: StudyWorld, measured: list[Figure]) -> list[str]:
+def _lines(world: StudyWorld, measured: list[Statistic]) -> list[str]:
     facts: dict[str, Any] = dict(world.facts)
     said = ", ".join(f"{key} {value}" for key, value in facts.items() if key not in ("name", "pages"))
     lines = [f"{world.name}: {len(world)} pages on {len(world.hosts)} hosts"]
@@ -155,7 +155,7 @@ def serve(
     with working("opening the world"):
         opened = open_world(world)
     try:
-        with Served(opened, port=port, address=address) as served:
+        with WorldServer(opened, port=port, address=address) as served:
             typer.echo(f"{opened.name}: {len(opened)} pages on {len(opened.hosts)} hosts at {address}:{served.port}")
             categories = opened.directory()
             if categories:

@@ -14,7 +14,7 @@ import numpy as np
 
 from lycosa.vocabulary.records import Codes
 
-from .term_counts import Documents, Floats, Indices, Table
+from .retrieval import Documents, Floats, Indices, Table
 
 FEATURES = 50
 ROCCHIO_POSITIVE, ROCCHIO_NEGATIVE = 16.0, 4.0

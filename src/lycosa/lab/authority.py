@@ -10,9 +10,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from lycosa.standing.graph_files import graph_from_edges
 from lycosa.vocabulary.records import Url
 from lycosa.worlds import StudyWorld
-from lycosa.worlds.edge_lists import graph_of
 from lycosa.worlds.graphs import LinkGraph
 
 Ints = NDArray[np.signedinteger[Any]]
@@ -47,7 +47,7 @@ def as_graph(world: StudyWorld) -> LinkGraph:
     keys = np.unique(sources.astype(np.int64) * size + targets)
     sources, targets = keys // size, keys % size
     is_other = sources != targets
-    return LinkGraph(graph_of(sources[is_other].astype(np.int32), targets[is_other].astype(np.int32), size))
+    return LinkGraph(graph_from_edges(sources[is_other].astype(np.int32), targets[is_other].astype(np.int32), size))
 
 
 def _arcs_of(world: StudyWorld) -> tuple[Ints, Ints]:
@@ -122,7 +122,7 @@ def a_source(graph: LinkGraph, seed: int) -> int:
     """Any node of the largest strongly connected component that one of the best linked nodes is in."""
     size, targets, outs = len(graph), graph.graph.targets, graph.out_degrees()
     sources = np.repeat(np.arange(size, dtype=np.int32), outs)
-    backward = LinkGraph(graph_of(targets, sources, size))
+    backward = LinkGraph(graph_from_edges(targets, sources, size))
     best = np.argsort(-np.minimum(graph.in_degrees(), outs), kind="stable")[:BEST_LINKED].tolist()
     strong: set[int] = set()
     members = np.zeros(0, np.int64)

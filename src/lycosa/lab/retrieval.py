@@ -1,16 +1,100 @@
-"""Pages judged by how near they lie to the topic, with weights that all pages crawled for it decide together.
+"""Pages as a sparse table of terms, and their similarity to a topic with weights taken from all pages together.
 
 Menczer, Pant, Ruiz and Srinivasan, Evaluating Topic-Driven Web Crawlers, 2001, sections 4.2 and 4.3. The pool is to
 hold each page once, whichever crawlers fetched it. Words of the topic that no page has weigh nothing; the similarity
 of a page, or to a topic, whose words all weigh nothing is 0.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from lycosa.vocabulary.records import Codes
+
 from .statistics import mean_ranks
-from .term_counts import Counted, Documents, Floats
+
+Counted = tuple[Codes, Codes]  # sorted codes of the terms of a text, and how often each occurs: `Page.words.counted`
+Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
+Indices = np.ndarray[tuple[int], np.dtype[np.intp]]
+Table = np.ndarray[tuple[int, int], np.dtype[np.float64]]  # one row a document
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """How often which term occurs in which document, kept row after row.
+
+    Rows chosen by `at` share the vocabulary of all, so that one made for many topics serves each of them.
+    """
+
+    codes: Codes  # the vocabulary, sorted
+    starts: Indices  # where the entries of each document begin, and behind the last one where they end
+    columns: Indices  # of each entry: the place of its term in the vocabulary
+    counts: Floats  # of each entry
+
+    @classmethod
+    def of(cls, texts: Iterable[Counted]) -> "Documents":
+        """The documents in their order; one without words is a row without entries."""
+        parts = list(texts)
+        every = np.concatenate([codes for codes, _ in parts]) if parts else np.empty(0, np.uint64)
+        codes, columns = np.unique(every, return_inverse=True)
+        counts = np.concatenate([counts for _, counts in parts]) if parts else np.empty(0)
+        return cls(codes, _starts([len(codes) for codes, _ in parts]), columns, counts.astype(np.float64))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @cached_property
+    def rows(self) -> Indices:
+        """Of each entry: the document it belongs to."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    @cached_property
+    def holders(self) -> Indices:
+        """How many of the documents each term of the vocabulary occurs in."""
+        return np.bincount(self.columns, minlength=len(self.codes))
+
+    def at(self, places: Iterable[int]) -> "Documents":
+        """The documents at these places, in this order, with the vocabulary of all."""
+        chosen = np.fromiter(places, np.intp)
+        lengths = np.diff(self.starts)[chosen]
+        starts = _starts(lengths)
+        entries = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
+        return Documents(self.codes, starts, self.columns[entries], self.counts[entries])
+
+    def __add__(self, others: "Documents") -> "Documents":
+        """These documents, and behind them the others."""
+        starts = np.append(self.starts, self.starts[-1] + others.starts[1:])
+        counts = np.append(self.counts, others.counts)
+        if self.codes is others.codes:
+            return Documents(self.codes, starts, np.append(self.columns, others.columns), counts)
+        codes = np.union1d(self.codes, others.codes)
+        theirs = np.searchsorted(codes, others.codes)[others.columns]
+        return Documents(codes, starts, np.append(np.searchsorted(codes, self.codes)[self.columns], theirs), counts)
+
+    def places_in(self, codes: Codes) -> Indices:
+        """For each term of the vocabulary its place in some sorted codes, -1 for those not among them."""
+        if not len(codes):
+            return np.full(len(self.codes), -1)
+        places = np.minimum(np.searchsorted(codes, self.codes), len(codes) - 1)
+        return np.where(codes[places] == self.codes, places, -1)
+
+    def summed(self, amounts: Floats) -> Floats:
+        """For each document the sum of the amounts that its entries have."""
+        return np.bincount(self.rows, weights=amounts, minlength=len(self)).astype(np.float64, copy=False)
+
+    def largest_counts(self) -> Floats:
+        """For each document how often its most frequent term occurs, 0 for one without words."""
+        largest = np.zeros(len(self))
+        has_words = np.diff(self.starts) > 0
+        if has_words.any():
+            largest[has_words] = np.maximum.reduceat(self.counts, self.starts[:-1][has_words])
+        return largest
+
+
+def _starts(lengths: Iterable[int]) -> Indices:
+    return np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.intp))]).astype(np.intp)
 
 
 def pooled_ranks(topic: Counted, documents: Documents) -> Floats:

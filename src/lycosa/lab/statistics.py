@@ -92,7 +92,7 @@ def paired_t(first: Sequence[float], second: Sequence[float]) -> PairedTest:
     return PairedTest(difference, float(result.statistic), float(result.pvalue), n)
 
 
-def told(p: float) -> float | None:
+def finite_or_none(p: float) -> float | None:
     """A p-value as a claim has it: None where there was nothing to test."""
     return None if math.isnan(p) else p
 

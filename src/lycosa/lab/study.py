@@ -1,5 +1,6 @@
 """What a study is, and how one is run: its jobs on every core, each kept on disk as it ends, then its conclusion."""
 
+import hashlib
 import multiprocessing
 import os
 import signal
@@ -14,14 +15,28 @@ from typing import Any, Protocol
 import msgspec
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 
-from .findings import Findings, Results
-from .own_code import fingerprint_of
-from .writing import write_results
+from .results import Findings, Results, write_results
 
-Told = Callable[[int, int], None]  # how many jobs are done, of how many
+PACKAGE = Path(__file__).parents[1]
+
+
+def code_fingerprint(package: Path = PACKAGE) -> str:
+    """The same for the same files of a package, data among them, and for no others."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted(package.rglob("*")):
+        if "__pycache__" in path.parts or not path.is_file():
+            continue
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(package).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+Progress = Callable[[int, int], None]  # how many jobs are done, of how many
 Size = Mapping[str, Any]  # how much a study does at one scale
 RUN_FILE = "run.json"
 
@@ -56,23 +71,25 @@ class Study(Protocol):
 
 
 def run(
-    study: Study, world: StudyWorld, *, scale: str, seed: int, out: Path, workers: int | None = None, told: Told
+    study: Study, world: StudyWorld, *, scale: str, seed: int, out: Path, workers: int | None = None, told: Progress
 ) -> Results:
     """Runs a study into a folder; what the same code left there of the same study and jobs is not done again."""
     size = study.scales[scale]
     began = time.monotonic()
     jobs = study.jobs(world, size, seed)
     run_facts = {"study": study.name, "scale": scale, "size": size, "seed": seed, "world": world.facts, "jobs": jobs}
-    parts = _parts_of(out, {**run_facts, "code": fingerprint_of()})
-    done = {number: outcome for number in range(len(jobs)) if (outcome := _read(parts, number)) is not None}
+    parts = _parts_folder(out, {**run_facts, "code": code_fingerprint()})
+    done = {number: outcome for number in range(len(jobs)) if (outcome := _read_part(parts, number)) is not None}
     earlier = sum(seconds for _, seconds in done.values())
     told(len(done), len(jobs))
     waiting = [number for number in range(len(jobs)) if number not in done]
     if waiting:
         prepared = study.prepare(world, size, seed)
-        for number, outcome, seconds in _work(study, world, prepared, jobs, waiting, workers or os.cpu_count() or 1):
+        for number, outcome, seconds in _run_jobs(
+            study, world, prepared, jobs, waiting, workers or os.cpu_count() or 1
+        ):
             done[number] = outcome, seconds
-            _write(parts, number, outcome, seconds)
+            _write_part(parts, number, outcome, seconds)
             told(len(done), len(jobs))
     outcomes = [done[number][0] for number in range(len(jobs))]
     findings = study.conclude(world, size, outcomes, seed)
@@ -92,7 +109,7 @@ def run(
 # ---------------------------------------------------------------- parts on disk
 
 
-def _parts_of(out: Path, run_facts: Mapping[str, Any]) -> Path:
+def _parts_folder(out: Path, run_facts: Mapping[str, Any]) -> Path:
     """The folder of parts; refuses a folder that holds parts of another run."""
     described = msgspec.json.encode(run_facts, order="sorted")
     try:
@@ -122,7 +139,7 @@ def _difference(told: bytes, described: bytes) -> str:
     return "a run of another version of Lycosa, whose results may differ"
 
 
-def _read(parts: Path, number: int) -> tuple[Plain, float] | None:
+def _read_part(parts: Path, number: int) -> tuple[Plain, float] | None:
     path = parts / f"{number:05d}.json"
     if not path.exists():
         return None
@@ -133,12 +150,11 @@ def _read(parts: Path, number: int) -> tuple[Plain, float] | None:
     return outcome, seconds
 
 
-def _write(parts: Path, number: int, outcome: Plain, seconds: float) -> None:
+def _write_part(parts: Path, number: int, outcome: Plain, seconds: float) -> None:
     path = parts / f"{number:05d}.json"
-    beside = path.with_suffix(".new")
     try:
-        beside.write_bytes(msgspec.json.encode([outcome, seconds]))
-        beside.replace(path)
+        with atomic_write(path, durable=False) as file:  # a part that a power cut damages is worked out again
+            file.write(msgspec.json.encode([outcome, seconds]))
     except OSError as error:
         raise LycosaError(f"cannot write {path}: {error.strerror}; make room, and the same command goes on") from None
 
@@ -148,7 +164,7 @@ def _write(parts: Path, number: int, outcome: Plain, seconds: float) -> None:
 _shared: tuple[Study, StudyWorld, Any] | None = None  # what workers inherit when they are forked
 
 
-def _work(
+def _run_jobs(
     study: Study, world: StudyWorld, prepared: Any, jobs: Sequence[Plain], numbers: Sequence[int], workers: int
 ) -> Iterator[tuple[int, Plain, float]]:
     """The outcomes as they come, with their numbers and seconds."""

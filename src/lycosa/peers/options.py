@@ -1,4 +1,4 @@
-"""The switches of a node. Every algorithm is the same node with other switches."""
+"""The options of a node: every search algorithm is the same node with other options."""
 
 from typing import Literal
 
@@ -51,7 +51,7 @@ class NodeOptions(Struct, frozen=True):
     capacity: float = 0.0  # queries (for ten hits) and fetches of others it serves in a second; 0: any number
     capacity_per_peer: float = 0.0  # messages it takes from one peer in a second, and as many answers; 0: any number
     tolerance: float = 8.0  # demerits from which on a peer is not listened to
-    shun: float = 600.0  # for so long
+    ban_seconds: float = 600.0  # for so long; also the half-life of demerits
 
     def __post_init__(self) -> None:
         for name in ("buddies", "walkers", "ttl", "flood_ttl", "most_ttl", "most_hits", *_MEMORIES):
@@ -76,3 +76,22 @@ def options_for(algorithm: str, **changes: object) -> NodeOptions:
     if algorithm not in ALGORITHMS:
         raise UsageError(f"no peer algorithm {algorithm!r}; there are {', '.join(ALGORITHMS)}")
     return msgspec.structs.replace(ALGORITHMS[algorithm], **changes)
+
+
+DEFAULTS = NodeOptions(
+    walkers=8,
+    ttl=16,  # friends are few
+    downloads=False,  # the user takes what they want
+    says_no=True,  # so that a search that is over is over before its deadline
+    secret_walkers=True,
+    demotes_unreachable=True,
+    credited=3,
+    checkpoint=60.0,
+    capacity=400.0,
+    capacity_per_peer=200.0,
+    fetch_wait=20.0,  # a page of some megabytes over a slow line
+    ping=30.0,  # keeps connections open, and finds those again that were gone
+    most_hits=30,
+    most_ttl=64,
+    most_per_query=1024,
+)

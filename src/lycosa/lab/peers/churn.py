@@ -5,8 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.worlds.file_sharing import Trace
-from lycosa.worlds.file_sharing.sharing import Chance, Floats, Ints
+from lycosa.worlds.peer_networks import Floats, Generator, Ints, Trace
 
 from .records import DOWN, UP
 
@@ -20,7 +19,7 @@ BEFORE, AFTER = 300.0, 1_800.0  # seconds for which one who asks is there
 LEAST_UPTIME = 0.01
 
 
-def uptimes(peers: int, chance: Chance) -> Floats:
+def uptimes(peers: int, chance: Generator) -> Floats:
     """The share of the time for which each peer is up: 1 - u has a power law, so that the best fifth has u ≥ .45.
 
     Saroiu, Gummadi, Gribble: A measurement study of peer-to-peer file sharing systems (MMCN 2002).
@@ -31,7 +30,7 @@ def uptimes(peers: int, chance: Chance) -> Floats:
 
 
 def comings_and_goings(
-    shares: Floats, trace: Trace, *, until: float, chance: Chance
+    shares: Floats, trace: Trace, *, until: float, chance: Generator
 ) -> tuple[Bools, tuple[Floats, Ints, Ints]]:
     """Who is up at first, and then every change in the order of time: when, UP or DOWN, who.
 
@@ -55,7 +54,7 @@ def comings_and_goings(
     return is_up, (times[order], kinds[order], who[order])
 
 
-def _sessions(shares: Floats, until: float, chance: Chance) -> tuple[Floats, Floats, Ints]:
+def _sessions(shares: Floats, until: float, chance: Generator) -> tuple[Floats, Floats, Ints]:
     """Sessions of all peers that touch the time from 0 on; each begins up with the chance of its share."""
     mean = SESSION * math.exp(SESSION_SPREAD**2 / 2)
     peers = np.arange(len(shares))

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from lycosa.worlds.file_sharing import Rows
-from lycosa.worlds.file_sharing.sharing import Floats, Ints
+from lycosa.worlds.peer_networks import Floats, Ints, RaggedArray
 
 from .records import Lists
 
@@ -16,7 +15,7 @@ def buddy_links(lists: Lists) -> tuple[Ints, Ints]:
     return np.nonzero(are_filled)[0], lists.peers[are_filled].astype(np.int64)
 
 
-def likings(interests: Rows, categories: int) -> Floats:
+def likings(interests: RaggedArray, categories: int) -> Floats:
     """A row for each peer, 1 for what it likes."""
     table = np.zeros((len(interests), categories))
     table[np.repeat(np.arange(len(interests)), interests.lengths()), interests.values] = 1.0

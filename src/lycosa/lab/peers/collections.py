@@ -6,15 +6,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from lycosa.lab.crawlers import strategy_for
-from lycosa.lab.library import Library, TopicCosine
-from lycosa.lab.simulation import crawl
-from lycosa.lab.steps import Step
-from lycosa.lab.topics import Topic
-from lycosa.peers.keeping import Kept
+from lycosa.lab.page_cache import PageCache, TopicCosine
+from lycosa.lab.simulation import Step, crawl
+from lycosa.lab.topics import Topic, strategy_for
+from lycosa.peers.peer_folder import PeerFolder
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.reading import Reader
-from lycosa.sessions.opening import open_collection, open_for_reading
+from lycosa.run.open import open_collection, open_for_reading
 from lycosa.strategies import BestFirst
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
@@ -34,7 +32,7 @@ class Collector(Struct, frozen=True):
     pages: Mapping[Url, float]
 
 
-def collectors_of(topics: Sequence[Topic], *, peers: int, pages: int, library: Library, seed: int) -> list[Collector]:
+def collectors_of(topics: Sequence[Topic], *, peers: int, pages: int, library: PageCache, seed: int) -> list[Collector]:
     """Everybody crawls one topic or two, from pages of the directory that they happen to know.
 
     Each topic has its share of the peers, side by side; a second one is drawn.
@@ -53,7 +51,7 @@ def collectors_of(topics: Sequence[Topic], *, peers: int, pages: int, library: L
     return collectors
 
 
-def _crawled(topic: Topic, pages: int, library: Library, chance: random.Random) -> Iterable[Step]:
+def _crawled(topic: Topic, pages: int, library: PageCache, chance: random.Random) -> Iterable[Step]:
     listed = [*topic.seeds, *topic.others]
     strategy = strategy_for(BestFirst.name, topic, pages=pages, buffer=None, seed=chance.randrange(1 << 30))
     return crawl(
@@ -81,4 +79,4 @@ def write_collection(folder: Path, world: StudyWorld, pages: Mapping[Url, float]
             fetch = Fetch(url, Outcome.OK, FETCHED_AT, 200, "OK", headers=_HEADERS, body=body, content=body)
             collection.record(Visit(Candidate(url, relevance), fetch, reader(fetch), relevance=relevance))
     with open_for_reading(folder) as collection:
-        SharedCollection(collection, Kept(folder)).catch_up()
+        SharedCollection(collection, PeerFolder(folder)).catch_up()

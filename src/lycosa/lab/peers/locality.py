@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lycosa.worlds.file_sharing import Rows, Trace
-from lycosa.worlds.file_sharing.sharing import Chance, Floats, Ints
+from lycosa.worlds.peer_networks import Floats, Generator, Ints, RaggedArray, Trace
 
 SHUFFLES = 99
 
@@ -31,7 +30,7 @@ def chance_of_return(served: tuple[Ints, Ints], past: int) -> tuple[Ints, Floats
     return have, again[have] / known[have]
 
 
-def dealt_anew(trace: Trace, groups: Ints, chance: Chance) -> Trace:
+def dealt_anew(trace: Trace, groups: Ints, chance: Generator) -> Trace:
     """The same downloads, with the providers of each group of them dealt to its downloads anew."""
     providers = np.empty_like(trace.providers)
     providers[np.argsort(groups, kind="stable")] = trace.providers[np.lexsort((chance.random(len(trace)), groups))]
@@ -68,7 +67,7 @@ def hits_of_provider(providers: Sequence[int], size: int | None) -> int:
     return hits
 
 
-def hits_of_holders(providers: Sequence[int], items: Sequence[int], libraries: Rows, size: int | None) -> int:
+def hits_of_holders(providers: Sequence[int], items: Sequence[int], libraries: RaggedArray, size: int | None) -> int:
     """How often one on such a list has what is wanted; then that one gives it, the last used of several.
 
     `libraries` are the items of each peer.
@@ -83,7 +82,7 @@ def hits_of_holders(providers: Sequence[int], items: Sequence[int], libraries: R
     return hits
 
 
-def _holders_among(providers: Sequence[int], items: Sequence[int], libraries: Rows) -> dict[int, set[int]]:
+def _holders_among(providers: Sequence[int], items: Sequence[int], libraries: RaggedArray) -> dict[int, set[int]]:
     """Which of these providers have each of these items; items that none has are left out."""
     known = np.unique(providers)
     rows = [libraries.row(int(provider)) for provider in known]

@@ -8,7 +8,7 @@ import numpy as np
 
 from lycosa.lab.best_freshness import best_freshness
 from lycosa.lab.evolution import Evolution, evolving
-from lycosa.lab.findings import Claim, Findings, Picture, Row
+from lycosa.lab.results import Claim, Figure, Findings, Row
 from lycosa.lab.statistics import Summary, summary
 from lycosa.lab.study import Size
 from lycosa.lab.upkeep import ESTIMATED, KNOWN, UNASKED, keep_up
@@ -17,7 +17,7 @@ from lycosa.refresh import POLICIES, policy_for
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 from lycosa.worlds.synthetic import SyntheticWorld
-from lycosa.worlds.synthetic.options import Options
+from lycosa.worlds.synthetic.plan import Options
 
 BY_RATE = ("crawl-value", "lambda")  # policies that ask how fast pages change
 WITHOUT_LINKS = ("uniform", "fixed", *BY_RATE)  # policies that ask for no links: cheap to try with many budgets
@@ -212,11 +212,11 @@ def _name(row: Mapping[str, Plain]) -> str:
     return f"{row['policy']}, rates known" if row["rates"] == KNOWN else str(row["policy"])
 
 
-def _over_time(outcomes: Sequence[Plain], budget: float, measured_from: int) -> Picture:
+def _over_time(outcomes: Sequence[Plain], budget: float, measured_from: int) -> Figure:
     shown = [each for each in outcomes if each["budget"] == budget and each["rates"] != KNOWN and each["repeat"] == 0]
     series = [Series(each["policy"], _smoothed(each["curve"])) for each in shown]
     title = "Weighted freshness over time"
-    return Picture(
+    return Figure(
         title,
         f"Share of importance that is fresh, before the looks of the day, ten days each, in one world; {budget:.0%}"
         f" of the pages looked at each day, change rates estimated. The table measures from day {measured_from} on.",
@@ -231,7 +231,7 @@ def _smoothed(curve: Sequence[float], window: int = 10) -> list[tuple[float, flo
     ]
 
 
-def _by_budget(rows: Sequence[Row]) -> Picture:
+def _by_budget(rows: Sequence[Row]) -> Figure:
     named: dict[str, list[tuple[float, float]]] = {}
     errors: dict[str, list[float]] = {}
     for row in rows:
@@ -240,7 +240,7 @@ def _by_budget(rows: Sequence[Row]) -> Picture:
             errors.setdefault(_name(row), []).append(row["share_of_optimum_error"] or 0.0)
     series = [Series(name, points, errors[name]) for name, points in named.items()]
     title = "Weighted freshness by budget, as a share of the optimum"
-    return Picture(
+    return Figure(
         title,
         "The optimum knows all change rates and looks at any moment; the policies look once a day. Where the rates are"
         " not known, each policy estimates them from its own looks. Thin bars are standard errors.",

@@ -9,17 +9,14 @@ from dataclasses import asdict
 from math import isnan
 from typing import Any
 
-from lycosa.lab.comparing import SIGNIFICANT
-from lycosa.lab.crawl_figures import RELIABILITY, SITES, STATUS, TOPICALITY, CrawlFigures, evaluators_claim
-from lycosa.lab.findings import Claim, Findings, Picture, Row
-from lycosa.lab.in_links import in_links_of
-from lycosa.lab.judged_crawls import TopicCrawls
-from lycosa.lab.statistics import summary, told
+from lycosa.lab.crawl_tables import RELIABILITY, SITES, STATUS, TOPICALITY, CrawlTables, evaluators_claim
+from lycosa.lab.results import Claim, Figure, Findings, Row
+from lycosa.lab.statistics import finite_or_none, summary
 from lycosa.lab.study import Size
-from lycosa.lab.test_bed import SCALES, TestBed, examples_of, lay_out
+from lycosa.lab.tables import SIGNIFICANT
+from lycosa.lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
 from lycosa.pictures import Series, line_chart
-from lycosa.strategies.adaptive import Adaptive
-from lycosa.strategies.inlinks import InLinks
+from lycosa.strategies.utility import Adaptive, InLinks
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 from lycosa.worlds.synthetic import SyntheticWorld
@@ -64,12 +61,14 @@ class InlinksBenchmark:
         ]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> Mapping[float | None, TestBed]:
-        beds: dict[float | None, TestBed] = {None: lay_out(world, size, seed, in_links_of(world))}
+        beds: dict[float | None, TestBed] = {None: prepare_test_bed(world, size, seed, in_links_of(world))}
         if isinstance(world, SyntheticWorld):
             smaller = {**size, "examples": size["noise_examples"], "topics": size["noise_topics"]}
             for noise in size["noises"]:
                 noisy = _with_noise(world, noise, size)
-                beds[noise] = lay_out(noisy, {**smaller, "pages": size["noise_pages"]}, seed, in_links_of(noisy))
+                beds[noise] = prepare_test_bed(
+                    noisy, {**smaller, "pages": size["noise_pages"]}, seed, in_links_of(noisy)
+                )
         return beds
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
@@ -88,9 +87,9 @@ class InlinksBenchmark:
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
         main = [outcome for outcome in outcomes if outcome["noise"] is None]
-        figures = CrawlFigures(main, CRAWLERS, pages=size["pages"])
+        figures = CrawlTables(main, CRAWLERS, pages=size["pages"])
         noisy = {
-            noise: CrawlFigures([o for o in outcomes if o["noise"] == noise], CRAWLERS, pages=size["noise_pages"])
+            noise: CrawlTables([o for o in outcomes if o["noise"] == noise], CRAWLERS, pages=size["noise_pages"])
             for noise in sorted({o["noise"] for o in outcomes if o["noise"] is not None})
         }
         sweep = [_noise_row(noise, found) for noise, found in noisy.items()]
@@ -117,7 +116,7 @@ def _with_noise(world: SyntheticWorld, noise: float, size: Size) -> SyntheticWor
     return SyntheticWorld(**options | {"sites": None, "feature_noise": noise})
 
 
-def _model_beats_in_links(figures: CrawlFigures) -> Claim:
+def _model_beats_in_links(figures: CrawlTables) -> Claim:
     return figures.lead_claim(
         STATUS,
         MODEL,
@@ -128,7 +127,7 @@ def _model_beats_in_links(figures: CrawlFigures) -> Claim:
     )
 
 
-def _equal_topicality(figures: CrawlFigures) -> Claim:
+def _equal_topicality(figures: CrawlTables) -> Claim:
     test = figures.test(TOPICALITY, MODEL, COUNTED)
     holds = None if isnan(test.p) else test.p >= SIGNIFICANT
     return Claim(
@@ -137,13 +136,13 @@ def _equal_topicality(figures: CrawlFigures) -> Claim:
         says="The topicality of the two does not differ significantly",
         paper="no significant difference",
         measured=f"{test.difference:+.3f} (p {test.p:.2g}); {figures.said(TOPICALITY)}",
-        p=told(test.p),
+        p=finite_or_none(test.p),
         holds=holds,
         reason=f"{MODEL if test.difference > 0 else COUNTED} is significantly more topical" if holds is False else "",
     )
 
 
-def _diversity(figures: CrawlFigures) -> Claim:
+def _diversity(figures: CrawlTables) -> Claim:
     test = figures.test(SITES, MODEL, COUNTED)
     return Claim(
         id="inlinks-benchmark.diversity",
@@ -155,7 +154,7 @@ def _diversity(figures: CrawlFigures) -> Claim:
     )
 
 
-def _reliability(figures: CrawlFigures) -> Claim:
+def _reliability(figures: CrawlTables) -> Claim:
     return figures.lead_claim(
         RELIABILITY,
         MODEL,
@@ -166,7 +165,7 @@ def _reliability(figures: CrawlFigures) -> Claim:
     )
 
 
-def _noise_row(noise: float, figures: CrawlFigures) -> Row:
+def _noise_row(noise: float, figures: CrawlTables) -> Row:
     status, topicality = figures.test(STATUS, MODEL, COUNTED), figures.test(TOPICALITY, MODEL, COUNTED)
     fits = [row["standing_rank_correlation"] for row in figures.model_rows()]
     return {
@@ -174,9 +173,9 @@ def _noise_row(noise: float, figures: CrawlFigures) -> Row:
         "status_model": round(figures.mean(STATUS, MODEL), 6),
         "status_in_links": round(figures.mean(STATUS, COUNTED), 6),
         "status_difference": round(status.difference, 6),
-        "status_p": told(status.p),
+        "status_p": finite_or_none(status.p),
         "topicality_difference": round(topicality.difference, 6),
-        "topicality_p": told(topicality.p),
+        "topicality_p": finite_or_none(topicality.p),
         "standing_rank_correlation": round(summary(fit for fit in fits if fit is not None).mean, 6),
         "topics": status.n,
     }
@@ -206,7 +205,7 @@ def _is_ahead(row: Row) -> bool:
     return row["status_difference"] > 0 and p is not None and p < SIGNIFICANT
 
 
-def _pictures(figures: CrawlFigures) -> dict[str, Picture]:
+def _pictures(figures: CrawlTables) -> dict[str, Figure]:
     return {
         "topicality": figures.curves_picture(TOPICALITY, CRAWLERS, figure="12 (a)"),
         "status": figures.curves_picture(STATUS, CRAWLERS, figure="12 (b)"),
@@ -215,14 +214,14 @@ def _pictures(figures: CrawlFigures) -> dict[str, Picture]:
     }
 
 
-def _noise_picture(noisy: Mapping[float, CrawlFigures]) -> Picture:
+def _noise_picture(noisy: Mapping[float, CrawlTables]) -> Figure:
     series = []
     for crawler in CRAWLERS:
         found = [summary(figures.at_end(STATUS)[crawler]) for figures in noisy.values()]
         points = [(noise, each.mean) for noise, each in zip(noisy, found, strict=True)]
         series.append(Series(crawler, points, errors=[each.standard_error for each in found]))
     topics = max(len(figures.outcomes) for figures in noisy.values())
-    return Picture(
+    return Figure(
         "Status by the noise in what pages show",
         f"Beyond the paper: smaller worlds alike in all but how well the features of pages tell their standing (1 is"
         f" the Web as measured). Means over {topics} topics, with standard errors.",

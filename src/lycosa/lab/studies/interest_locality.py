@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from lycosa.lab.findings import Claim, Findings, Kind, Picture, Row
 from lycosa.lab.peers.locality import (
     SHUFFLES,
     chance_of_return,
@@ -20,15 +19,16 @@ from lycosa.lab.peers.locality import (
     rows_by_consumer,
     times_served,
 )
-from lycosa.lab.statistics import page_trend, summary, told
+from lycosa.lab.results import Claim, Figure, Findings, Kind, Row
+from lycosa.lab.statistics import finite_or_none, page_trend, summary
 from lycosa.lab.study import Size
 from lycosa.pictures import Series, line_chart
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
-from lycosa.worlds.file_sharing import FileSharing, PeerNetwork, Rows, Trace
-from lycosa.worlds.file_sharing.sharing import Floats, Ints
-from lycosa.worlds.timed import TimedGraph
+from lycosa.worlds.file_sharing import FileSharing
+from lycosa.worlds.peer_networks import Floats, Ints, PeerNetwork, RaggedArray, Trace
+from lycosa.worlds.timed_graphs import TimedLinkGraph
 
 PAST = (1, 2, 3, 5, 10)  # downloads
 LISTS = (2, 5, 10, 20, None)  # sizes; None: unlimited
@@ -59,7 +59,7 @@ class InterestLocality:
         trace_of(world)
         return [{"list": size} for size in LISTS]
 
-    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Trace, list[Any], Rows | None]:
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Trace, list[Any], RaggedArray | None]:
         trace = trace_of(world)
         libraries = world.sharing.libraries if isinstance(world, PeerNetwork) else None
         return trace, rows_by_consumer(trace, least=ACTIVE), libraries
@@ -108,7 +108,7 @@ def trace_of(world: StudyWorld) -> Trace:
     """Who was served by whom; in a graph whose links have times, each link is a service."""
     if isinstance(world, PeerNetwork):
         return world.sharing.trace
-    if isinstance(world, TimedGraph):
+    if isinstance(world, TimedLinkGraph):
         links = world.timed
         return Trace(links.sources, np.zeros(len(links.sources), np.int64), links.targets, links.times)
     raise UsageError(
@@ -189,7 +189,7 @@ def _repeats(rows: Sequence[Row], p: float, kind: Kind) -> Claim:
             for row in rows
         )
         or "nobody was served often enough",
-        p=told(max([p, *(float(row["p"]) for row in rows[:1])])),
+        p=finite_or_none(max([p, *(float(row["p"]) for row in rows[:1])])),
         holds=not short,
         reason="; ".join(short),
     )
@@ -240,24 +240,24 @@ def _facts(trace: Trace) -> list[Row]:
     return [{"figure": figure, "measured": value, "paper": paper} for figure, (value, paper) in measured.items()]
 
 
-def _ranked(title: str, what: str, counts: Any) -> Picture:
+def _ranked(title: str, what: str, counts: Any) -> Figure:
     counts = np.sort(counts[counts > 0])[::-1]
     places = np.unique(np.linspace(0, max(0, len(counts) - 1), 4 * POINTS).round().astype(np.int64))
     points = [(100.0 * place / len(counts), math.log10(counts[place])) for place in places] if len(counts) else []
-    return Picture(
+    return Figure(
         title,
         "People from the most to the least active, in percent of them; the scale upward is logarithmic.",
         line_chart([Series(what, points)], title=title, x_title="people, %", y_title=f"{what}, log10"),
     )
 
 
-def _returns_drawn(curves: Mapping[int, Any]) -> Picture:
+def _returns_drawn(curves: Mapping[int, Any]) -> Figure:
     title = "Chance of coming back (figure 5.3)"
     series = [
         Series(f"{past} before", [(100 * x, y) for x, y in _sorted_curve(shares)]) for past, shares in curves.items()
     ]
     series += [Series(f"{past} before: paper", [point]) for past, point in PAPER_RETURNS.items()]
-    return Picture(
+    return Figure(
         title,
         "P(j,N) of people in order: of those who served a person N times or more, the share that did so once more;"
         " and where the paper says its curves pass.",
@@ -265,13 +265,13 @@ def _returns_drawn(curves: Mapping[int, Any]) -> Picture:
     )
 
 
-def _lists_drawn(outcomes: Sequence[Plain]) -> Picture:
+def _lists_drawn(outcomes: Sequence[Plain]) -> Figure:
     title = "Hit rate by size of list (figure 5.4)"
     series = [
         Series(f"{outcome['list'] or 'unlimited'}", [(100 * x, y) for x, y in outcome["curve"]]) for outcome in outcomes
     ]
     series += [Series(f"{size}: paper, at least", list(points)) for size, points in PAPER_LIST.items()]
-    return Picture(
+    return Figure(
         title,
         f"People who asked {ACTIVE} times or more, in order: how often who served them was on their list of those last"
         " used; and what the paper says its curve is above.",

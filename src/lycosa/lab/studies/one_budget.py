@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lycosa.lab.evolution import evolving
-from lycosa.lab.findings import Claim, Findings, Picture, Row
+from lycosa.lab.results import Claim, Figure, Findings, Row
 from lycosa.lab.shared_budget import Days, share_budget
 from lycosa.lab.statistics import summary
 from lycosa.lab.study import Size
@@ -133,7 +133,7 @@ def _recommended(rows: Sequence[Row]) -> float:
     return float(max(shares, key=lambda share: mean[share]))
 
 
-def _worth(rows: Sequence[Row]) -> Picture:
+def _worth(rows: Sequence[Row]) -> Figure:
     title = "What a collection is worth, by the share of requests for new pages"
     series = [
         Series(
@@ -142,7 +142,7 @@ def _worth(rows: Sequence[Row]) -> Picture:
         )
         for budget in _budgets(rows)
     ]
-    return Picture(
+    return Figure(
         title,
         "The standing of all fresh pages on the topic, summed, in the last quarter of the days, as a share of that of"
         " the best split; means over topics. Budgets are requests a day, of the pages at the start.",
@@ -150,7 +150,7 @@ def _worth(rows: Sequence[Row]) -> Picture:
     )
 
 
-def _found(rows: Sequence[Row]) -> Picture:
+def _found(rows: Sequence[Row]) -> Figure:
     budget = _budgets(rows)[len(_budgets(rows)) // 2]
     own = [row for row in rows if row["budget"] == budget]
     series = [
@@ -158,7 +158,7 @@ def _found(rows: Sequence[Row]) -> Picture:
         for name, column in CURVES.items()
     ]
     title = f"Freshness and authorities, {budget:.0%} a day"
-    return Picture(
+    return Figure(
         title,
         "Of the pages on the topic that are held, the share that is fresh; of the topic's authorities, and of those of"
         " them born since the start, the share that is held. Only who looks again sees the links to new pages.",

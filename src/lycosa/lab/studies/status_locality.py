@@ -3,19 +3,47 @@
 Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), section 3.
 """
 
+import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lycosa.lab.comparing import SIGNIFICANT
-from lycosa.lab.crawl_figures import FITTED
-from lycosa.lab.findings import Claim, Findings, Kind, Picture, Row
-from lycosa.lab.in_links import InLinks, in_links_of
+from lycosa.lab.crawl_tables import FITTED
+from lycosa.lab.results import Claim, Figure, Findings, Kind, Row
 from lycosa.lab.statistics import Correlation, correlation_gap, spearman
-from lycosa.lab.status_sampling import AT_RANDOM, Pair, lies_across_sites, pairs_by_distance
 from lycosa.lab.study import Size
+from lycosa.lab.tables import SIGNIFICANT
+from lycosa.lab.test_bed import InLinkCounts, in_links_of
 from lycosa.pictures import GroupedBar, grouped_bars
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import Plain, Url
+from lycosa.vocabulary.urls import site_of
 from lycosa.worlds import StudyWorld
+from lycosa.worlds.calibration import DISTANCES, sample_pairs
+
+Pair = tuple[Url, Url]  # a root, and a page that may be reached from it
+AT_RANDOM = "random"
+
+
+def pairs_by_distance(world: StudyWorld, *, sample: int, seed: int) -> Mapping[str, Sequence[Pair]]:
+    """Up to `sample` pairs at each distance, and as many of roots with pages of all levels, put together by chance.
+
+    Roots are pages at random. Links are drawn from the pages of the level before, so that a distance is an upper bound
+    and each page drawn belongs to the root that led to it.
+    """
+    chance = random.Random(seed)
+    levels = sample_pairs(world, list(world.urls()), sample, chance)
+    pairs: dict[str, Sequence[Pair]] = {str(distance): levels[distance] for distance in DISTANCES}
+    roots = list(dict.fromkeys(root for level in pairs.values() for root, _ in level))
+    met = [*roots, *(page for level in pairs.values() for _, page in level)]
+    drawn = chance.sample(met, min(sample, len(met)))
+    pairs[AT_RANDOM] = [(root, page) for page in drawn if (root := chance.choice(roots)) != page]
+    return pairs
+
+
+def lies_across_sites(pair: Pair) -> bool:
+    """Whether the two have different registered domains; nodes of a graph without addresses have none."""
+    root, page = pair
+    return isinstance(root, str) and site_of(root) != site_of(page)
+
 
 NEAR, FARTHER = "1", ("2", "3")
 ALL, ACROSS = "all pairs", "across sites"
@@ -39,11 +67,11 @@ class StatusLocality:
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
         return [{"sample": size["sample"], "seed": seed}]
 
-    def prepare(self, world: StudyWorld, size: Size, seed: int) -> InLinks:
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> InLinkCounts:
         return in_links_of(world)
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
-        source: InLinks = prepared
+        source: InLinkCounts = prepared
         pairs = pairs_by_distance(world, sample=job["sample"], seed=job["seed"])
         return {
             "source": source.says,
@@ -61,7 +89,7 @@ class StatusLocality:
         )
 
 
-def _told(pair: Pair, source: InLinks) -> list[Plain]:
+def _told(pair: Pair, source: InLinkCounts) -> list[Plain]:
     """The status of root and page, and whether the two are of different sites."""
     return [source.status(pair[0]), source.status(pair[1]), lies_across_sites(pair)]
 
@@ -170,7 +198,7 @@ def _rounded(value: float) -> float | None:
     return None if value != value else float(f"{value:.6g}")
 
 
-def _picture(found: Mapping[str, Correlations]) -> Picture:
+def _picture(found: Mapping[str, Correlations]) -> Figure:
     distances = list(found[ALL])
     groups = {
         _where(distance): [
@@ -180,7 +208,7 @@ def _picture(found: Mapping[str, Correlations]) -> Picture:
         ]
         for distance in distances
     }
-    return Picture(
+    return Figure(
         "Likeness of standing by distance",
         "As figure 2 of the paper: Spearman's correlation between the standing of a root and that of a page so many"
         " links away. Thin bars are standard errors.",

@@ -6,14 +6,12 @@ Pant, Srinivasan: Status locality on the Web: implications for building focused 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lycosa.lab.comparing import SIGNIFICANT, order_of
-from lycosa.lab.crawl_figures import FITTED, STATUS, TOPICALITY, CrawlFigures, evaluators_claim
-from lycosa.lab.findings import Claim, Findings, Picture, Row
-from lycosa.lab.in_links import in_links_of
-from lycosa.lab.judged_crawls import TopicCrawls
-from lycosa.lab.statistics import page_trend, told
+from lycosa.lab.crawl_tables import FITTED, STATUS, TOPICALITY, CrawlTables, evaluators_claim
+from lycosa.lab.results import Claim, Figure, Findings, Row
+from lycosa.lab.statistics import finite_or_none, page_trend
 from lycosa.lab.study import Size
-from lycosa.lab.test_bed import SCALES, TestBed, examples_of, lay_out
+from lycosa.lab.tables import SIGNIFICANT, by_mean
+from lycosa.lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
 from lycosa.strategies.utility import Utility
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
@@ -51,7 +49,7 @@ class UtilityTradeoff:
         return list(range(len(examples_of(world, topics=size["topics"], each=size["examples"], seed=seed))))
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> TestBed:
-        return lay_out(world, size, seed, in_links_of(world))
+        return prepare_test_bed(world, size, seed, in_links_of(world))
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
         bed: TestBed = prepared
@@ -62,7 +60,7 @@ class UtilityTradeoff:
         return {"topic": topic.examples.topic, "crawls": crawls, "models": topic.about_models()}
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
-        figures = CrawlFigures(outcomes, list(SETTINGS), pages=size["pages"])
+        figures = CrawlTables(outcomes, list(SETTINGS), pages=size["pages"])
         return Findings(
             claims=[
                 _topicality_highest_at_one(figures),
@@ -78,12 +76,12 @@ class UtilityTradeoff:
         )
 
 
-def _highest(figures: CrawlFigures, kind: str) -> str:
+def _highest(figures: CrawlTables, kind: str) -> str:
     """The setting with the highest mean, among those of the Cobb-Douglas form."""
-    return order_of({setting: figures.at_end(kind)[setting] for setting in COBB_DOUGLAS})[0]
+    return by_mean({setting: figures.at_end(kind)[setting] for setting in COBB_DOUGLAS})[0]
 
 
-def _topicality_highest_at_one(figures: CrawlFigures) -> Claim:
+def _topicality_highest_at_one(figures: CrawlTables) -> Claim:
     best = _highest(figures, TOPICALITY)
     return Claim(
         id="utility-tradeoff.topicality-highest-at-one",
@@ -91,13 +89,13 @@ def _topicality_highest_at_one(figures: CrawlFigures) -> Claim:
         says="Of all weights, α = 1 has the highest mean topicality",
         paper="highest at α = 1, about 70 % at .5 and .75; drifts off the topic at 0",
         measured=figures.said(TOPICALITY, COBB_DOUGLAS),
-        p=told(figures.test(TOPICALITY, TOPIC_ONLY, STATUS_ONLY).p),
+        p=finite_or_none(figures.test(TOPICALITY, TOPIC_ONLY, STATUS_ONLY).p),
         holds=best == TOPIC_ONLY,
         reason="" if best == TOPIC_ONLY else f"{best} has the highest",
     )
 
 
-def _status_highest_at_zero(figures: CrawlFigures) -> Claim:
+def _status_highest_at_zero(figures: CrawlTables) -> Claim:
     best = _highest(figures, STATUS)
     return Claim(
         id="utility-tradeoff.status-highest-at-zero",
@@ -105,13 +103,13 @@ def _status_highest_at_zero(figures: CrawlFigures) -> Claim:
         says="Of all weights, α = 0 has the highest mean status",
         paper="highest at α = 0; .25 and .5 above .75 and 1",
         measured=figures.said(STATUS, COBB_DOUGLAS),
-        p=told(figures.test(STATUS, STATUS_ONLY, TOPIC_ONLY).p),
+        p=finite_or_none(figures.test(STATUS, STATUS_ONLY, TOPIC_ONLY).p),
         holds=best == STATUS_ONLY,
         reason="" if best == STATUS_ONLY else f"{best} has the highest",
     )
 
 
-def _trends(figures: CrawlFigures) -> dict[str, float]:
+def _trends(figures: CrawlTables) -> dict[str, float]:
     """The p of a rise of topicality with α, and of a fall of status."""
     topicality, status = figures.at_end(TOPICALITY), figures.at_end(STATUS)
     return {
@@ -120,20 +118,20 @@ def _trends(figures: CrawlFigures) -> dict[str, float]:
     }
 
 
-def _trend_rows(figures: CrawlFigures) -> list[Row]:
+def _trend_rows(figures: CrawlTables) -> list[Row]:
     return [
         {
             "measure": kind,
             "trend": "rises with α" if kind == TOPICALITY else "falls with α",
             "test": "Page",
-            "p": told(p),
+            "p": finite_or_none(p),
             "topics": len(figures.outcomes),
         }
         for kind, p in _trends(figures).items()
     ]
 
 
-def _trend(figures: CrawlFigures) -> Claim:
+def _trend(figures: CrawlTables) -> Claim:
     trends = _trends(figures)
     short = [kind for kind, p in trends.items() if not p < SIGNIFICANT]
     return Claim(
@@ -142,13 +140,13 @@ def _trend(figures: CrawlFigures) -> Claim:
         says="Topicality rises and status falls with α, by Page's trend test, p < .05 for both",
         paper="a trade-off on average; no test reported",
         measured="; ".join(f"{kind}: p {p:.2g}" for kind, p in trends.items()),
-        p=told(max(trends.values(), key=lambda p: (p != p, p))),
+        p=finite_or_none(max(trends.values(), key=lambda p: (p != p, p))),
         holds=not short,
         reason=f"no significant trend of {' and '.join(short)}" if short else "",
     )
 
 
-def _half_beats_one(figures: CrawlFigures) -> Claim:
+def _half_beats_one(figures: CrawlTables) -> Claim:
     return figures.lead_claim(
         STATUS,
         HALF,
@@ -159,7 +157,7 @@ def _half_beats_one(figures: CrawlFigures) -> Claim:
     )
 
 
-def _half_stays_topical(figures: CrawlFigures, *, world: str) -> Claim:
+def _half_stays_topical(figures: CrawlTables, *, world: str) -> Claim:
     """The synthetic world was fitted to how much of such a crawl the classifiers accept."""
     share = figures.mean(TOPICALITY, HALF) / figures.mean(TOPICALITY, TOPIC_ONLY)
     return Claim(
@@ -173,23 +171,23 @@ def _half_stays_topical(figures: CrawlFigures, *, world: str) -> Claim:
     )
 
 
-def _forms(figures: CrawlFigures) -> Claim:
-    told = []
+def _forms(figures: CrawlTables) -> Claim:
+    gains = []
     for kind in (TOPICALITY, STATUS):
         for alpha in LINEAR_ALPHAS:
             test = figures.test(kind, fixed(alpha), linear(alpha))
-            told.append(f"{kind} at {fixed(alpha)}: {test.difference:+.3f} (p {test.p:.2g})")
+            gains.append(f"{kind} at {fixed(alpha)}: {test.difference:+.3f} (p {test.p:.2g})")
     return Claim(
         id="utility-tradeoff.cobb-douglas-vs-linear",
         kind="paper",
         says="By how much the Cobb-Douglas form is above the linear one",
         paper="slightly better on both measures, but for status at α = .25",
-        measured="; ".join(told),
+        measured="; ".join(gains),
         holds=None,
     )
 
 
-def _pictures(figures: CrawlFigures) -> dict[str, Picture]:
+def _pictures(figures: CrawlTables) -> dict[str, Figure]:
     three = [STATUS_ONLY, HALF, TOPIC_ONLY]
     both = [*(linear(alpha) for alpha in LINEAR_ALPHAS)]
     return {

@@ -1,12 +1,10 @@
-"""A web that nobody wrote, as large as one likes: see `SyntheticWorld`.
+"""A random web of any size, calibrated to measurements of the real one: see `SyntheticWorld`.
 
-options -> plan (sites, standing) -> links        columns of numbers, made once and saved
-words -> text -> page                             one page, made when asked for
-directory   evolving   readers                    what editors list, what changes, who reads
+plan -> links                  columns of numbers (sites, topics, standing; who links to whom), made once and saved
+vocabulary -> pages            one page, generated when it is requested
+directory, evolution, readers  what editors list, how pages change over time, who reads them
 """
-
-from lycosa.worlds.world import Access
 
 from .world import SyntheticWorld
 
-__all__ = ["Access", "SyntheticWorld"]
+__all__ = ["SyntheticWorld"]

@@ -8,10 +8,9 @@ import numpy as np
 
 from lycosa.vocabulary.records import Host, Url
 
-from .chance import Ints
-from .plan import Kind, Plan
-from .standing import MOST_FOLDERS
-from .words import FOLDERS, SECTION_NAMES, Vocabulary
+from .counter_rng import Ints
+from .plan import MOST_FOLDERS, Kind, Plan
+from .vocabulary import FOLDERS, SECTION_NAMES, Vocabulary
 
 _SECTION = re.compile(r"http://([a-z-]+\.example)/(?:[a-z]+-([0-9]{1,4})/)?").fullmatch
 _ARTICLE = re.compile(r"http://[a-z-]+\.example/[a-z0-9/-]*/([0-9]{1,9})\.html").fullmatch

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from lycosa.worlds.world import Category, Entry
 
 from .addresses import Addresses
-from .chance import Floats, Ints, key, uniforms
-from .options import Options
-from .plan import Plan
-from .text import Prose
+from .counter_rng import Floats, Ints, key, uniforms
+from .pages import TextGenerator
+from .plan import Options, Plan
 
 SHARE = 0.025  # of a topic's pages
 FEWEST = 12  # entries, where a topic has as many pages
@@ -23,8 +22,8 @@ _AGAIN = 4.0  # each page of a site is listed later than the one before it
 def known_sites(options: Options, plan: Plan) -> NDArray[np.bool_]:
     """The sites that the editors know; those whose home pages stand well more often."""
     home = plan.latent[plan.site_start[:-1]].astype(np.float64)
-    chance = 1.0 / (1.0 + np.exp(-KNOWN - STANDING_TELLS * home))
-    return uniforms(key(options.seed, "known sites"), len(chance)) < chance
+    probability = 1.0 / (1.0 + np.exp(-KNOWN - STANDING_TELLS * home))
+    return uniforms(key(options.seed, "known sites"), len(probability)) < probability
 
 
 def chosen_pages(options: Options, plan: Plan) -> list[NDArray[np.int64]]:
@@ -56,7 +55,7 @@ def _rank_within(groups: Ints, wanted: Floats) -> Ints:
 
 
 def make_directory(
-    options: Options, plan: Plan, prose: Prose, addresses: Addresses, names: Sequence[str]
+    options: Options, plan: Plan, prose: TextGenerator, addresses: Addresses, names: Sequence[str]
 ) -> tuple[Category, ...]:
     """All categories, the leaves of one top after those of the other."""
     categories = []

@@ -1,7 +1,8 @@
-"""The synthetic world: a web that nobody wrote, calibrated to figures that were measured on the real one."""
+"""The synthetic world: a random web calibrated to measurements of the real one."""
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,18 +14,68 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Host, Page, Plain, Url
 from lycosa.worlds.world import Access, Category
 
-from . import storage
 from .addresses import Addresses
 from .directory import make_directory
-from .evolving import Life
+from .evolution import Snapshot
 from .links import Attraction, Links, make_links
-from .options import Options
-from .page import Anchor, Layout, html_of, paragraphs, read
-from .plan import Kind, Plan, make_plan
-from .readers import Library, accesses
-from .sites import host_names
-from .text import Prose
-from .words import vocabulary
+from .pages import Anchor, PageLayout, TextGenerator, paragraphs, read, render_html
+from .plan import COLUMNS, Kind, Options, Plan, draw_host_names, make_plan
+from .readers import BrowsedWeb, accesses
+from .vocabulary import make_vocabulary
+
+FORMAT = 1
+FACTS = "synthetic.json"
+_LINK_COLUMNS = tuple(field.name for field in fields(Links))
+
+
+def save_columns(folder: Path, options: Options, plan: Plan, links: Links) -> None:
+    """Writes a world into a folder that is empty or not there yet; the same world gives the same bytes."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise UsageError(f"{folder} is not empty; name another folder for the world")
+        for name in COLUMNS:
+            np.save(folder / f"{name}.npy", getattr(plan, name))
+        for name in _LINK_COLUMNS:
+            np.save(folder / f"links-{name}.npy", getattr(links, name))
+        facts = {"world": "synthetic", "format": FORMAT, "options": asdict(options)}
+        (folder / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write the world to {folder}: {error.strerror or error}") from None
+
+
+def load_columns(folder: Path) -> tuple[Options, Plan, Links]:
+    """What `save_columns` wrote, the columns mapped into memory."""
+    options = _options(folder / FACTS)
+    plan = Plan(**{name: _column(folder / f"{name}.npy") for name in COLUMNS})
+    links = Links(**{name: _column(folder / f"links-{name}.npy") for name in _LINK_COLUMNS})
+    sizes = {len(plan), len(plan.kind), len(plan.in_links), len(links.start) - 1, options.pages}
+    if len(sizes) != 1 or int(links.start[-1]) != len(links.target):
+        raise UsageError(f"the columns in {folder} do not fit each other; make the world again")
+    return options, plan, links
+
+
+def _options(path: Path) -> Options:
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}; is it the folder of a world?") from None
+    except ValueError:
+        raise UsageError(f"{path} is not JSON; make the world again") from None
+    if not isinstance(facts, Mapping) or facts.get("world") != "synthetic" or facts.get("format") != FORMAT:
+        raise UsageError(f"{path} does not describe a synthetic world of format {FORMAT}; make the world again")
+    try:
+        return Options(**facts["options"])
+    except (KeyError, TypeError):
+        raise UsageError(f"{path} has options that no synthetic world has; make the world again") from None
+
+
+def _column(path: Path) -> NDArray[Any]:
+    try:
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (OSError, ValueError, EOFError) as error:
+        raise UsageError(f"cannot read {path}: {error}; make the world again") from None
+
 
 _URLS_AT_ONCE = 10_000
 
@@ -47,7 +98,7 @@ class SyntheticWorld:
 
     name = "synthetic"
     _start: "SyntheticWorld"
-    _life: Life | None  # what has happened since the start, None there
+    _life: Snapshot | None  # what has happened since the start, None there
 
     def __init__(
         self,
@@ -75,20 +126,20 @@ class SyntheticWorld:
 
     def _open(self, options: Options, plan: Plan | None = None, links: Links | None = None) -> None:
         self.options = options
-        self.words, unused = vocabulary(options.seed, options.topics)
+        self.words, unused = make_vocabulary(options.seed, options.topics)
         self.plan = plan if plan is not None else make_plan(options, self.words)
         self.links = links if links is not None else make_links(options, self.plan, self.words)
         self.addresses = Addresses(
-            self.plan, host_names(options.seed, self.plan.site_topic, self.words, unused), self.words
+            self.plan, draw_host_names(options.seed, self.plan.site_topic, self.words, unused), self.words
         )
-        self.prose = Prose(options, self.plan, self.words)
+        self.prose = TextGenerator(options, self.plan, self.words)
         self._start, self._life = self, None
 
     @classmethod
     def load(cls, folder: Path) -> "SyntheticWorld":
         """A world that was saved."""
         world = cls.__new__(cls)
-        world._open(*storage.load(folder))
+        world._open(*load_columns(folder))
         return world
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -98,7 +149,7 @@ class SyntheticWorld:
     def save(self, folder: Path) -> None:
         if self._life is not None:
             raise UsageError("a later state of a world cannot be saved; save its start and ask that for the day")
-        storage.save(folder, self.options, self.plan, self.links)
+        save_columns(folder, self.options, self.plan, self.links)
 
     # What there is
 
@@ -188,7 +239,7 @@ class SyntheticWorld:
 
     def page(self, url: Url) -> bytes | None:
         number = self.number(url)
-        return None if number is None else html_of(self._layout(number, url))
+        return None if number is None else render_html(self._layout(number, url))
 
     def read(self, url: Url) -> Page | None:
         number = self.number(url)
@@ -208,11 +259,11 @@ class SyntheticWorld:
         if days == 0.0:
             return start
         later = SyntheticWorld.__new__(SyntheticWorld)
-        later._start, later._life = start, Life(start.options, start.plan, start.links, start._attraction, days)
+        later._start, later._life = start, Snapshot(start.options, start.plan, start.links, start._attraction, days)
         later.options, later.words, later.links = start.options, start.words, start.links
         later.plan = later._life.plan
         later.addresses = start.addresses.over(later.plan)
-        later.prose = Prose(start.options, later.plan, start.words)
+        later.prose = TextGenerator(start.options, later.plan, start.words)
         return later
 
     def changes(self, number: int) -> NDArray[np.float64]:
@@ -227,7 +278,7 @@ class SyntheticWorld:
 
     def accesses(self, *, users: int, days: float, seed: int = 1) -> Iterator[Access]:
         """What some readers read in the world as it is, in the order of time."""
-        library = Library(
+        library = BrowsedWeb(
             topic_of_page=self.plan.topic,
             links_of=lambda number: self.links_of(number)[0],
             url=self.url,
@@ -245,13 +296,13 @@ class SyntheticWorld:
             return self._life.links_of(number)
         return self.links.of(number), int(self.links.navigation[number])
 
-    def _layout(self, number: int, url: Url) -> Layout:
+    def _layout(self, number: int, url: Url) -> PageLayout:
         targets, navigation = self.links_of(number)
         urls = self.addresses.urls(targets)
         editions = self._life.editions(number) if self._life is not None else None
         passage = self.prose.passage(number, targets[navigation:], editions)
         anchors = list(map(Anchor, urls[navigation:], passage.anchors))
-        return Layout(
+        return PageLayout(
             url=url,
             title=passage.title,
             navigation=list(map(Anchor, urls[:navigation], self._navigation_names(targets[:navigation]))),

@@ -7,16 +7,13 @@ Pant, Srinivasan: Status locality on the Web: implications for building focused 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lycosa.lab.crawl_figures import CrawlFigures, evaluators_claim
-from lycosa.lab.findings import Findings
-from lycosa.lab.in_links import in_links_of
-from lycosa.lab.judged_crawls import TopicCrawls
-from lycosa.lab.oracle import Oracle
+from lycosa.lab.crawl_tables import CrawlTables, evaluators_claim
+from lycosa.lab.results import Findings
+from lycosa.lab.studies.adaptive_utility.runs import Oracle
 from lycosa.lab.studies.utility_tradeoff import ALPHAS, fixed
 from lycosa.lab.study import Size
-from lycosa.lab.test_bed import SCALES, TestBed, examples_of, lay_out
-from lycosa.strategies.adaptive import Adaptive
-from lycosa.strategies.utility import Utility
+from lycosa.lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
+from lycosa.strategies.utility import Adaptive, Utility
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 
@@ -29,8 +26,8 @@ from .claims import (
     topicality_comparable,
     what_ranking_changes,
 )
-from .drawings import front_rows, pictures
-from .settings import (
+from .figures import all_figures, front_rows
+from .runs import (
     ADAPTIVE,
     FIXED,
     ORACLE,
@@ -63,7 +60,7 @@ class AdaptiveUtility:
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> TestBed:
         source = in_links_of(world)
-        return lay_out(world, size, seed, source, other=source.sampled(seed=SECOND_COUNTER + seed))
+        return prepare_test_bed(world, size, seed, source, other=source.sampled(seed=SECOND_COUNTER + seed))
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
         bed: TestBed = prepared
@@ -88,9 +85,9 @@ class AdaptiveUtility:
         }
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
-        figures = CrawlFigures(outcomes, [*FIXED, *ADAPTIVE, *RANKED, *ORACLE], pages=size["pages"])
-        long = CrawlFigures(outcomes, PAIR, pages=size["long_pages"], part="long")
-        other = CrawlFigures(outcomes, PAIR, pages=size["pages"], part="other")
+        figures = CrawlTables(outcomes, [*FIXED, *ADAPTIVE, *RANKED, *ORACLE], pages=size["pages"])
+        long = CrawlTables(outcomes, PAIR, pages=size["long_pages"], part="long")
+        other = CrawlTables(outcomes, PAIR, pages=size["pages"], part="other")
         tables = figures.tables(seed=seed)
         for name, more in (("long_", long), ("other_", other)):
             tables |= {f"{name}{table}": rows for table, rows in more.tables(seed=seed).items() if table != "curves"}
@@ -124,7 +121,7 @@ class AdaptiveUtility:
                 "front": front_rows(figures),
                 "models": figures.model_rows(),
             },
-            pictures=pictures(figures, long),
+            pictures=all_figures(figures, long),
         )
 
 

@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Sequence
 from math import isnan
 
-from lycosa.lab.comparing import SIGNIFICANT
-from lycosa.lab.crawl_figures import ON_TOPIC, STATUS, STATUS_OF_ALL, TOPICALITY, CrawlFigures
-from lycosa.lab.findings import Claim
+from lycosa.lab.crawl_tables import ON_TOPIC, STATUS, STATUS_OF_ALL, TOPICALITY, CrawlTables
+from lycosa.lab.results import Claim
 from lycosa.lab.studies.utility_tradeoff import LARGELY
+from lycosa.lab.tables import SIGNIFICANT
 
-from .settings import ADAPTIVE, HALF, ORACLE, RANKED, START, TOPIC_ONLY, USUAL
+from .runs import ADAPTIVE, HALF, ORACLE, RANKED, START, TOPIC_ONLY, USUAL
 
 
-def status_above_half(figures: CrawlFigures) -> Claim:
+def status_above_half(figures: CrawlTables) -> Claim:
     settings = ADAPTIVE[:3]
     tests = {setting: figures.test(STATUS, setting, HALF) for setting in settings}
     short = [name for name, test in tests.items() if not (test.difference > 0 and test.p < SIGNIFICANT)]
@@ -28,7 +28,7 @@ def status_above_half(figures: CrawlFigures) -> Claim:
     )
 
 
-def _why_not_above(figures: CrawlFigures) -> str:
+def _why_not_above(figures: CrawlTables) -> str:
     late = {setting: late_alpha(figures.alpha(setting)) for setting in ADAPTIVE[:3]}
     raised = [setting for setting, alpha in late.items() if alpha > START]
     if not raised:
@@ -36,7 +36,7 @@ def _why_not_above(figures: CrawlFigures) -> str:
     return f"topicality is below the target, so that α ends above .5 for {_and(raised)}"
 
 
-def topicality_comparable(figures: CrawlFigures) -> Claim:
+def topicality_comparable(figures: CrawlTables) -> Claim:
     tests = {setting: figures.test(TOPICALITY, setting, HALF) for setting in ADAPTIVE}
     lower = [name for name in ADAPTIVE[1:3] if tests[name].difference < 0 and tests[name].p < SIGNIFICANT]
     is_higher = tests[ADAPTIVE[3]].difference > 0
@@ -66,7 +66,7 @@ def late_alpha(alphas: Sequence[float]) -> float:
     return sum(last) / len(last)
 
 
-def alpha_trajectories(figures: CrawlFigures) -> Claim:
+def alpha_trajectories(figures: CrawlTables) -> Claim:
     alphas = {setting: figures.alpha(setting) for setting in ADAPTIVE}
     early = {setting: early_alpha(curve) for setting, curve in alphas.items()}
     late = {setting: late_alpha(curve) for setting, curve in alphas.items()}
@@ -88,7 +88,7 @@ def alpha_trajectories(figures: CrawlFigures) -> Claim:
     )
 
 
-def early_dip(figures: CrawlFigures) -> Claim:
+def early_dip(figures: CrawlTables) -> Claim:
     early = early_alpha(figures.alpha(USUAL))
     return Claim(
         id="adaptive-utility.early-dip-at-0.7",
@@ -101,7 +101,7 @@ def early_dip(figures: CrawlFigures) -> Claim:
     )
 
 
-def still_ahead(figures: CrawlFigures, claim: str, where: str, paper: str) -> Claim:
+def still_ahead(figures: CrawlTables, claim: str, where: str, paper: str) -> Claim:
     test = figures.test(STATUS, USUAL, TOPIC_ONLY)
     share = figures.mean(TOPICALITY, USUAL) / figures.mean(TOPICALITY, TOPIC_ONLY)
     short = [] if test.difference > 0 and test.p < SIGNIFICANT else ["status not higher, or not significantly"]
@@ -120,7 +120,7 @@ def still_ahead(figures: CrawlFigures, claim: str, where: str, paper: str) -> Cl
     )
 
 
-def what_ranking_changes(figures: CrawlFigures) -> Claim:
+def what_ranking_changes(figures: CrawlTables) -> Claim:
     tests = {
         f"{kind} {published}": figures.test(kind, ours, published)
         for kind in (TOPICALITY, STATUS)
@@ -137,7 +137,7 @@ def what_ranking_changes(figures: CrawlFigures) -> Claim:
     )
 
 
-def left_to_gain(figures: CrawlFigures) -> Claim:
+def left_to_gain(figures: CrawlTables) -> Claim:
     best, ours = ORACLE[-1], RANKED[1]
     told = [
         f"{setting} {figures.mean(ON_TOPIC, setting):.1%} on topic, status {figures.mean(STATUS_OF_ALL, setting):.2f}"

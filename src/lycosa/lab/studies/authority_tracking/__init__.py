@@ -9,16 +9,16 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from lycosa.lab.findings import Findings, Kind, Row
+from lycosa.lab.results import Findings, Kind, Row
 from lycosa.lab.study import Size
 from lycosa.lab.tracking import Standing, Tracker, track
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
-from lycosa.worlds.blog_posts import BlogPosts
+from lycosa.worlds.blogs import BlogPosts
 
 from .claims import BEST, crawled_lift, is_best, not_better, over_random
-from .grounds import WINDOW, Ground, day_in, ground_of, is_own, timed, world_seed, worlds_of
-from .runs import MEASURES, PAIRS, Runs, combinations, late, over_time, picture, runs_of, sweep
+from .shared import WINDOW, TrackingInputs, day_in, inputs_of, is_own, timed, world_seed, worlds_of
+from .tables import MEASURES, PAIRS, Runs, combinations, late, over_time, picture, runs_of, sweep
 
 EXPAND = 0.5  # share of the looks that are at new pages
 SOURCES = 5  # of the best linked pages, looked at first, so that no crawl is caught in a corner
@@ -65,11 +65,11 @@ class AuthorityTracking:
             for expansion, policy in PAIRS
         ]
 
-    def prepare(self, world: StudyWorld, size: Size, seed: int) -> list[Ground]:
-        return [ground_of(each, size) for each in worlds_of(world, size, seed)]
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> list[TrackingInputs]:
+        return [inputs_of(each, size) for each in worlds_of(world, size, seed)]
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
-        ground: Ground = prepared[job["world"]]
+        ground: TrackingInputs = prepared[job["world"]]
         seed = job["seed"]
         sources = np.random.default_rng(seed).permutation(ground.well_linked)[:SOURCES].tolist()
         pair = {"expansion": job["expansion"], "policy": job["policy"]}

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lycosa.lab.comparing import SIGNIFICANT
-from lycosa.lab.findings import Claim, Kind
-from lycosa.lab.statistics import PairedTest, holm, paired_t, summary, told
+from lycosa.lab.results import Claim, Kind
+from lycosa.lab.statistics import PairedTest, finite_or_none, holm, paired_t, summary
+from lycosa.lab.tables import SIGNIFICANT
 
-from .runs import AI, GAI, MEASURES, PAIRS, SAMPLE, Pair, Runs, late, name_of, ranked, rates_in, said
+from .tables import AI, GAI, MEASURES, PAIRS, SAMPLE, Pair, Runs, late, name_of, ranked, rates_in, said
 
 BEST = (GAI, "or")
 CLEVER = ("yr", "yru", "ldu")
@@ -42,7 +42,7 @@ def is_best(runs: Runs, crawls: float) -> Claim:
         " Crawl-AI with U and “YDU” instead",
         measured=f"{name_of(BEST)} {said(lifts[BEST])}; best is {name_of(best)} {said(lifts[best])}; what the"
         f" conclusion names: {conclusion}; {others}",
-        p=None if best == BEST else told(paired_t(lifts[best], lifts[BEST]).p),
+        p=None if best == BEST else finite_or_none(paired_t(lifts[best], lifts[BEST]).p),
         holds=holds,
         reason="" if holds else _why_not_best(runs, crawls, best),
     )
@@ -85,7 +85,7 @@ def over_random(runs: Runs, crawls: float, kind: Kind) -> Claim:
             for rate in rates_in(runs)
             if rate != crawls
         ),
-        p=told(paired_t(each, [RANDOM_TIMES] * len(each)).p),
+        p=finite_or_none(paired_t(each, [RANDOM_TIMES] * len(each)).p),
         holds=holds,
         reason="" if holds else f"in the end {known:.0f} pages are known, with {found:.0%} of the targets among them",
     )
@@ -129,7 +129,7 @@ def not_better(runs: Runs, crawls: float) -> Claim:
         f" paired t-tests, corrected by Holm for there being {len(tests)})",
         paper="the more sophisticated algorithms based on yield and link score do not perform better",
         measured="; ".join(means),
-        p=told(min(above.values(), default=math.nan)),
+        p=finite_or_none(min(above.values(), default=math.nan)),
         holds=not short,
         reason=_what_is_above(short) if short else "",
     )

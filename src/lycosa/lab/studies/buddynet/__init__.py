@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from lycosa.lab.findings import Findings
-from lycosa.lab.peers.running import warm_up
+from lycosa.lab.peers.runs import warm_up
+from lycosa.lab.results import Findings
 from lycosa.lab.study import Size
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
-from lycosa.worlds.file_sharing import FileSharing, PeerNetwork
+from lycosa.worlds.file_sharing import FileSharing
+from lycosa.worlds.peer_networks import PeerNetwork
 
 from .claims import churn_order, clusters, factors, hit_rate, replication, settles, static_order
-from .drawings import drawn
-from .figures import replica_rows, replication_rows, summary_rows, window_rows
-from .jobs import clustered, in_replicas, searched
+from .figures import all_figures
+from .runs import run_clusters, run_replication, run_searches
+from .tables import replica_rows, replication_rows, summary_rows, window_rows
 
 LEAST_QUERIES = 100
 
@@ -85,11 +86,11 @@ class BuddyNet:
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
         match job["what"]:
             case "search":
-                return searched(prepared[job["run"] % len(prepared)], job)
+                return run_searches(prepared[job["run"] % len(prepared)], job)
             case "replication":
-                return in_replicas(job)
+                return run_replication(job)
             case _:
-                return clustered(job)
+                return run_clusters(job)
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
         own = peers_of(world)
@@ -120,9 +121,9 @@ class BuddyNet:
                 "clusters": cluster_rows,
                 "buddy-list": searches[0]["buddy_list"],
                 "degrees": _spread(np.diff(own.graph.offsets)),
-                "copies": _spread(own.sharing.libraries.turned(own.sharing.items).lengths()),
+                "copies": _spread(own.sharing.libraries.transposed(own.sharing.items).lengths()),
             },
-            pictures=drawn(own, runs, windows, replicated, cluster, searches[0]["neighbourhood"]),
+            pictures=all_figures(own, runs, windows, replicated, cluster, searches[0]["neighbourhood"]),
         )
 
 
@@ -140,7 +141,7 @@ def worlds_of(world: PeerNetwork, runs: int) -> list[PeerNetwork]:
     if not isinstance(world, FileSharing) or not world.settings:
         return [world]
     first = int(world.settings["seed"])
-    return [world, *(world.made_again(1_000 * first + run) for run in range(1, runs))]
+    return [world, *(world.with_seed(1_000 * first + run) for run in range(1, runs))]
 
 
 def _spread(values: Any) -> list[dict[str, Plain]]:

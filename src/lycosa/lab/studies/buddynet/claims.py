@@ -3,11 +3,11 @@
 import math
 from collections.abc import Sequence
 
-from lycosa.lab.findings import Claim, Row
-from lycosa.lab.statistics import holm, paired_t, summary, told
+from lycosa.lab.results import Claim, Row
+from lycosa.lab.statistics import finite_or_none, holm, paired_t, summary
 
-from .figures import COMPARED, PAPER, column_of, mean_of, number_in, values_of
-from .jobs import BUDDYNET, INDEXED, INDEXED_BY_ALL, LISTED, SHORTCUTS, WALK
+from .runs import BUDDYNET, INDEXED, INDEXED_BY_ALL, LISTED, SHORTCUTS, WALK
+from .tables import COMPARED, PAPER, column_of, mean_of, number_in, values_of
 
 SURE = 0.05
 
@@ -47,7 +47,7 @@ def _order(runs: Sequence[Row], *, churns: bool, id: str, says: str) -> Claim:
         says=says,
         paper="; ".join(_published(name, churns) for name in (WALK, SHORTCUTS, BUDDYNET)),
         measured="; ".join(_said(runs, name, churns) for name in (WALK, SHORTCUTS, BUDDYNET)),
-        p=told(p),
+        p=finite_or_none(p),
         holds=not wrong,
         reason=wrong,
     )
@@ -111,7 +111,7 @@ def factors(runs: Sequence[Row]) -> Claim:
         " indexes, and nobody else, with both; where all hold those of neighbours is reported beside",
         paper="random-walk 3842, walk+list 1370, walk+index 3459, buddynet 1122 messages",
         measured=", ".join(f"{name} {mean_of(runs, name, False, 'messages'):.0f}" for name in parts) + " messages",
-        p=told(p),
+        p=finite_or_none(p),
         holds=not wrong,
         reason=wrong,
     )
@@ -137,7 +137,7 @@ def replication(replicas: Sequence[Row]) -> Claim:
         paper="1 000 peers: 15.5 times fewer messages and a path 21.5 times shorter at .01, 173 and 77.5 times at 1;"
         " 5 000 peers: 7.1 and 4.9 times at .01",
         measured="; ".join(gains),
-        p=told(p),
+        p=finite_or_none(p),
         holds=bool(sides) and not wrong,
         reason=wrong,
     )
@@ -154,7 +154,7 @@ def settles(runs: Sequence[Row]) -> Claim:
         " t-test over runs",
         paper="4 % of the queries, then 3.3 %",
         measured=f"{_mean(before):.1%} of the queries, then {_mean(after):.1%}",
-        p=told(p),
+        p=finite_or_none(p),
         holds=not wrong,
         reason=wrong,
     )

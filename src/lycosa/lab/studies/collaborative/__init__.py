@@ -6,17 +6,16 @@ Aggarwal: Collaborative crawling: mining user experiences for topical resource d
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lycosa.lab.findings import Findings
+from lycosa.lab.results import Findings
 from lycosa.lab.study import Size
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 
-from .aims import aim_of, chosen
 from .claims import all_claims
-from .drawings import pictures
-from .figures import Figures
-from .ground import lay_out
-from .job import AimJob
+from .figures import all_figures
+from .runs import PredicateJob
+from .shared import choose_predicates, predicate_of, prepare
+from .tables import CollaborativeTables
 
 
 class CollaborativeCrawling:
@@ -38,16 +37,16 @@ class CollaborativeCrawling:
         return {"pages": size["world_pages"], "topics": size["world_topics"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
-        return chosen(world, size)
+        return choose_predicates(world, size)
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> Any:
-        return lay_out(world, size, seed)
+        return prepare(world, size, seed)
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
-        return AimJob(world, prepared, aim_of(job, world, prepared.sample)).work()
+        return PredicateJob(world, prepared, predicate_of(job, world, prepared.sample)).work()
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
-        figures = Figures(outcomes)
+        figures = CollaborativeTables(outcomes)
         return Findings(
             claims=all_claims(figures, is_made_up=world.name == "synthetic"),
             tables={
@@ -58,5 +57,5 @@ class CollaborativeCrawling:
                 "control": figures.control_rows(),
                 "lift": figures.lift_rows(),
             },
-            pictures=pictures(figures),
+            pictures=all_figures(figures),
         )

@@ -1,11 +1,10 @@
 """What the paper says of collaborative crawling, what it leaves open, and whether it is so here."""
 
-from lycosa.lab.comparing import SIGNIFICANT
-from lycosa.lab.findings import Claim
-from lycosa.lab.statistics import PairedTest, summary, told
+from lycosa.lab.results import Claim
+from lycosa.lab.statistics import PairedTest, finite_or_none, summary
+from lycosa.lab.tables import SIGNIFICANT
 
-from .figures import Figures, first_tenth, second_tenth
-from .kinds import (
+from .shared import (
     AGED,
     ALONE,
     BEST_FIRST_LISTED,
@@ -21,11 +20,12 @@ from .kinds import (
     SHUFFLED,
     STARTS,
 )
+from .tables import CollaborativeTables, first_tenth, second_tenth
 
 STUDY = "collaborative"
 
 
-def all_claims(figures: Figures, *, is_made_up: bool) -> list[Claim]:
+def all_claims(figures: CollaborativeTables, *, is_made_up: bool) -> list[Claim]:
     """All claims; in a world that is not made up, whether readers are better than links is only reported."""
     return [
         beats_intelligent(figures, is_made_up=is_made_up),
@@ -38,7 +38,7 @@ def all_claims(figures: Figures, *, is_made_up: bool) -> list[Claim]:
     ]
 
 
-def beats_intelligent(figures: Figures, *, is_made_up: bool) -> Claim:
+def beats_intelligent(figures: CollaborativeTables, *, is_made_up: bool) -> Claim:
     test = figures.gain(COLLABORATIVE, INTELLIGENT)
     holds = _is_gain(test)
     runs = [summary(figures.values(start)).mean for start in STARTS]
@@ -56,13 +56,13 @@ def beats_intelligent(figures: Figures, *, is_made_up: bool) -> Claim:
         measured=f"{_said(figures, COLLABORATIVE)} against {_said(figures, INTELLIGENT)}, more for"
         f" {figures.ahead(COLLABORATIVE, INTELLIGENT)} topics; whole fields: {fields}; the mean of the"
         f" {len(STARTS)} runs {summary(runs).mean:.1%}{_beside(figures, COLLABORATIVE, INTELLIGENT)}",
-        p=told(test.p),
+        p=finite_or_none(test.p),
         holds=holds if is_made_up else None,
         reason="" if holds else _why_not_better(figures, test),
     )
 
 
-def combined_best(figures: Figures) -> Claim:
+def combined_best(figures: CollaborativeTables) -> Claim:
     tests = figures.tests("combined-best")
     holds = all(test.difference > 0 and p < SIGNIFICANT for _, _, test, p in tests)
     return Claim(
@@ -79,7 +79,7 @@ def combined_best(figures: Figures) -> Claim:
     )
 
 
-def learns(figures: Figures) -> Claim:
+def learns(figures: CollaborativeTables) -> Claim:
     test = figures.learnt()
     holds = _is_gain(test)
     first, second = figures.over_draws(first_tenth), figures.over_draws(second_tenth)
@@ -94,13 +94,13 @@ def learns(figures: Figures) -> Claim:
         measured=f"{summary(first).mean:.1%} to {summary(second).mean:.1%}, more for {more} of {test.n} topics, each"
         f" the mean of {len(DRAWS)} runs that draw other pages; {max(shares, default=0.0):.0%} of what could be found"
         " was found, at most, by the end",
-        p=told(test.p),
+        p=finite_or_none(test.p),
         holds=holds,
         reason="" if holds else _why_not_learnt(figures, test),
     )
 
 
-def factors(figures: Figures) -> Claim:
+def factors(figures: CollaborativeTables) -> Claim:
     tests = figures.tests("factors")
     return Claim(
         id=f"{STUDY}.factors",
@@ -114,7 +114,7 @@ def factors(figures: Figures) -> Claim:
     )
 
 
-def privacy(figures: Figures) -> Claim:
+def privacy(figures: CollaborativeTables) -> Claim:
     whole = figures.mean(COLLABORATIVE)
     scarce = "; ".join(
         f"{kind} {_said(figures, kind)} ({figures.mean(kind) - whole:+.1%}{_dry(figures, kind)})"
@@ -131,7 +131,7 @@ def privacy(figures: Figures) -> Claim:
     )
 
 
-def control(figures: Figures) -> Claim:
+def control(figures: CollaborativeTables) -> Claim:
     test = figures.gain(COLLABORATIVE, SHUFFLED)
     chance = figures.by_chance()
     return Claim(
@@ -143,13 +143,13 @@ def control(figures: Figures) -> Claim:
         measured=f"{_said(figures, SHUFFLED)} against {_said(figures, COLLABORATIVE)}; first and second tenth"
         f" {figures.mean(SHUFFLED, first_tenth):.1%} and {figures.mean(SHUFFLED, second_tenth):.1%}, p"
         f" {figures.learnt_from_chance().p:.2g}; pages drawn by chance {chance:.1%}",
-        p=told(test.p),
+        p=finite_or_none(test.p),
         holds=_is_gain(test),
         reason="" if _is_gain(test) else "readers tell no more than chance does",
     )
 
 
-def listed_starts(figures: Figures) -> Claim:
+def listed_starts(figures: CollaborativeTables) -> Claim:
     kinds = (COLLABORATIVE_LISTED, INTELLIGENT_LISTED, COMBINED_LISTED, BEST_FIRST_LISTED, GUIDED_LISTED)
     return Claim(
         id=f"{STUDY}.listed-starts",
@@ -166,19 +166,19 @@ def _is_gain(test: PairedTest) -> bool:
     return bool(test.difference > 0 and test.p < SIGNIFICANT)
 
 
-def _said(figures: Figures, kind: str) -> str:
+def _said(figures: CollaborativeTables, kind: str) -> str:
     over = summary(figures.values(kind))
     return f"{over.mean:.1%} ± {over.standard_error:.1%}"
 
 
-def _against(figures: Figures, name: str) -> str:
+def _against(figures: CollaborativeTables, name: str) -> str:
     return "; ".join(
         f"{one} over {other} {test.difference:+.1%}, p {p:.2g}, more for {figures.ahead(one, other)}"
         for one, other, test, p in figures.tests(name)
     )
 
 
-def _dry(figures: Figures, kind: str) -> str:
+def _dry(figures: CollaborativeTables, kind: str) -> str:
     """How much of a crawl the log sufficed for, unless for all."""
     crawled = summary(
         outcome["crawls"][kind]["crawled"] / outcome["pages"]
@@ -188,7 +188,7 @@ def _dry(figures: Figures, kind: str) -> str:
     return f", dry after {crawled:.0%} of the pages" if crawled < 0.995 else ""
 
 
-def _beside(figures: Figures, kind: str, over: str) -> str:
+def _beside(figures: CollaborativeTables, kind: str, over: str) -> str:
     """What is so of predicates that are no topics."""
     return "".join(
         f"; {outcome['aim']}: {outcome['crawls'][kind]['harvest']:.1%} against {outcome['crawls'][over]['harvest']:.1%}"
@@ -196,7 +196,7 @@ def _beside(figures: Figures, kind: str, over: str) -> str:
     )
 
 
-def _why_not_better(figures: Figures, test: PairedTest) -> str:
+def _why_not_better(figures: CollaborativeTables, test: PairedTest) -> str:
     if test.difference > 0:
         return f"there is a gain, but {test.n} topics do not tell it from chance"
     worst = min(summary(figures.values(start)).mean for start in STARTS)
@@ -206,7 +206,7 @@ def _why_not_better(figures: Figures, test: PairedTest) -> str:
     )
 
 
-def _why_not_learnt(figures: Figures, test: PairedTest) -> str:
+def _why_not_learnt(figures: CollaborativeTables, test: PairedTest) -> str:
     first = summary(figures.over_draws(first_tenth)).mean
     begun = f"the first tenth is at {first:.1%}, pages drawn by chance would be at {figures.by_chance():.1%}"
     if test.difference > 0:
@@ -214,7 +214,7 @@ def _why_not_learnt(figures: Figures, test: PairedTest) -> str:
     return f"what readers of the first pages read is no better than these; {begun}"
 
 
-def _why_not_best(figures: Figures) -> str:
+def _why_not_best(figures: CollaborativeTables) -> str:
     ours = figures.mean(COMBINED)
     behind = [kind for kind in (COLLABORATIVE, INTELLIGENT) if figures.mean(kind) >= ours]
     if behind:

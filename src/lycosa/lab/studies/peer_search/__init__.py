@@ -9,28 +9,28 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from lycosa.lab.findings import Findings
+from lycosa.lab.results import Findings
 from lycosa.lab.study import Size
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 
 from .claims import agreement, recall_claim
-from .drawings import drawn
-from .figures import summary_rows, window_rows
+from .figures import all_figures
+from .tables import summary_rows, window_rows
 
 if TYPE_CHECKING:
-    from .ground import Ground
+    from .shared import PeerSearchInputs
 
 
 @cache
-def _parts() -> tuple[ModuleType, ModuleType, ModuleType]:
-    """The modules `ground`, `reality` and `runs`, which need what peers need."""
+def _parts() -> tuple[ModuleType, ModuleType]:
+    """The modules `shared` and `runs`, imported on first use since they need the packages that peers need."""
     try:
-        from . import ground, reality, runs
+        from . import runs, shared
     except ModuleNotFoundError as missing:
         raise UsageError(f"peers need {missing.name}; install it with: pip install 'lycosa[peers]'") from missing
-    return ground, reality, runs
+    return shared, runs
 
 
 class PeerSearch:
@@ -70,16 +70,16 @@ class PeerSearch:
         runs = [{"what": "search", "run": run, "seed": 1_000 * seed + run} for run in range(size["runs"])]
         return [{"what": "reality", "seed": 1_000 * seed + 500}, *runs]
 
-    def prepare(self, world: StudyWorld, size: Size, seed: int) -> "Ground":
-        made: Ground = _parts()[0].lay_out(world, size, seed)
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> "PeerSearchInputs":
+        made: PeerSearchInputs = _parts()[0].prepare(world, size, seed)
         return made
 
-    def work(self, world: StudyWorld, prepared: "Ground", job: Plain) -> Plain:
-        _, reality, runs = _parts()
+    def work(self, world: StudyWorld, prepared: "PeerSearchInputs", job: Plain) -> Plain:
+        _, runs = _parts()
         size = prepared.size
         if job["what"] == "search":
-            return {**job, **runs.searched(prepared, job["seed"])}
-        found = reality.compared(
+            return {**job, **runs.run_searches(prepared, job["seed"])}
+        found = runs.compare_with_processes(
             prepared,
             peers=min(size["processes"], size["peers"]),
             queries=size["real_queries"],
@@ -103,5 +103,5 @@ class PeerSearch:
                 "collections": runs[0]["collections"],
                 "peers": by_peer,
             },
-            pictures=drawn(searches, windows, size["limit"]),
+            pictures=all_figures(searches, windows, size["limit"]),
         )

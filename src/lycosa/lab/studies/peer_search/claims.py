@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from lycosa.lab.findings import Claim, Row
-from lycosa.lab.statistics import paired_t, told
+from lycosa.lab.results import Claim, Row
+from lycosa.lab.statistics import finite_or_none, paired_t
 
-from .figures import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, way_of, ways_of
+from .tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, way_of, ways_of
 
 ENOUGH = 0.8  # recall
 ALIKE = 0.9  # overlap
@@ -43,7 +43,7 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
             ]
         ),
         holds=not short,
-        p=told(test.p),
+        p=finite_or_none(test.p),
         reason="; ".join(short),
     )
 

@@ -1,65 +1,66 @@
-"""The figures of all runs together."""
+"""Recall by cost, and both over time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from lycosa.lab.findings import Row
-from lycosa.lab.statistics import summary
-from lycosa.vocabulary.records import Plain
+from lycosa.lab.results import Figure, Row
+from lycosa.pictures import Series, line_chart
 
-BUDDYNET, LISTED, WALK, FLOOD, EVERYBODY = "buddynet", "walk+list", "random-walk", "flood", "everybody"
-STAGES = ("home", "indexes", "buddies", "walking")
-WINDOWS = 10  # into which the queries of a run are cut
-Way = tuple[str, int, int]  # algorithm, walkers, hits that are enough
+from .tables import BUDDYNET, EVERYBODY, FLOOD, LISTED, WALK, ways_of
+
+SHOWN_WALK = 8  # walkers
 
 
-def way_of(row: Row) -> Way:
-    return row["algorithm"], row["walkers"], row["limit"]
+def all_figures(searches: Sequence[Row], windows: Sequence[Row], limit: int) -> Mapping[str, Figure]:
+    return {"cost": _by_cost(searches, limit), **_over_time(windows, limit)}
 
 
-def summary_rows(by_peer: Sequence[Row]) -> list[Row]:
-    """Means over peers of their means over runs, the standard errors of these beside."""
-    rows: list[Row] = []
-    for way in dict.fromkeys(map(way_of, by_peer)):
-        same = [row for row in by_peer if way_of(row) == way]
-        recalls = summary(recalls_of(by_peer, way))
-        rows.append(
-            {
-                "algorithm": way[0],
-                "walkers": way[1],
-                "limit": way[2],
-                "recall": round(recalls.mean, 4),
-                "recall_error": None if recalls.n < 2 else round(recalls.standard_error, 4),
-                **{what: _mean(same, what) for what in ("messages", "seconds", *STAGES)},
-                "queries": sum(row["queries"] for row in same),
-            }
+def _by_cost(searches: Sequence[Row], limit: int) -> Figure:
+    walks = sorted(ways_of(searches, WALK, limit), key=lambda row: float(row["messages"]))
+    own = sorted((row for row in searches if row["algorithm"] == BUDDYNET), key=lambda row: float(row["messages"]))
+    curves = {"random walk": walks, "buddynet": own}
+    curves |= {name: ways_of(searches, name, limit) for name in (LISTED, FLOOD, EVERYBODY)}
+    series = [
+        Series(
+            name,
+            [(float(row["messages"]), float(row["recall"])) for row in rows],
+            [float(row["recall_error"] or 0.0) for row in rows],
         )
-    return rows
+        for name, rows in curves.items()
+    ]
+    title = "Recall of the ten best pages by messages"
+    return Figure(
+        title,
+        "Second half of the queries. Random walks with 2 to 32 walkers; buddynet where 10 hits are enough and where"
+        f" {limit} are, all others where {limit} are. Thin bars are standard errors over peers.",
+        line_chart(series, title=title, x_title="messages for a query", y_title="recall@10", y_range=(0.0, 1.0)),
+    )
 
 
-def window_rows(runs: Sequence[Plain]) -> list[Row]:
-    """The same over time: means over runs."""
-    every = [row for outcome in runs for row in outcome["windows"]]
-    rows: list[Row] = []
-    for way, until in dict.fromkeys((way_of(row), row["until"]) for row in every):
-        same = [row for row in every if way_of(row) == way and row["until"] == until]
-        told = {what: _mean(same, what) for what in ("recall", "messages", "seconds", *STAGES)}
-        rows.append({"algorithm": way[0], "walkers": way[1], "limit": way[2], "until": until, **told})
-    return rows
-
-
-def recalls_of(by_peer: Sequence[Row], way: Way) -> list[float]:
-    """One number for each peer, the mean over its runs; peers in order."""
-    runs: dict[int, list[float]] = {}
-    for row in by_peer:
-        if way_of(row) == way:
-            runs.setdefault(int(row["peer"]), []).append(float(row["recall"]))
-    return [summary(runs[peer]).mean for peer in sorted(runs)]
-
-
-def ways_of(rows: Sequence[Row], algorithm: str, limit: int) -> list[Row]:
-    return [row for row in rows if row["algorithm"] == algorithm and row["limit"] == limit]
-
-
-def _mean(rows: Sequence[Row], what: str) -> float | None:
-    known = [row[what] for row in rows if row[what] is not None]
-    return round(sum(known) / len(known), 4) if known else None
+def _over_time(windows: Sequence[Row], limit: int) -> dict[str, Figure]:
+    shown = {
+        "buddynet": ways_of(windows, BUDDYNET, limit),
+        f"random walk, {SHOWN_WALK} walkers": [
+            row for row in ways_of(windows, WALK, limit) if row["walkers"] == SHOWN_WALK
+        ],
+        "flood": ways_of(windows, FLOOD, limit),
+    }
+    pictures = {}
+    for what, title, y_title in (
+        ("recall", "Recall as buddies are learnt", "recall@10"),
+        ("messages", "Messages as buddies are learnt", "messages for a query"),
+    ):
+        series = [
+            Series(name, [(float(row["until"]), float(row[what])) for row in rows]) for name, rows in shown.items()
+        ]
+        pictures[f"{what}-over-time"] = Figure(
+            title,
+            "Means over runs, of ten stretches of the queries.",
+            line_chart(
+                series,
+                title=title,
+                x_title="queries",
+                y_title=y_title,
+                y_range=(0.0, 1.0) if what == "recall" else None,
+            ),
+        )
+    return pictures

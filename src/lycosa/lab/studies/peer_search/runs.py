@@ -1,25 +1,134 @@
-"""One stream of questions, asked in every way there is."""
+"""Queries asked in every way: of nodes on the simulated network, and of processes on loopback for comparison."""
 
-from collections.abc import Iterator, Sequence
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
+from lycosa.lab.peers.processes import NoLoopbackError, Processes, free_addresses
+from lycosa.peers.identity import Identity
 from lycosa.peers.messages import Contact
-from lycosa.peers.searching import Answer, Stage
+from lycosa.peers.node import Node
+from lycosa.peers.options import ALGORITHMS, DEFAULTS, NodeOptions
+from lycosa.peers.peer_folder import PeerFolder
+from lycosa.peers.search import Answer, Stage
+from lycosa.peers.simulation import Network
+from lycosa.peers.state_files import StateFiles
 from lycosa.vocabulary.records import Plain
+from lycosa.worlds.peer_networks import preferential_attachment
 
-from .figures import BUDDYNET, EVERYBODY, FLOOD, LISTED, STAGES, WALK, WINDOWS
-from .ground import Ground, Opened, Question, Remembering, best_of
-from .simulated import Told, ask_all, network_of, options_of, overlay_of, recall
+from .shared import CachedContent, OpenCollections, PeerSearchInputs, Question, best_of
+from .tables import BUDDYNET, EVERYBODY, FLOOD, LISTED, STAGES, WALK, WINDOWS
+
+LEAST_NEIGHBOURS = 4
+LATENCY = (0.02, 0.08)  # seconds that a message takes between two homes
+PAUSE = 6.0  # seconds between two questions, whoever asks them
+TICK = 0.005  # seconds to which it is known when a search was over
+
+
+class SearchOutcome(Struct, frozen=True):
+    """What came of a question."""
+
+    urls: tuple[str, ...]  # the best, as the asker ranks them
+    recall: float  # of the best that anybody has
+    messages: int  # received by anybody
+    seconds: float  # until it was over
+    stages: dict[str, int]  # how many of `urls` were heard of first at which stage
+
+
+def options_of(algorithm: str, *, walkers: int = DEFAULTS.walkers) -> NodeOptions:
+    """What a running peer has, with the switches of an algorithm."""
+    switches = ALGORITHMS[algorithm]
+    return replace(
+        DEFAULTS,
+        floods=switches.floods,
+        keeps_buddies=switches.keeps_buddies,
+        adapts=switches.adapts,
+        indexes=switches.indexes,
+        walkers=walkers,
+    )
+
+
+def overlay_of(peers: int, seed: int) -> list[list[int]]:
+    """The neighbours of each peer in a network that grew by preferential attachment."""
+    graph = preferential_attachment(
+        peers, min_degree=min(LEAST_NEIGHBOURS, peers - 1), rng=np.random.default_rng([seed, 8])
+    )
+    return [graph.targets[begin:end].tolist() for begin, end in zip(graph.offsets, graph.offsets[1:], strict=False)]
+
+
+def network_of(
+    contents: Sequence[CachedContent],
+    overlay: Sequence[Sequence[int]],
+    options: NodeOptions,
+    *,
+    contacts: Sequence[Contact] | None = None,
+    latency: float | tuple[float, float] = LATENCY,
+    seed: int,
+) -> Network:
+    """Nodes over collections. They share one seed, so that only the ids of queries tell walks apart."""
+    who = contacts or [Contact(f"{number:02d}") for number in range(len(contents))]
+    nodes = [Node(me, content, options=options, seed=seed) for me, content in zip(who, contents, strict=True)]
+    for node, neighbours in zip(nodes, overlay, strict=True):
+        for neighbour in neighbours:
+            node.neighbours.know(who[neighbour])  # so that where it lives is kept, too
+        node.connect(who[neighbour] for neighbour in neighbours)
+    return Network(nodes, latency=latency, seed=seed)
+
+
+def ask_all(
+    network: Network, questions: Iterable[Question], *, limit: int, pause: float = PAUSE
+) -> list[SearchOutcome]:
+    """Asks one question after the other, as `lycosa peer search --limit` does."""
+    names = list(network.nodes)
+    told = []
+    for question in questions:
+        network.run(network.now + pause)
+        told.append(_ask(network, names[question.asker], question, limit))
+    return told
+
+
+def _ask(network: Network, name: str, question: Question, limit: int) -> SearchOutcome:
+    node, began = network.nodes[name], network.now
+    number = network.begin(name, question.words, most=limit, enough=limit)
+    while node.stage(number) is not Stage.DONE:
+        network.run(network.now + TICK)
+    over = network.now - began
+    search = node.answers(number)
+    assert search is not None  # it was just asked
+    network.settle()
+    outcome = network.outcome(number)
+    urls = best_of(question.words, search.answers, name)
+    return SearchOutcome(
+        urls, recall(urls, question.best), outcome.messages, round(over, 4), stages_of(urls, search.answers)
+    )
+
+
+def recall(urls: Iterable[str], best: Sequence[str]) -> float:
+    return len(set(urls) & set(best)) / len(best)
+
+
+def stages_of(urls: Sequence[str], answers: Iterable[Answer]) -> dict[str, int]:
+    """At which stage of the search each of the URLs was heard of first."""
+    first: dict[str, str] = {}
+    for answer in answers:
+        for hit in answer.hits:
+            first.setdefault(str(hit.item), str(answer.stage))
+    return dict(Counter(first[url] for url in urls))
+
 
 WALKERS = (2, 4, 8, 16, 32)
 FEW = 10  # hits that are enough, unless the user says otherwise
 
 
-def searched(ground: Ground, seed: int) -> Plain:
+def run_searches(ground: PeerSearchInputs, seed: int) -> Plain:
     """Every algorithm on the same collections, overlay and questions; measured over the second half of these."""
     size = ground.size
-    with Opened(ground, size["peers"]) as opened:
+    with OpenCollections(ground, size["peers"]) as opened:
         questions = opened.questions(size["queries"], seed)
         overlay = overlay_of(size["peers"], seed)
         ways = [(BUDDYNET, 8, limit) for limit in (size["limit"], FEW)]
@@ -38,7 +147,7 @@ def searched(ground: Ground, seed: int) -> Plain:
     return {"peers": peers, "windows": windows, "collections": _about(ground)}
 
 
-def _by_peer(way: Plain, questions: Sequence[Question], told: Sequence[Told]) -> Iterator[Plain]:
+def _by_peer(way: Plain, questions: Sequence[Question], told: Sequence[SearchOutcome]) -> Iterator[Plain]:
     """Means over what each peer asked in the second half."""
     half = len(told) // 2
     for peer in sorted({question.asker for question in questions[half:]}):
@@ -46,7 +155,7 @@ def _by_peer(way: Plain, questions: Sequence[Question], told: Sequence[Told]) ->
         yield {**way, "peer": peer, **_measured(own)}
 
 
-def _in_windows(way: Plain, told: Sequence[Told]) -> list[Plain]:
+def _in_windows(way: Plain, told: Sequence[SearchOutcome]) -> list[Plain]:
     """Means over stretches of questions."""
     return [
         {**way, "until": int(places[-1]) + 1, **_measured([told[place] for place in places])}
@@ -54,7 +163,7 @@ def _in_windows(way: Plain, told: Sequence[Told]) -> list[Plain]:
     ]
 
 
-def _measured(told: Sequence[Told]) -> dict[str, Plain]:
+def _measured(told: Sequence[SearchOutcome]) -> dict[str, Plain]:
     heard = {stage: sum(each.stages.get(stage, 0) for each in told) for stage in STAGES}
     hits = sum(heard.values())
     return {
@@ -66,7 +175,7 @@ def _measured(told: Sequence[Told]) -> dict[str, Plain]:
     }
 
 
-def _of_everybody(contents: Sequence[Remembering], question: Question, limit: int) -> Told:
+def _of_everybody(contents: Sequence[CachedContent], question: Question, limit: int) -> SearchOutcome:
     """What there is to be had by a query to everybody and nobody passed over: what merging alone loses."""
     answers = []
     for peer, content in enumerate(contents):
@@ -75,10 +184,10 @@ def _of_everybody(contents: Sequence[Remembering], question: Question, limit: in
             stage = Stage.HOME if peer == question.asker else Stage.BUDDIES
             answers.append(Answer(Contact(f"{peer:02d}"), f"{peer:02d}", stage, found.hits, found.statistics))
     urls = best_of(question.words, answers, f"{question.asker:02d}")
-    return Told(urls, recall(urls, question.best), 2 * (len(contents) - 1), 0.0, {})
+    return SearchOutcome(urls, recall(urls, question.best), 2 * (len(contents) - 1), 0.0, {})
 
 
-def _about(ground: Ground) -> list[Plain]:
+def _about(ground: PeerSearchInputs) -> list[Plain]:
     """Whose collection is about what, and how much of it others have, too."""
     rows: list[Plain] = []
     for number, collector in enumerate(ground.collectors):
@@ -96,3 +205,119 @@ def _about(ground: Ground) -> list[Plain]:
 
 def _mean(values: Sequence[float]) -> float:
     return round(float(np.mean(values)), 5)
+
+
+LOOPBACK = 0.001  # seconds that a message takes in the simulation
+AT_REST = 0.2  # seconds after which nothing is under way any more
+DEADLINE = 10.0  # seconds: what the machine does besides is not to cut a search short
+NOWHERE = "zzyzxqj"  # a word that nobody has
+
+
+class _Round(Struct, frozen=True):
+    """What came of all questions in one world."""
+
+    urls: list[tuple[str, ...]]
+    messages: float  # for each question
+    seconds: list[float]
+
+
+def compare_with_processes(
+    ground: PeerSearchInputs, *, peers: int, queries: int, practice: int, limit: int, seed: int
+) -> Plain:
+    """Two rounds: peers that know their neighbours alone, and peers that learnt whom to ask in a simulation.
+
+    Where the machine has no loopback, the reason.
+    """
+    places = [ground.place(peer) for peer in range(peers)]
+    try:
+        addresses = free_addresses(peers)
+    except NoLoopbackError as error:
+        return {"reason": str(error), "rounds": []}
+    names = [Identity.load(PeerFolder(place)).name for place in places]
+    contacts = [Contact(name, address) for name, address in zip(names, addresses, strict=True)]
+    overlay = overlay_of(peers, seed)
+    with OpenCollections(ground, peers) as opened:
+
+        def network(seed: int, latency: float = LOOPBACK) -> Network:
+            return network_of(opened.contents, overlay, DEFAULTS, contacts=contacts, latency=latency, seed=seed)
+
+        learnt = network(seed)
+        ask_all(learnt, opened.questions(practice, seed + 1), limit=limit)
+        questions = opened.questions(queries, seed)
+        rounds: list[Plain] = []
+        for name, start in (("from nothing", network(seed)), ("practised", learnt)):
+            states = [node.state() for node in start.nodes.values()]
+            simulated = [_ask_simulated(network(seed + 2 + number), states, questions, limit) for number in range(2)]
+            _save_memories(start, [PeerFolder(place) for place in places])
+            try:
+                with Processes(places, addresses) as processes:
+                    real = asyncio.run(_ask_processes(processes, questions, names, limit))
+            except NoLoopbackError as error:
+                return {"reason": str(error), "rounds": rounds}
+            rounds.append(_round_row(name, real, *simulated))
+    return {"reason": "", "rounds": rounds}
+
+
+def _save_memories(network: Network, kept: Sequence[PeerFolder]) -> None:
+    """Writes what each node knows where the process that is to be the same peer looks for it."""
+    nodes: Sequence[Node] = list(network.nodes.values())
+    for node, place in zip(nodes, kept, strict=True):
+        StateFiles(place).save(node)
+
+
+def _ask_simulated(network: Network, states: Sequence[Plain], questions: Sequence[Question], limit: int) -> _Round:
+    for node, state in zip(network.nodes.values(), states, strict=True):
+        node.restore(state)
+    told = ask_all(network, questions, limit=limit, pause=AT_REST)
+    return _Round(
+        [each.urls for each in told], float(np.mean([each.messages for each in told])), [each.seconds for each in told]
+    )
+
+
+async def _ask_processes(
+    processes: Processes, questions: Sequence[Question], names: Sequence[str], limit: int
+) -> _Round:
+    for peer in range(len(names)):  # opens connections, and teaches nothing
+        await processes.search(peer, NOWHERE, limit=limit, deadline=DEADLINE)
+    await asyncio.sleep(AT_REST)
+    before, issued = await processes.counts(), 0
+    urls, seconds = [], []
+    for question in questions:
+        began = time.monotonic()
+        searched = await processes.search(question.asker, question.words, limit=limit, deadline=DEADLINE)
+        seconds.append(time.monotonic() - began)
+        issued += searched.answers.issued
+        urls.append(best_of(question.words, searched.answers.answers, names[question.asker]))
+    await asyncio.sleep(AT_REST)
+    after = await processes.counts()
+    travelled = sum(after[what] - before[what] for what in ("passed_on", "responses"))
+    return _Round(urls, (issued + travelled) / len(questions), seconds)
+
+
+def _round_row(name: str, real: _Round, simulated: _Round, again: _Round) -> Plain:
+    return {
+        "round": name,
+        "queries": len(real.urls),
+        "overlap": _mean_overlap(real, simulated),
+        "overlap_by_chance": _mean_overlap(again, simulated),
+        "messages_real": round(real.messages, 2),
+        "messages_simulated": round(simulated.messages, 2),
+        "messages_simulated_again": round(again.messages, 2),
+        "median_ms_real": round(1_000 * float(np.median(real.seconds)), 1),
+        "slowest_ms_real": round(1_000 * max(real.seconds), 1),
+    }
+
+
+def _mean_overlap(some: _Round, others: _Round) -> float:
+    shares = [overlap(one, other) for one, other in zip(some.urls, others.urls, strict=True)]
+    return round(float(np.mean(shares)), 4)
+
+
+def overlap(some: Sequence[str], others: Sequence[str]) -> float:
+    """The share of hits that two answers have in common.
+
+    >>> overlap(["a", "b"], ["b"]), overlap([], [])
+    (0.5, 1.0)
+    """
+    most = max(len(some), len(others))
+    return len(set(some) & set(others)) / most if most else 1.0

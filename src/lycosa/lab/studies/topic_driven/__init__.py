@@ -6,19 +6,19 @@ Menczer, Pant, Ruiz, Srinivasan: Evaluating topic-driven web crawlers (SIGIR 200
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lycosa.lab.comparing import mean_rows, pair_rows
-from lycosa.lab.findings import Findings, Row
-from lycosa.lab.library import Library
-from lycosa.lab.side_by_side import Shared
+from lycosa.lab.comparison import ComparisonInputs
+from lycosa.lab.page_cache import PageCache
+from lycosa.lab.results import Findings, Row
 from lycosa.lab.study import Size
+from lycosa.lab.tables import mean_rows, pair_rows
 from lycosa.lab.topics import topics_of
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 
 from .claims import bestfirst_first, cost, methods_agree, pagerank_last
-from .crawls import Prepared, crawl_topic, prepared_of
-from .drawings import pictures
-from .figures import Figures
+from .figures import all_figures
+from .runs import TopicDrivenInputs, crawl_topic, prepare
+from .tables import TopicDrivenTables
 
 
 class TopicDriven:
@@ -35,14 +35,14 @@ class TopicDriven:
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
         return list(range(len(topics_of(world, size["topics"]))))
 
-    def prepare(self, world: StudyWorld, size: Size, seed: int) -> Prepared:
-        return prepared_of(Shared(topics_of(world, size["topics"]), Library(world), size, seed))
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> TopicDrivenInputs:
+        return prepare(ComparisonInputs(topics_of(world, size["topics"]), PageCache(world), size, seed))
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
         return crawl_topic(world, prepared, job)
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
-        figures = Figures(size, outcomes)
+        figures = TopicDrivenTables(size, outcomes)
         means: list[Row] = []
         tests: list[Row] = []
         for measure, scores in figures.measures().items():
@@ -61,5 +61,5 @@ class TopicDriven:
                 "curves": figures.curve_rows(),
                 "topics": figures.topic_rows(),
             },
-            pictures=pictures(figures),
+            pictures=all_figures(figures),
         )

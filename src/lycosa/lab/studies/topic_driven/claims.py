@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from lycosa.lab.assessors import LEARNERS
-from lycosa.lab.comparing import Scores, leads, order_of
-from lycosa.lab.findings import Claim, Row
+from lycosa.lab.results import Claim, Row
 from lycosa.lab.statistics import summary
+from lycosa.lab.tables import Scores, by_mean, lead_of
 
-from .crawls import BEST_FIRST, CRAWLERS, INFOSPIDERS, PAGERANK
-from .figures import TESTED_AT, Figures
+from .runs import BEST_FIRST, CRAWLERS, INFOSPIDERS, PAGERANK
+from .tables import TESTED_AT, TopicDrivenTables
 
 
 def _of(tests: Sequence[Row], measure: str) -> list[Row]:
@@ -24,12 +24,12 @@ def _judged_measures() -> list[str]:
     return ["mean similarity", *(f"accepted by {assessor}" for assessor in LEARNERS)]
 
 
-def bestfirst_first(figures: Figures, tests: Sequence[Row]) -> Claim:
+def bestfirst_first(figures: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
     others = (INFOSPIDERS, PAGERANK)
-    found = {measure: leads(_of(tests, measure), BEST_FIRST, others) for measure in _judged_measures()}
+    found = {measure: lead_of(_of(tests, measure), BEST_FIRST, others) for measure in _judged_measures()}
     ranks = "; ".join(
         f"{(name := figures.rank_name(share))}: {_means(figures.rank_at(share))}"
-        f" ({leads(_of(tests, name), BEST_FIRST, others, fewer_is_better=True)})"
+        f" ({lead_of(_of(tests, name), BEST_FIRST, others, fewer_is_better=True)})"
         for share in TESTED_AT
     )
     measures = figures.measures()
@@ -48,9 +48,9 @@ def bestfirst_first(figures: Figures, tests: Sequence[Row]) -> Claim:
     )
 
 
-def pagerank_last(figures: Figures, tests: Sequence[Row], *, hosts: int) -> Claim:
+def pagerank_last(figures: TopicDrivenTables, tests: Sequence[Row], *, hosts: int) -> Claim:
     found = {
-        measure: {other: leads(_of(tests, measure), other, (PAGERANK,)) for other in (BEST_FIRST, INFOSPIDERS)}
+        measure: {other: lead_of(_of(tests, measure), other, (PAGERANK,)) for other in (BEST_FIRST, INFOSPIDERS)}
         for measure in _judged_measures()
     }
     measures = figures.measures()
@@ -70,14 +70,14 @@ def pagerank_last(figures: Figures, tests: Sequence[Row], *, hosts: int) -> Clai
     )
 
 
-def _likely(figures: Figures, hosts: int) -> str:
+def _likely(figures: TopicDrivenTables, hosts: int) -> str:
     """Why PageRank may not be last here, where the run tells."""
     if hosts == 1:
         return (
             "; on one host its rank graph, which leaves out links within a site, has no links,"
             " so that it goes breadth first instead of to popular pages"
         )
-    early, late = (order_of(figures.rank_at(share), fewer_is_better=True) for share in (TESTED_AT[0], TESTED_AT[-1]))
+    early, late = (by_mean(figures.rank_at(share), fewer_is_better=True) for share in (TESTED_AT[0], TESTED_AT[-1]))
     if early[-1] == PAGERANK != late[-1]:
         return (
             f"; by rank it is last at {figures.points_tested[0]} pages and no longer at {figures.points_tested[-1]}:"
@@ -86,13 +86,13 @@ def _likely(figures: Figures, hosts: int) -> str:
     return ""
 
 
-def methods_agree(figures: Figures, tests: Sequence[Row]) -> Claim:
+def methods_agree(figures: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
     orders = {
-        "classifiers": order_of(
+        "classifiers": by_mean(
             figures.scores(lambda crawled: sum(crawled["accepted"].values()) / len(crawled["accepted"]))
         ),
-        "retrieval": order_of(figures.rank_at(1.0), fewer_is_better=True),
-        "similarity": order_of(figures.similarity()),
+        "retrieval": by_mean(figures.rank_at(1.0), fewer_is_better=True),
+        "similarity": by_mean(figures.similarity()),
     }
     agree = len({tuple(order) for order in orders.values()}) == 1
     return Claim(
@@ -107,7 +107,7 @@ def methods_agree(figures: Figures, tests: Sequence[Row]) -> Claim:
     )
 
 
-def _differing(figures: Figures, orders: Mapping[str, Sequence[str]], tests: Sequence[Row]) -> str:
+def _differing(figures: TopicDrivenTables, orders: Mapping[str, Sequence[str]], tests: Sequence[Row]) -> str:
     """The pairs of crawlers on whose order the methods differ, and how sure each method is."""
     said = []
     for pair in combinations(CRAWLERS, 2):
@@ -123,7 +123,7 @@ def _differing(figures: Figures, orders: Mapping[str, Sequence[str]], tests: Seq
     return f"the methods differ on {'; '.join(said)}"
 
 
-def cost(figures: Figures) -> Claim:
+def cost(figures: TopicDrivenTables) -> Claim:
     measures = figures.measures()
     return Claim(
         id="topic-driven.cost",

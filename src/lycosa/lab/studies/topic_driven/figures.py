@@ -1,109 +1,54 @@
-"""What all topics together show, crawler by crawler."""
-
-from collections.abc import Callable, Sequence
+"""The paper's figures 5 to 7, and the cost."""
 
 from lycosa.lab.assessors import LEARNERS
-from lycosa.lab.comparing import Scores
-from lycosa.lab.findings import Row
-from lycosa.lab.side_by_side import points_of
+from lycosa.lab.results import Figure
 from lycosa.lab.statistics import summary
-from lycosa.lab.study import Size
-from lycosa.pictures import Series
-from lycosa.vocabulary.records import Plain
+from lycosa.pictures import Bar, GroupedBar, bar_chart, grouped_bars, line_chart
 
-from .crawls import CRAWLERS
-
-TESTED_AT = (0.1, 0.5, 1.0)  # shares of the crawl: 100, 500 and 1 000 pages at the paper's scale
+from .runs import CRAWLERS
+from .tables import TopicDrivenTables
 
 
-class Figures:
-    """The outcomes of all topics by crawler."""
-
-    def __init__(self, size: Size, outcomes: Sequence[Plain]):
-        self.points = points_of(size["pages"])
-        self.outcomes = [outcome for outcome in outcomes if all(c["pages"] for c in outcome["crawlers"].values())]
-
-    def scores(self, pick: Callable[[Plain], float]) -> Scores:
-        return {name: [pick(outcome["crawlers"][name]) for outcome in self.outcomes] for name in CRAWLERS}
-
-    def accepted(self, assessor: str) -> Scores:
-        return self.scores(lambda crawled: float(crawled["accepted"][assessor]))
-
-    def similarity(self) -> Scores:
-        return self.scores(lambda crawled: float(crawled["similarity"][-1]))
-
-    def rank_at(self, share: float) -> Scores:
-        place = self._place(share)
-        return self.scores(lambda crawled: float(crawled["rank"][place]))
-
-    def _place(self, share: float) -> int:
-        wanted = share * self.points[-1]
-        return min(range(len(self.points)), key=lambda place: abs(self.points[place] - wanted))
-
-    @property
-    def points_tested(self) -> list[int]:
-        """Numbers of pages at which ranks are tested."""
-        return [self.points[self._place(share)] for share in TESTED_AT]
-
-    def rank_name(self, share: float) -> str:
-        return f"mean rank at {self.points[self._place(share)]}"
-
-    def measures(self) -> dict[str, Scores]:
-        return {
-            **{f"accepted by {assessor}": self.accepted(assessor) for assessor in LEARNERS},
-            **{self.rank_name(share): self.rank_at(share) for share in TESTED_AT},
-            "mean similarity": self.similarity(),
-            "harvest by the world's truth": self.scores(lambda crawled: float(crawled["harvest"])),
-            "pages": self.scores(lambda crawled: float(crawled["pages"])),
-            "processor ms per page": self.milliseconds(),
-            "accepted pages per processor second": self.scores(_good_per_second),
-        }
-
-    def milliseconds(self) -> Scores:
-        return self.scores(lambda crawled: float(crawled["milliseconds"]))
-
-    def curve(self, name: str, kind: str) -> Series:
-        over_topics = [
-            summary(outcome["crawlers"][name][kind][place] for outcome in self.outcomes)
-            for place in range(len(self.points))
+def all_figures(figures: TopicDrivenTables) -> dict[str, Figure]:
+    groups = {
+        assessor: [
+            GroupedBar(name, each.mean, each.standard_error)
+            for name, values in figures.accepted(assessor).items()
+            for each in [summary(values)]
         ]
-        points = [(float(at), each.mean) for at, each in zip(self.points, over_topics, strict=True)]
-        return Series(name, points, errors=[each.standard_error for each in over_topics])
-
-    def curve_rows(self) -> list[Row]:
-        rows: list[Row] = []
-        for kind in ("rank", "similarity"):
-            for name in CRAWLERS:
-                curve = self.curve(name, kind)
-                rows += [
-                    {"curve": kind, "strategy": name, "pages": int(x), "mean": round(y, 6), "standard_error": error}
-                    for (x, y), error in zip(curve.points, _finite(curve.errors), strict=True)
-                ]
-        return rows
-
-    def topic_rows(self) -> list[Row]:
-        return [
-            {
-                "topic": outcome["topic"],
-                "pooled": outcome["pooled"],
-                "strategy": name,
-                "pages": crawled["pages"],
-                "similarity": crawled["similarity"][-1],
-                "rank": crawled["rank"][-1],
-                **{assessor: round(share, 6) for assessor, share in crawled["accepted"].items()},
-                "harvest": round(crawled["harvest"], 6),
-            }
-            for outcome in self.outcomes
-            for name, crawled in outcome["crawlers"].items()
-        ]
-
-
-def _finite(values: Sequence[float]) -> list[float | None]:
-    return [None if value != value else float(f"{value:.6g}") for value in values]
-
-
-def _good_per_second(crawled: Plain) -> float:
-    """Pages that the assessors accept, a mean of all, for each second of the strategy's own work."""
-    good = crawled["pages"] * sum(crawled["accepted"].values()) / len(crawled["accepted"])
-    seconds = crawled["pages"] * crawled["milliseconds"] / 1000
-    return float(good / seconds) if seconds else float("nan")
+        for assessor in LEARNERS
+    }
+    topics = f"Means over {len(figures.outcomes)} topics; thin bars are standard errors."
+    costs = [Bar(name, summary(values).mean) for name, values in figures.milliseconds().items()]
+    return {
+        "classifiers": Figure(
+            "Share of pages accepted by the classifiers",
+            f"As figure 5 of the paper. {topics}",
+            grouped_bars(groups, title="Share of pages accepted by the classifiers", y_title="share of pages"),
+        ),
+        "ranks": Figure(
+            "Mean rank among the pooled pages",
+            f"As figure 6 of the paper: lower is better. {topics}",
+            line_chart(
+                [figures.curve(name, "rank") for name in CRAWLERS],
+                title="Mean rank of the pages fetched so far",
+                x_title="pages fetched",
+                y_title="mean rank",
+            ),
+        ),
+        "similarity": Figure(
+            "Mean similarity to the topic",
+            f"As figure 7 of the paper: higher is better. {topics}",
+            line_chart(
+                [figures.curve(name, "similarity") for name in CRAWLERS],
+                title="Mean similarity of the pages fetched so far",
+                x_title="pages fetched",
+                y_title="mean tf·idf cosine",
+            ),
+        ),
+        "cost": Figure(
+            "Cost of the strategies",
+            "Processor milliseconds for each page, fetching, reading and similarity not counted.",
+            bar_chart(costs, title="Processor ms per page"),
+        ),
+    }

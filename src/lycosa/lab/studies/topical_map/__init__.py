@@ -6,17 +6,17 @@ Shao: Exploring social networks in computer systems (Princeton, 2007), chapter 4
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lycosa.lab.findings import Findings
+from lycosa.lab.results import Findings
 from lycosa.lab.study import Size
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 from lycosa.worlds.synthetic import SyntheticWorld
 
 from .claims import all_claims
-from .drawings import pictures
-from .figures import Figures
-from .ground import Ground, chosen_leaves, lay_out
-from .job import TopicJob
+from .figures import all_figures
+from .runs import TopicJob
+from .shared import MapInputs, chosen_leaves, prepare
+from .tables import MapTables
 
 HALF_A_YEAR = 180.0  # days
 
@@ -36,15 +36,15 @@ class TopicalMap:
         leaves = chosen_leaves(world, size["topics"])
         return [category.name for tops in leaves for category in tops][: size["topics"]]
 
-    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Ground, StudyWorld | None]:
-        return lay_out(world, size, seed), half_a_year_on(world)
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[MapInputs, StudyWorld | None]:
+        return prepare(world, size, seed), half_a_year_on(world)
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
         ground, later = prepared
         return TopicJob(world, later, ground, ground.topic(job)).work()
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
-        figures = Figures(outcomes)
+        figures = MapTables(outcomes)
         return Findings(
             claims=all_claims(figures),
             tables={
@@ -56,7 +56,7 @@ class TopicalMap:
                 "chances": figures.chance_rows(),
                 "citations": figures.citation_rows(),
             },
-            pictures=pictures(figures),
+            pictures=all_figures(figures),
         )
 
 

@@ -1,16 +1,15 @@
-"""What the paper says of topical crawl maps, what it leaves open, and whether it is so here."""
+"""Claims of the paper and questions it leaves open, computed, with the reasons why a claim fails."""
 
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from lycosa.lab.comparing import SIGNIFICANT
-from lycosa.lab.findings import Claim
-from lycosa.lab.statistics import PairedTest, holm, paired_t, summary, told
+from lycosa.lab.results import Claim
+from lycosa.lab.statistics import PairedTest, finite_or_none, holm, paired_t, summary
+from lycosa.lab.tables import SIGNIFICANT
 from lycosa.vocabulary.records import Plain
 
-from .figures import Figures
-from .kinds import (
+from .shared import (
     AGAIN,
     ALIKE,
     BASELINE,
@@ -29,28 +28,94 @@ from .kinds import (
     URLS,
     URLS_LATER,
 )
-from .wording import (
-    SMALL,
-    against,
-    gained,
-    good_pages,
-    good_share,
-    is_gain,
-    new_share,
-    seen_share,
-    start_of,
-    why_no_gain,
-    why_not_new,
-    why_not_related,
-    why_slow,
-)
+from .tables import MapTables
+
+SMALL = 0.02  # of the pages of a crawl, which a map for a related topic has
+
+
+def good_share(crawl: Plain) -> float:
+    return float(crawl["good"] / max(1, crawl["seen"] + crawl["new"]))
+
+
+def new_share(crawl: Plain) -> float:
+    """The share of good pages among new ones; not known where there is none."""
+    return float(crawl["new_good"] / crawl["new"]) if crawl["new"] else float("nan")
+
+
+def seen_share(crawl: Plain) -> float:
+    return float(crawl["seen"] / max(1, crawl["seen"] + crawl["new"]))
+
+
+def start_of(crawl: Plain) -> float:
+    return float(crawl["start"])
+
+
+def is_gain(test: PairedTest) -> bool:
+    return bool(test.difference > 0 and test.p < SIGNIFICANT)
+
+
+def good_pages(figures: MapTables, kind: str) -> str:
+    found = summary(figures.good(kind))
+    return f"{found.mean:.0f} ± {found.standard_error:.0f}"
+
+
+def gained(figures: MapTables, kind: str, over: str, test: PairedTest) -> str:
+    before = figures.mean_good(over)
+    share = f" ({test.difference / before:+.1%})" if before > 0 else ""
+    return f"{before:.0f} to {figures.mean_good(kind):.0f} good pages{share}, more in {figures.ahead(kind, over)}"
+
+
+def against(kind: str, tests: dict[str, PairedTest]) -> str:
+    corrected = holm([test.p for test in tests.values()])
+    return "; ".join(
+        f"{kind} against {other} {test.difference:+.1f}, p {p:.2g}"
+        for (other, test), p in zip(tests.items(), corrected, strict=True)
+    )
+
+
+def why_no_gain(test: PairedTest) -> str:
+    if test.difference <= 0:
+        return "what the map leads to is no better than what the hyperlinks of good pages lead to"
+    return f"there is a gain, but {test.n} topics do not tell it from chance"
+
+
+def why_slow(figures: MapTables) -> str:
+    certain = summary(outcome["certain"] / max(1, outcome["crawls"][FIRST]["good"]) for outcome in figures.outcomes)
+    return (
+        f"naive Bayes gives {certain.mean:.0%} of the good pages a chance of exactly 1, so that their hyperlinks, of"
+        f" which {figures.mean(BASELINE, good_share):.0%} lead to good pages, take turns with the links of the map from"
+        f" the start; where those of the map come first, {figures.mean(KEEN, start_of):.0%} of the first pages are good"
+    )
+
+
+def why_not_new(figures: MapTables) -> str:
+    ours, theirs = (figures.mean(kind, seen_share) for kind in (MAPPED, BASELINE))
+    return (
+        "what is new is found by hyperlinks, with the map as without; with it"
+        f" {ours:.0%} of the pages are known ones, by the baseline {theirs:.0%}, so that those left to find are harder"
+    )
+
+
+def why_not_related(figures: MapTables, test: PairedTest, share: float) -> str:
+    """What is amiss: the gain, the size of the maps, or both."""
+    reasons = []
+    if not is_gain(test):
+        seen = (figures.mean(kind, seen_share) for kind in (RELATED, BASELINE))
+        reasons.append(
+            "the pages of the map open hardly a part of the topic that hyperlinks do not reach as soon:"
+            " {:.0%} of the pages are those of the first crawl, by the baseline {:.0%}".format(*seen)
+        )
+    if share >= SMALL:
+        reasons.append(f"topics under one top are closer here, so that a crawl of one has {share:.1%} on another")
+    return "; ".join(reasons)
+
 
 STUDY = "topical-map"
 OPTIMAL = 0.9  # share of good pages at the start that is near optimal
 FADES = 0.8  # of a crawl, after which a map that is half a year old helped no more with one topic of the paper
 
 
-def all_claims(figures: Figures) -> list[Claim]:
+def all_claims(figures: MapTables) -> list[Claim]:
     return [
         same_topic_gain(figures),
         near_optimal_start(figures),
@@ -77,7 +142,7 @@ def _beyond_the_paper(name: str, *, says: str, measured: str, p: float | None) -
     return Claim(f"{STUDY}.{name}", "beyond", says, None, measured, None, p)
 
 
-def same_topic_gain(figures: Figures) -> Claim:
+def same_topic_gain(figures: MapTables) -> Claim:
     test, same_seeds = figures.gain(MAPPED, BASELINE), figures.gain(AGAIN, FIRST)
     holds = is_gain(test)
     return _of_the_paper(
@@ -88,13 +153,13 @@ def same_topic_gain(figures: Figures) -> Claim:
         paper="7841 to 10170 good pages of 15000 (+30 %), 7956 to 9360 (+18 %), from the seeds of the earlier crawl",
         measured=f"{gained(figures, MAPPED, BASELINE, test)}; from the seeds of the earlier crawl"
         f" {gained(figures, AGAIN, FIRST, same_seeds)}",
-        p=told(test.p),
+        p=finite_or_none(test.p),
         holds=holds,
         why=why_no_gain(test),
     )
 
 
-def near_optimal_start(figures: Figures) -> Claim:
+def near_optimal_start(figures: MapTables) -> Claim:
     starts = {kind: summary(figures.values(kind, start_of)) for kind in (AGAIN, MAPPED, KEEN, BASELINE)}
     holds = starts[AGAIN].mean >= OPTIMAL and starts[MAPPED].mean >= OPTIMAL
     return _of_the_paper(
@@ -110,7 +175,7 @@ def near_optimal_start(figures: Figures) -> Claim:
     )
 
 
-def finds_new_pages(figures: Figures) -> Claim:
+def finds_new_pages(figures: MapTables) -> Claim:
     ours, theirs = figures.values(MAPPED, new_share), figures.values(BASELINE, new_share)
     test = paired_t(ours, theirs)
     all_pages = figures.mean(BASELINE, good_share)
@@ -131,13 +196,13 @@ def finds_new_pages(figures: Figures) -> Claim:
         f" {figures.mean(BASELINE, lambda crawl: float(crawl['new'])):.0f}; so for"
         f" {sum(our >= their for our, their in zip(ours, theirs, strict=True))} of {test.n} topics: {topics}; of all"
         f" pages of the baseline {all_pages:.1%} are good",
-        p=told(test.p),
+        p=finite_or_none(test.p),
         holds=holds,
         why=why_not_new(figures),
     )
 
 
-def overlap(figures: Figures) -> Claim:
+def overlap(figures: MapTables) -> Claim:
     shares = {kind: figures.mean(kind, seen_share) for kind in (MAPPED, BASELINE, AGAIN, URLS, KEEN, SHY)}
     topics = "; ".join(
         f"{topic} {share:.0%}" for topic, share in zip(figures.topics, figures.values(MAPPED, seen_share), strict=True)
@@ -153,7 +218,7 @@ def overlap(figures: Figures) -> Claim:
     )
 
 
-def related_topic_gain(figures: Figures) -> Claim:
+def related_topic_gain(figures: MapTables) -> Claim:
     test = figures.gain(RELATED, BASELINE)
     share = summary(figures.related_shares())
     return _of_the_paper(
@@ -164,13 +229,13 @@ def related_topic_gain(figures: Figures) -> Claim:
         paper="7841 to 9169 good pages (+17 %) from a map of 132 pages, 0.9 % of those crawled",
         measured=f"{gained(figures, RELATED, BASELINE, test)}, from maps of {share.mean * figures.downloads:.0f} pages,"
         f" {share.mean:.1%} of those crawled, in the mean",
-        p=told(test.p),
+        p=finite_or_none(test.p),
         holds=is_gain(test) and share.mean < SMALL,
         why=why_not_related(figures, test, share.mean),
     )
 
 
-def survives_change(figures: Figures) -> Claim:
+def survives_change(figures: MapTables) -> Claim:
     claim = _of_the_paper(
         "survives-change",
         says="A map drawn half a year earlier still brings more good pages than the baseline (paired over topics,"
@@ -191,13 +256,13 @@ def survives_change(figures: Figures) -> Claim:
         measured=f"{gained(figures, MAPPED_LATER, BASELINE_LATER, test)}; on the day of the first crawl"
         f" {fresh.difference:+.0f}; the gain is {before:+.0f} after {figures.points[place]} downloads and"
         f" {test.difference:+.0f} at the end; {dead:.0%} of what the crawl with the map asked for was gone",
-        p=told(test.p),
+        p=finite_or_none(test.p),
         holds=holds,
         reason="" if holds else f"{dead:.0%} of what the crawl with the map asked for was gone",
     )
 
 
-def both_kinds(figures: Figures) -> Claim:
+def both_kinds(figures: MapTables) -> Claim:
     tests = {other: figures.gain(BOTH, other) for other in (MAPPED, RELATED, BASELINE)}
     return _beyond_the_paper(
         "both-kinds",
@@ -205,11 +270,11 @@ def both_kinds(figures: Figures) -> Claim:
         measured=f"both kinds {good_pages(figures, BOTH)} good pages, navigation {good_pages(figures, MAPPED)},"
         f" redirection {good_pages(figures, RELATED)}, baseline {good_pages(figures, BASELINE)};"
         f" {against(BOTH, tests)}",
-        p=told(tests[MAPPED].p),
+        p=finite_or_none(tests[MAPPED].p),
     )
 
 
-def reach(figures: Figures) -> Claim:
+def reach(figures: MapTables) -> Claim:
     tests = {
         f"{one} − {other}": figures.gain(one, other)
         for one, other in ((FAR, NEAR), (NEAR, MAPPED), (FAR, MAPPED), (ALIKE, MAPPED))
@@ -230,11 +295,11 @@ def reach(figures: Figures) -> Claim:
                 new,
             )
         ),
-        p=told(min(corrected.values())),
+        p=finite_or_none(min(corrected.values())),
     )
 
 
-def over_caching(figures: Figures) -> Claim:
+def over_caching(figures: MapTables) -> Claim:
     tests = {other: figures.gain(MAPPED, other) for other in (URLS, CONTENT)}
     keen = figures.gain(KEEN, URLS)
     new = ", ".join(
@@ -254,7 +319,7 @@ def over_caching(figures: Figures) -> Claim:
         says="What the map adds over remembering all good URLs as seeds, and over stored copies of all pages",
         measured=f"{against(MAPPED, tests)}; map at 0.8 against {URLS} {keen.difference:+.1f}, p {keen.p:.2g}; good"
         f" pages that are new: {new}; content cached counts {copies:.0f} copies that cost no download{later}",
-        p=told(tests[URLS].p),
+        p=finite_or_none(tests[URLS].p),
     )
 
 

@@ -1,0 +1,153 @@
+"""What a study found, and its files: results.json, a CSV file per table, an SVG file per figure, and one HTML page."""
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.pictures.html_page import html_page, section
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.records import Plain
+
+Kind = Literal["paper", "beyond", "calibration"]
+Row = Mapping[str, Plain]
+
+
+class Claim(Struct, frozen=True):
+    """A sentence that a run can bear out or refute."""
+
+    id: str  # "study.claim"
+    kind: Kind  # of a paper; ours; or one to which the world was fitted, so that it proves nothing
+    says: str
+    paper: str | None  # what the paper reports
+    measured: str
+    holds: bool | None  # None for what is only reported
+    p: float | None = None
+    reason: str = ""  # why it likely does not hold here
+
+
+class Figure(Struct, frozen=True):
+    """A drawing and what it shows."""
+
+    title: str
+    caption: str
+    svg: str
+
+
+class Findings(Struct, frozen=True):
+    """All that a study concludes; claims can be recomputed from the tables."""
+
+    claims: Sequence[Claim]
+    tables: Mapping[str, Sequence[Row]]
+    pictures: Mapping[str, Figure] = {}
+
+
+class Results(Struct, frozen=True):
+    """A finished study as `results.json` has it."""
+
+    study: str
+    scale: str
+    seed: int
+    world: Mapping[str, Plain]
+    claims: Sequence[Claim]
+    tables: Mapping[str, Sequence[Mapping[str, Any]]]
+    seconds: float
+
+
+RESULTS_FILE = "results.json"
+PAGE_FILE = "index.html"
+ROWS_SHOWN = 60
+_NUMBER = ' class="number"'
+
+
+def write_results(out: Path, results: Results, pictures: Mapping[str, Figure], *, says: str) -> None:
+    """Writes everything; results.json comes last, so that where it is, the rest is."""
+    try:
+        for name, rows in results.tables.items():
+            _write_csv(out / f"{name}.csv", rows)
+        for name, picture in pictures.items():
+            (out / f"{name}.svg").write_text(picture.svg, encoding="utf-8")
+        (out / PAGE_FILE).write_text(_html(results, pictures, says), encoding="utf-8")
+        encoded = msgspec.json.format(msgspec.json.encode(results), indent=1)
+        with atomic_write(out / RESULTS_FILE) as file:
+            file.write(encoded)
+    except OSError as error:
+        raise LycosaError(f"cannot write into {out}: {error.strerror}; make room or give another --out") from None
+
+
+def read_results(folders: Sequence[Path], *, tell: Callable[[str], None]) -> Iterator[tuple[Path, Results]]:
+    """Every finished study below some folders, in the order of their paths; tells of files that are none."""
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"there is no folder {folder}; studies are written by: lycosa lab run")
+        for path in sorted(folder.rglob(RESULTS_FILE)):
+            try:
+                yield path.parent, msgspec.json.decode(path.read_bytes(), type=Results)
+            except (msgspec.DecodeError, OSError) as error:
+                tell(f"{path}: not the results of a study ({error}); remove it")
+
+
+def _write_csv(path: Path, rows: Sequence[Row]) -> None:
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    with path.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, columns)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def verdict(claim: Claim) -> str:
+    """Whether a claim holds, in a word."""
+    return {True: "holds", False: "does not hold", None: "reported"}[claim.holds]
+
+
+def format_value(value: Plain) -> str:
+    """A value as a table shows it."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "–" if value is None else str(value)
+
+
+def _html(results: Results, pictures: Mapping[str, Figure], says: str) -> str:
+    facts = ", ".join(f"{key} {format_value(value)}" for key, value in results.world.items() if key != "name")
+    lead = (
+        f'<p class="topic">{escape(says)}</p><p>World: {escape(str(results.world.get("name", "")))} ({escape(facts)}). '
+        f"Scale: {escape(results.scale)}. Seed: {results.seed}. Took {results.seconds:.0f} s.</p>"
+    )
+    parts = [section("Claims", "What was computed, beside what was published.", _claims(results.claims))]
+    parts += [section(escape(p.title), escape(p.caption), p.svg) for p in pictures.values()]
+    for name, rows in results.tables.items():
+        more = "" if len(rows) <= ROWS_SHOWN else f" The first {ROWS_SHOWN} of {len(rows)} rows."
+        parts.append(section(escape(name), f"{escape(name)}.csv.{more}", _table(rows[:ROWS_SHOWN])))
+    return html_page(escape(results.study), kicker="Study", lead=lead, body="".join(parts))
+
+
+def _claims(claims: Sequence[Claim]) -> str:
+    return "".join(map(_claim, claims)) or '<p class="none">This run makes no claims.</p>'
+
+
+def _claim(claim: Claim) -> str:
+    told = {"paper": claim.paper, "measured": claim.measured, "p": claim.p, "because": claim.reason}
+    rows = "".join(
+        f"<tr><th>{name}</th><td>{escape(format_value(value))}</td></tr>\n"
+        for name, value in told.items()
+        if value not in (None, "")
+    )
+    heading = f"{escape(claim.id)} ({claim.kind}): {verdict(claim)}"
+    return f'<div class="claim"><h3>{heading}</h3><p>{escape(claim.says)}.</p><table>{rows}</table></div>\n'
+
+
+def _table(rows: Sequence[Row]) -> str:
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    body = "".join(f"<tr>{''.join(_cell(row.get(column)) for column in columns)}</tr>\n" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table>"
+
+
+def _cell(value: Plain) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"<td{_NUMBER if is_number else ''}>{escape(format_value(value))}</td>"

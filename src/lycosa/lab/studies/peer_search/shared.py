@@ -1,0 +1,160 @@
+"""What all runs share: collections on disk, the index of all of them together, and what is asked."""
+
+import random
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from msgspec import Struct
+
+from lycosa.lab.page_cache import PageCache
+from lycosa.lab.peers.collections import Collector, collectors_of, union_of, write_collection
+from lycosa.lab.study import Size
+from lycosa.lab.topics import topics_of
+from lycosa.peers.content import Change, Found
+from lycosa.peers.content import Summary as HeldSummary
+from lycosa.peers.messages import MOST_HITS, Contact, Hit, Item, Statistics, Wanted
+from lycosa.peers.peer_folder import PeerFolder
+from lycosa.peers.ranking import merge, query_words
+from lycosa.peers.search import Answer, Stage
+from lycosa.peers.shared_collection import CollectionSummary, SharedCollection
+from lycosa.run.open import open_for_reading
+from lycosa.vocabulary.errors import UsageError
+from lycosa.worlds import StudyWorld
+
+BEST = 10  # hits that count
+OWN_TOPIC = 0.8  # of the queries of a peer; the others are about any topic
+WORDS = 2  # of a query
+_ATTEMPTS = 50  # for each question, to find words that some page has together
+_CENTRAL = "central"
+
+
+class Question(Struct, frozen=True):
+    """Words that a peer asks for, and the best pages that anybody has for them."""
+
+    asker: int
+    words: str
+    best: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PeerSearchInputs:
+    """Collections on disk, for as long as this is kept."""
+
+    folder: tempfile.TemporaryDirectory[str]
+    descriptions: Sequence[Sequence[str]]  # of each topic: what the directory says of its pages
+    collectors: Sequence[Collector]
+    size: Size
+    seed: int
+
+    def place(self, peer: int) -> Path:
+        return Path(self.folder.name) / f"{peer:02d}"
+
+    @property
+    def central(self) -> Path:
+        return Path(self.folder.name) / _CENTRAL
+
+
+def prepare(world: StudyWorld, size: Size, seed: int) -> PeerSearchInputs:
+    """Crawls and writes all collections."""
+    topics = topics_of(world, size["topics"])
+    library = PageCache(world)
+    collectors = collectors_of(topics, peers=size["peers"], pages=size["pages"], library=library, seed=seed)
+    listed = {category.name: [entry.description for entry in category.entries] for category in world.directory()}
+    descriptions = [listed[topic.name] for topic in topics]
+    ground = PeerSearchInputs(tempfile.TemporaryDirectory(prefix="peers-"), descriptions, collectors, size, seed)
+    for number, collector in enumerate(collectors):
+        write_collection(ground.place(number), world, collector.pages)
+    write_collection(ground.central, world, union_of(collectors))
+    return ground
+
+
+class CachedContent:
+    """A collection that does not change, and so is asked the same but once, for the most that anybody wants of it."""
+
+    def __init__(self, content: SharedCollection, most: int):
+        self._content = content
+        self._most = most
+        self._found: dict[Wanted, Found] = {}
+
+    def find(self, wanted: Wanted, most: int) -> Found:
+        found = self._found.get(wanted)
+        if found is None:
+            found = self._found[wanted] = self._content.find(wanted, self._most)
+        return found if len(found.hits) <= most else Found(found.hits[:most], found.statistics)
+
+    def fetch(self, item: Item) -> bytes | None:
+        return self._content.fetch(item)
+
+    def verify(self, item: Item, body: bytes) -> bool:
+        return self._content.verify(item, body)
+
+    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+        return self._content.may_answer(wanted, hit, statistics)
+
+    def may_take(self, item: Item) -> bool:
+        return self._content.may_take(item)
+
+    def summary(self) -> CollectionSummary:
+        return self._content.summary()
+
+    def changes(self, since: int) -> Change | None:
+        return self._content.changes(since)
+
+    def unpack(self, packed: bytes, version: int) -> CollectionSummary:
+        return self._content.unpack(packed, version)
+
+    def update(self, held: HeldSummary, change: bytes, version: int) -> CollectionSummary:
+        return self._content.update(held, change, version)
+
+
+class OpenCollections:
+    """The collections of a ground, open for reading."""
+
+    def __init__(self, ground: PeerSearchInputs, peers: int):
+        self.ground = ground
+        self._stack = ExitStack()
+        self.contents = [self._open(ground.place(peer), ground.size["limit"]) for peer in range(peers)]
+        self._central = self._open(ground.central, MOST_HITS)
+
+    def _open(self, folder: Path, most: int) -> CachedContent:
+        collection = self._stack.enter_context(open_for_reading(folder))
+        return CachedContent(SharedCollection(collection, PeerFolder(folder)), most)
+
+    def __enter__(self) -> "OpenCollections":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def best(self, words: str) -> tuple[str, ...]:
+        """The best pages of all, as one index of everything ranks them."""
+        found = self._central.find(words, MOST_HITS)
+        return best_of(words, [Answer(Contact(_CENTRAL), _CENTRAL, Stage.HOME, found.hits, found.statistics)], _CENTRAL)
+
+    def questions(self, many: int, seed: int) -> list[Question]:
+        """What peers ask, one after the other: two words that the directory says of one page, mostly on a topic of
+        their own, and such that somebody has a page with both."""
+        chance = random.Random(f"{seed} questions")
+        asked: list[Question] = []
+        for _ in range(_ATTEMPTS * many):
+            if len(asked) == many:
+                return asked
+            asker = chance.randrange(len(self.contents))
+            own, topics = self.ground.collectors[asker].topics, self.ground.descriptions
+            topic = topics[chance.choice(own) if chance.random() < OWN_TOPIC else chance.randrange(len(topics))]
+            words = query_words(chance.choice(topic))
+            query = " ".join(chance.sample(words, min(WORDS, len(words))))
+            if query and (best := self.best(query)):
+                asked.append(Question(asker, query, best))
+        raise UsageError("the directory of this world says hardly anything that its pages say; take another world")
+
+
+def best_of(words: str, answers: Sequence[Answer], me: str) -> tuple[str, ...]:
+    """The URLs of the best hits, as the asker ranks them."""
+    return tuple(hit.url for hit in merge(words, answers, me=me).hits[:BEST])

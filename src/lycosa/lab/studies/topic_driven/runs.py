@@ -1,0 +1,73 @@
+"""The crawls of one topic, and every judgement of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lycosa.lab.assessors import train_assessors
+from lycosa.lab.comparison import ComparisonInputs, Pool, at_points, crawls_of, points_of, pool_of, truth_of
+from lycosa.lab.measures import Harvest, MeanRank, MeanSimilarity, StrategyCpu
+from lycosa.lab.retrieval import Counted, Documents
+from lycosa.lab.topics import Topic, apart_from
+from lycosa.vocabulary.records import Plain, Url
+from lycosa.worlds import StudyWorld
+
+BEST_FIRST, INFOSPIDERS, PAGERANK = "best-first", "infospiders", "pagerank"
+CRAWLERS = (BEST_FIRST, INFOSPIDERS, PAGERANK)
+
+
+@dataclass(frozen=True)
+class TopicDrivenInputs:
+    """What the crawls of all topics share, and the pages that classifiers learn from."""
+
+    shared: ComparisonInputs
+    examples: Mapping[str, Sequence[Counted]]  # topic -> its seeds
+
+
+def prepare(shared: ComparisonInputs) -> TopicDrivenInputs:
+    """The seeds of every topic, read."""
+    read = shared.library.read
+    examples = {
+        topic.name: [page.words.counted for url in topic.seeds if (page := read(url))] for topic in shared.topics
+    }
+    return TopicDrivenInputs(shared, examples)
+
+
+def crawl_topic(world: StudyWorld, prepared: TopicDrivenInputs, job: int) -> Plain:
+    """All crawls of one topic, and every judgement of them."""
+    shared = prepared.shared
+    topic = shared.topics[job]
+    crawls = crawls_of(CRAWLERS, topic, shared, job)
+    pool = pool_of(topic, shared.library, crawls.values())
+    truth = truth_of(world, topic, pool)
+    accepted = _accepted(topic, prepared, pool, job)
+    points = points_of(shared.size["pages"])
+    return {
+        "topic": topic.name,
+        "pooled": len(pool.urls),
+        "crawlers": {
+            name: {
+                "pages": len(steps),
+                "milliseconds": StrategyCpu.value(steps, truth),
+                "harvest": Harvest.value(steps, truth),
+                "accepted": {
+                    assessor: sum(step.url in good for step in steps) / max(1, len(steps))
+                    for assessor, good in accepted.items()
+                },
+                "similarity": at_points(points, MeanSimilarity.over(steps, truth)),
+                "rank": at_points(points, MeanRank.over(steps, truth)),
+            }
+            for name, steps in crawls.items()
+        },
+    }
+
+
+def _accepted(topic: Topic, prepared: TopicDrivenInputs, pool: Pool, job: int) -> dict[str, set[Url]]:
+    """The pooled pages that each assessor takes for pages on the topic."""
+    good = Documents.of(prepared.examples[topic.name])
+    others = apart_from(prepared.shared.topics, topic)
+    bad = Documents.of(example for other in others for example in prepared.examples[other.name])
+    assessors = train_assessors(good, bad, seed=prepared.shared.seed + job)
+    return {
+        name: {url for url, yes in zip(pool.urls, assessor.accepts(pool.documents), strict=True) if yes}
+        for name, assessor in assessors.items()
+    }

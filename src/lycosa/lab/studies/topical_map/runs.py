@@ -1,0 +1,275 @@
+"""All crawls of one topic: traces of requests, their page counts, and the maps drawn from the first crawl."""
+
+from collections.abc import Sequence, Set
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lycosa.lab.simulation import crawl
+from lycosa.maps import CrawlMap, Reach, Resemblance, TopicMap, cited, crawl_map_of, draw_map
+from lycosa.pictures import bin_counts
+from lycosa.strategies import BaselineFocused, Mapped
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.records import Page, Plain, Url
+from lycosa.worlds import StudyWorld
+
+from . import shared
+from .shared import JudgedPages, MapInputs, MapTopic
+
+
+class Request(NamedTuple):
+    """One page asked for."""
+
+    url: Url
+    digest: int | None  # of what was read, None where nothing is there
+    is_copy: bool  # taken from what an earlier crawl had stored, which costs no download
+
+
+Trace = Sequence[Request]
+
+
+def run_crawl(
+    strategy: Strategy,
+    seeds: Sequence[Url],
+    pages: JudgedPages,
+    topic: str,
+    *,
+    downloads: int,
+    copies: JudgedPages | None = None,
+    copied: Set[Url] = frozenset(),
+) -> Trace:
+    """All requests of a crawl until it has downloaded so much; one for a page that is not there counts as any other.
+
+    copies, copied: where copies of pages are found, and of which, that are used instead of a download.
+    """
+    trace: list[Request] = []
+    downloaded = 0
+
+    def source(url: Url) -> JudgedPages:
+        return copies if copies is not None and url in copied else pages
+
+    def read(url: Url) -> Page | None:
+        nonlocal downloaded
+        is_copy = url in copied
+        judged = source(url).judged(url)
+        downloaded += not is_copy
+        if downloaded <= downloads:
+            trace.append(Request(url, judged.page.digest if judged else None, is_copy))
+        return judged.page if judged else None
+
+    steps = crawl(
+        strategy,
+        seeds,
+        read=read,
+        judge=lambda page: source(page.url).chance(page.url, topic),
+        pages=downloads + len(copied),
+    )
+    for _ in steps:
+        if downloaded >= downloads:
+            break
+    return trace
+
+
+POINTS = 60  # of every curve
+START = 0.1  # of the downloads of a crawl, in which it starts
+CURVES = ("good", "seen", "new", "new_good")
+
+
+def points_of(downloads: int) -> list[int]:
+    """Where along a crawl curves are drawn."""
+    return sorted({max(1, round(downloads * place / POINTS)) for place in range(1, POINTS + 1)})
+
+
+def crawl_counts(trace: Trace, pages: JudgedPages, topic: str, seen: Set[Url], *, downloads: int) -> Plain:
+    """Counts of pages after every so many downloads; copies of earlier downloads come free.
+
+    A page is good by what it says now, whatever an old copy of it says; it is new where the first crawl did not have
+    it. Pages that are not there are none of these.
+
+    seen: the pages that the first crawl had.
+    """
+    counts = dict.fromkeys((*CURVES, "true", "dead", "downloads", "copies", "outdated"), 0)
+    points = points_of(downloads)
+    curves: dict[str, list[int]] = {name: [] for name in CURVES}
+    for request in trace:
+        url = request.url
+        counts["copies" if request.is_copy else "downloads"] += 1
+        now = pages.judged(url)
+        counts["outdated"] += request.is_copy and (now is None or now.page.digest != request.digest)
+        if now is None:
+            counts["dead"] += 1
+        else:
+            is_good, is_seen = pages.is_good(url, topic), url in seen
+            counts["good"] += is_good
+            counts["seen"] += is_seen
+            counts["new"] += not is_seen
+            counts["new_good"] += is_good and not is_seen
+            counts["true"] += pages.world.topic(url) == topic
+        if not request.is_copy and counts["downloads"] == points[min(len(curves["good"]), len(points) - 1)]:
+            for name in CURVES:
+                curves[name].append(counts[name])
+    for name in CURVES:  # a crawl that found no more stays where it was
+        curves[name] += [counts[name]] * (len(points) - len(curves[name]))
+        curves[name][-1] = counts[name]
+    return {**counts, "start": _start(trace, pages, topic, downloads), "curves": curves}
+
+
+def _start(trace: Trace, pages: JudgedPages, topic: str, downloads: int) -> float:
+    """The share of good pages among those asked for first."""
+    first: Sequence[Url] = [request.url for request in trace[: max(1, round(START * downloads))]]
+    return sum(pages.is_good(url, topic) for url in first) / max(1, len(first))
+
+
+class DrawnMap(NamedTuple):
+    """A map, and the pages by whose places it goes."""
+
+    name: str
+    map: TopicMap
+    urls: Sequence[Url]
+    links: int  # hyperlinks among the pages
+
+    def for_crawl(self, *, related: Sequence[str] = ()) -> CrawlMap:
+        """As a crawl uses it, which goes to the portals also where it meets pages on the related topics."""
+        return crawl_map_of(self.map, self.urls, related=related)
+
+
+def map_of(
+    name: str, good: Sequence[Url], pages: JudgedPages, *, seed: int, reach: Reach = "mixed", by_text: bool = False
+) -> DrawnMap:
+    """The map of some good pages."""
+    links = links_among(good, pages)
+    similarity = Resemblance({place: pages.sketch(url) for place, url in enumerate(good)}) if by_text else None
+    topic_map = draw_map(range(len(good)), links, seed=seed, reach=reach, similarity=similarity)
+    return DrawnMap(name, topic_map, good, len(links))
+
+
+def links_among(urls: Sequence[Url], pages: JudgedPages) -> NDArray[np.int64]:
+    """The hyperlinks from one page to another, by their places in the sequence, one a row."""
+    number = {url: place for place, url in enumerate(urls)}
+    found = [
+        (source, number[link.target])
+        for source, url in enumerate(urls)
+        if (judged := pages.judged(url)) is not None
+        for link in judged.page.links
+        if link.target in number
+    ]
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+
+BINS = 20
+
+
+class TopicJob:
+    """The crawls of one topic, on pages that all of them share.
+
+    later: the world half a year on, None where it does not go on.
+    """
+
+    def __init__(self, world: StudyWorld, later: StudyWorld | None, ground: MapInputs, topic: MapTopic):
+        self._ground, self._topic, self._downloads = ground, topic, ground.pages
+        self._now = JudgedPages([world, later] if later is not None else [world], ground.taxonomy)
+        self._later = JudgedPages([later, world], ground.taxonomy) if later is not None else None
+        self._first: list[Url] = []  # the pages of the first crawl
+        self._good: list[Url] = []  # those of them that are good
+        self._crawls: dict[str, Plain] = {}
+        self._maps: list[Plain] = []
+
+    def work(self) -> Plain:
+        topic = self._topic
+        self._first = [request.url for request in self._crawl(shared.FIRST, BaselineFocused(), topic.first)]
+        self._good = [url for url in self._first if self._now.is_good(url, topic.name)]
+        same = self._drawn(shared.MAPPED, self._good).for_crawl()
+        self._crawl(shared.AGAIN, Mapped(crawl_map=same), topic.first)
+        self._crawl(shared.BASELINE, BaselineFocused())
+        self._crawl(shared.MAPPED, Mapped(crawl_map=same))
+        self._crawl(shared.URLS, BaselineFocused(), self._with_good)
+        self._crawl(shared.CONTENT, BaselineFocused(), copied=True)
+        self._crawl(shared.KEEN, Mapped(crawl_map=same, map_priority=0.8))
+        self._crawl(shared.SHY, Mapped(crawl_map=same, map_priority=0.4))
+        self._crawl_by_other_maps()
+        self._crawl_by_a_related_map()
+        if self._later is not None:
+            self._crawl_later(same, self._later)
+        return {
+            "topic": topic.name,
+            "related": topic.related,
+            "points": points_of(self._downloads),
+            "taxonomy": list(self._ground.taxonomy.topics),
+            "pages_read": self._now.count + (self._later.count if self._later is not None else 0),
+            "chances": bin_counts((self._now.chance(url, topic.name) for url in self._first), bins=BINS),
+            "certain": sum(self._now.chance(url, topic.name) == 1.0 for url in self._good),
+            "citations": self._citations(),
+            "crawls": self._crawls,
+            "maps": self._maps,
+        }
+
+    @property
+    def _with_good(self) -> Sequence[Url]:
+        """The seeds, and every good page of the first crawl."""
+        return list(dict.fromkeys((*self._topic.other, *self._good)))
+
+    def _crawl_by_other_maps(self) -> None:
+        for made in (
+            self._drawn(shared.NEAR, self._good, reach="near"),
+            self._drawn(shared.FAR, self._good, reach="far"),
+            self._drawn(shared.ALIKE, self._good, by_text=True),
+        ):
+            self._crawl(made.name, Mapped(crawl_map=made.for_crawl()))
+
+    def _crawl_by_a_related_map(self) -> None:
+        """With a map of all pages on the topic that a crawl of a related one came by, alone and in one map with those
+        of the first crawl."""
+        name, related = self._topic.name, self._ground.topic(self._topic.related)
+        crawled = run_crawl(BaselineFocused(), related.first, self._now, related.name, downloads=self._downloads)
+        met = [request.url for request in crawled if self._now.is_good(request.url, name)]
+        both = list(dict.fromkeys((*self._good, *met)))
+        for made in (self._drawn(shared.RELATED, met), self._drawn(shared.BOTH, both)):
+            crawl_map = made.for_crawl(related=[related.name])
+            self._crawl(made.name, Mapped(crawl_map=crawl_map, topic_of=lambda page: self._now.topic(page.url)))
+
+    def _crawl_later(self, same: CrawlMap, later: JudgedPages) -> None:
+        self._crawl(shared.BASELINE_LATER, BaselineFocused(), pages=later)
+        self._crawl(shared.MAPPED_LATER, Mapped(crawl_map=same), pages=later)
+        self._crawl(shared.URLS_LATER, BaselineFocused(), self._with_good, pages=later)
+        self._crawl(shared.CONTENT_LATER, BaselineFocused(), pages=later, copied=True)
+
+    def _drawn(self, name: str, good: Sequence[Url], *, reach: Reach = "mixed", by_text: bool = False) -> DrawnMap:
+        made = map_of(name, good, self._now, seed=self._ground.seed, reach=reach, by_text=by_text)
+        self._maps.append({"map": name, "pages": len(good), "portals": len(made.map.portals), "links": made.links})
+        return made
+
+    def _crawl(
+        self,
+        kind: str,
+        strategy: Strategy,
+        seeds: Sequence[Url] = (),
+        *,
+        pages: JudgedPages | None = None,
+        copied: bool = False,
+    ) -> Trace:
+        """Crawls from the other seeds, if not from these, and keeps what came of it."""
+        pages = self._now if pages is None else pages
+        name, first = self._topic.name, frozenset(self._first)
+        trace = run_crawl(
+            strategy,
+            seeds or self._topic.other,
+            pages,
+            name,
+            downloads=self._downloads,
+            copies=self._now if copied else None,
+            copied=first if copied else frozenset(),
+        )
+        seen = first if kind != shared.FIRST else frozenset(request.url for request in trace)
+        self._crawls[kind] = crawl_counts(trace, pages, name, seen, downloads=self._downloads)
+        return trace
+
+    def _citations(self) -> list[list[int]]:
+        """The links among the pages of the first crawl, from the topic of a row to that of a column."""
+        topics = self._ground.taxonomy.topics
+        number = {topic: place for place, topic in enumerate(topics)}
+        about = {place: topic for place, url in enumerate(self._first) if (topic := self._now.topic(url)) is not None}
+        matrix = cited(
+            topics, {place: number[topic] for place, topic in about.items()}, links_among(self._first, self._now)
+        )
+        return [list(row) for row in matrix.links]

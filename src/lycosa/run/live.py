@@ -1,0 +1,230 @@
+"""A crawl of a collection over HTTP: learn the topic, learn standing, build the crawl, run it."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from itertools import chain
+
+import msgspec
+
+from lycosa import __version__
+from lycosa.collection.events import Run, Stop
+from lycosa.frontier.admission import Admission
+from lycosa.recipe import FILE_NAME, Recipe, uses_standing
+from lycosa.strategies import Mapped
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.contracts import Memory, Web
+from lycosa.vocabulary.errors import RecipeError
+from lycosa.vocabulary.hosts import is_public
+from lycosa.vocabulary.records import Host, Url, Visit
+from lycosa.vocabulary.urls import host_of, hostname_of, site_of
+from lycosa.web.live import LiveWeb, user_agent
+from lycosa.web.prefetched import PrefetchedWeb
+from lycosa.web.robots import RobotsWeb
+from lycosa.web.sitemaps import urls_in_sitemaps
+
+from .access_log import open_log
+from .crawl import INTERRUPTED, Crawl
+from .examples import fetch_examples, unvisited_examples
+from .guides import layers
+from .options import Settings
+from .session import Session
+from .topical_map import open_map
+from .training import StandingTrainer, TopicTrainer
+
+
+def make_web(recipe: Recipe, *, clock: Clock, allow_private: bool = False, resolve: Sequence[str] = ()) -> RobotsWeb:
+    """The Web as a recipe wants it asked."""
+    requests = recipe.requests
+    name = user_agent(__version__, recipe.contact)
+    live = LiveWeb(
+        user_agent=name,
+        clock=clock,
+        timeout=requests.timeout,
+        max_body=requests.max_body,
+        allow_private=allow_private,
+        allow_public=bool(recipe.contact),
+        resolve=resolve,
+        proxy=requests.proxy or None,
+        headers=requests.headers,
+        cookies=requests.cookies or None,
+    )
+    return RobotsWeb(live, user_agent=name, clock=clock)
+
+
+def insist_on_contact(session: Session, resolve: Sequence[str], read: Iterable[Url] = ()) -> None:
+    """Refuses to ask public hosts without saying who asks.
+
+    read: pages of a log; they count as far as they are within the scope.
+    """
+    own = {entry.partition("=")[0].strip().lower() for entry in resolve}
+    if session.recipe.contact or "*" in own:
+        return
+    seeds = session.recipe_seeds()
+    admission = Admission(session.recipe.scope, sites=frozenset(map(site_of, seeds)))
+    wanted = (url for url in read if is_public(hostname_of(url)) and admission.out_of_scope(url) is None)
+    for url in chain(seeds, session.topic.examples.urls, wanted):
+        name = hostname_of(url)
+        if name not in own and is_public(name):
+            raise RecipeError(
+                f"{name} is a public host, and those who run it must be able to reach you: "
+                f'put contact = "you@example.org" at the top of {session.folder / FILE_NAME}'
+            )
+
+
+@asynccontextmanager
+async def live_crawl(session: Session, settings: Settings) -> AsyncIterator[AsyncGenerator[Visit, None]]:
+    """The visits of a crawl over HTTP until something ends it; leaves no connection open."""
+    insist_on_contact(session, settings.resolve)
+    async with open_web(session, settings) as web:
+        run = LiveRun(session, web)
+        crawl = await run.prepare(settings)
+        if crawl is None:
+            yield no_visits()
+            return
+        async with run.visits(crawl) as visits:
+            yield visits
+
+
+@asynccontextmanager
+async def open_web(session: Session, settings: Settings) -> AsyncIterator[RobotsWeb]:
+    """The Web as the session's recipe wants it asked."""
+    web = make_web(session.recipe, clock=session.clock, allow_private=settings.allow_private, resolve=settings.resolve)
+    try:
+        yield web
+    finally:
+        await web.close()
+
+
+async def no_visits() -> AsyncGenerator[Visit, None]:
+    return
+    yield
+
+
+class LiveRun:
+    """What one run of a session needs: the models, then the crawl."""
+
+    def __init__(self, session: Session, web: RobotsWeb):
+        self._session = session
+        self._web = web
+        self._standing = StandingTrainer(session)
+        self._topic = TopicTrainer(session, self._standing)
+        self._not_before: dict[Host, float] = {}  # when a host may be asked for its next sitemap
+
+    async def prepare(self, settings: Settings) -> Crawl | None:
+        """Learns the topic and standing and builds the crawl; None where somebody interrupts."""
+        session, recipe, seeds = self._session, self._session.recipe, self._session.recipe_seeds()
+        log = open_log(recipe.logs, session.folder, known=session.log.active)
+        if not seeds and log is None:
+            raise RecipeError(
+                f'{session.folder}: no seeds; name a file of URLs in {FILE_NAME} (seeds = "seeds.txt"), '
+                "or give examples as URLs, or begin where people went with --logs"
+            )
+        if log is not None:
+            insist_on_contact(session, settings.resolve, log.readings.urls)
+        map_ = open_map(recipe.map, session.folder, allow_private=settings.allow_private, stem=recipe.topic.stem)
+        if map_ is not None and map_.missing:
+            session.tell(map_.missing)
+        if not await self.learn_topic():
+            return None
+        web = PrefetchedWeb(self._web, unvisited_examples(session))
+        if settings.sitemaps or recipe.sitemaps:
+            seeds += await self._sitemap_urls(seeds)
+        self.learn_standing(recipe.strategy)
+        self.begin(
+            Run(
+                session.clock.now(),
+                recipe.strategy,
+                tuple(seeds),
+                msgspec.to_builtins(recipe.scope),
+                msgspec.to_builtins(recipe.utility),
+                map=session.map.prepare(map_),
+                logs=session.log.prepare(log),
+            )
+        )
+        return self.crawl(web)
+
+    async def learn_topic(self) -> bool:
+        """Makes the judge of relevance, from example pages that are fetched for it; False where somebody interrupts."""
+        session = self._session
+        self._standing.check()  # while nothing has been fetched yet
+        session.topic.check()
+        await self._topic.learn(lambda: fetch_examples(session, self._web))
+        if session.status.is_interrupted:
+            session.status.stop_reason = INTERRUPTED
+        return not session.status.is_interrupted
+
+    def learn_standing(self, strategy: str) -> None:
+        """Makes the model of standing, where the strategy uses it."""
+        if uses_standing(strategy):
+            self._standing.learn()
+
+    def begin(self, run: Run) -> None:
+        """Records that a run has begun, and ranks what waits again where it goes another way than the one before."""
+        session = self._session
+        session.record(run)
+        if session.begin_run(run) and session.status.pages:
+            session.tell(
+                f"strategy, target, map, log or scope have changed: what waits is ranked anew for {run.strategy}"
+            )
+            session.rerank(missing_standing=self._standing.model)
+        self._standing.judge_anew()
+        self._topic.train_if_due()  # a kill may have come before it
+
+    def crawl(
+        self, web: Web, memory: Memory | None = None, observe: Callable[[Visit], None] = lambda visit: None
+    ) -> Crawl:
+        """The crawl, complete, of a run that has begun."""
+        session = self._session
+        return Crawl(
+            web=web,
+            assess=session.assessor(self._topic, self._standing if self._standing.model else None, memory),
+            loop=session.loop,
+            clock=session.clock,
+            status=session.status,
+            budget=session.recipe.stop,
+            concurrency=session.recipe.requests.concurrency,
+            observe=observe,
+            between_visits=self._between_visits,
+        )
+
+    def _between_visits(self) -> None:
+        self._session.checkpoint_if_due()
+        self._topic.train_if_due()
+        self._standing.learn_if_due()
+
+    @asynccontextmanager
+    async def visits(self, crawl: Crawl) -> AsyncIterator[AsyncGenerator[Visit, None]]:
+        """The visits of the crawl; how it ended is recorded, however it ends."""
+        session = self._session
+        try:
+            async with aclosing(crawl.visits()) as visits:
+                yield visits
+            self._report_dead_pages()
+        finally:
+            session.record(Stop(session.clock.now(), session.status.stop_reason or INTERRUPTED))
+            session.checkpoint()
+
+    def _report_dead_pages(self) -> None:
+        for strategy in layers(self._session.loop.strategy):
+            if isinstance(strategy, Mapped) and strategy.dead:
+                self._session.tell(
+                    f"gone by now, of the pages of the map: {len(strategy.dead)}; "
+                    f"its atlas learns of it by: lycosa map build {self._session.folder} --for TOPIC --out ATLAS"
+                )
+
+    async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:
+        named: dict[Url, None] = {}
+        for seed in seeds:
+            named.update(dict.fromkeys(await self._web.sitemaps(seed)))
+        urls = await urls_in_sitemaps(self._web, named, before=self._wait_for_turn)
+        self._session.tell(f"{len(urls)} URLs in {len(named)} sitemaps")
+        return urls
+
+    async def _wait_for_turn(self, url: Url) -> bool:
+        """Waits until a sitemap may be asked for; False if somebody has interrupted the crawl."""
+        session, host = self._session, host_of(url)
+        while (wait := self._not_before.get(host, 0.0) - session.clock.now()) > 0 and not session.status.is_interrupted:
+            await session.clock.sleep_until(session.clock.now() + min(wait, 1.0))
+        self._not_before[host] = session.clock.now() + session.recipe.requests.delay
+        session.frontier.hold(host, self._not_before[host])
+        return not session.status.is_interrupted

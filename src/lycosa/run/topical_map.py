@@ -1,0 +1,109 @@
+"""The map of past crawls that a session goes by: opened from an atlas, reference in the run, and found again by it."""
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.maps.atlas import Atlas
+from lycosa.maps.crawl_map import CrawlMap
+from lycosa.recipe import Map, check_takes_map
+from lycosa.relevance.taxonomy import Taxonomy
+from lycosa.strategies import Mapped
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Plain
+
+from .taxonomies import load_taxonomy
+
+
+class MapReference(Struct, frozen=True):
+    """What a run says of its map."""
+
+    atlas: str  # absolute path
+    topic: str
+    priority: float
+    share: float
+    taxonomy: str  # absolute path, or empty
+    allow_private: bool  # whether pages of private addresses are in it
+    stamp: str  # differs when the atlas was written anew
+
+
+class OpenMap(Struct, frozen=True):
+    """A map that was opened."""
+
+    reference: MapReference
+    links: CrawlMap
+    taxonomy: Taxonomy | None = None
+
+    def wrap(self, strategy: Strategy) -> Mapped:
+        """The strategy with the map beside it."""
+        return Mapped(
+            strategy.inner if isinstance(strategy, Mapped) else strategy,
+            self.links,
+            map_priority=self.reference.priority,
+            share=self.reference.share,
+            topic_of=self.taxonomy.best if self.taxonomy else None,
+        )
+
+    @property
+    def missing(self) -> str:
+        """What would make more of the map, for people; empty where nothing would."""
+        if self.taxonomy is not None or not self.links.related:
+            return ""
+        topics = ", ".join(sorted(self.links.related)[:8])
+        return f"the map leads on from pages on {topics} too, but only --taxonomy PATH tells which those are"
+
+
+def open_map(wanted: Map, folder: Path, *, allow_private: bool = False, stem: bool = False) -> OpenMap | None:
+    """The map that a recipe names; None where it names none."""
+    if not wanted.atlas:
+        return None
+    atlas = (folder / wanted.atlas).absolute()
+    taxonomy = str((folder / wanted.taxonomy).absolute()) if wanted.taxonomy else ""
+    reference = MapReference(str(atlas), wanted.topic, wanted.priority, wanted.share, taxonomy, allow_private, "")
+    return _opened(reference, stem=stem)
+
+
+def map_of_run(plain: Plain, strategy: str, *, stem: bool = False) -> OpenMap | None:
+    """The map of a run that was archived; None where it had none. Refuses one that is no longer as it was."""
+    if not plain:
+        return None
+    try:
+        reference = msgspec.convert(plain, MapReference)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"what the run says of it makes no sense: {error}") from None
+    check_takes_map(strategy)
+    found = _opened(reference, stem=stem)
+    if found.reference != reference:
+        raise UsageError(f"the atlas {reference.atlas} was written anew since")
+    return found
+
+
+def _opened(reference: MapReference, *, stem: bool) -> OpenMap:
+    path = Path(reference.atlas)
+    with Atlas(path, allow_private=reference.allow_private) as atlas:
+        topic = _topic_of(atlas, reference.topic, path)
+        links = atlas.for_crawl(topic)
+    facts = path.stat()
+    stamp = f"{facts.st_size}-{facts.st_mtime_ns}"
+    taxonomy = _taxonomy(Path(reference.taxonomy), stem) if reference.taxonomy else None
+    return OpenMap(msgspec.structs.replace(reference, topic=topic, stamp=stamp), links, taxonomy)
+
+
+def _topic_of(atlas: Atlas, wanted: str, path: Path) -> str:
+    topics = atlas.topics()
+    if wanted in topics:
+        return wanted
+    if not topics:
+        raise UsageError(f"the atlas {path} has no map in it; draw one with: lycosa map build NAME --out {path}")
+    if not wanted and len(topics) == 1:
+        return next(iter(topics))
+    which = f"has no map for {wanted!r}" if wanted else "has maps for several topics"
+    raise UsageError(f"the atlas {path} {which}; name one with --map-topic: {', '.join(map(repr, topics))}")
+
+
+def _taxonomy(path: Path, stem: bool) -> Taxonomy:
+    if stem:
+        raise UsageError(f"the taxonomy {path} knows whole words, and the collection compares stems (topic.stem)")
+    return load_taxonomy(path)

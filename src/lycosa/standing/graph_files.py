@@ -1,0 +1,259 @@
+"""Graphs read from files, plain or gzipped: edge lists of node numbers, nodes with URLs, or GML.
+
+Errors name the file and the line. `read_graph_in_links` is what the recipe's `[standing] graph` is read with.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from lycosa.vocabulary.errors import RecipeError, UsageError
+from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, first_bytes, line_blocks, unpacked
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.urls import normalise
+
+Int32Array = np.ndarray[tuple[int], np.dtype[np.int32]]
+RowArray = np.ndarray[tuple[int, int], np.dtype[np.signedinteger[Any]]]
+_BLOCK = 1 << 20  # bytes of text parsed at a time
+_MAX_LINE = 10 << 20  # bytes
+_MAX_DIGITS = 18  # of a number, so that it fits 64 bits
+_MAX_TABLE = 50_000_000  # node numbers up to this are marked in a table; larger ones are sorted
+_NEWLINE = ord("\n")
+_SEPARATORS = np.zeros(256, np.bool_)
+_SEPARATORS[[ord(character) for character in " \t\r\n"]] = True
+_GML_TOKEN = re.compile(r'"[^"]*"?|[\[\]]|[^\s\[\]"]+')
+
+
+class Graph(Struct, frozen=True):
+    """Nodes 0, 1, 2, ... and the targets of their links, in compressed sparse rows."""
+
+    offsets: Int32Array  # links of node n are targets[offsets[n] : offsets[n + 1]]
+    targets: Int32Array
+    names: tuple[str, ...] | Int32Array | None = None  # texts, or the numbers of the file if these differ
+
+    def __len__(self) -> int:
+        """How many nodes there are."""
+        return len(self.offsets) - 1
+
+    def in_degrees(self) -> Int32Array:
+        """How many links lead to each node."""
+        return np.bincount(self.targets, minlength=len(self)).astype(np.int32)
+
+
+def read_graph_in_links(path: Path) -> dict[Url, int]:
+    """How many links of a graph lead to each of its URLs; the graph must name its nodes by URLs."""
+    graph = read_graph(path)
+    if not isinstance(graph.names, tuple):
+        raise RecipeError(f"{path}: a graph of numbers, which tells nothing of pages; name one with URLs")
+    counts = graph.in_degrees().tolist()
+    return {url: count for name, count in zip(graph.names, counts, strict=True) if (url := normalise(name))}
+
+
+def read_graph(path: Path) -> Graph:
+    """The graph in a file; which of the three formats it has is recognised by its first words."""
+    start = graph_file_start(path)
+    lines = (line.split() for line in start.splitlines() if line.strip() and not line.startswith((b"#", b"%")))
+    first = next(lines, [])
+    if first[:1] in ([b"graph"], [b"Creator"]) or path.name.removesuffix(".gz").endswith(".gml"):
+        return _parse_gml(path)
+    if first[:1] in ([b"n"], [b"e"]):
+        return _parse_nodes_and_edges(path)
+    return _parse_edge_list(path)
+
+
+def graph_from_edges(
+    sources: Int32Array, targets: Int32Array, size: int, names: tuple[str, ...] | Int32Array | None = None
+) -> Graph:
+    """The graph of the given edges among `size` nodes; the edges of a node keep their order."""
+    offsets = np.zeros(size + 1, np.int32)
+    np.cumsum(np.bincount(sources, minlength=size), out=offsets[1:])
+    is_sorted = bool((sources[1:] >= sources[:-1]).all())
+    return Graph(offsets, targets if is_sorted else targets[np.argsort(sources, kind="stable")], names)
+
+
+def graph_line_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The text of a file in blocks of whole lines, each with the number of its first line."""
+    with _readable(path), path.open("rb") as file:
+        try:
+            yield from line_blocks(unpacked(file), longest_line=_MAX_LINE, size=_BLOCK)
+        except DamagedTextError as damage:
+            raise UsageError(
+                f"{path}:{damage.line}: the file is cut short or damaged here ({damage}); fetch it again"
+            ) from None
+        except LineTooLongError as long:
+            raise UsageError(f"{path}:{long.line}: this line has no end; is it a list of links?") from None
+
+
+def graph_file_start(path: Path) -> bytes:
+    """The first bytes of the text of a file, by which its format is recognised."""
+    with _readable(path):
+        return first_bytes(path)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be read ({error.strerror or error}); name a file with the links of a graph"
+        ) from None
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    for first, block in graph_line_blocks(path):
+        for line, text in enumerate(block[:-1].decode("utf-8", "replace").split("\n"), first):
+            yield line, text.strip()
+
+
+# Edge lists: two node numbers on each line
+
+
+def _parse_edge_list(path: Path) -> Graph:
+    blocks: list[RowArray] = [np.zeros((0, 2), np.int32)]
+    for line, block in graph_line_blocks(path):
+        pairs = parse_rows(block, 2)
+        if pairs is None:
+            pairs = _pairs_by_line(path, line, block)
+        blocks.append(pairs.astype(np.int32) if not len(pairs) or pairs.max() < 1 << 31 else pairs)
+    sources = np.concatenate([pairs[:, 0] for pairs in blocks])
+    targets = np.concatenate([pairs[:, 1] for pairs in blocks])
+    del blocks
+    if not len(sources):
+        raise UsageError(f"{path}:1: no links in it; a line is to name two nodes by their numbers")
+    size, names = compact_numbers(sources, targets)
+    if names is not None:
+        sources, targets = (np.searchsorted(names, ends).astype(np.int32) for ends in (sources, targets))
+    return graph_from_edges(sources, targets, size, names)
+
+
+def parse_rows(block: bytes, columns: int) -> RowArray | None:
+    """The numbers of a block in which every line has `columns` of them; None where lines must be parsed one by one."""
+    characters = np.frombuffer(block, np.uint8)
+    are_digits = (characters - np.uint8(ord("0"))) < 10
+    if not (are_digits | _SEPARATORS[characters]).all():
+        return None
+    edges = np.flatnonzero(np.diff(are_digits, prepend=False, append=False))
+    starts, ends = edges[::2], edges[1::2]
+    line_ends = np.flatnonzero(characters == _NEWLINE)
+    if len(starts) != columns * len(line_ends) or (ends - starts).max() > _MAX_DIGITS:
+        return None
+    if (starts[columns::columns] < line_ends[:-1]).any() or (ends[columns - 1 :: columns] > line_ends).any():
+        return None
+    return np.fromstring(block, np.int64, sep=" ").reshape(-1, columns)
+
+
+def _pairs_by_line(path: Path, first: int, block: bytes) -> RowArray:
+    pairs = []
+    for line, text in enumerate(block.split(b"\n"), first):
+        words = text.split()
+        if words and not words[0].startswith((b"#", b"%")):
+            shown = text.decode("utf-8", "replace").strip()
+            if len(words) != 2:
+                raise bad_line(path, line, shown, "a line is to name two nodes")
+            pairs.append([parse_node(path, line, word.decode("utf-8", "replace")) for word in words])
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def compact_numbers(sources: Int32Array, targets: Int32Array) -> tuple[int, Int32Array | None]:
+    """How many nodes there are and, if their numbers leave gaps, the sorted numbers that occur."""
+    highest = int(max(sources.max(), targets.max()))
+    if highest > _MAX_TABLE:
+        names = np.union1d(sources, targets)
+    else:
+        are_nodes = np.zeros(highest + 1, np.bool_)
+        are_nodes[sources] = True
+        are_nodes[targets] = True
+        names = np.flatnonzero(are_nodes).astype(np.int32)
+    return len(names), None if len(names) == highest + 1 else names
+
+
+# Nodes with URLs: "n 0 http://host/" and "e 0 1"
+
+
+def _parse_nodes_and_edges(path: Path) -> Graph:
+    names: dict[int, str] = {}
+    edges: list[tuple[int, int, int]] = []
+    for line, text in _lines(path):
+        words = text.split(None, 2)
+        if not words or words[0].startswith(("#", "%")):
+            continue
+        if len(words) != 3 or words[0] not in ("n", "e"):
+            raise bad_line(path, line, text, "a line is to be 'n NUMBER URL' or 'e FROM TO'")
+        if words[0] == "n":
+            _declare(path, line, names, parse_node(path, line, words[1]), words[2])
+        else:
+            edges.append((line, parse_node(path, line, words[1]), parse_node(path, line, words[2])))
+    return _named(path, names, edges)
+
+
+def _declare(path: Path, line: int, names: dict[int, str], number: int, name: str) -> None:
+    if number in names:
+        raise UsageError(f"{path}:{line}: node {number} was declared before; give every node a number of its own")
+    names[number] = name
+
+
+def _named(path: Path, names: dict[int, str], edges: list[tuple[int, int, int]]) -> Graph:
+    if not names:
+        raise UsageError(f"{path}:1: no nodes in it; name a file with the links of a graph")
+    place = {number: order for order, number in enumerate(names)}
+    for line, source, target in edges:
+        for end in (source, target):
+            if end not in place:
+                raise UsageError(f"{path}:{line}: there is no node {end}; declare it, or leave the link out")
+    sources = np.array([place[source] for _, source, _ in edges], np.int32)
+    targets = np.array([place[target] for _, _, target in edges], np.int32)
+    return graph_from_edges(sources, targets, len(names), tuple(names.values()))
+
+
+# GML
+
+
+def _parse_gml(path: Path) -> Graph:
+    names: dict[int, str] = {}
+    edges: list[tuple[int, int, int]] = []
+    opened: list[tuple[str, int, dict[str, str]]] = []  # open brackets: their key, their line, their attributes
+    key, line = "", 0
+    for line, text in _lines(path):
+        for word in () if text.startswith("#") else _GML_TOKEN.findall(text):
+            if word == "[":
+                opened.append((key, line, {}))
+                key = ""
+            elif word == "]":
+                if not opened:
+                    raise bad_line(path, line, text, "no bracket is open")
+                kind, since, attributes = opened.pop()
+                if kind == "node":
+                    number = parse_node(path, since, attributes.get("id", "nothing"))
+                    _declare(path, since, names, number, attributes.get("label", f"{number}"))
+                elif kind == "edge":
+                    source, target = (
+                        parse_node(path, since, attributes.get(end, "nothing")) for end in ("source", "target")
+                    )
+                    edges.append((since, source, target))
+            elif not key:
+                key = word
+            else:
+                if opened:
+                    opened[-1][2].setdefault(key, word.strip('"'))
+                key = ""
+    if opened:
+        raise UsageError(f"{path}:{line}: the bracket of line {opened[-1][1]} is never closed; is the file whole?")
+    return _named(path, names, edges)
+
+
+def parse_node(path: Path, line: int, word: str) -> int:
+    """The number of a node as a file writes it."""
+    if not (word.isascii() and word.isdigit() and len(word) <= _MAX_DIGITS):
+        raise bad_line(path, line, word, "a node is to be a whole number from 0 on")
+    return int(word)
+
+
+def bad_line(path: Path, line: int, text: str, rule: str) -> UsageError:
+    """The error of a line that breaks a rule."""
+    return UsageError(f"{path}:{line}: {rule}, not {text[:80]!r}")

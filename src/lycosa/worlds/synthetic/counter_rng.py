@@ -1,0 +1,56 @@
+"""Chance that needs no memory: every draw is a hash of a key and a counter, the same on every machine and in any order.
+
+The hash is the finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
+"""
+
+from typing import Any
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+Floats = NDArray[Any]  # of any precision
+Ints = NDArray[Any]  # of any width
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_BITS = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+_UNIT = 2.0**-53
+_MASK = (1 << 64) - 1
+
+
+def key(seed: int, purpose: str, *numbers: int) -> int:
+    """64 bits that belong to one purpose of one world."""
+    digest: int = xxhash.xxh3_64_intdigest(repr((seed, purpose, numbers)).encode())
+    return digest
+
+
+def subkey(start: int, number: int) -> int:
+    """The key of one of many things of a kind, cheaper than `key`."""
+    return (start ^ ((number + 1) * 0xD1B54A32D192ED03)) * 0x9E3779B97F4A7C15 & _MASK
+
+
+def uniforms_at(start: int, counters: Ints) -> Floats:
+    """A number in [0, 1) for each counter."""
+    state = counters.astype(np.uint64)
+    state *= _STEP
+    state += np.uint64(start)
+    state ^= state >> _BITS[0]
+    state *= _FIRST
+    state ^= state >> _BITS[1]
+    state *= _SECOND
+    state ^= state >> _BITS[2]
+    state >>= _BITS[3]
+    return state * _UNIT
+
+
+def uniforms(start: int, count: int) -> Floats:
+    """The first `count` draws of a key."""
+    return uniforms_at(start, np.arange(count, dtype=np.uint64))
+
+
+def normals(start: int, count: int) -> Floats:
+    """Standard normal draws, by the method of Box and Muller."""
+    radius = np.sqrt(-2.0 * np.log1p(-uniforms(start, count)))
+    radius *= np.cos(2.0 * np.pi * uniforms(subkey(start, 1), count))
+    return radius

@@ -1,0 +1,217 @@
+"""The words of the synthetic world: real ones that are in every text, and for what its first topics talk about; of a
+made-up language otherwise.
+
+One table holds every word three times: as it is, at the end of a sentence, and at the beginning of one. A word that
+several topics share stands there for each of them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lycosa.reading.stop_words import STOP_WORDS
+
+from .counter_rng import Floats, Ints, key, uniforms
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _distinct_words(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text.split()))
+
+
+_TOPICS = {
+    "beekeeping": """
+        bee hive honey queen swarm nectar pollen wax comb drone brood keeper smoker apiary mead worker colony
+        frame propolis forage clover heather varroa mite super extractor veil sting larva pupa hatch requeen
+        split skep langstroth foundation supersedure nurse guard cluster winter syrup feeder candle blossom
+        orchard meadow linden acacia lavender thyme pollinate buzz antenna mandible royal jelly cappings
+        uncapping knife strainer jar label harvest entrance reducer excluder hornet wasp moth foulbrood nosema
+        inspection temper nuc package swarming
+    """,
+    "sailing": """
+        sail mast rudder anchor harbour keel deck crew tide rope captain voyage hull compass boom jib
+        spinnaker genoa halyard sheet cleat winch tack jibe leeward windward helm tiller bow stern port
+        starboard mooring buoy marina dinghy yacht catamaran sloop ketch schooner regatta knot chart current
+        swell reef squall gale lighthouse ballast bilge galley cabin berth fender shroud stay spreader batten
+        luff leech foot channel shoal estuary ferry passage crossing navigation sextant star latitude horizon
+        skipper race course wind wave canvas varnish
+    """,
+    "astronomy": """
+        star planet galaxy telescope orbit comet nebula moon eclipse meteor asteroid constellation supernova
+        quasar pulsar spectrum redshift lens mirror aperture eyepiece observatory dome night sky magnitude
+        luminosity parallax cluster dwarf giant corona sunspot crater ring satellite rocket probe lander rover
+        solstice equinox zenith horizon ecliptic latitude occultation transit exoplanet cosmic radiation dust
+        gas gravity mass light year dark matter hydrogen helium fusion collapse filter tracking mount polar
+        alignment exposure shadow phase tide
+    """,
+    "pottery": """
+        clay kiln glaze wheel bowl vase pot firing bisque slip stoneware earthenware porcelain ceramic potter
+        throw trim handle spout lid rim foot wedge coil slab mould cone temperature ash oxide cobalt copper
+        iron feldspar silica kaolin grog sgraffito engobe majolica raku salt crackle celadon tenmoku shino
+        brush sponge rib wire needle bat shelf prop crack warp shrink dry leather bone burnish studio workshop
+        plate cup teapot jug tile mosaic sculpture figurine terracotta pigment melt flux viscosity crystal
+        heat furnace smoke reduction
+    """,
+    "cycling": """
+        bicycle wheel pedal chain gear saddle handlebar brake tyre tube rim spoke hub frame fork derailleur
+        cassette crank bearing helmet jersey cadence climb descent sprint peloton stage race course time trial
+        velodrome breakaway domestique mountain pass gravel road path lane commute pannier rack lamp bell lock
+        puncture pump patch lever cable grease wrench stand bottle cage tour touring randonneur tandem
+        recumbent courier wind draft slope switchback summit valley watt training interval recovery carbon
+        steel titanium aluminium fixed mudguard rider
+    """,
+    "cheese": """
+        milk curd whey rennet cheese rind cheddar brie gouda parmesan feta ricotta mozzarella gruyere
+        roquefort stilton camembert goat sheep cow dairy churn butter cream culture bacteria mould ripening
+        cave cellar brine salt press cloth wheel wedge slice grate melt fondue raclette creamery cheesemonger
+        affineur pasteurise raw vat ladle cut stir drain wash bloom blue veined soft hard crumbly nutty tangy
+        pungent aroma taste board cracker wine grape fig honey pasture hay herd lactose protein fat acid
+        temperature humidity turning wax shelf
+    """,
+    "chess": """
+        king queen rook bishop knight pawn board square check mate stalemate opening gambit defence endgame
+        castle castling file rank diagonal pin fork skewer sacrifice exchange tempo initiative combination
+        variation line theory grandmaster master tournament round clock blitz bullet rapid rating title match
+        champion challenger draw resign blunder zugzwang promotion passant centre flank attack counterplay
+        prophylaxis outpost pair majority isolated backward passed chain structure sicilian french dutch
+        italian spanish indian slav puzzle study engine table
+    """,
+    "volcanoes": """
+        lava magma eruption crater volcano ash cone vent caldera plume pumice basalt andesite rhyolite
+        obsidian tephra lahar fumarole geyser sulphur gas steam mantle crust plate subduction rift hotspot
+        seamount island chain seismic tremor earthquake fault tsunami summit slope dome flow shield
+        stratovolcano fissure dyke sill pluton granite silica viscosity temperature melt crystal glass bomb
+        cinder scoria geologist observatory monitor alert evacuation hazard valley glacier hot spring mineral
+        heat pressure chamber collapse cloud column
+    """,
+}
+_COMMON = """
+    people time year day work place house water town river field garden hand week month season summer autumn
+    spring story book friend family child neighbour teacher group member club visit journey question answer
+    idea reason kind part side corner table window door wall floor street market shop price cost money weather
+    rain sun morning evening hour picture photograph map list note letter page guide lesson course habit
+    practice skill tool box bag bottle paper wood stone metal glass colour shape size weight length surface
+    edge centre top bottom middle beginning end change result problem mistake success trouble advice rule
+    measure number pair piece amount level quality variety history tradition village country region coast hill
+    forest meadow road path bridge north south east west museum library school office report research study
+    expert science method test sample detail example difference choice plan project event meeting festival
+    prize winner visitor newcomer beginner owner maker writer reader voice sound smell touch warmth cold light
+    shadow air ground soil plant leaf root seed fruit animal bird insect horse dog cat fish body eye ear foot
+    heart
+"""
+
+TOPICS = {topic: _distinct_words(text) for topic, text in _TOPICS.items()}
+COMMON = _distinct_words(_COMMON)
+
+FUNCTION_WORDS = _words(
+    """the of and to in a is that for it as was with be by on not he his but at are this have from or had an they which
+    one you were all her she there would their we him been has when who will no more if out so up said what its about"""
+)
+SECTION_NAMES = _words("news guides stories people places tools history letters gallery lessons archive notes reviews")
+FOLDERS = _words("old new winter summer spring autumn north south first second third misc")
+GENERIC_ANCHORS = ("read more", "here", "this page", "see also", "details", "a note", "continue", "full story")
+_ONSETS = _words("b d f g h k l m n p r s t v w z")
+_VOWELS = _words("a e i o u")
+_ENDS = ("", *_words("n r l s m t k nd rk"))
+
+BACKGROUND, RARE, PER_TOP, PER_LEAF = 6000, 20_000, 300, 320  # words
+POOL = 300  # words that topics of any kind share
+OF_ITS_OWN, OF_ITS_TOP = 0.2, 0.35  # of a leaf's words; the others are of the pool
+NUMBERS = 1200
+
+
+_REAL_WORDS = STOP_WORDS.union(COMMON, TOPICS, *TOPICS.values())
+
+
+def random_words(seed: int) -> Iterator[str]:
+    """Words that nobody wrote, none twice, none a real word that is used too."""
+    syllables = ["".join(parts) for parts in product(_ONSETS, _VOWELS)]
+    short = len(syllables) ** 2 * len(_ENDS)
+    shift = key(seed, "words") % short
+    for number in range(short * len(syllables)):
+        longer, place = divmod(number, short)
+        place = (place * 19_777 + shift) % short  # neighbours in the table shall not look alike
+        rest, end = divmod(place, len(_ENDS))
+        first, second = divmod(rest, len(syllables))
+        middle = syllables[longer - 1] if longer else ""
+        word = syllables[first] + middle + syllables[second] + _ENDS[end]
+        if word not in _REAL_WORDS:
+            yield word
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Where the words of each kind begin in the table."""
+
+    table: NDArray[np.object_]  # each word as it is, then each with a full stop, then each with a capital letter
+    size: int
+    numbers: int
+    background: int
+    rare: int
+    tops: NDArray[np.int64]
+    leaves: NDArray[np.int64]
+    names: tuple[str, ...]  # of the leaves, "top/leaf"
+    top_of_leaf: NDArray[np.int64]
+
+    def words(self, ids: NDArray[np.int64]) -> list[str]:
+        found: list[str] = self.table[ids].tolist()
+        return found
+
+    def related(self, topics: Ints, u: Floats) -> Ints:
+        """For each topic one of the same top, by a number in [0, 1)."""
+        firsts = np.searchsorted(self.top_of_leaf, np.arange(len(self.tops) + 1))
+        top = self.top_of_leaf[topics]
+        related: Ints = firsts[top] + (u * (firsts[top + 1] - firsts[top])).astype(np.int64)
+        return related
+
+
+def make_vocabulary(seed: int, topics: int) -> tuple[Vocabulary, Iterator[str]]:
+    """The words of a world, and more that occur in no text, for the names of its sites."""
+    words_left = random_words(seed)
+    count_of_tops = max(1, round(topics**0.5))
+    top_of_leaf = np.sort((uniforms(key(seed, "tops"), topics) * count_of_tops).astype(np.int64))
+    top_of_leaf[:count_of_tops] = np.arange(count_of_tops)[:topics]  # none is empty
+    top_of_leaf.sort()
+    background = len(FUNCTION_WORDS) + NUMBERS
+    rare = background + BACKGROUND
+    tops = rare + RARE + PER_TOP * np.arange(count_of_tops)
+    leaves = rare + RARE + PER_TOP * count_of_tops + PER_LEAF * np.arange(topics)
+    others = BACKGROUND - len(COMMON) + RARE + count_of_tops * PER_TOP
+    plain = [*FUNCTION_WORDS, *_number_words(seed), *COMMON, *islice(words_left, others)]
+    pool = list(islice(words_left, POOL))
+    known = [(name, *words) for name, words in TOPICS.items()]
+    for leaf, top in enumerate(top_of_leaf.tolist()):
+        of_top = plain[tops[top] : tops[top] + PER_TOP]
+        its_own = chain(known[leaf] if leaf < len(known) else (), words_left)
+        plain += _leaf_words(key(seed, "leaf words", leaf), its_own, of_top, pool)
+    names = tuple(
+        f"{plain[tops[top]]}/{plain[leaf]}" for top, leaf in zip(top_of_leaf.tolist(), leaves.tolist(), strict=True)
+    )
+    table = np.array([*plain, *(word + "." for word in plain), *(word.capitalize() for word in plain)], dtype=object)
+    found = Vocabulary(table, len(plain), len(FUNCTION_WORDS), background, rare, tops, leaves, names, top_of_leaf)
+    return found, words_left
+
+
+def _leaf_words(start: int, unused: Iterator[str], of_top: Sequence[str], pool: Sequence[str]) -> list[str]:
+    """The words of a leaf: first its name, then some of its own, some of its top's and some that others use too."""
+    kinds, picks = uniforms(start, 2 * PER_LEAF).reshape(2, PER_LEAF).tolist()
+    kinds[0] = 0.0
+    words = []
+    for kind, pick in zip(kinds, picks, strict=True):
+        if kind < OF_ITS_OWN:
+            words.append(next(unused))
+        else:
+            shared = of_top if kind < OF_ITS_OWN + OF_ITS_TOP else pool
+            words.append(shared[int(pick * len(shared))])
+    return words
+
+
+def _number_words(seed: int) -> list[str]:
+    sizes = 10.0 ** (1.0 + 3.0 * uniforms(key(seed, "numbers"), NUMBERS))
+    return [str(int(size)) for size in sizes]

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import exp, isfinite, log1p
-from typing import Literal, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
 from .anchors import AnchorBoost
-from .base import checked_share, clamped
+from .base import BaseStrategy, checked_share, clamped
 
 Each = TypeVar("Each", float, NDArray[np.float64])  # one page, or many side by side
 
@@ -48,7 +48,7 @@ class Form(Protocol):
 FORMS: Mapping[str, Form] = {"cobb-douglas": cobb_douglas, "linear": linear}
 
 
-class Utility:
+class Utility(BaseStrategy):
     """Follows first the links of pages that are both on the topic and of high standing.
 
     A link is worth the utility of the best page it was found on, as it was reckoned then; where the topic was also
@@ -65,8 +65,6 @@ class Utility:
     """
 
     name = "utility"
-    scale: Literal["unit", "order"] = "unit"
-    exhaustive = True
     uses_standing = True
 
     def __init__(
@@ -100,9 +98,6 @@ class Utility:
     def lately(self) -> float | None:
         """Mean relevance of the last pages; None before the first."""
         return self._lately
-
-    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        return [Candidate(seed, 1.0, because={"seed": True}) for seed in seeds]
 
     def learn(self, event: Visit | Skip) -> None:
         if isinstance(event, Visit) and event.page is not None:
@@ -138,9 +133,6 @@ class Utility:
 
     def leave_room(self, share: float) -> None:
         self._way_in.share = share
-
-    def merge(self, url: Url, waiting: float, offered: float) -> float:
-        return max(waiting, offered)
 
     def state(self) -> Plain:
         return {"last": list(self._last), "relevant_seen": self._way_in.relevant_seen}

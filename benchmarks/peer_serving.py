@@ -31,7 +31,7 @@ from lycosa.peers.messages import Contact, Declined, Query, Response, decode, en
 from lycosa.peers.summary import Segment, Summary, room_for
 from lycosa.peers.wire import Wire
 from lycosa.reading import Reader
-from lycosa.sessions.opening import open_collection
+from lycosa.run.open import open_collection
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.codes import codes_of
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit

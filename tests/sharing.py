@@ -11,7 +11,7 @@ from lycosa.peers.serving import Peer
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.peers.wire import Wire
 from lycosa.reading import Reader
-from lycosa.sessions.opening import open_collection, open_for_reading
+from lycosa.run.open import open_collection, open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
 

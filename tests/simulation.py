@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lycosa.crawler import Budget, Crawl, without_event_loop
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.reading import Reader
+from lycosa.recipe import Budget
+from lycosa.run.crawl import Crawl, without_event_loop
 from lycosa.vocabulary.clock import SimulatedClock
-from lycosa.vocabulary.contracts import Strategy, Web
+from lycosa.vocabulary.contracts import Relevance, Strategy, Web
 from lycosa.vocabulary.records import Page, Url, Visit
 from lycosa.web.simulated import SimulatedWeb
 from worlds import topic_of
@@ -27,6 +28,7 @@ def crawl_of(
     clock: SimulatedClock | None = None,
     web: Web | None = None,
     frontier: MemoryFrontier | None = None,
+    judge: Relevance | None = None,
     **options: Any,
 ) -> Crawl:
     clock = clock or SimulatedClock()
@@ -35,7 +37,7 @@ def crawl_of(
     return Crawl(
         web=web or SimulatedWeb(pages, clock=clock),
         read=Reader(),
-        judge=options.pop("judge", None) or AboutBees(),
+        judge=judge or AboutBees(),
         strategy=strategy,
         frontier=frontier,
         clock=clock,

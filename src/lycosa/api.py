@@ -31,13 +31,12 @@ from lycosa.collection.rows import LookRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import Recipe, load_recipe
-from lycosa.sessions.crawling import crawl_live
-from lycosa.sessions.making import make_collection
-from lycosa.sessions.opening import main_text_of, open_for_reading
-from lycosa.sessions.refreshing import Plan, Refreshing, insist_on_pages, plan_of, refreshing_recipe
-from lycosa.sessions.session import Session
-from lycosa.sessions.settings import Settings, changed_recipe, settings_of
-from lycosa.sessions.tally import Refreshed
+from lycosa.run.live import crawl_live
+from lycosa.run.new import new_collection
+from lycosa.run.open import main_text_of, open_for_reading
+from lycosa.run.options import Settings, changed_recipe, settings_of
+from lycosa.run.refresh import Plan, Refreshed, Refreshing, insist_on_pages, plan_of, refreshing_recipe
+from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import Fetch, Visit
@@ -291,7 +290,7 @@ def new(
     traffic: CSV file of domains and how many people they reach.
     """
     folder = Path(folder)
-    make_collection(
+    new_collection(
         folder,
         topic=topic,
         examples=_given(examples),

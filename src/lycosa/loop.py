@@ -20,7 +20,7 @@ from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Frontier, Strategy
 from lycosa.vocabulary.records import LINKS, REFRESH, Candidate, Change, Fetch, Outcome, Skip, SkipReason, Url, Visit
 from lycosa.vocabulary.urls import host_of
-from lycosa.web.asked import was_asked
+from lycosa.web.outcomes import was_requested
 
 MAX_REDIRECTS = 5  # in a row
 MAX_SKIP_ROUNDS = 1_000  # in which a strategy may propose others for what was skipped, at one page
@@ -95,7 +95,7 @@ class Loop:
         """
         is_again = candidate.lane == REFRESH
         # Of a host whose robots.txt is out of reach nothing is asked, so its pages to see again need not wait for that.
-        if fetch.host_not_before is not None and not (is_again and not was_asked(fetch)):
+        if fetch.host_not_before is not None and not (is_again and not was_requested(fetch)):
             self.frontier.hold(host_of(candidate.url), fetch.host_not_before)
         outcome = fetch.outcome
         if outcome is not Outcome.FAILED and outcome is not Outcome.BUSY:

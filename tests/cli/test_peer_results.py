@@ -9,7 +9,7 @@ from lycosa.peers.merging import Merged, Ranked
 from lycosa.peers.messages import Contact
 from lycosa.peers.searching import Answer, Answers, Reply, Stage
 from lycosa.peers.serving import Searched
-from lycosa.sessions.taking import Taken
+from lycosa.run.imports import ImportedPeerPages
 
 pytestmark = pytest.mark.peers
 
@@ -65,7 +65,9 @@ def test_who_was_not_reached_is_told():
 
 
 def test_programs_get_all_of_it():
-    told = plain_of("bees", searched({"dora": Reply.LACKS}), "me", Merged((), 0), (ranked(),), Taken((), (), ()), 0)
+    told = plain_of(
+        "bees", searched({"dora": Reply.LACKS}), "me", Merged((), 0), (ranked(),), ImportedPeerPages((), (), ()), 0
+    )
     assert (told["lack_it"], told["messages"], len(told["hits"])) == (["dora"], 4, 1)
     assert "taken" not in told
 

@@ -13,8 +13,8 @@ from lycosa.peers.messages import Contact, Response, decode, encode
 from lycosa.peers.packed_segment import BadSummaryError
 from lycosa.peers.shared_collection import CollectionSummary, SharedCollection
 from lycosa.peers.stored_page import record_of
-from lycosa.sessions import upkeep
-from lycosa.sessions.opening import open_for_reading
+from lycosa.run import upkeep
+from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError
 from sharing import add_pages, shared

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.crawler import without_event_loop
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.lab.simulation import crawl
 from lycosa.logs.readings import Readings
+from lycosa.run.crawl import without_event_loop
 from lycosa.strategies import BreadthFirst, Collaborative, Combined, Guided
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, SkipReason, Url, Visit

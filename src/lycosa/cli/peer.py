@@ -10,8 +10,8 @@ import typer
 from msgspec.structs import replace
 
 from lycosa.collection.plain import spellable
-from lycosa.sessions.opening import open_for_reading
-from lycosa.sessions.taking import Given, Taken, take_pages
+from lycosa.run.imports import ImportedPeerPages, PeerPage, import_peer_pages
+from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.plain_text import visible
@@ -159,7 +159,7 @@ def search(
         raise UsageError("nothing to search for; give a word or more")
     joins = [join_argument(each) for each in join or ()]
 
-    async def searched() -> tuple[Searched, str, Merged, list[Given], NotJoined]:
+    async def searched() -> tuple[Searched, str, Merged, list[PeerPage], NotJoined]:
         async with peer_of(name, Wishes(joins, deadline / 2, group, no_group, allow_private, quiet)) as mine:
             waited = mine.joins.seconds if mine.joins else 0.0
             left = max(LEAST_SECONDS, deadline - waited)
@@ -184,7 +184,7 @@ def search(
             return last, mine.name, merged, given, mine.joins.not_joined() if mine.joins else NotJoined()
 
     last, me, merged, given, not_joined = asyncio.run(searched())
-    taken = take_pages(name, given, clock=WallClock(), tell=tell) if given else Taken((), (), ())
+    taken = import_peer_pages(name, given, clock=WallClock(), tell=tell) if given else ImportedPeerPages((), (), ())
     shown = merged.hits[:limit]
     if as_json:
         print_json(plain_of(query, last, me, merged, shown, taken, take, not_joined))

@@ -20,8 +20,8 @@ from lycosa.peers.serving import Peer
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.peers.stored_page import record_of
 from lycosa.peers.telling import told_of
-from lycosa.sessions.opening import open_for_reading
-from lycosa.sessions.taking import Given
+from lycosa.run.imports import PeerPage
+from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import Url
 
@@ -255,7 +255,7 @@ async def listening(peer: Peer, place: Place, at: Place | None) -> Place | None:
         raise UsageError(f"cannot listen at {place}: {error.strerror or error}; choose another --listen") from error
 
 
-async def given_by(merged: Merged, most: int, ask: Ask) -> AsyncIterator[Given]:
+async def given_by(merged: Merged, most: int, ask: Ask) -> AsyncIterator[PeerPage]:
     """The best pages that are not at home, from the first who gives them."""
     for hit in [hit for hit in merged.hits if not hit.at_home][:most]:
         for provider in hit.providers:
@@ -264,5 +264,5 @@ async def given_by(merged: Merged, most: int, ask: Ask) -> AsyncIterator[Given]:
                 body = reply.body
             record = record_of(hit.url, body) if body is not None else None
             if record is not None:
-                yield Given(Url(hit.url), record, provider.name)
+                yield PeerPage(Url(hit.url), record, provider.name)
                 break

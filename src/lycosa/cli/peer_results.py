@@ -10,7 +10,7 @@ from lycosa.peers.identity import is_name
 from lycosa.peers.merging import Merged, Ranked
 from lycosa.peers.searching import Answers
 from lycosa.peers.serving import Searched
-from lycosa.sessions.taking import Taken
+from lycosa.run.imports import ImportedPeerPages
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Plain
 
@@ -126,7 +126,7 @@ def plain_of(
     me: str,
     merged: Merged,
     shown: tuple[Ranked, ...],
-    taken: Taken,
+    taken: ImportedPeerPages,
     take: int,
     not_joined: NotJoined = _ALL_JOINED,
 ) -> Plain:
@@ -140,6 +140,6 @@ def plain_of(
     }
 
 
-def untaken(merged: Merged, take: int, taken: Taken) -> str:
+def untaken(merged: Merged, take: int, taken: ImportedPeerPages) -> str:
     wanted = min(take, sum(not hit.at_home for hit in merged.hits))
     return f"{wanted - len(taken.pages) - len(taken.known)} could not be had"

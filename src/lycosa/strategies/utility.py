@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from lycosa.reading.words import tokens_of
-from lycosa.standing.structure import StructureIndex
+from lycosa.standing.in_links import StructureIndex
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 

@@ -12,7 +12,7 @@ from lycosa.lab.topics import Topic, strategy_for
 from lycosa.peers.keeping import Kept
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.reading import Reader
-from lycosa.sessions.opening import open_collection, open_for_reading
+from lycosa.run.open import open_collection, open_for_reading
 from lycosa.strategies import BestFirst
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit

@@ -22,7 +22,7 @@ from lycosa.peers.merging import merge
 from lycosa.peers.messages import MOST_HITS, Contact, Hit, Item, Statistics, Wanted
 from lycosa.peers.searching import Answer, Stage
 from lycosa.peers.shared_collection import CollectionSummary, SharedCollection
-from lycosa.sessions.opening import open_for_reading
+from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds import StudyWorld
 

@@ -5,6 +5,7 @@ from contextlib import aclosing
 from itertools import chain
 
 import msgspec
+from msgspec import UNSET
 
 from lycosa import __version__
 from lycosa.collection.events import Example, Run, Stop
@@ -148,6 +149,7 @@ class Crawling:
                 msgspec.to_builtins(recipe.utility),
                 map=session.map.offer(map_found),
                 logs=session.log.offer(log_found),
+                options=recipe.options or UNSET,
             )
         )
         async with aclosing(self.follow()) as visits:

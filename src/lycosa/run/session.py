@@ -1,10 +1,11 @@
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Self
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from lycosa.collection.events import Attempt, Event, Run, Scores
@@ -12,10 +13,12 @@ from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
-from lycosa.recipe import Recipe, Utility, goes_by_log, make_strategy, read_seeds
+from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds
 from lycosa.run.crawl import Crawl
+from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Relevance, Standing, Strategy
+from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import REFRESH, RELEVANT, Page, Plain, Skip, Url, Visit
 from lycosa.vocabulary.urls import site_of
 from lycosa.web.simulated import SimulatedWeb
@@ -84,7 +87,8 @@ class Session:
         catalog, recipe = self.collection.catalog, self.recipe
         self._seeds: list[Url] = catalog.get_state("seeds") or []
         self._utility = _utility_of(catalog.get_state("utility") or msgspec.to_builtins(recipe.utility))
-        self.strategy_name: str = catalog.get_state("strategy") or recipe.strategy
+        last = catalog.get_state("strategy") or recipe.strategy
+        self.strategy_name, self._options = self._permitted(last, catalog.get_state("options") or {})
         self.map.use(catalog.get_state("map"), self.strategy_name)
         self.log.use(catalog.get_state("logs"), self.strategy_name)
         strategy = self._restored_strategy()
@@ -133,6 +137,9 @@ class Session:
         strategy, state = self._made_strategy(), self._strategy_state()
         if state is None:
             return strategy
+        if self.strategy_name != self.collection.catalog.get_state("strategy"):
+            self.collection.catalog.put_state(_RANKS_BEHIND, True)
+            return strategy
         try:
             strategy.restore(state)
         except KeyError:
@@ -145,7 +152,7 @@ class Session:
         """What the strategy knew at the last checkpoint, less what it knew by a map or a log that is not there."""
         catalog = self.collection.catalog
         state, log_is_lost = catalog.get_state("strategy_state"), catalog.get_state("logs") and not self.log.named
-        if state is None or (log_is_lost and goes_by_log(self.strategy_name)):
+        if state is None or (log_is_lost and "log" in find_strategy(self.strategy_name).needs):
             return None
         if log_is_lost:
             state = state["inner"]
@@ -185,13 +192,14 @@ class Session:
         self._seeds += [seed for seed in run.seeds if seed not in known]
         scope = msgspec.convert(run.scope or {}, Scope)
         utility = _utility_of(run.utility)
-        before = (self.strategy_name, self._utility, self.map.named, self.log.named)
-        goes_another_way = (run.strategy, utility, run.map, run.logs) != before
+        strategy, options = self._permitted(run.strategy, run.options or {})
+        before = (self.strategy_name, self._options, self._utility, self.map.named, self.log.named)
+        goes_another_way = (strategy, options, utility, run.map, run.logs) != before
         changes = goes_another_way or scope != self._scope
         if goes_another_way:
-            self.strategy_name, self._utility = run.strategy, utility
-            self.map.use(run.map, run.strategy)
-            self.log.use(run.logs, run.strategy)
+            self.strategy_name, self._options, self._utility = strategy, options, utility
+            self.map.use(run.map, strategy)
+            self.log.use(run.logs, strategy)
             self._start_strategy()
         self._use_scope(scope)
         self.collection.catalog.put_state("seeds", self._seeds)
@@ -205,7 +213,17 @@ class Session:
     def run_as_before(self, refresh: Plain) -> Run:
         """A run that changes neither strategy nor scope, whatever the recipe says by now."""
         scope, utility = msgspec.to_builtins(self._scope), msgspec.to_builtins(self._utility)
-        return Run(self.clock.now(), self.strategy_name, (), scope, utility, refresh, self.map.named, self.log.named)
+        return Run(
+            self.clock.now(),
+            self.strategy_name,
+            (),
+            scope,
+            utility,
+            refresh,
+            self.map.named,
+            self.log.named,
+            self._options or UNSET,
+        )
 
     def is_in_scope(self, url: Url) -> bool:
         """Whether a URL may be part of this collection."""
@@ -215,6 +233,23 @@ class Session:
         self._scope = scope
         self._admission.use(scope, sites=frozenset(map(site_of, self._seeds)))
 
+    def _permitted(self, strategy: str, options: Mapping[str, Plain]) -> tuple[str, Mapping[str, Plain]]:
+        """The strategy of a run, and its options. The code of a plug-in runs where the user's recipe, or a flag, names
+        it, and not because a collection says so: where it does not, the recipe's own strategy takes its place. So it
+        does for options that make no sense any more, lest one bad run close a collection for ever."""
+        if strategy in STRATEGIES or strategy == self.recipe.strategy:
+            try:
+                check_options(strategy, options)
+            except UsageError as error:
+                self.tell(f"going on without the options of the run before: {error}")
+                return strategy, {}
+            return strategy, options
+        self.tell(
+            f"the run before went by the plug-in {strategy}, which the recipe does not name; "
+            f"going on by {self.recipe.strategy}"
+        )
+        return self.recipe.strategy, self.recipe.options
+
     def _made_strategy(self) -> Strategy:
         stem = self.recipe.topic.stem
         taught = [url for url, is_good in self.topic.examples.urls.items() if is_good]
@@ -223,6 +258,7 @@ class Session:
             topic_words=self.topic.words,
             stem=stem,
             utility=self._utility,
+            options=self._options,
             taught=taught,
             readings=self.log.in_use.readings if self.log.in_use else None,
         )
@@ -317,6 +353,8 @@ class Session:
         catalog = self.collection.catalog
         self._write_frontier()
         catalog.put_state("strategy", self.strategy_name)
+        if self._options or catalog.get_state("options"):
+            catalog.put_state("options", dict(self._options))
         catalog.put_state("map", self.map.named)
         catalog.put_state("logs", self.log.named)
         catalog.put_state("strategy_state", self.crawl.strategy.state())

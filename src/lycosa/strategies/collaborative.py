@@ -204,6 +204,7 @@ class Collaborative(BaseStrategy):
     """
 
     name = "collaborative"
+    needs = frozenset({"log"})
     exhaustive = False
 
     def __init__(
@@ -261,6 +262,7 @@ class Combined(BaseStrategy):
     """
 
     name = "combined"
+    needs = frozenset({"log"})
     exhaustive = False
 
     def __init__(

@@ -37,6 +37,7 @@ class Guided(BaseStrategy):
     """
 
     name = "guided"
+    needs = frozenset({"log"})
 
     def __init__(
         self,

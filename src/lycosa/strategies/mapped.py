@@ -67,6 +67,7 @@ class Mapped(BaseStrategy):
     """
 
     name = "mapped"
+    needs = frozenset({"map"})
 
     def __init__(
         self,

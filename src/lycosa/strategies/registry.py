@@ -42,6 +42,9 @@ GIVEN = frozenset(  # keywords that a crawl fills in, not its user
         "inner",  # the strategy that another one wraps
         "crawl_map",
         "topic_of",
+        "map_priority",  # these two as the table [map] of the recipe says
+        "share",
+        "half_life",  # as the table [logs] says
     )
 )
 
@@ -63,13 +66,16 @@ class Entry(Struct, frozen=True):
     """A strategy that can be made by its name; called with keywords, it makes one.
 
     make: its class.
-    needs: of "log" and "map", what it is nothing without.
     passes_on_to: the class to which its constructor passes its `**` keywords, if it has any.
     """
 
     make: Callable[..., Strategy]
-    needs: frozenset[str] = frozenset()
     passes_on_to: type | None = None
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Of "log" and "map", what it is nothing without."""
+        return frozenset(getattr(self.make, "needs", ()))
 
     @property
     def options(self) -> Mapping[str, Option]:
@@ -85,21 +91,20 @@ class Entry(Struct, frozen=True):
         return keyword in self.options or keyword in inspect.signature(self.make).parameters
 
 
-_LOG, _MAP = frozenset({"log"}), frozenset({"map"})
 STRATEGIES: Mapping[str, Entry] = {
     Adaptive.name: Entry(Adaptive),
     BaselineFocused.name: Entry(BaselineFocused),
     BestFirst.name: Entry(BestFirst),
     BreadthFirst.name: Entry(BreadthFirst),
-    Collaborative.name: Entry(Collaborative, _LOG, passes_on_to=ReadersEvidence),
-    Combined.name: Entry(Combined, _LOG, passes_on_to=ReadersEvidence),
+    Collaborative.name: Entry(Collaborative, passes_on_to=ReadersEvidence),
+    Combined.name: Entry(Combined, passes_on_to=ReadersEvidence),
     CrawlAI.name: Entry(CrawlAI),
     CrawlGAI.name: Entry(CrawlGAI),
-    Guided.name: Entry(Guided, _LOG, passes_on_to=ReadersEvidence),
+    Guided.name: Entry(Guided, passes_on_to=ReadersEvidence),
     InfoSpiders.name: Entry(InfoSpiders),
     InLinks.name: Entry(InLinks),
     Intelligent.name: Entry(Intelligent),
-    Mapped.name: Entry(Mapped, _MAP),
+    Mapped.name: Entry(Mapped),
     PageRank.name: Entry(PageRank),
     RandomOrder.name: Entry(RandomOrder),
     Utility.name: Entry(Utility),
@@ -128,11 +133,11 @@ def find_strategy(name: str) -> Entry:
         whose = distribution_of(plugins(GROUP)[name])
         lacks = f"it has no {missing[0]}" if missing else "it is not a class"
         raise PluginError(f"the plug-in {name!r} of {whose} is not a strategy: {lacks}; derive it from BaseStrategy")
-    needs = frozenset(getattr(found, "needs", ()))
-    for unknown in needs - NEEDS:
+    entry = Entry(found)
+    for unknown in entry.needs - NEEDS:
         whose = distribution_of(plugins(GROUP)[name])
         raise PluginError(f"the plug-in {name!r} of {whose} needs {unknown!r}; there are {', '.join(sorted(NEEDS))}")
-    return Entry(found, needs)
+    return entry
 
 
 def check_options(name: str, options: Mapping[str, Plain], *, where: str = "") -> dict[str, Any]:

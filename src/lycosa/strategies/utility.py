@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import exp, isfinite, log1p
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -45,7 +45,8 @@ class Form(Protocol):
     def __call__(self, relevance: Each, standing: Each, alpha: float) -> Each: ...
 
 
-FORMS: Mapping[str, Form] = {"cobb-douglas": cobb_douglas, "linear": linear}
+FormName = Literal["cobb-douglas", "linear"]
+FORMS: Mapping[FormName, Form] = {"cobb-douglas": cobb_douglas, "linear": linear}
 
 
 class Utility(BaseStrategy):
@@ -71,7 +72,7 @@ class Utility(BaseStrategy):
         self,
         *,
         alpha: float = 0.5,
-        form: str = "cobb-douglas",
+        form: FormName = "cobb-douglas",
         window: int = 25,
         taught: Collection[Url] = (),
         topic_words: Mapping[str, int] | None = None,
@@ -211,7 +212,7 @@ class Adaptive(Utility):
         window: int = 25,
         step: float = 0.01,
         alpha: float = 0.5,
-        form: str = "cobb-douglas",
+        form: FormName = "cobb-douglas",
         taught: Collection[Url] = (),
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,
@@ -289,7 +290,7 @@ class InLinks(Adaptive):
         window: int = 25,
         step: float = 0.01,
         alpha: float = 0.5,
-        form: str = "cobb-douglas",
+        form: FormName = "cobb-douglas",
         taught: Collection[Url] = (),
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,

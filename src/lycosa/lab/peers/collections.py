@@ -9,7 +9,7 @@ from msgspec import Struct
 from lycosa.lab.page_cache import PageCache, TopicCosine
 from lycosa.lab.simulation import Step, crawl
 from lycosa.lab.topics import Topic, strategy_for
-from lycosa.peers.keeping import Kept
+from lycosa.peers.peer_folder import PeerFolder
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.reading import Reader
 from lycosa.run.open import open_collection, open_for_reading
@@ -79,4 +79,4 @@ def write_collection(folder: Path, world: StudyWorld, pages: Mapping[Url, float]
             fetch = Fetch(url, Outcome.OK, FETCHED_AT, 200, "OK", headers=_HEADERS, body=body, content=body)
             collection.record(Visit(Candidate(url, relevance), fetch, reader(fetch), relevance=relevance))
     with open_for_reading(folder) as collection:
-        SharedCollection(collection, Kept(folder)).catch_up()
+        SharedCollection(collection, PeerFolder(folder)).catch_up()

@@ -6,11 +6,11 @@ from collections import OrderedDict
 from msgspec import Struct
 
 from .content import Content
+from .forwarding import RESERVED, Passing
 from .learning import Learning
 from .messages import DIRECT, Contact, Fetch, Item, PeerName, Query, Send, Wanted
 from .options import NodeOptions
-from .passing import RESERVED, Passing
-from .searching import Answer, Answers, Failure, Search, Stage
+from .search import Answer, Answers, Failure, Search, Stage
 
 MOST_FETCHES = 256  # under way, and as many that are late
 MOST_BROUGHT = 16  # that nobody has asked for yet

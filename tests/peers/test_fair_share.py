@@ -9,10 +9,10 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.peers import turns as turns_of_peers
+from lycosa.peers import rate_limits as turns_of_peers
 from lycosa.peers.addresses import Place
 from lycosa.peers.channel import FRAMES_OF_A_TURN
-from lycosa.peers.turns import AT_ONCE, SHARE, Turns
+from lycosa.peers.rate_limits import BURST, SHARE, FairShare
 from sharing import Caller
 
 LOCAL = Place("127.0.0.1", 0)
@@ -61,20 +61,20 @@ async def all_handled(busy, many):
 
 @given(st.lists(st.floats(0.0, 0.2), min_size=1, max_size=60), st.floats(0.0, 0.3))
 def test_nobody_gets_more_than_their_share_however_the_work_is_cut(works, pause):
-    turns, now = Turns(), 100.0
+    turns, now = FairShare(), 100.0
     for work in works:
         now += turns.wait("anna", now)
         assert not turns.wait("anna", now) > MOMENT
         now += work
         turns.spent("anna", work, now)
         now += pause
-    assert sum(works[:-1]) <= AT_ONCE + SHARE * (now - 100.0) + MOMENT
+    assert sum(works[:-1]) <= BURST + SHARE * (now - 100.0) + MOMENT
 
 
 def test_a_debt_of_one_is_none_of_another_and_is_over_in_time():
-    turns = Turns()
+    turns = FairShare()
     turns.spent("anna", 2.0, now=0.0)
-    assert turns.wait("anna", now=0.0) == (2.0 - AT_ONCE) / SHARE
+    assert turns.wait("anna", now=0.0) == (2.0 - BURST) / SHARE
     assert turns.wait("bert", now=0.0) == 0.0
     assert turns.wait("anna", now=2.0 / SHARE) == 0.0
 
@@ -113,7 +113,7 @@ def test_one_who_asks_little_is_answered_long_before_all_that_another_has_asked(
 
 
 def test_one_who_sends_drop_by_drop_on_several_connections_gets_no_more_than_their_share(monkeypatch):
-    monkeypatch.setattr(turns_of_peers, "AT_ONCE", 0.0)
+    monkeypatch.setattr(turns_of_peers, "BURST", 0.0)
 
     async def play(busy, place):
         greedy = Caller()

@@ -4,10 +4,10 @@ from collections import Counter
 
 from .buddies import BuddyList, HeldIndexes
 from .content import Content, Summary
-from .manners import Manners
 from .messages import Contact, IndexRequest, Message, PeerName, Send
 from .neighbours import Neighbours
 from .options import NodeOptions
+from .rate_limits import Reputation
 
 
 class Parts:
@@ -26,7 +26,7 @@ class Parts:
             refresh_checkpoints=options.refresh_checkpoints, settled_at_once=options.indexes == "neighbours"
         )
         self.neighbours = Neighbours(least=options.neighbours, most=options.most_neighbours)
-        self.manners = Manners(tolerance=options.tolerance, shun=options.shun, per_peer=options.capacity_per_peer)
+        self.manners = Reputation(tolerance=options.tolerance, shun=options.shun, per_peer=options.capacity_per_peer)
 
     @property
     def is_called(self) -> bool:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from lycosa.peers.chance import query_number
 from lycosa.peers.options import NodeOptions, options_for
+from lycosa.peers.routing import query_number
 from lycosa.standing.graph_files import Graph
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.peer_networks import RaggedArray, Trace
@@ -19,13 +19,13 @@ _WHOSE = {"nobody": NOBODY, "buddies": OF_BUDDIES, "neighbours": OF_NEIGHBOURS}
 
 
 @cache
-def compiled() -> tuple[ModuleType, ModuleType]:
-    """The modules `kernel` and `overlay_upkeep`, which need numba."""
+def compiled_kernel() -> ModuleType:
+    """The module `kernel`, which needs numba."""
     try:
-        from . import kernel, overlay_upkeep
+        from . import kernel
     except ImportError as error:
         raise UsageError(f"this study needs numba ({error}); install it with: pip install 'lycosa[lab]'") from None
-    return kernel, overlay_upkeep
+    return kernel
 
 
 def network_in(graph: Graph, trace: Trace, *, churns: bool, least: int, seed: int) -> Network:
@@ -37,12 +37,12 @@ def network_in(graph: Graph, trace: Trace, *, churns: bool, least: int, seed: in
         shares = uptimes(len(graph), chance)
         until = float(trace.times.max()) if len(trace) else 0.0
         is_up, events = comings_and_goings(shares, trace, until=until, chance=chance)
-    made: Network = compiled()[1].network_of(graph.offsets, graph.targets, is_up, events, least=least, seed=seed)
+    made: Network = compiled_kernel().network_of(graph.offsets, graph.targets, is_up, events, least=least, seed=seed)
     return made
 
 
 def questions_of(trace: Trace, holders: RaggedArray, *, seed: int) -> Questions:
-    """The questions of a trace; their ids are those of `chance.query_number`."""
+    """The questions of a trace; their ids are those of `routing.query_number`."""
     ids = np.array([query_number(seed, count) for count in range(len(trace))], np.uint64)
     return Questions(
         askers=trace.consumers.astype(np.int32),
@@ -71,7 +71,7 @@ def switches_of(options: NodeOptions, seed: int) -> Switches:
     )
 
 
-def asked(
+def run_questions(
     network: Network, questions: Questions, options: NodeOptions, *, seed: int, all_have_asked: bool = False
 ) -> Outcomes:
     """Asks all questions, in a network in which nobody knows a buddy yet.
@@ -91,7 +91,7 @@ def asked(
     )
     own = network._replace(degrees=network.degrees.copy(), is_up=network.is_up.copy())
     switches = switches_of(options, seed)
-    compiled()[0].search(own, questions, switches, outcomes, room(len(own.is_up), len(own.neighbours), switches))
+    compiled_kernel().search(own, questions, switches, outcomes, room(len(own.is_up), len(own.neighbours), switches))
     return outcomes
 
 
@@ -105,7 +105,9 @@ def simulated(
     **changes: Any,
 ) -> Outcomes:
     """The same for an algorithm of `peers.options`, with some of its switches changed."""
-    return asked(network, questions, options_for(algorithm, **changes), seed=seed, all_have_asked=all_have_asked)
+    return run_questions(
+        network, questions, options_for(algorithm, **changes), seed=seed, all_have_asked=all_have_asked
+    )
 
 
 def warm_up() -> None:

@@ -3,11 +3,11 @@
 from msgspec.structs import replace
 
 from .content import Content
-from .manners import Allowances, Seen
 from .messages import DIRECT, Contact, PeerName, Query, Send
 from .options import NodeOptions
-from .parts import Parts
+from .rate_limits import RateLimits, SeenQueries
 from .routing import clamped, flooded, next_hop
+from .state import Parts
 
 _WITHIN = 0.9  # of what a peer takes from one, so that pings and the like still get through
 RESERVED = 0.5  # of the queries that may go to a peer, for the first of every search of one's own
@@ -23,11 +23,11 @@ class Passing(Parts):
 
     def __init__(self, me: Contact, content: Content, *, options: NodeOptions, seed: int):
         super().__init__(me, content, options=options, seed=seed)
-        self._seen = Seen(options.remembered, options.most_per_query)
+        self._seen = SeenQueries(options.remembered, options.most_per_query)
         most = _WITHIN * options.capacity_per_peer
-        self._queries_to: Allowances[PeerName] = Allowances(most)
-        self._answers_to: Allowances[PeerName] = Allowances(most)
-        self._answers_for: Allowances[tuple[PeerName, PeerName]] = Allowances(most / 4)  # who sent it, who is answered
+        self._queries_to: RateLimits[PeerName] = RateLimits(most)
+        self._answers_to: RateLimits[PeerName] = RateLimits(most)
+        self._answers_for: RateLimits[tuple[PeerName, PeerName]] = RateLimits(most / 4)  # who sent it, who is answered
 
     def _cut(self, query: Query) -> Query:
         """The query with a time to live that is not above ours."""

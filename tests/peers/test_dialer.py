@@ -1,4 +1,4 @@
-"""Calls where others said, while those who keep the names of those places answer late or never."""
+"""Dialer where others said, while those who keep the names of those places answer late or never."""
 
 import asyncio
 import subprocess
@@ -10,9 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 
 from lycosa.peers.addresses import Place
-from lycosa.peers.calling import MOST_DIALS, Calls, Purpose
 from lycosa.peers.channel import Channel
-from lycosa.peers.resolving import MOST_AT_ONCE, look_up
+from lycosa.peers.dialer import MOST_DIALS, MOST_LOOKUPS, Dialer, Purpose, look_up
 
 NAMES = {
     "friend.example": ["8.8.8.8"],
@@ -40,7 +39,7 @@ class NameServers:
 Called = Callable[[str, Purpose], Awaitable[list[str]]]
 
 
-def playing(play: Callable[[Calls, Called], Awaitable[None]], servers: NameServers, **options: bool) -> Counter[str]:
+def playing(play: Callable[[Dialer, Called], Awaitable[None]], servers: NameServers, **options: bool) -> Counter[str]:
     """Lets somebody call; `called` tells where that led until the call was given up, as nobody is anywhere."""
     counts: Counter[str] = Counter()
     dialled: list[Place] = []
@@ -50,7 +49,7 @@ def playing(play: Callable[[Calls, Called], Awaitable[None]], servers: NameServe
         return None
 
     async def run() -> None:
-        calls = Calls(dial, counts, look_up=servers, **{"allow_private": False, **options})
+        calls = Dialer(dial, counts, look_up=servers, **{"allow_private": False, **options})
 
         async def called(address: str, purpose: Purpose = Purpose.ASKING) -> list[str]:
             given_up = asyncio.Event()
@@ -76,13 +75,13 @@ def test_names_that_strangers_give_and_nobody_resolves_do_not_keep_us_from_askin
 ) -> None:
     servers = NameServers()
 
-    async def play(calls: Calls, called: Called) -> None:
+    async def play(calls: Dialer, called: Called) -> None:
         for number in range(MOST_DIALS):
             assert calls.call("stranger", f"h{number}.slow.example:9", Purpose.ANSWERING, lambda channel: None)
-        while len(servers.asked) < MOST_AT_ONCE:
+        while len(servers.asked) < MOST_LOOKUPS:
             await asyncio.sleep(0.001)
         assert await called(address, Purpose.ASKING) == [address.replace("friend.example", "8.8.8.8")]
-        assert len([name for name in servers.asked if name.endswith("slow.example")]) == MOST_AT_ONCE
+        assert len([name for name in servers.asked if name.endswith("slow.example")]) == MOST_LOOKUPS
 
     playing(play, servers, allow_private=allow_private)
 
@@ -90,10 +89,10 @@ def test_names_that_strangers_give_and_nobody_resolves_do_not_keep_us_from_askin
 def test_a_name_that_was_late_gives_its_room_back() -> None:
     servers = NameServers()
 
-    async def play(calls: Calls, called: Called) -> None:
-        late = [f"h{number}.slow.example:9" for number in range(MOST_AT_ONCE)]
+    async def play(calls: Dialer, called: Called) -> None:
+        late = [f"h{number}.slow.example:9" for number in range(MOST_LOOKUPS)]
         given_up = await asyncio.gather(*(called(address, Purpose.ASKING) for address in late))
-        assert given_up == [[]] * MOST_AT_ONCE
+        assert given_up == [[]] * MOST_LOOKUPS
         servers.may_answer.set()
         assert await called("friend.example:4000", Purpose.ASKING) == ["8.8.8.8:4000"]
 
@@ -103,7 +102,7 @@ def test_a_name_that_was_late_gives_its_room_back() -> None:
 def test_an_address_is_not_looked_up() -> None:
     servers = NameServers()
 
-    async def play(calls: Calls, called: Called) -> None:
+    async def play(calls: Dialer, called: Called) -> None:
         assert await called("8.8.8.8:4000", Purpose.ANSWERING) == ["8.8.8.8:4000"]
         assert await called("127.0.0.1:4000", Purpose.ANSWERING) == []
 
@@ -112,7 +111,7 @@ def test_an_address_is_not_looked_up() -> None:
 
 
 def test_a_name_leads_to_one_address_of_each_kind() -> None:
-    async def play(calls: Calls, called: Called) -> None:
+    async def play(calls: Dialer, called: Called) -> None:
         assert await called("both.example:4000", Purpose.ASKING) == ["[2600::1]:4000", "8.8.4.4:4000"]
         assert await called("nobody.example:4000", Purpose.ASKING) == []
 
@@ -120,10 +119,10 @@ def test_a_name_leads_to_one_address_of_each_kind() -> None:
 
 
 def test_a_name_that_leads_home_too_leads_nowhere_unless_that_is_allowed() -> None:
-    async def refused(calls: Calls, called: Called) -> None:
+    async def refused(calls: Dialer, called: Called) -> None:
         assert await called("home.example:4000", Purpose.ASKING) == []
 
-    async def taken(calls: Calls, called: Called) -> None:
+    async def taken(calls: Dialer, called: Called) -> None:
         assert await called("home.example:4000", Purpose.ASKING) == ["8.8.8.8:4000"]
 
     assert playing(refused, NameServers()) == {"private_address": 1}
@@ -139,7 +138,7 @@ def test_a_process_ends_though_a_name_is_never_resolved() -> None:
     program = """
 import asyncio, threading
 from collections import Counter
-from lycosa.peers.calling import Calls, Purpose
+from lycosa.peers.dialer import Dialer, Purpose
 
 async def main():
     asked = threading.Event()
@@ -148,7 +147,7 @@ async def main():
         asked.set()
         threading.Event().wait()
 
-    calls = Calls(None, Counter(), allow_private=False, look_up=never)
+    calls = Dialer(None, Counter(), allow_private=False, look_up=never)
     calls.call("stranger", "slow.example:9", Purpose.ANSWERING, print)
     while not asked.is_set():
         await asyncio.sleep(0.001)

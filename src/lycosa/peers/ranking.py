@@ -1,29 +1,55 @@
-"""Hits of many collections in one order: scored alike, each page once.
+"""Hits of many collections in one ranking: scored alike, each page once.
 
-Scores of different indexes do not compare, so hits come with counts, and the asker scores all of them by BM25 over the
-union of the collections that answered. Counts of strangers are claims: they are cut to what is possible, and BM25
-grows little with what is left of an exaggeration.
+Scores of different indexes are not comparable, so hits carry term counts, and the asker scores all of them by BM25
+over the union of the collections that answered. Counts of strangers are claims: they are cut to what is possible, and
+BM25 saturates, so that what is left of an exaggeration gains little.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.maps.public_urls import why_left_out
+from lycosa.reading.stop_words import STOP_WORDS
+from lycosa.reading.words import tokens_of
 
-from .asked import has_all, words_of
 from .messages import Contact, Hit, PeerName, Statistics
-from .searching import Answer, Stage
+from .search import Answer, Stage
+
+MOST_WORDS = 16  # of a query that count
+LONGEST_WORD = 40  # characters; what is longer is cut, and found nowhere, as no index holds it
+
+
+@lru_cache(maxsize=256)
+def query_words(query: str) -> tuple[str, ...]:
+    """The distinct words of a query in their order, less stop words unless it has no others.
+
+    >>> query_words("The bees and the honey")
+    ('bees', 'honey')
+    >>> query_words("the who")
+    ('the', 'who')
+    """
+    words = tuple(dict.fromkeys(word[:LONGEST_WORD] for word in tokens_of(query)))
+    return (tuple(word for word in words if word not in STOP_WORDS) or words)[:MOST_WORDS]
+
+
+def has_all_words(words: Sequence[str], statistics: Statistics | None, hit: Hit) -> bool:
+    """Whether a page is said to have every word of a query, by the counts that came with it; nothing answers a query
+    without words."""
+    times = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}
+    return bool(words) and all(times.get(word, 0) for word in words)
+
 
 K1, B = 1.2, 0.75
 MOST_DOCUMENTS = 10_000_000  # that one collection may claim to have
 MOST_LENGTH = 1_000_000  # words of a page
 
 
-class Ranked(Struct, frozen=True):
+class RankedPage(Struct, frozen=True):
     """A page that was found, with everybody who has it, the one whose copy is told first."""
 
     url: str
@@ -38,8 +64,8 @@ class Ranked(Struct, frozen=True):
     also: tuple[str, ...] = ()  # other URLs of what seems to be the same page
 
 
-class Merged(Struct, frozen=True):
-    hits: tuple[Ranked, ...]
+class Ranking(Struct, frozen=True):
+    hits: tuple[RankedPage, ...]
     refused: int  # URLs that may not be crawled, and so are not shown
 
 
@@ -55,9 +81,9 @@ class _Copy(NamedTuple):
 
 def merge(
     query: str, answers: Sequence[Answer], *, me: PeerName, allow_private: bool = False, now: float = math.inf
-) -> Merged:
+) -> Ranking:
     """All hits of a search, the best first. What is at home is a fact; what others tell is a claim."""
-    words = words_of(query)
+    words = query_words(query)
     told_by = {each.provider.name: each.statistics for each in answers if each.statistics is not None}
     weights, mean_length = _scale(words, told_by.values())  # of each once, however many walkers met it
     by_url: dict[str, list[_Copy]] = {}
@@ -68,13 +94,13 @@ def merge(
             times = dict(zip(told, hit.frequencies, strict=False))
             if why_left_out(hit.item, allow_private=allow_private or is_home) is not None:
                 refused += 1
-            elif is_home or has_all(words, answer.statistics, hit):
+            elif is_home or has_all_words(words, answer.statistics, hit):
                 score = _score(words, weights, mean_length, times, hit)
                 at, is_strange = min(_finite(hit.fetched_at), now), answer.stage is Stage.WALKING
                 by_url.setdefault(str(hit.item), []).append(_Copy(score, hit, answer.provider, is_strange, at))
     pages = [_page(copies, me) for copies in by_url.values()]
     pages.sort(key=lambda page: (-page[0].score, page[0].url))
-    return Merged(tuple(_without_copies(pages)), refused)
+    return Ranking(tuple(_without_copies(pages)), refused)
 
 
 def _scale(words: Sequence[str], told: Iterable[Statistics]) -> tuple[list[float], float]:
@@ -102,12 +128,12 @@ def _score(words: Sequence[str], weights: Sequence[float], mean: float, times: M
     return score
 
 
-def _page(copies: list[_Copy], me: PeerName) -> tuple[Ranked, Hit]:
+def _page(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, Hit]:
     """One page of which several may have a copy: ours is told; else that of one who answered before, the newest."""
     copies.sort(key=lambda copy: (copy.provider.name != me, copy.is_strange, -copy.fetched_at))
     told = copies[0]
     at_home = told.provider.name == me
-    ranked = Ranked(
+    ranked = RankedPage(
         url=str(told.hit.item),
         title=told.hit.title,
         snippet=told.hit.snippet,
@@ -121,7 +147,7 @@ def _page(copies: list[_Copy], me: PeerName) -> tuple[Ranked, Hit]:
     return ranked, told.hit
 
 
-def _without_copies(pages: Sequence[tuple[Ranked, Hit]]) -> list[Ranked]:
+def _without_copies(pages: Sequence[tuple[RankedPage, Hit]]) -> list[RankedPage]:
     """Pages with the same words are told with the best of them, or the one at home: whatever others say of theirs, it
     does not hide ours."""
     first: dict[str, str] = {}  # by digest, the URL of the page that is told

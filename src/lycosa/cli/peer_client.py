@@ -10,16 +10,13 @@ from typing import IO
 from msgspec import Struct
 
 from lycosa.collection import Collection
-from lycosa.peers.addresses import Place, is_at_home, parsed
-from lycosa.peers.control import Reply, Request, asked, replies
+from lycosa.peers.addresses import Place, is_local, parse_place
+from lycosa.peers.control import Reply, Request, answer_request, ask_running_peer
 from lycosa.peers.identity import KEY_FILE, Group, Identity
-from lycosa.peers.keeping import Kept
-from lycosa.peers.merging import Merged
-from lycosa.peers.named_places import OtherGroupError, pins_of
-from lycosa.peers.serving import Peer
-from lycosa.peers.shared_collection import SharedCollection
-from lycosa.peers.stored_page import record_of
-from lycosa.peers.telling import told_of
+from lycosa.peers.peer import OtherGroupError, Peer, peer_status, pinned_names
+from lycosa.peers.peer_folder import PeerFolder
+from lycosa.peers.ranking import Ranking
+from lycosa.peers.shared_collection import SharedCollection, unpack_record
 from lycosa.run.imports import PeerPage
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
@@ -80,7 +77,7 @@ class Joins:
                 task.exception()  # of several that failed, one was told
 
 
-class AtHand(Struct, frozen=True):
+class PeerClient(Struct, frozen=True):
     """A peer as commands know it."""
 
     name: str
@@ -88,7 +85,7 @@ class AtHand(Struct, frozen=True):
     joins: Joins | None = None  # of one for a short while
 
 
-class Wishes(Struct, frozen=True):
+class ClientOptions(Struct, frozen=True):
     """What a command says of the peer that it wants."""
 
     joins: Sequence[tuple[str, Place]] = ()
@@ -100,38 +97,40 @@ class Wishes(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def peer_of(name: Path, wishes: Wishes) -> AsyncIterator[AtHand]:
+async def open_peer(name: Path, wishes: ClientOptions) -> AsyncIterator[PeerClient]:
     """The peer of a collection: the one that runs, else one for a short while."""
     running = await _running(name)
     if running is None:
         with open_for_reading(name) as collection:
-            claimed = await running_or_lock(name)
-            if not isinstance(claimed, AtHand):
+            claimed = await running_peer_or_lock(name)
+            if not isinstance(claimed, PeerClient):
                 with claimed:
-                    async with _for_a_moment(collection, Kept(name), wishes) as mine:
+                    async with _for_a_moment(collection, PeerFolder(name), wishes) as mine:
                         yield mine
                 return
             running = claimed
     if wishes.joins or wishes.group or wishes.no_group:
         raise UsageError(f"{name} is being served; say --join and --group to lycosa peer serve")
-    if wishes.allow_private and not _settings(Kept(name)).allow_private:
+    if wishes.allow_private and not _settings(PeerFolder(name)).allow_private:
         raise UsageError(f"{name} is being served without --allow-private; say it to lycosa peer serve")
     yield running
 
 
 @asynccontextmanager
-async def _for_a_moment(collection: Collection, kept: Kept, wishes: Wishes) -> AsyncIterator[AtHand]:
+async def _for_a_moment(collection: Collection, kept: PeerFolder, wishes: ClientOptions) -> AsyncIterator[PeerClient]:
     """A peer that goes by what the last one kept, and is reached where that one was, as long as it is there."""
     settings = _settings(kept)
-    identity = identity_of(kept, wishes.group, wishes.no_group)
-    content = content_of(collection, kept, wishes.allow_private or settings.allow_private, quiet=wishes.quiet)
-    listen, at = parsed(settings.listen), parsed(settings.at or "")
-    named = [place for _, place in wishes.joins] + [place for each in pins_of(kept) if (place := parsed(each))]
+    identity = load_identity(kept, wishes.group, wishes.no_group)
+    content = open_content(collection, kept, wishes.allow_private or settings.allow_private, quiet=wishes.quiet)
+    listen, at = parse_place(settings.listen), parse_place(settings.at or "")
+    named = [place for _, place in wishes.joins] + [
+        place for each in pinned_names(kept) if (place := parse_place(each))
+    ]
     peer = Peer(
         identity,
         content,
         kept,
-        allow_private=is_among_private(at or listen, named),
+        allow_private=allows_private_addresses(at or listen, named),
         say=(lambda line: None) if wishes.quiet else tell,
     )
     try:
@@ -141,17 +140,17 @@ async def _for_a_moment(collection: Collection, kept: Kept, wishes: Wishes) -> A
     joined = Joins(peer, wishes.joins)
     try:
         await joined.wait(wishes.join_seconds)
-        yield AtHand(identity.name, lambda request: replies(peer, request), joined)
+        yield PeerClient(identity.name, lambda request: answer_request(peer, request), joined)
     finally:
         joined.cancel()
         await peer.end()
 
 
-async def running_or_lock(name: Path) -> AtHand | IO[str]:
+async def running_peer_or_lock(name: Path) -> PeerClient | IO[str]:
     """The peer of a collection that runs, else the right to be it, which another command may have for a moment."""
     loop = asyncio.get_running_loop()
     until = loop.time() + LOCK_SECONDS
-    while (lock := Kept(name).lock()) is None:
+    while (lock := PeerFolder(name).lock()) is None:
         running = await _running(name)
         if running is not None:
             return running
@@ -161,57 +160,57 @@ async def running_or_lock(name: Path) -> AtHand | IO[str]:
     return lock
 
 
-async def facts_of(name: Path) -> dict[str, object]:
+async def peer_facts(name: Path) -> dict[str, object]:
     """Who the peer of a collection is, whether it runs or not."""
-    kept, running = Kept(name), await _running(name)
+    kept, running = PeerFolder(name), await _running(name)
     if running is not None:
         return await _told_by(running)
     with open_for_reading(name) as collection:
         if kept.bytes_of(KEY_FILE) is None:
             raise UsageError(f"{name} is no peer yet; serve it with: lycosa peer serve {name} --listen ADDR:PORT")
-        claimed = await running_or_lock(name)
-        if isinstance(claimed, AtHand):
+        claimed = await running_peer_or_lock(name)
+        if isinstance(claimed, PeerClient):
             return await _told_by(claimed)
         with claimed:
             content = SharedCollection(collection, kept)
-            told = told_of(Peer(identity_of(kept, None, False), content, kept))
+            told = peer_status(Peer(load_identity(kept, None, False), content, kept))
     return {**told, "is_running": False}
 
 
-async def _told_by(running: AtHand) -> dict[str, object]:
+async def _told_by(running: PeerClient) -> dict[str, object]:
     told = [reply.told async for reply in running.ask(Request("show"))]
     return {**told[-1], "is_running": True}
 
 
-def _settings(kept: Kept) -> Settings:
+def _settings(kept: PeerFolder) -> Settings:
     return kept.read(SETTINGS_FILE, Settings) or Settings()
 
 
-async def _running(name: Path) -> AtHand | None:
-    kept = Kept(name)
-    shown = await asked(kept, Request("show"))
+async def _running(name: Path) -> PeerClient | None:
+    kept = PeerFolder(name)
+    shown = await ask_running_peer(kept, Request("show"))
     if shown is None:
         return None
     told = [reply.told async for reply in shown]
 
     async def ask(request: Request) -> AsyncIterator[Reply]:
-        answers = await asked(kept, request)
+        answers = await ask_running_peer(kept, request)
         if answers is None:
             raise LycosaError(f"the peer that served {name} has ended; try again")
         async for reply in answers:
             yield reply
 
-    return AtHand(told[-1]["name"], ask)
+    return PeerClient(told[-1]["name"], ask)
 
 
-def is_among_private(own: Place | None, named: Sequence[Place]) -> bool:
+def allows_private_addresses(own: Place | None, named: Sequence[Place]) -> bool:
     """Whether others may send a peer to private addresses: it is at one itself, or, where it is nowhere, all places
     that its owner ever named are."""
     places = [own] if own is not None else named
-    return bool(places) and all(map(is_at_home, places))
+    return bool(places) and all(map(is_local, places))
 
 
-def identity_of(kept: Kept, group: Path | None, no_group: bool) -> Identity:
+def load_identity(kept: PeerFolder, group: Path | None, no_group: bool) -> Identity:
     """Who the peer is; it stays in the group it was in until it is told otherwise, so as not to be open by mistake."""
     if group is not None and no_group:
         raise UsageError("--group and --no-group go not together")
@@ -228,7 +227,7 @@ def identity_of(kept: Kept, group: Path | None, no_group: bool) -> Identity:
         ) from error
 
 
-def content_of(collection: Collection, kept: Kept, allow_private: bool, *, quiet: bool) -> SharedCollection:
+def open_content(collection: Collection, kept: PeerFolder, allow_private: bool, *, quiet: bool) -> SharedCollection:
     content = SharedCollection(collection, kept, allow_private=allow_private)
     with Counting("pages read", quiet=quiet) as count, _interrupted_at_once():
         content.catch_up(count)
@@ -248,21 +247,21 @@ def _interrupted_at_once() -> Iterator[None]:
             signal.signal(number, handler or signal.SIG_DFL)
 
 
-async def listening(peer: Peer, place: Place, at: Place | None) -> Place | None:
+async def start_listening(peer: Peer, place: Place, at: Place | None) -> Place | None:
     try:
         return await peer.begin(place, at)
     except OSError as error:
         raise UsageError(f"cannot listen at {place}: {error.strerror or error}; choose another --listen") from error
 
 
-async def given_by(merged: Merged, most: int, ask: Ask) -> AsyncIterator[PeerPage]:
+async def fetch_pages(merged: Ranking, most: int, ask: Ask) -> AsyncIterator[PeerPage]:
     """The best pages that are not at home, from the first who gives them."""
     for hit in [hit for hit in merged.hits if not hit.at_home][:most]:
         for provider in hit.providers:
             body = None
             async for reply in ask(Request("fetch", provider=provider, url=hit.url)):
                 body = reply.body
-            record = record_of(hit.url, body) if body is not None else None
+            record = unpack_record(hit.url, body) if body is not None else None
             if record is not None:
                 yield PeerPage(Url(hit.url), record, provider.name)
                 break

@@ -1,20 +1,72 @@
-"""Calling peers that are not connected: so many at once for each purpose, and nobody again too soon in vain.
+"""Outgoing connections: a bounded number at once for each purpose, and no peer again too soon after it failed.
 
-Strangers say where they want to be answered. What they can use up by that is the room for answers, and what they can
-spoil is the pair of a name and an address that they gave, so that our own questions find room and their way. Names of
-hosts are looked up in rooms of their own, too, and IP addresses not at all.
+Strangers choose the addresses at which they want to be answered. By that they can fill the slots for answers, and make
+us remember a failure of the pair of a name and an address that they gave; the slots for our own queries stay free.
+Host names are looked up in slots of their own, too, and IP addresses need none.
 """
 
 import asyncio
+import socket
+import threading
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from enum import StrEnum
+from ipaddress import ip_address
 
 from lycosa.vocabulary.hosts import why_not_public_address
 
-from .addresses import Place, parsed
+from .addresses import Place, parse_place
 from .channel import Channel
-from .resolving import LookUp, Resolver, look_up
+
+MOST_LOOKUPS = 8
+LookUp = Callable[[str], Sequence[str]]  # the IP addresses of a name, the best first; none where it has none
+
+
+def look_up(name: str) -> Sequence[str]:
+    """What the machine knows of a name."""
+    try:
+        return [str(address[0]) for *_, address in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)]
+    except (OSError, UnicodeError):
+        return ()
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+class Resolver:
+    """Looks names up, so many at once; one that takes long keeps its room until it is known."""
+
+    def __init__(self, look_up: LookUp):
+        self._look_up = look_up
+        self._room = asyncio.Semaphore(MOST_LOOKUPS)
+
+    async def addresses(self, host: str) -> Sequence[str]:
+        """Those of a name; an IP address is its own, and needs no room."""
+        if _is_address(host):
+            return (host,)
+        await self._room.acquire()
+        loop = asyncio.get_running_loop()
+        found: asyncio.Future[Sequence[str]] = loop.create_future()
+
+        def tell(addresses: Sequence[str]) -> None:
+            self._room.release()
+            if not found.done():
+                found.set_result(addresses)
+
+        def search() -> None:
+            addresses = self._look_up(host)
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits
+                loop.call_soon_threadsafe(tell, addresses)
+
+        threading.Thread(target=search, name="looking up a name", daemon=True).start()
+        return await found
+
 
 DIAL_SECONDS = 3.0
 DIAL_AGAIN_AFTER = 20.0  # seconds; until then one that could not be reached is taken to be down
@@ -32,7 +84,7 @@ class Purpose(StrEnum):
     UPKEEP = "upkeep"
 
 
-class Calls:
+class Dialer:
     """Calls under way, and who waits for them.
 
     allow_private: whether addresses told by others may be private ones.
@@ -98,7 +150,7 @@ class Calls:
     async def _call(self, peer: str, address: str, resolver: Resolver) -> None:
         channel = None
         try:
-            for place in await self._allowed(parsed(address), resolver):
+            for place in await self._allowed(parse_place(address), resolver):
                 channel = await self._dial(place)
                 if channel is not None:
                     break

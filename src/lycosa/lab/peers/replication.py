@@ -20,7 +20,7 @@ class Replicated(Struct, frozen=True):
     holders: RaggedArray
 
 
-def replicated(
+def replicated_network(
     peers: int, *, factor: float, files: int, categories: int, interests: int, neighbours: int, queries: int, seed: int
 ) -> Replicated:
     """Peers who ask for files of their interests; on average over all files, a share `factor` of the peers has each.

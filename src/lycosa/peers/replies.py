@@ -1,8 +1,8 @@
 """What comes back of what a node asked: answers, refusals, the things themselves."""
 
-from .asking import Asking
 from .messages import DIRECT, Declined, Fetched, Message, PeerName, Response, Send
-from .searching import Answer, Failure, Reply, Search, Stage
+from .search import Answer, Failure, Reply, Search, Stage
+from .searches import Asking
 
 
 class Hearing(Asking):

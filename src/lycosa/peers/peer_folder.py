@@ -13,7 +13,7 @@ FOLDER = "peer"
 T = TypeVar("T")
 
 
-class Kept:
+class PeerFolder:
     """Files of one peer. A kill leaves each as it was before or after; one that cannot be read is as one missing."""
 
     def __init__(self, collection: Path):

@@ -1,4 +1,4 @@
-"""How much is taken from strangers: rates, demerits, and a bounded memory of what they sent."""
+"""Limits on what other peers may cost: messages a second, share of processing time, bad conduct, memory of queries."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -12,7 +12,7 @@ K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
-class Allowance:
+class RateLimit:
     """So many a second, and as many at once as two seconds bring; 0 is without bound."""
 
     def __init__(self, per_second: float):
@@ -38,22 +38,22 @@ class Allowance:
         self._left -= more
 
 
-class Allowances(Generic[K]):
+class RateLimits(Generic[K]):
     """The same for each of many peers, or pairs of them, the last ones."""
 
     def __init__(self, per_second: float):
         self.per_second = per_second
-        self._of: OrderedDict[K, Allowance] = OrderedDict()
+        self._of: OrderedDict[K, RateLimit] = OrderedDict()
 
     def take(self, whose: K, now: float, *, leaving: float = 0.0) -> bool:
         if not self.per_second:
             return True
-        allowance = self._of.setdefault(whose, Allowance(self.per_second))
+        allowance = self._of.setdefault(whose, RateLimit(self.per_second))
         _keep_the_last(self._of, whose)
         return allowance.take(now, leaving=leaving)
 
 
-class Manners:
+class Reputation:
     """Who is not listened to any more: one whose demerits reach `tolerance`, for `shun` seconds. Demerits fade: half of
     them are forgotten in every `shun` seconds."""
 
@@ -62,8 +62,8 @@ class Manners:
         self.shun = shun
         self._demerits: OrderedDict[PeerName, tuple[float, float]] = OrderedDict()  # how many, as of when
         self._shunned: OrderedDict[PeerName, float] = OrderedDict()  # until when
-        self._messages: Allowances[PeerName] = Allowances(per_peer)
-        self._answers: Allowances[PeerName] = Allowances(per_peer)
+        self._messages: RateLimits[PeerName] = RateLimits(per_peer)
+        self._answers: RateLimits[PeerName] = RateLimits(per_peer)
 
     def demerits(self, peer: PeerName, now: float) -> float:
         many, at = self._demerits.get(peer, (0.0, now))
@@ -111,7 +111,7 @@ def _keep_the_last(of_peers: OrderedDict[K, T], peer: K) -> None:
         of_peers.popitem(last=False)
 
 
-class Seen:
+class SeenQueries:
     """The queries of others, the last ones: which of their messages came here, and how many."""
 
     def __init__(self, remembered: int, most_per_query: int):
@@ -143,3 +143,33 @@ class Seen:
         messages.add(message)
         self._noted += 1
         return ""
+
+
+SHARE = 0.25  # of the time, that may be spent on one peer
+BURST = 0.5  # seconds of it that one who asked little before may take at once
+
+
+class FairShare:
+    """Counts the time that was spent on each of many peers, the last ones.
+
+    >>> turns = FairShare()
+    >>> turns.spent("anna", 0.5, now=10.0)
+    >>> turns.wait("anna", now=10.0)
+    0.0
+    >>> turns.spent("anna", 0.125, now=10.0)
+    >>> turns.wait("anna", now=10.0), turns.wait("bert", now=10.0)
+    (0.5, 0.0)
+    """
+
+    def __init__(self) -> None:
+        self._free_at: OrderedDict[PeerName, float] = OrderedDict()  # when all that was spent is within the share
+
+    def spent(self, peer: PeerName, seconds: float, now: float) -> None:
+        self._free_at[peer] = max(self._free_at.get(peer, now), now) + seconds / SHARE
+        self._free_at.move_to_end(peer)
+        while len(self._free_at) > MOST_PEERS:
+            self._free_at.popitem(last=False)
+
+    def wait(self, peer: PeerName, now: float) -> float:
+        """Seconds until the peer has its next turn."""
+        return max(0.0, self._free_at.get(peer, now) - now - BURST / SHARE)

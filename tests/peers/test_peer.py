@@ -6,14 +6,14 @@ from contextlib import AsyncExitStack, ExitStack
 import pytest
 from msgspec.structs import replace
 
-from lycosa.peers import calling, named_places, serving
+from lycosa.peers import dialer, peer
 from lycosa.peers.addresses import Place
-from lycosa.peers.among_friends import OPTIONS
-from lycosa.peers.control import Control, Request, asked
-from lycosa.peers.keeping import Kept
-from lycosa.peers.merging import merge
+from lycosa.peers.control import Control, Request, ask_running_peer
 from lycosa.peers.messages import Contact, Fetch, Fetched, decode, encode
-from lycosa.peers.telling import told_of
+from lycosa.peers.options import DEFAULTS
+from lycosa.peers.peer import peer_status
+from lycosa.peers.peer_folder import PeerFolder
+from lycosa.peers.ranking import merge
 from lycosa.vocabulary.errors import LycosaError
 from sharing import Caller, add_pages, peer_of, shared
 
@@ -32,7 +32,7 @@ def with_peers(tmp_path, play, **options):
                     pages = {f"http://{topic}.example/{word}": (word, f"{word} of {topic}") for word in words.split()}
                     folder = add_pages(tmp_path / topic, pages)
                     content = opened.enter_context(shared(folder))
-                    changed = replace(OPTIONS, **options)
+                    changed = replace(DEFAULTS, **options)
                     peer = peer_of(content, folder, allow_private=True, options=changed)
                     running.push_async_callback(peer.end)
                     await peer.begin(LOCAL)
@@ -72,7 +72,7 @@ def test_buddies_hold_indexes_and_are_asked_by_them(tmp_path):
         bees = peers["bees"]
         await searched(bees, "sail")
         for _ in range(2):
-            bees.talking.act(bees.node.checkpoint())
+            bees.session.act(bees.node.checkpoint())
             await asyncio.sleep(0.05)
         for _ in range(200):
             if len(bees.node.held):
@@ -82,7 +82,7 @@ def test_buddies_hold_indexes_and_are_asked_by_them(tmp_path):
         last, merged = await searched(bees, "mast")
         assert last.answers.answers[0].stage == "indexes"
         assert last.answers.issued == 1
-        told = told_of(bees)
+        told = peer_status(bees)
         assert told["indexes"][0]["bytes"] > 0
         bees.save()
         again = peer_of(bees.content, tmp_path / "bees", allow_private=True)
@@ -125,25 +125,25 @@ def test_a_page_comes_from_who_has_it_and_from_nobody_else(tmp_path):
 
 def test_the_owner_asks_through_the_control_socket(tmp_path):
     async def play(peers):
-        kept = Kept(tmp_path / "bees")
+        kept = PeerFolder(tmp_path / "bees")
         control = Control(peers["bees"], kept)
         await control.open()
         assert kept.path("control").stat().st_mode & 0o777 == 0o600
-        replies = [reply async for reply in await asked(kept, Request("search", "sail", enough=1))]
+        replies = [reply async for reply in await ask_running_peer(kept, Request("search", "sail", enough=1))]
         assert replies[-1].is_over
         assert replies[-1].searched.answers.answers[0].hits[0].item == "http://ships.example/sail"
-        (shown,) = [reply async for reply in await asked(kept, Request("show"))]
+        (shown,) = [reply async for reply in await ask_running_peer(kept, Request("show"))]
         assert shown.told["name"] == peers["bees"].identity.name
         provider = replies[-1].searched.answers.answers[0].provider
         request = Request("fetch", provider=provider, url="http://ships.example/sail")
-        (fetched,) = [reply async for reply in await asked(kept, request)]
+        (fetched,) = [reply async for reply in await ask_running_peer(kept, request)]
         assert peers["bees"].content.verify(request.url, fetched.body)
         reader, writer = await asyncio.open_unix_connection(str(kept.path("control")))
         writer.write(b"nonsense\n")
         assert b"error" in await reader.readline()
         writer.close()
         await control.close()
-        assert await asked(kept, Request("show")) is None
+        assert await ask_running_peer(kept, Request("show")) is None
 
     with_peers(tmp_path, play)
 
@@ -158,7 +158,7 @@ def test_of_what_was_kept_a_part_that_is_damaged_is_done_without_and_told(tmp_pa
             before.node.buddies.answered(Contact("anna", "127.0.0.1:9"))
             before.save()
             for file in damaged:
-                Kept(folder).keep_bytes(file, b"\xc1")
+                PeerFolder(folder).keep_bytes(file, b"\xc1")
             peer = peer_of(content, folder, say=said.append)
             assert (peer.node.buddies.names() == ["anna"]) == is_known
         return said
@@ -171,10 +171,10 @@ def test_of_what_was_kept_a_part_that_is_damaged_is_done_without_and_told(tmp_pa
 def test_no_word_is_said_of_queries_unless_asked_for(tmp_path):
     async def play(peers):
         said = []
-        peers["ships"].talking._say = said.append
+        peers["ships"].session._say = said.append
         await searched(peers["bees"], "sail")
         assert not any("sail" in line for line in said)
-        peers["ships"].talking._tells_queries = True
+        peers["ships"].session._tells_queries = True
         await searched(peers["bees"], "mast")
         return said
 
@@ -190,8 +190,8 @@ async def eventually(happened) -> bool:
 
 
 def test_who_comes_back_at_the_same_place_is_joined_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(named_places, "JOIN_SECONDS", 0.05)
-    monkeypatch.setattr(calling, "DIAL_AGAIN_AFTER", 0.05)
+    monkeypatch.setattr(peer, "JOIN_SECONDS", 0.05)
+    monkeypatch.setattr(dialer, "DIAL_AGAIN_AFTER", 0.05)
 
     async def play():
         bees = add_pages(tmp_path / "bees", {"http://bees.example/": ("Bees", "honey")})
@@ -217,8 +217,8 @@ def test_who_comes_back_at_the_same_place_is_joined_again(tmp_path, monkeypatch)
 
 
 def test_one_whose_place_another_had_meanwhile_is_joined_again_and_the_other_is_told_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(named_places, "JOIN_SECONDS", 0.02)
-    monkeypatch.setattr(calling, "DIAL_AGAIN_AFTER", 0.02)
+    monkeypatch.setattr(peer, "JOIN_SECONDS", 0.02)
+    monkeypatch.setattr(dialer, "DIAL_AGAIN_AFTER", 0.02)
 
     async def play():
         bees = add_pages(tmp_path / "bees", {"http://bees.example/": ("Bees", "honey")})
@@ -249,7 +249,7 @@ def test_one_whose_place_another_had_meanwhile_is_joined_again_and_the_other_is_
 
 
 def test_a_disk_that_cannot_be_written_is_told_once_and_stops_neither_searches_nor_saving(tmp_path, monkeypatch):
-    monkeypatch.setattr(serving, "SAVE_SECONDS", 0.02)
+    monkeypatch.setattr(peer, "SAVE_SECONDS", 0.02)
 
     async def play(peers):
         bees, said = peers["bees"], []
@@ -278,11 +278,14 @@ def test_searches_beyond_as_many_as_can_be_are_refused_in_words(tmp_path):
         refused = [each for each in outcomes if isinstance(each, LycosaError)]
         assert len(refused) == 2
         assert "3 searches are under way" in str(refused[0])
-        control = Control(bees, Kept(tmp_path / "bees"))
+        control = Control(bees, PeerFolder(tmp_path / "bees"))
         await control.open()
         bees._searches = 3
         with pytest.raises(LycosaError, match="under way"):
-            [reply async for reply in await asked(Kept(tmp_path / "bees"), Request("search", "nowhere"))]
+            [
+                reply
+                async for reply in await ask_running_peer(PeerFolder(tmp_path / "bees"), Request("search", "nowhere"))
+            ]
         await control.close()
         return [each for each in outcomes if each not in refused]
 
@@ -300,8 +303,8 @@ def test_a_search_that_many_later_ones_push_out_is_over(tmp_path):
             seen.append(each)
             for number in range(3):
                 bees.node.ask(f"another {number}", asyncio.get_running_loop().time())
-            bees.talking.changed.set()
-            asyncio.get_running_loop().call_later(0.05, bees.talking.changed.set)
+            bees.session.changed.set()
+            asyncio.get_running_loop().call_later(0.05, bees.session.changed.set)
         await silent.wire.close()
         return seen[-1]
 

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from .calling import Purpose
 from .channel import Channel
-from .frames import SMALL
+from .dialer import Purpose
 from .identity import Identity
 from .messages import (
+    SMALL_FRAME,
     Declined,
     Fetch,
     Fetched,
@@ -31,16 +31,16 @@ from .messages import encode as encoded
 from .node import Node
 from .wire import Wire
 
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
-class Talking:
+class Session:
     """say: told what happens, for people; never what anybody searches for unless `tells_queries`.
 
     `changed` is set whenever the node has been told something.
     """
 
-    def __init__(self, node: Node, identity: Identity, *, allow_private: bool, say: Say, tells_queries: bool):
+    def __init__(self, node: Node, identity: Identity, *, allow_private: bool, say: Notify, tells_queries: bool):
         self.node = node
         self.counts: Counter[str] = Counter()
         self.changed = asyncio.Event()
@@ -84,7 +84,7 @@ class Talking:
             return
         if _answers_for_large(message):
             self.wire.large_came(peer)
-        elif len(frame) > SMALL:
+        elif len(frame) > SMALL_FRAME:
             self._say(f"{peer[:8]} sent a message too long")
             self._misbehaved(peer, channel, "too_long")
             return

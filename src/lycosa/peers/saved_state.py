@@ -4,17 +4,17 @@ import msgspec
 from msgspec.structs import replace
 
 from .buddies import HeldState
-from .keeping import Kept
 from .node import Node, NodeState
+from .peer_folder import PeerFolder
 
 STATE_FILE, INDEXES_FILE = "state.json", "indexes"
 _NOTHING = msgspec.msgpack.encode({})
 
 
-class Memory:
+class StateFiles:
     """Buddies and neighbours in one file, the indexes of buddies in another, which is large and changes seldom."""
 
-    def __init__(self, kept: Kept):
+    def __init__(self, kept: PeerFolder):
         self._kept = kept
         self._saved: NodeState | None = None
         self._saved_versions: dict[str, int] = {}

@@ -18,6 +18,7 @@ from lycosa.logs import Readings
 from lycosa.reading.words import terms_of, tokens_of
 from lycosa.relevance import predicates
 from lycosa.relevance.predicates import Predicate
+from lycosa.relevance.registry import LINEAR, is_trainer, trainer_names
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy, is_strategy, strategy_names
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError
@@ -42,6 +43,7 @@ class Topic(Struct, frozen=True, forbid_unknown_fields=True):
     keywords: tuple[str, ...] = ()  # words, phrases or /regular expressions/: any of them
     examples: str = ""  # file of pages that are on the topic: URLs, file names or texts, one a line
     negatives: str = ""  # file of pages that are not
+    model: str = LINEAR  # what learns from the examples
     text: str = ""  # the topic in words
     stem: bool = False  # compare English words by their stems
 
@@ -156,6 +158,8 @@ def recipe_of(plain: Mapping[str, object], source: str) -> Recipe:
     check_strategy(recipe.strategy, f"{source}: ")
     if recipe.strategy in STRATEGIES:  # those of a plug-in are checked when it is run
         check_options(recipe.strategy, recipe.options, where=f"{source}: options: ")
+    if not is_trainer(recipe.topic.model):
+        raise RecipeError(f"{source}: topic.model: no {recipe.topic.model!r}; there are {trainer_names()}")
     if recipe.requests.proxy and not _PROXY.fullmatch(recipe.requests.proxy):
         raise RecipeError(
             f"{source}: requests.proxy: cannot use {recipe.requests.proxy[:100]!r};"

@@ -3,7 +3,8 @@
 from bisect import bisect_right
 
 from lycosa.collection.events import Scores
-from lycosa.relevance.svm import RETRAIN_AT, LinearModel
+from lycosa.relevance.registry import TrainedRelevance
+from lycosa.relevance.svm import RETRAIN_AT
 from lycosa.vocabulary.contracts import Relevance
 
 from .session import Session
@@ -20,8 +21,10 @@ class Training:
         topic = self._session.topic
         if not topic.learns:
             return topic.untrained(may_run_code=False)
+        if topic.runs_code:
+            return None
         model = topic.load()
-        return topic.judge(model) if model is not None and not topic.runs_code else None
+        return topic.judge(model) if model is not None else None
 
     def train_again(self, reason: str) -> None:
         """Trains on the examples at hand and judges every page of the collection anew."""
@@ -35,7 +38,7 @@ class Training:
         if topic.wants_negatives and topic.rounds < len(RETRAIN_AT) and pages >= RETRAIN_AT[topic.rounds]:
             self.train_again(f"{pages} pages are there to learn from")
 
-    def _train(self) -> LinearModel:
+    def _train(self) -> TrainedRelevance:
         session = self._session
         rounds = bisect_right(RETRAIN_AT, session.crawl.pages) if session.topic.wants_negatives else 0
         crawled = session.sample_of_terms() if rounds else []

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import PluginError, UsageError
-from lycosa.vocabulary.plugins import distribution_of, load_plugin, names_of, plugins
+from lycosa.vocabulary.plugins import distribution_of, find_piece, insist_on, names_of, plugins
 from lycosa.vocabulary.records import Plain
 
 from .authority import CrawlAI, CrawlGAI
@@ -47,6 +47,9 @@ GIVEN = frozenset(  # keywords that a crawl fills in, not its user
         "half_life",  # as the table [logs] says
     )
 )
+
+
+_CONTRACT = ("name", "scale", "exhaustive", "uses_standing", "start", "learn", "propose", "merge", "state", "restore")
 
 
 class Option(Struct, frozen=True):
@@ -123,16 +126,10 @@ def strategy_names() -> str:
 
 def find_strategy(name: str) -> Entry:
     """The strategy of this name, loaded from its plug-in where it is not Lycosa's own."""
-    if name in STRATEGIES:
-        return STRATEGIES[name]
-    if name not in plugins(GROUP):
-        raise UsageError(f"no strategy {name!r}; there are {strategy_names()}")
-    found = load_plugin(GROUP, name)
-    missing = [verb for verb in ("start", "learn", "propose", "merge", "state", "restore") if not hasattr(found, verb)]
-    if missing or not isinstance(found, type):
-        whose = distribution_of(plugins(GROUP)[name])
-        lacks = f"it has no {missing[0]}" if missing else "it is not a class"
-        raise PluginError(f"the plug-in {name!r} of {whose} is not a strategy: {lacks}; derive it from BaseStrategy")
+    found: Any = find_piece(STRATEGIES, GROUP, name, what="strategy")
+    if isinstance(found, Entry):
+        return found
+    insist_on(found, GROUP, name, has=_CONTRACT, what="a strategy")
     entry = Entry(found)
     for unknown in entry.needs - NEEDS:
         whose = distribution_of(plugins(GROUP)[name])

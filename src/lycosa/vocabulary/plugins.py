@@ -9,12 +9,12 @@ Lycosa's own pieces stand in dictionaries, so nothing here is looked at unless a
 to be listed. To know a name is not to import its package: that happens in `load_plugin` alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from .errors import PluginError
+from .errors import PluginError, UsageError
 
 Group = Literal[
     "lycosa.strategies",
@@ -24,6 +24,8 @@ Group = Literal[
     "lycosa.studies",
     "lycosa.commands",
 ]
+
+P = TypeVar("P")
 
 
 @cache
@@ -48,6 +50,29 @@ def load_plugin(group: Group, name: str) -> Any:
             f"the plug-in {name!r} of {distribution_of(entry)} cannot be loaded ({entry.value}: {problem}); "
             "mend or uninstall that package"
         ) from error
+
+
+def find_piece(built_in: Mapping[str, P], group: Group, name: str, *, what: str) -> P:
+    """Lycosa's own piece of this name, or that of a plug-in; UsageError that names those there are.
+
+    what: what such a piece is called, for the message.
+    """
+    if name in built_in:
+        return built_in[name]
+    if name not in plugins(group):
+        raise UsageError(f"no {what} {name!r}; there are {names_of(built_in, group)}")
+    piece: P = load_plugin(group, name)
+    return piece
+
+
+def insist_on(piece: object, group: Group, name: str, *, has: Iterable[str], what: str) -> None:
+    """Refuses a plug-in that lacks an attribute of the contract, in one line that names its package."""
+    for attribute in has:
+        if not hasattr(piece, attribute):
+            whose = distribution_of(plugins(group)[name])
+            raise PluginError(
+                f"the plug-in {name!r} of {whose} is not {what}: it has no {attribute!r}; mend that package"
+            )
 
 
 def names_of(built_in: Mapping[str, object], group: Group) -> str:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from lycosa.frontier.admission import Scope, Traps
 from lycosa.logs import Readings
-from lycosa.reading.words import terms_of, tokens_of
+from lycosa.reading.words import terms_of
 from lycosa.relevance import predicates
 from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LINEAR, is_trainer, trainer_names
@@ -24,6 +24,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError
 from lycosa.vocabulary.field_mistakes import mistake_in
 from lycosa.vocabulary.records import Plain, Url
+from lycosa.vocabulary.tokens import tokens_of
 from lycosa.vocabulary.urls import normalise
 
 FILE_NAME = "lycosa.toml"

@@ -269,10 +269,10 @@ class Refreshing:
             chosen,
             turns=self._plan.budget,
             expand=self._plan.expand,
-            chance=Random(self._seed()),
+            random=Random(self._seed()),
             clock=session.clock,
             delay=session.recipe.requests.delay,
-            instead=partial(self._chosen, table),
+            substitutes=partial(self._chosen, table),
             has_room=crawl.has_room,
         )
         try:

@@ -231,7 +231,7 @@ class Session:
 
     def _use_scope(self, scope: Scope) -> None:
         self._scope = scope
-        self._admission.use(scope, sites=frozenset(map(site_of, self._seeds)))
+        self._admission.set_scope(scope, sites=frozenset(map(site_of, self._seeds)))
 
     def _permitted(self, strategy: str, options: Mapping[str, Plain]) -> tuple[str, Mapping[str, Plain]]:
         """The strategy of a run, and its options. The code of a plug-in runs where the user's recipe, or a flag, names

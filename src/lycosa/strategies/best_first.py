@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
-from lycosa.reading.words import tokens_of
 from lycosa.vocabulary.records import RELEVANT, Candidate, Plain, Skip, Visit
+from lycosa.vocabulary.tokens import tokens_of
 
 from .anchors import AnchorBoost
 from .base import BaseStrategy, clamped

@@ -41,12 +41,12 @@ def export(catalog: Queries, format: str, out: BinaryIO) -> int:
     """Writes every page in the order of arrival; returns how many. Memory does not grow with them."""
     if format not in FORMATS:
         raise UsageError(f"no format {format!r}; there are {', '.join(FORMATS)}")
-    pages = _Counted(map(facts_of, catalog.pages()))
+    pages = _Counter(map(export_row, catalog.pages()))
     FORMATS[format](pages, out)
     return pages.count
 
 
-def facts_of(page: PageRow) -> dict[str, Any]:
+def export_row(page: PageRow) -> dict[str, Any]:
     """A page as one row of every format."""
     return {
         "url": page.url,
@@ -73,7 +73,7 @@ def iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
-class _Counted(Iterator[dict[str, Any]]):
+class _Counter(Iterator[dict[str, Any]]):
     def __init__(self, rows: Iterable[dict[str, Any]]):
         self._rows = iter(rows)
         self.count = 0
@@ -98,12 +98,12 @@ def _csv(pages: Iterator[dict[str, Any]], out: BinaryIO) -> None:
     text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
-    writer.writerows([cell(value) for value in page.values()] for page in pages)
+    writer.writerows([csv_cell(value) for value in page.values()] for page in pages)
     text.detach()
 
 
-def cell(value: Any) -> Any:
-    """Text that a spreadsheet takes for text, not for a formula."""
+def csv_cell(value: Any) -> Any:
+    """A value whose text no spreadsheet takes for a formula."""
     if not isinstance(value, str):
         return value
     risky = value.startswith(("=", "+", "-", "@", "\t", "\r"))

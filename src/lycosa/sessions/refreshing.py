@@ -109,7 +109,7 @@ class Refreshing:
         crawl.memory = self._memory
         table = self._table(session.clock.now())
         chosen = self._chosen(table, self._plan.budget)
-        self.tally.typical = typical_of(session.collection.catalog.dues())
+        self.tally.typical = typical_of(session.collection.catalog.refresh_states())
         crawl.frontier = Lanes(
             session.frontier,
             chosen,

@@ -52,7 +52,7 @@ class Session:
         self.map = Beside("map", find=partial(map_of_run, stem=recipe.topic.stem), tell=tell)
         self.log = Beside("access log", find=log_of_run, tell=tell)
         try:
-            with self.collection.catalog.watched():
+            with self.collection.catalog.guarded():
                 self.crawl = self._prepare()
             self._catch_up()
             self.pages_forgotten = self._finish_forgetting()
@@ -329,7 +329,7 @@ class Session:
         self._checkpointed_at = time.monotonic()
 
     def _write_frontier(self) -> None:
-        with self.collection.catalog.watched():
+        with self.collection.catalog.guarded():
             self.frontier.save()
 
     def checkpoint_if_due(self) -> None:

@@ -9,8 +9,7 @@ import pytest
 from lycosa.frontier import memory
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
-from lycosa.frontier.latest import LatestKeys
-from lycosa.frontier.memory import MemoryFrontier
+from lycosa.frontier.memory import LatestKeys, MemoryFrontier
 from lycosa.strategies.best_first import BestFirst
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, SkipReason, Url
@@ -204,7 +203,7 @@ def test_what_one_scope_refused_may_wait_under_another(make: Make) -> None:
     admission = Admission(Scope(hosts=("elsewhere.example",)))
     frontier = make(clock=SimulatedClock(), admission=admission)
     assert len(frontier.put(wildcards(0, 1))) == 1
-    admission.use(Scope(), sites=frozenset())
+    admission.set_scope(Scope(), sites=frozenset())
     frontier.forget_waiting()
     assert frontier.put(wildcards(0, 1)) == []
     assert len(frontier) == 1

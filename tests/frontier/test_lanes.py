@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from lycosa.frontier.lanes import A_WHILE, Lanes
+from lycosa.frontier.lanes import LANE_TIMEOUT, Lanes
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import LINKS, REFRESH, Candidate, Host, Url
@@ -55,7 +55,7 @@ def lanes(
     waiting.put(found)
     others = instead if isinstance(instead, StandingBy) else StandingBy(list(instead))
     both = Lanes(
-        waiting, seen, turns=turns, expand=expand, chance=Random(seed), clock=clock, delay=delay, instead=others
+        waiting, seen, turns=turns, expand=expand, random=Random(seed), clock=clock, delay=delay, substitutes=others
     )
     return both, clock
 
@@ -140,7 +140,7 @@ def test_once_there_is_no_more_room_the_turns_of_links_go_to_pages_seen_before(e
         again(4, 5),
         turns=20,
         expand=expand,
-        chance=Random(1),
+        random=Random(1),
         clock=clock,
         delay=0.0,
         has_room=lambda under_way: under_way < room[0],
@@ -161,7 +161,7 @@ def hosts_of(taken: list[tuple[float, Candidate]]) -> list[str]:
     return [host_of(candidate.url)[1] for _, candidate in taken]
 
 
-@pytest.mark.parametrize(("seconds", "order"), [(A_WHILE, "0000"), (A_WHILE + 1, "1110")])
+@pytest.mark.parametrize(("seconds", "order"), [(LANE_TIMEOUT, "0000"), (LANE_TIMEOUT + 1, "1110")])
 def test_others_are_seen_when_no_page_chosen_may_be_asked_for_within_a_while(seconds, order):
     frontier, clock = lanes([], on(0, 4), turns=4, expand=0.0, instead=on(1, 3))
     frontier.hold(host_of("http://h0.example/"), 100.0 + seconds)
@@ -170,7 +170,7 @@ def test_others_are_seen_when_no_page_chosen_may_be_asked_for_within_a_while(sec
 
 def test_pages_chosen_come_first_again_as_soon_as_they_may():
     frontier, clock = lanes([], on(0, 4), turns=200, expand=0.0, instead=on(1, 200))
-    frontier.hold(host_of("http://h0.example/"), 100.0 + 2 * A_WHILE)
+    frontier.hold(host_of("http://h0.example/"), 100.0 + 2 * LANE_TIMEOUT)
     asked_at = [moment for moment, candidate in drained(frontier, clock) if host_of(candidate.url)[1] == "0"]
     assert asked_at == pytest.approx([220.0, 221.0, 222.0, 223.0], abs=1.0)
 
@@ -185,7 +185,7 @@ def test_a_host_that_is_busy_is_waited_for_whichever_lane_has_asked_it(lane):
         clock._now += 1.0
         taken = frontier.take(clock.now())
     frontier.hold(host_of("http://h9.example/"), 9999.0)
-    clock._now += 10 * A_WHILE
+    clock._now += 10 * LANE_TIMEOUT
     assert frontier.take(clock.now()) is None
     assert others.calls == []
 
@@ -227,7 +227,7 @@ def test_no_more_links_are_under_way_than_there_is_room_for():
     clock = SimulatedClock(100.0)
     waiting = MemoryFrontier(clock=clock, delay=0.0)
     waiting.put(links(4, 1))
-    options = {"turns": 9, "expand": 1.0, "chance": Random(1), "clock": clock, "delay": 0.0}
+    options = {"turns": 9, "expand": 1.0, "random": Random(1), "clock": clock, "delay": 0.0}
     frontier = Lanes(waiting, [], has_room=lambda under_way: under_way < 2, **options)
     first, second, third = (frontier.take(clock.now()) for _ in range(3))
     assert third is None
@@ -242,7 +242,7 @@ def test_no_more_links_are_under_way_than_there_is_room_for():
     seen=some.integers(0, 6),
     turns=some.integers(1, 60),
     expand=some.sampled_from([0.0, 0.3, 0.5, 1.0]),
-    held=some.dictionaries(some.integers(0, 5), some.sampled_from([30.0, A_WHILE, 3600.0])),
+    held=some.dictionaries(some.integers(0, 5), some.sampled_from([30.0, LANE_TIMEOUT, 3600.0])),
     seed=some.integers(0, 99),
 )
 @settings(deadline=None)

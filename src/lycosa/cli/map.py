@@ -17,8 +17,8 @@ from lycosa.maps import REACHES, Atlas, CrawlMap, Reach, TopicFacts, merge_atlas
 from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.wheel import wheel
 from lycosa.relevance.taxonomy import Taxonomy
-from lycosa.sessions.atlas_making import ABOVE, AUTO, NONE, Wanted, build_atlas
-from lycosa.sessions.taxonomies import examples_in_folders, load_taxonomy, save_taxonomy
+from lycosa.run.atlas import ABOVE, AUTO, NONE, AtlasPlan, build_atlas
+from lycosa.run.taxonomies import examples_in_folders, load_taxonomy, save_taxonomy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import output_file
 from lycosa.vocabulary.plain_text import visible
@@ -71,7 +71,7 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Draw maps from collections. An atlas that is there is extended."""
-    wanted = Wanted(
+    wanted = AtlasPlan(
         topics=tuple(dict.fromkeys(topics or ())),
         above=above,
         related=_related(related),

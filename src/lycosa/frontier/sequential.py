@@ -1,34 +1,40 @@
-from collections.abc import Callable, Iterable
+"""The frontier of simulated crawls: one fetch at a time, no hosts, millions of candidates in memory."""
 
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heappop, heappush
+from itertools import chain
+
+import numpy as np
 from msgspec.structs import replace
 
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
 
-from .ladder import Ladder
 from .memory import the_higher
 
-_MANY = 10_000  # URLs; a frontier of so many evicts a tenth at once, since finding the worst looks at all
-_MOST_STALE = 1_000  # entries, and as many more as there are that count
+_MANY = 10_000  # URLs; a frontier of this limit evicts a tenth at once, as finding the worst looks at all
+_MAX_STALE = 1_000  # candidates in the queue that were replaced, and as many more as wait
 _UNKNOWN = Candidate(Url(""), 0.0)
+_RUNG = 4_096  # candidates; few enough for a heap of them to stay in the processor's cache
 
 
 class SequentialFrontier:
-    """A quick frontier for one fetch at a time in a web that needs no manners: a world in memory, a graph.
+    """A fast frontier for one fetch at a time, in a world in memory or a graph.
 
-    It knows no hosts, so nothing rests, is held or is waited for, `take` cares for no time and holds are ignored; it
-    admits everything. URLs may be anything that can be a key; graphs use integers.
+    It has no hosts: nothing rests or is waited for, and `take` and `hold` ignore the time. It admits everything. URLs
+    may be any hashable values; graphs use integers.
 
-    limit: waiting URLs; past it, those of the lowest priority are evicted, of equals the newest (from 10 000 on, a
-    tenth at once).
+    limit: most URLs that wait; past it, those of the lowest priority are evicted, of equals the newest (from 10 000 on,
+        a tenth at once).
     """
 
     def __init__(self, *, limit: int = 1_000_000):
         self._limit = limit
         self._merge: Callable[[Url, float, float], float] = the_higher
         self._queue = Ladder()  # with stale candidates, which are dropped when popped
-        # Every URL with the candidate that waits for it, or none where it is in flight or settled: one table, since in
-        # a large graph each look into another one is a look into far memory.
+        # Every URL with the candidate that waits for it, or None where it is in flight or settled: one table, as in a
+        # large graph each look-up in another one would miss the caches.
         self._known: dict[Url, Candidate | None] = {}
         self._waiting = 0
 
@@ -59,7 +65,7 @@ class SequentialFrontier:
         self._queue.push(offered)
         if self._waiting > self._limit:
             return self._evict()
-        if len(self._queue) > 2 * self._waiting + _MOST_STALE:
+        if len(self._queue) > 2 * self._waiting + _MAX_STALE:
             self._queue = Ladder(self._in_force())
         return []
 
@@ -114,7 +120,110 @@ class SequentialFrontier:
 
 
 def _offered_again(waiting: Candidate, offered: Candidate, priority: float) -> Candidate:
-    """The offer that replaces a waiting one, which has not lost its failures and redirects by it."""
+    """The offered candidate with the failed attempts and redirects of the waiting one, which it replaces."""
     if waiting.attempts or waiting.hops:
         return replace(offered, priority=priority, attempts=waiting.attempts, hops=waiting.hops)
     return offered if offered.priority == priority else replace(offered, priority=priority)
+
+
+class Ladder:
+    """A ladder queue of candidates: the highest priority first, and the older of equals.
+
+    The best are a heap; the others lie on rungs, each of a range of priorities, unsorted until it is their turn. A heap
+    of millions misses the caches at every step of every push and pop. Here a push behind the first rung is an append
+    to a buffer, which is dealt out to the rungs when it is full, and each rung is sorted once, by keys that are
+    contiguous in memory.
+    """
+
+    def __init__(self, candidates: Iterable[Candidate] = ()):
+        self._near: list[tuple[float, int, Candidate]] = []  # the heap: minus the priority, the order of arrival
+        self._last_order = 0
+        self._rungs: list[_Rung] = []  # in the order of their ranges
+        self._lowest: list[float] = []  # the first key of each rung
+        self._undealt = _Rung(array("d"), [])  # the buffer, of any rung
+        self._length = 0
+        self.push(candidates)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Candidate]:
+        """All of them, the older of equals first."""
+        heap = (entry[2] for entry in sorted(self._near))
+        return chain(heap, *(rung.candidates for rung in self._rungs), self._undealt.candidates)
+
+    def push(self, candidates: Iterable[Candidate]) -> None:
+        near, undealt, order = self._near, self._undealt, self._last_order
+        border = self._lowest[0] if self._lowest else float("inf")
+        before = order
+        for candidate in candidates:
+            key = -candidate.priority
+            order += 1
+            if key < border or not self._lowest:
+                heappush(near, (key, order, candidate))
+            else:
+                undealt.keys.append(key)
+                undealt.candidates.append(candidate)
+        self._length += order - before
+        self._last_order = order
+        if len(undealt.candidates) > _RUNG:
+            self._deal()
+        if len(near) > 2 * _RUNG:
+            near.sort()
+            rung = _Rung(array("d", [entry[0] for entry in near]), [entry[2] for entry in near])
+            near.clear()
+            self._climb(rung)
+
+    def pop(self) -> Candidate | None:
+        if not self._near:
+            if not self._rungs:
+                return None
+            self._deal()
+            del self._lowest[0]
+            self._climb(self._rungs.pop(0))
+        self._length -= 1
+        return heappop(self._near)[2]
+
+    def _deal(self) -> None:
+        """Moves the buffered candidates to their rungs."""
+        if not self._undealt.candidates:
+            return
+        dealt = self._undealt.in_order()
+        self._undealt = _Rung(array("d"), [])
+        ends = np.searchsorted(dealt.keys, self._lowest[1:]).tolist()
+        starts = [0, *ends]
+        for rung, start, end in zip(self._rungs, starts, [*ends, len(dealt.candidates)], strict=True):
+            if start < end:
+                rung.keys.extend(dealt.keys[start:end])
+                rung.candidates.extend(dealt.candidates[start:end])
+
+    def _climb(self, rung: "_Rung") -> None:
+        """Makes a rung the heap, which is empty; what is beyond the size of a rung becomes rungs again."""
+        first, *others = rung.in_order().parts()
+        order = self._last_order
+        self._last_order += len(first.candidates)
+        numbers = range(order + 1, self._last_order + 1)
+        self._near.extend(zip(first.keys, numbers, first.candidates, strict=True))  # sorted, and so a heap
+        self._rungs[:0] = others
+        self._lowest[:0] = [other.keys[0] for other in others]
+
+
+class _Rung:
+    """Candidates with their keys, minus the priorities."""
+
+    __slots__ = ("candidates", "keys")
+
+    def __init__(self, keys: "array[float]", candidates: list[Candidate]):
+        self.keys = keys
+        self.candidates = candidates
+
+    def in_order(self) -> "_Rung":
+        """Sorted by key, the older of equals first."""
+        order = np.argsort(self.keys, kind="stable")
+        keys = array("d", np.asarray(self.keys)[order].tobytes())
+        return _Rung(keys, [self.candidates[place] for place in order.tolist()])
+
+    def parts(self) -> "list[_Rung]":
+        """Consecutive rungs of at most `_RUNG` candidates."""
+        starts = range(0, len(self.candidates), _RUNG)
+        return [_Rung(self.keys[start : start + _RUNG], self.candidates[start : start + _RUNG]) for start in starts]

@@ -14,9 +14,8 @@ from .measures import MEASURES, Truth, parse_measure
 from .page_cache import PageCache, TopicCosine
 from .results import Figure, Findings, Row
 from .retrieval import Counted, Documents, pooled_ranks, tfidf_similarities
-from .simulation import crawl
+from .simulation import Step, crawl
 from .statistics import summary
-from .steps import Step
 from .study import Size
 from .tables import mean_rows, pair_rows
 from .topics import Topic, check_needs_pages_only, strategy_for, topics_of

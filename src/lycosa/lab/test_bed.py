@@ -28,9 +28,8 @@ from lycosa.worlds import Category, StudyWorld
 from .comparison import at_points
 from .measures import Diversity, Harvest, MeanStatus, Reliability, Truth
 from .page_cache import PageCache
-from .simulation import crawl
+from .simulation import Step, crawl
 from .statistics import spearman
-from .steps import Step
 from .study import Size
 
 StatusOf = Callable[[Url], float | None]  # ln(1 + in-links), None where nobody knows
@@ -333,7 +332,7 @@ class TopicCrawls:
             self.examples.good,
             read=self.read,
             judge=lambda page: self._known(page.url).relevance,
-            esteem=lambda page: self._known(page.url).standings[source],
+            standing=lambda page: self._known(page.url).standings[source],
             pages=pages,
         ):
             steps.append(step)

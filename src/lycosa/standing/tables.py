@@ -13,7 +13,7 @@ from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, numbered
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import host_of, normalise, site_of
 
-from .traffic import LARGEST_REACH
+from .features import LARGEST_REACH
 
 MOST_ROWS = 2_000_000
 LONGEST_LINE = 10_000  # bytes

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.reading.fingerprint import digest_of, fingerprint_of
-from lycosa.reading.words import FoldedWords, folded
+from lycosa.reading.words import FoldedWords
 from lycosa.vocabulary.records import Link, Page, Url
+from lycosa.vocabulary.tokens import folded
 
 from .counter_rng import Floats, Ints, key, substream, uniforms, uniforms_at
 from .plan import Options, Plan, topic_looseness

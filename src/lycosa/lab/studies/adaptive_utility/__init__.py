@@ -13,8 +13,7 @@ from lycosa.lab.studies.adaptive_utility.runs import Oracle
 from lycosa.lab.studies.utility_tradeoff import ALPHAS, fixed
 from lycosa.lab.study import Size
 from lycosa.lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
-from lycosa.strategies.adaptive import Adaptive
-from lycosa.strategies.utility import Utility
+from lycosa.strategies.utility import Adaptive, Utility
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 

@@ -121,7 +121,7 @@ def serve(
                     tells_queries=log_queries and not quiet,
                 )
                 listens_at = await start_listening(peer, place, at)
-                kept.keep(SETTINGS_FILE, Settings(listen, reached_at, allow_private))
+                kept.write_json(SETTINGS_FILE, Settings(listen, reached_at, allow_private))
                 control = Control(peer, kept)
                 await control.open()
                 peer.keep_joining(joins)

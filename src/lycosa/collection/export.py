@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, BinaryIO
@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.plugins import find_piece
 
 from .queries import Queries
 from .rows import PageRow
@@ -33,17 +34,22 @@ COLUMNS = (
     "looked_at",
     "vanished_at",
 )
+Exporter = Callable[[Iterator[dict[str, Any]], BinaryIO], None]  # writes rows, each with these columns, to a file
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _BATCH = 5000  # rows of a Parquet row group
 
 
 def export(catalog: Queries, format: str, out: BinaryIO) -> int:
     """Writes every page in the order of arrival; returns how many. Memory does not grow with them."""
-    if format not in FORMATS:
-        raise UsageError(f"no format {format!r}; there are {', '.join(FORMATS)}")
+    write = exporter_for(format)
     pages = _Counted(map(facts_of, catalog.pages()))
-    FORMATS[format](pages, out)
+    write(pages, out)
     return pages.count
+
+
+def exporter_for(format: str) -> Exporter:
+    """What writes this format: Lycosa's own, or that of a plug-in."""
+    return find_piece(FORMATS, "lycosa.exporters", format, what="format")
 
 
 def facts_of(page: PageRow) -> dict[str, Any]:
@@ -132,4 +138,4 @@ def _parquet(pages: Iterator[dict[str, Any]], out: BinaryIO) -> None:
             writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
 
 
-FORMATS = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet, "urls": _urls}
+FORMATS: Mapping[str, Exporter] = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet, "urls": _urls}

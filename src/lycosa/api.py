@@ -21,8 +21,8 @@
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Literal, Self
 
@@ -31,15 +31,15 @@ from lycosa.collection.rows import LookRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import Recipe, load_recipe
-from lycosa.run.live import crawl_live
+from lycosa.run.live import live_crawl
 from lycosa.run.new import new_collection
 from lycosa.run.open import main_text_of, open_for_reading
 from lycosa.run.options import Settings, changed_recipe, settings_of
-from lycosa.run.refresh import Plan, Refreshed, Refreshing, insist_on_pages, plan_of, refreshing_recipe
+from lycosa.run.refresh import Plan, Refresh, Refreshed, insist_on_pages, plan_of, refreshing_recipe
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
-from lycosa.vocabulary.records import Fetch, Visit
+from lycosa.vocabulary.records import Fetch, Plain, Visit
 from lycosa.vocabulary.urls import normalise
 
 __all__ = ["LycosaError", "OpenCollection", "RefreshRun", "Run", "crawl", "new", "open"]
@@ -187,25 +187,29 @@ class Run(_Readable):
     def __iter__(self) -> Iterator[Visit]:
         _insist_on_no_loop()
         with self._running() as session, asyncio.Runner() as runner:
-            visits = self._visits(session)
+            opened = AsyncExitStack()
             try:
+                visits = runner.run(opened.enter_async_context(self._open(session)))
                 while (visit := runner.run(_next(visits))) is not None:
                     yield visit
-            finally:
-                runner.run(visits.aclose())
+            except BaseException as error:
+                runner.run(opened.__aexit__(type(error), error, error.__traceback__))
+                raise
+            else:
+                runner.run(opened.aclose())
 
     async def __aiter__(self) -> AsyncGenerator[Visit, None]:
         with self._running() as session:
-            async with aclosing(self._visits(session)) as visits:
+            async with self._open(session) as visits:
                 async for visit in visits:
                     yield visit
 
-    def _visits(self, session: Session) -> AsyncGenerator[Visit, None]:
-        return crawl_live(session, self._settings)
+    def _open(self, session: Session) -> AbstractAsyncContextManager[AsyncGenerator[Visit, None]]:
+        return live_crawl(session, self._settings)
 
     def _end(self, session: Session) -> None:
         """Takes down what is to be known of a run that has ended, its session still open."""
-        self.stopped = session.crawl.stopped or "interrupted"
+        self.stopped = session.status.stop_reason or "interrupted"
 
     @contextmanager
     def _running(self) -> Iterator[Session]:
@@ -243,17 +247,17 @@ class RefreshRun(Run):
         super().__init__(folder, recipe, settings, tell=tell)
         self.result: Refreshed | None = None  # once it has ended
         self._plan = plan
-        self._refreshing: Refreshing | None = None
+        self._refresh: Refresh | None = None
 
-    def _visits(self, session: Session) -> AsyncGenerator[Visit, None]:
-        self._refreshing = Refreshing(session, self._settings, self._plan)
-        return self._refreshing.visits()
+    def _open(self, session: Session) -> AbstractAsyncContextManager[AsyncGenerator[Visit, None]]:
+        self._refresh = Refresh(session, self._settings, self._plan)
+        return self._refresh.visits()
 
     def _end(self, session: Session) -> None:
         super()._end(session)
-        if self._refreshing is not None:
+        if self._refresh is not None:
             with suppress(CollectionError):  # what ended the run is told already
-                self.result = self._refreshing.result()
+                self.result = self._refresh.result()
 
 
 async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:
@@ -317,6 +321,7 @@ def crawl(
     max_bytes: int | None = None,
     dry_after: int | None = None,
     strategy: str | None = None,
+    options: Mapping[str, Plain] = {},
     target: float | None = None,
     delay: float | None = None,
     concurrency: int | None = None,
@@ -341,13 +346,15 @@ def crawl(
     """A crawl of a collection, or its continuation; nothing happens before one iterates over its visits.
 
     What is not given is as the recipe says, and the keywords mean what the flags of `lycosa crawl` mean (`atlas` is
-    its --map). `tell` is called with what the command line would print beside the progress.
+    its --map). `options` are those of the strategy, as its constructor calls them. `tell` is called with what the
+    command line would print beside the progress.
     """
     folder = Path(folder)
     settings = settings_of(sitemaps=sitemaps, allow_private=allow_private, resolve=resolve)
     recipe = changed_recipe(
         load_recipe(folder),
         strategy=strategy,
+        options=options,
         target=target,
         pages=pages,
         minutes=minutes,

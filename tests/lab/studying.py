@@ -13,7 +13,7 @@ from lycosa.worlds import StudyWorld
 
 def ran(study: Study, world: StudyWorld, *, seed: int, out: Path) -> Results:
     """At the small scale, in this process."""
-    return run(study, world, scale="small", seed=seed, out=out, workers=1, told=lambda done, total: None)
+    return run(study, world, scale="small", seed=seed, out=out, workers=1, progress=lambda done, total: None)
 
 
 def ran_and_written(study: Study, world: StudyWorld, *, seed: int, out: Path) -> Plain:

@@ -27,7 +27,7 @@ class Tiny(Freshness):
         "small": {"world_pages": 400, "days": 60, "measured_from": 30, "budgets": [0.05, 0.1], "repeats": 3}
     }
 
-    def made_up_world(self, size):
+    def default_world(self, size):
         return {"pages": size["world_pages"], "topics": 4}
 
 

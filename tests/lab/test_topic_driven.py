@@ -5,7 +5,8 @@ from typing import ClassVar
 import pytest
 
 from lab.studying import ran_and_written
-from lycosa.lab.comparison import points_of
+from lycosa.lab.comparison import POINTS
+from lycosa.lab.measures import points_along
 from lycosa.lab.statistics import holm
 from lycosa.lab.studies.topic_driven import TopicDriven
 from lycosa.worlds.synthetic import SyntheticWorld
@@ -91,6 +92,6 @@ def test_the_same_seed_gives_the_same_results_costs_aside(results, tmp_path) -> 
 
 
 def test_curves_are_drawn_at_the_points_where_ranks_are_tested() -> None:
-    assert {100, 500, 1_000} <= set(points_of(1_000))
-    assert {30, 150, 300} <= set(points_of(300))
-    assert points_of(3) == [1, 2, 3]
+    assert {100, 500, 1_000} <= set(points_along(1_000, POINTS))
+    assert {30, 150, 300} <= set(points_along(300, POINTS))
+    assert points_along(3, POINTS) == [1, 2, 3]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from lycosa.lab.page_cache import PageCache, TopicCosine
+from lycosa.lab.page_cache import PageCache
 from lycosa.lab.simulation import crawl
 from lycosa.lab.steps import Step
-from lycosa.lab.topics import Topic, strategy_for
+from lycosa.lab.topics import Topic, TopicCosine, strategy_for
 from lycosa.peers.keeping import Kept
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.reading import Reader

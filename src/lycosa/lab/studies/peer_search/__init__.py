@@ -63,7 +63,7 @@ class PeerSearch:
         },
     }
 
-    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
         return {"pages": size["world_pages"], "topics": size["topics"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
@@ -103,5 +103,5 @@ class PeerSearch:
                 "collections": runs[0]["collections"],
                 "peers": by_peer,
             },
-            pictures=all_figures(searches, windows, size["limit"]),
+            figures=all_figures(searches, windows, size["limit"]),
         )

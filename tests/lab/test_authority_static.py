@@ -139,10 +139,10 @@ def test_the_study_computes_its_claims_from_its_tables(results) -> None:
         assert claim.holds is not False or claim.reason
     curve = [row for row in first.tables["curves"] if row["algorithm"] == "sample-u"]
     assert curve[-1]["nodes"] == 900
-    curve = {row["nodes"]: row["rank"] for row in first.tables["curves"] if row["algorithm"] == "crawl-gai"}
+    ranks = {row["nodes"]: row["rank"] for row in first.tables["curves"] if row["algorithm"] == "crawl-gai"}
     for share in (1, 5, 15, 30):
         assert means[f"rank performance at {share}% of the nodes", "crawl-gai"] == pytest.approx(
-            curve[30 * share], abs=1e-6
+            ranks[30 * share], abs=1e-6
         )
     assert curve[-1]["crawl"] == pytest.approx(0.3, abs=0.15)
 

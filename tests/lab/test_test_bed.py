@@ -128,7 +128,7 @@ def test_a_page_is_scored_once_for_all_crawls(bed) -> None:
 
 
 def test_a_crawl_is_judged_by_truth_and_by_sample(bed, topic) -> None:
-    found = topic.crawled(Adaptive(target=0.7), pages=150)
+    found = topic.run_and_measure(Adaptive(target=0.7), pages=150)
     assert found["pages"] == 150
     assert len(found["curves"]["topicality"]) == len(points_along(150, 20))
     assert len(found["alpha"]) == len(points_along(150, 100))
@@ -148,14 +148,14 @@ def test_sampled_pages_come_from_every_part_of_the_crawl(topic) -> None:
 
 def test_another_source_of_in_links_judges_by_its_own_counts(topic) -> None:
     run = topic.run(Utility(alpha=1.0), pages=100)
-    first, second = (topic.judged(*run, pages=100, source=source) for source in (0, 1))
+    first, second = (topic.measure(*run, pages=100, source=source) for source in (0, 1))
     assert first["curves"]["topicality"] == second["curves"]["topicality"]
     assert second["status of all pages"] < first["status of all pages"]
 
 
 def test_who_knows_the_truth_finds_more(topic, bed) -> None:
     def found_by(strategy):
-        found = topic.crawled(strategy, pages=150)
+        found = topic.run_and_measure(strategy, pages=150)
         return found["true topicality"], found["status of all pages"]
 
     def oracle(alpha):

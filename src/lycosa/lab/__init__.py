@@ -1,1 +1,1 @@
-"""The lab: strategies side by side on one fixed world, with measures, statistics, costs and pictures."""
+"""The lab: strategies side by side on one fixed world, with measures, statistics, costs and figures."""

@@ -12,7 +12,7 @@ from lycosa.worlds import StudyWorld
 from .measures import MEASURES, Truth, at_points, parse_measure, points_along
 from .page_cache import PageCache
 from .results import Figure, Findings, Row
-from .retrieval import Counted, Documents, pooled_ranks, tfidf_similarities
+from .retrieval import Documents, TermCounts, pooled_ranks, tfidf_similarities
 from .simulation import crawl
 from .steps import Step
 from .study import Size
@@ -81,7 +81,7 @@ def truth_of(world: StudyWorld, topic: Topic, pool: Pool) -> Truth:
     )
 
 
-def _counted(cache: PageCache, url: Url) -> Counted:
+def _counted(cache: PageCache, url: Url) -> TermCounts:
     page = cache.read(url)
     assert page is not None  # it was crawled
     return page.words.counted

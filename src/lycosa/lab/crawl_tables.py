@@ -26,7 +26,7 @@ ON_TOPIC, STATUS_OF_ALL = "true topicality", "status of all pages"
 class CrawlTables:
     """The outcomes of all topics by setting; topics in which some crawl fetched nothing are left out.
 
-    part: the key under which an outcome has the measures of the crawl by each setting, as of `TopicCrawls.crawled`.
+    part: the key under which an outcome has the measures of the crawl by each setting, those of `TopicCrawls.measure`.
     """
 
     def __init__(self, outcomes: Sequence[Plain], settings: Sequence[str], *, pages: int, part: str = "crawls"):

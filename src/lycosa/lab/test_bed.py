@@ -341,11 +341,11 @@ class TopicCrawls:
                 alphas.append(strategy.alpha)
         return steps, alphas
 
-    def crawled(self, strategy: Strategy, *, pages: int, source: int = 0) -> Plain:
+    def run_and_measure(self, strategy: Strategy, *, pages: int, source: int = 0) -> Plain:
         """The measures of a crawl, with status from the source of in-links that guided it."""
-        return self.judged(*self.run(strategy, pages=pages, source=source), pages=pages, source=source)
+        return self.measure(*self.run(strategy, pages=pages, source=source), pages=pages, source=source)
 
-    def judged(self, steps: Sequence[Step], alphas: Sequence[float], *, pages: int, source: int = 0) -> Plain:
+    def measure(self, steps: Sequence[Step], alphas: Sequence[float], *, pages: int, source: int = 0) -> Plain:
         """The measures of a crawl that was to fetch so many pages, with status from a source of in-links."""
         bed, status = self._bed, self._standings[source].source.status
         sample = self._sample(steps, bed.size["sampled"], bed.size["of"])

@@ -80,8 +80,8 @@ class InlinksBenchmark:
             "topic": topic.examples.topic,
             "noise": job.get("noise"),
             "crawls": {
-                MODEL: topic.crawled(Adaptive(target=TARGET, ranked_among=0), pages=pages),
-                COUNTED: topic.crawled(InLinks(target=TARGET, ranked_among=0), pages=pages),
+                MODEL: topic.run_and_measure(Adaptive(target=TARGET, ranked_among=0), pages=pages),
+                COUNTED: topic.run_and_measure(InLinks(target=TARGET, ranked_among=0), pages=pages),
             },
             "models": topic.model_quality(),
         }

@@ -55,7 +55,8 @@ class UtilityTradeoff:
         bed: TestBed = prepared
         topic = TopicCrawls(bed, bed.topics[job])
         crawls = {
-            name: topic.crawled(Utility(**options), pages=bed.size["pages"]) for name, options in SETTINGS.items()
+            name: topic.run_and_measure(Utility(**options), pages=bed.size["pages"])
+            for name, options in SETTINGS.items()
         }
         return {"topic": topic.examples.topic, "crawls": crawls, "models": topic.model_quality()}
 
@@ -76,36 +77,42 @@ class UtilityTradeoff:
         )
 
 
-def _highest(tables: CrawlTables, kind: str) -> str:
-    """The setting with the highest mean, among those of the Cobb-Douglas form."""
-    return by_mean({setting: tables.at_end(kind)[setting] for setting in COBB_DOUGLAS})[0]
-
-
 def _topicality_highest_at_one(tables: CrawlTables) -> Claim:
-    best = _highest(tables, TOPICALITY)
-    return Claim(
+    return _highest(
+        tables,
+        TOPICALITY,
+        TOPIC_ONLY,
+        over=STATUS_ONLY,
         id="utility-tradeoff.topicality-highest-at-one",
-        kind="paper",
         says="Of all weights, α = 1 has the highest mean topicality",
         paper="highest at α = 1, about 70 % at .5 and .75; drifts off the topic at 0",
-        measured=tables.mean_line(TOPICALITY, COBB_DOUGLAS),
-        p=finite_or_none(tables.test(TOPICALITY, TOPIC_ONLY, STATUS_ONLY).p),
-        holds=best == TOPIC_ONLY,
-        reason="" if best == TOPIC_ONLY else f"{best} has the highest",
     )
 
 
 def _status_highest_at_zero(tables: CrawlTables) -> Claim:
-    best = _highest(tables, STATUS)
-    return Claim(
+    return _highest(
+        tables,
+        STATUS,
+        STATUS_ONLY,
+        over=TOPIC_ONLY,
         id="utility-tradeoff.status-highest-at-zero",
-        kind="paper",
         says="Of all weights, α = 0 has the highest mean status",
         paper="highest at α = 0; .25 and .5 above .75 and 1",
-        measured=tables.mean_line(STATUS, COBB_DOUGLAS),
-        p=finite_or_none(tables.test(STATUS, STATUS_ONLY, TOPIC_ONLY).p),
-        holds=best == STATUS_ONLY,
-        reason="" if best == STATUS_ONLY else f"{best} has the highest",
+    )
+
+
+def _highest(tables: CrawlTables, kind: str, setting: str, *, over: str, id: str, says: str, paper: str) -> Claim:
+    """The claim that a setting has the highest mean among those of the Cobb-Douglas form; p is that against `over`."""
+    best = by_mean({each: tables.at_end(kind)[each] for each in COBB_DOUGLAS})[0]
+    return Claim(
+        id=id,
+        kind="paper",
+        says=says,
+        paper=paper,
+        measured=tables.mean_line(kind, COBB_DOUGLAS),
+        p=finite_or_none(tables.test(kind, setting, over).p),
+        holds=best == setting,
+        reason="" if best == setting else f"{best} has the highest",
     )
 
 

@@ -49,12 +49,12 @@ def run_topic(bed: TestBed, number: int) -> Plain:
     }
     return {
         "topic": topic.examples.topic,
-        "crawls": {name: topic.judged(*found, pages=pages) for name, found in runs.items()},
+        "crawls": {name: topic.measure(*found, pages=pages) for name, found in runs.items()},
         "long": {
-            USUAL: topic.crawled(_as_published(0.7), pages=long),
-            TOPIC_ONLY: topic.crawled(Utility(alpha=1.0), pages=long),
+            USUAL: topic.run_and_measure(_as_published(0.7), pages=long),
+            TOPIC_ONLY: topic.run_and_measure(Utility(alpha=1.0), pages=long),
         },
-        "other": {name: topic.judged(*found, pages=pages, source=1) for name, found in other_runs.items()},
+        "other": {name: topic.measure(*found, pages=pages, source=1) for name, found in other_runs.items()},
         "models": topic.model_quality(),
     }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lycosa.lab.assessors import train_assessors
 from lycosa.lab.comparison import POINTS, ComparisonInputs, Pool, crawls_of, pool_of, truth_of
 from lycosa.lab.measures import Harvest, MeanRank, MeanSimilarity, StrategyCpu, at_points, points_along
-from lycosa.lab.retrieval import Counted, Documents
+from lycosa.lab.retrieval import Documents, TermCounts
 from lycosa.lab.topics import Topic, apart_from
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.worlds import StudyWorld
@@ -20,7 +20,7 @@ class TopicDrivenInputs:
     """What the crawls of all topics share, and the pages on which classifiers are trained."""
 
     shared: ComparisonInputs
-    examples: Mapping[str, Sequence[Counted]]  # topic -> its seeds
+    examples: Mapping[str, Sequence[TermCounts]]  # topic -> its seeds
 
 
 def prepare(shared: ComparisonInputs) -> TopicDrivenInputs:

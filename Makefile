@@ -1,11 +1,12 @@
 # make demo:  the main job, on a made-up web served from this machine.
 # make check: style, types and the fast core of the tests, in about a minute: what to run after every change.
 # make test:  every check there is, the slow tests and those of the lab and of peers too: what to run before a change is shared.
+# make golden: studies at the small scale and all else that is on record, compared with it: half an hour.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo style check test bench clean
+.PHONY: setup demo style check test golden bench clean
 
 setup: $(VENV)/.installed
 
@@ -29,6 +30,9 @@ check: style
 
 test: style
 	$(BIN)/pytest --numprocesses auto --dist loadfile
+
+golden: setup
+	$(BIN)/python tests/golden/record.py --check
 
 bench: setup
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,bench]'

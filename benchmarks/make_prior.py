@@ -22,8 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from lycosa.standing import FEATURES, Features, ModelTree, StandingModel, count_in_links
-from lycosa.standing.least_squares import Line, fit_line
-from lycosa.standing.splitting import Floats
+from lycosa.standing.model_tree import Floats, Line, fit_line
 from lycosa.worlds.calibration import spearman
 from lycosa.worlds.registry import open_world
 from lycosa.worlds.world import StudyWorld

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from lycosa.lab.peers.records import BUDDIES, INDEXES
-from lycosa.lab.peers.running import network_in, questions_of, simulated, warm_up
+from lycosa.lab.peers.runs import network_in, questions_of, simulated, warm_up
 from lycosa.pictures import Series, line_chart
 from lycosa.worlds.file_sharing import FileSharing
 

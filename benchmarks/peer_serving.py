@@ -21,24 +21,24 @@ from pathlib import Path
 
 import numpy as np
 
-from lycosa.peers.addresses import Place, parsed
-from lycosa.peers.among_friends import OPTIONS
+from lycosa.peers.addresses import Place, parse_place
 from lycosa.peers.channel import Channel
-from lycosa.peers.control import Request, asked
+from lycosa.peers.control import Request, ask_running_peer
 from lycosa.peers.identity import Identity
-from lycosa.peers.keeping import Kept
 from lycosa.peers.messages import Contact, Declined, Query, Response, decode, encode
-from lycosa.peers.summary import Segment, Summary, room_for
+from lycosa.peers.options import DEFAULTS
+from lycosa.peers.peer_folder import PeerFolder
+from lycosa.peers.summary import Segment, Summary, byte_budget
 from lycosa.peers.wire import Wire
 from lycosa.reading import Reader
-from lycosa.sessions.opening import open_collection
+from lycosa.run.open import open_collection
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.codes import codes_of
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
 
 LYCOSA = (sys.executable, "-c", "from lycosa.cli import main; main()")
 ASKERS, IN_FLIGHT = 4, 8
-PACE = 1 / (0.9 * OPTIONS.capacity_per_peer)  # seconds between two questions of one asker: who is faster is shunned
+PACE = 1 / (0.9 * DEFAULTS.capacity_per_peer)  # seconds between two questions of one asker: who is faster is shunned
 
 
 class Words:
@@ -86,7 +86,7 @@ class Served:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         self.name, _, rest = line.partition("@")
-        place = parsed(rest.split()[0])
+        place = parse_place(rest.split()[0])
         assert place is not None
         self.place = place
 
@@ -162,7 +162,7 @@ async def ask_hard(place: Place, queries: Sequence[str], seconds: float, chance:
 async def searched(folder: Path, words: str) -> tuple[float | None, float, bool]:
     """Seconds until another peer's hit was there, until the end, and whether a buddy or its index led there."""
     first, by_buddy, last = None, False, 0.0
-    replies = await asked(Kept(folder), Request("search", words, enough=1))
+    replies = await ask_running_peer(PeerFolder(folder), Request("search", words, enough=1))
     assert replies is not None
     async for reply in replies:
         if reply.searched is not None:
@@ -189,7 +189,7 @@ def row(what: str, value: str, wanted: str) -> None:
 
 def summary_figures(texts: list[list[str]], chance: random.Random) -> None:
     pages = [codes_of(text) for text in texts]
-    segment = Segment.of(pages, room=room_for(len(pages), len(pages)))
+    segment = Segment.of(pages, room=byte_budget(len(pages), len(pages)))
     summary = Summary([segment])
     size = len(summary.packed())
     sets = [set(text) for text in texts]

@@ -21,8 +21,7 @@ from lycosa.collection.catalog import Catalog
 from lycosa.collection.search_index import SearchIndex
 from lycosa.frontier.durable import DurableFrontier
 from lycosa.reading import Reader, main_text, reader
-from lycosa.relevance.learning import train
-from lycosa.relevance.svm import LinearModel
+from lycosa.relevance.svm import LinearModel, train
 from lycosa.strategies.best_first import BestFirst
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Url, Visit

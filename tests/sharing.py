@@ -5,13 +5,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lycosa.peers.identity import Identity
-from lycosa.peers.keeping import Kept
 from lycosa.peers.messages import decode
-from lycosa.peers.serving import Peer
+from lycosa.peers.peer import Peer
+from lycosa.peers.peer_folder import PeerFolder
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.peers.wire import Wire
 from lycosa.reading import Reader
-from lycosa.sessions.opening import open_collection, open_for_reading
+from lycosa.run.open import open_collection, open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
 
@@ -35,7 +35,7 @@ def add_pages(folder: Path, pages: dict[str, tuple[str, str]]) -> Path:
 def shared(folder: Path, **options):
     """The collection of a folder as a peer shares it."""
     with open_for_reading(folder) as collection:
-        content = SharedCollection(collection, Kept(folder), **options)
+        content = SharedCollection(collection, PeerFolder(folder), **options)
         content.catch_up()
         yield content
 
@@ -63,4 +63,4 @@ class Caller:
 
 
 def peer_of(content: SharedCollection, folder: Path, **options) -> Peer:
-    return Peer(Identity.kept(Kept(folder)), content, Kept(folder), **options)
+    return Peer(Identity.kept(PeerFolder(folder)), content, PeerFolder(folder), **options)

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lycosa.crawler import Budget, Crawl, without_event_loop
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.reading import Reader
+from lycosa.recipe import Budget
+from lycosa.run.crawl import Crawl, without_event_loop
 from lycosa.vocabulary.clock import SimulatedClock
-from lycosa.vocabulary.contracts import Strategy, Web
+from lycosa.vocabulary.contracts import Relevance, Strategy, Web
 from lycosa.vocabulary.records import Page, Url, Visit
 from lycosa.web.simulated import SimulatedWeb
 from worlds import topic_of
@@ -27,16 +28,16 @@ def crawl_of(
     clock: SimulatedClock | None = None,
     web: Web | None = None,
     frontier: MemoryFrontier | None = None,
+    judge: Relevance | None = None,
     **options: Any,
 ) -> Crawl:
     clock = clock or SimulatedClock()
     if frontier is None:
         frontier = MemoryFrontier(clock=clock, delay=0.0)
-    frontier.rank_by(strategy)
     return Crawl(
         web=web or SimulatedWeb(pages, clock=clock),
         read=Reader(),
-        judge=AboutBees(),
+        judge=judge or AboutBees(),
         strategy=strategy,
         frontier=frontier,
         clock=clock,
@@ -45,7 +46,7 @@ def crawl_of(
 
 
 def visits_of(crawl: Crawl, seeds: Sequence[Url]) -> list[Visit]:
-    crawl.seed(seeds)
+    crawl.loop.start(seeds)
     return list(without_event_loop(crawl.visits()))
 
 

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from lycosa.peers.among_friends import OPTIONS
-from lycosa.peers.items import Items
+from lycosa.peers.content import Items
 from lycosa.peers.messages import Contact, Message, PeerName, Send
 from lycosa.peers.node import Node
-from lycosa.peers.options import options_for
+from lycosa.peers.options import DEFAULTS, options_for
 from lycosa.peers.simulation import Network
 
 QUICK = {"walkers": 2, "ttl": 16, "checkpoint": 100.0}
@@ -60,5 +59,5 @@ def carry(nodes: Mapping[PeerName, Node], sender: PeerName, sends: Iterable[Send
 
 def friend(name: str, items: Iterable[int] = (), **changes: object) -> Node:
     """A peer as people run it, who lives at an address of its name."""
-    options = msgspec.structs.replace(OPTIONS, **changes)
+    options = msgspec.structs.replace(DEFAULTS, **changes)
     return Node(Contact(name, f"{name}:1"), Items(items), options=options, seed=1)

@@ -11,9 +11,9 @@ import pytest
 
 import lycosa
 import lycosa.api
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.recipe import load_recipe
 from lycosa.vocabulary.errors import CollectionError, RecipeError, UsageError
-from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=2, hosts=8, pages=120)

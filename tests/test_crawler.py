@@ -3,17 +3,17 @@ from random import Random
 
 import pytest
 
-from lycosa.crawler import EverySeedRefusedError, without_event_loop
 from lycosa.frontier.memory import MemoryFrontier
+from lycosa.run.crawl import EverySeedRefusedError, without_event_loop
 from lycosa.strategies.best_first import BestFirst
-from lycosa.strategies.breadth_first import BreadthFirst
+from lycosa.strategies.unfocused import BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock, WallClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, PastFetch, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of
-from lycosa.web.flaky import FlakyWeb
 from lycosa.web.robots import RobotsWeb
 from lycosa.web.simulated import Reply, SimulatedWeb
 from simulation import Budget, crawl_of, urls_of, visits_of
+from web.flaky import FlakyWeb
 from worlds import CHAIN, STAR, TOPICAL, TOPICAL_SEED, html
 
 HUB = Url("http://star.example/")
@@ -50,7 +50,7 @@ def test_overlapping_fetches_do_not_overshoot(concurrency: int) -> None:
         concurrency=concurrency,
     )
     crawl._clock = WallClock()
-    crawl.seed([TOPICAL_SEED])
+    crawl.loop.start([TOPICAL_SEED])
 
     async def collect() -> list[Visit]:
         return [visit async for visit in crawl.visits()]
@@ -229,7 +229,7 @@ def test_one_refused_seed_among_others_is_an_outcome() -> None:
 
 def test_an_interrupt_stops_after_the_page_at_hand() -> None:
     crawl = crawl_of(STAR, BreadthFirst())
-    crawl.seed([HUB])
+    crawl.loop.start([HUB])
     seen = []
     for visit in without_event_loop(crawl.visits()):
         seen.append(visit)
@@ -242,14 +242,12 @@ def test_an_interrupt_stops_after_the_page_at_hand() -> None:
 def test_another_strategy_ranks_what_waits_as_it_would_have_from_the_start() -> None:
     crawl = crawl_of(TOPICAL, BreadthFirst(), budget=Budget(pages=6))
     visits = visits_of(crawl, [TOPICAL_SEED])
-    crawl.strategy = BestFirst()
-    crawl.frontier.rank_by(crawl.strategy)
-    crawl.relive([TOPICAL_SEED], visits)
+    crawl.loop.rerank_from_history(BestFirst(), [TOPICAL_SEED], visits)
     waiting = {c.url: c.priority for c in crawl.frontier._candidates.values()}
     fresh = crawl_of(TOPICAL, BestFirst())
-    fresh.seed([TOPICAL_SEED])
+    fresh.loop.start([TOPICAL_SEED])
     for visit in visits:
-        fresh.spread(visit)
+        fresh.loop.follow_links(visit)
     assert waiting == {c.url: c.priority for c in fresh.frontier._candidates.values()}
     assert set(waiting.values()) <= {0.1, 0.9}
 
@@ -267,7 +265,7 @@ class Broken:
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_a_bug_in_a_web_is_not_taken_for_the_end(concurrency: int) -> None:
     crawl = crawl_of({}, BestFirst(), web=Broken(), concurrency=concurrency)
-    crawl.seed([HUB])
+    crawl.loop.start([HUB])
 
     async def run() -> None:
         async for _ in crawl.visits():

@@ -18,7 +18,7 @@ HOMES = {  # each heavy library can be replaced by changing the files named here
     "brotli": ["web/encodings.py"],
     "certifi": ["web/transfers.py"],
     "cryptography": ["peers/identity.py"],
-    "fastwarc": ["collection/foreign.py", "web/archived.py"],
+    "fastwarc": ["collection/foreign.py"],
     "isal": ["collection/warc.py"],
     "numba": ["lab/peers/kernel.py"],
     "OpenSSL": ["peers/channel.py", "peers/identity.py", "peers/wire.py"],

@@ -10,8 +10,10 @@ import sys
 import threading
 from pathlib import Path
 
-from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.server import WorldServer
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+from fixtures.made_up_web import MadeUpWeb
 
 PORT = int(sys.argv[1]) if len(sys.argv) > 1 else 8090
 

@@ -1,21 +1,22 @@
 """Lycosa from Python: make a collection, crawl it visit by visit, read what it holds.
 
 >>> import tempfile
->>> from lycosa.worlds.made_up import MadeUpWeb
 >>> from lycosa.worlds.server import WorldServer
->>> world = MadeUpWeb(hosts=5, pages=60)
->>> folder = new(Path(tempfile.mkdtemp(), "bees"), topic="honey bees in their hives", seeds=[world.front_page])
+>>> from lycosa.worlds.synthetic import SyntheticWorld
+>>> world = SyntheticWorld(pages=400, topics=4)
+>>> home = world.url(0)
+>>> folder = new(Path(tempfile.mkdtemp(), "bees"), topic="honey bees in their hives", seeds=[home])
 >>> with WorldServer(world) as served:
 ...     run = crawl(folder, pages=10, delay=0, resolve=[served.resolve])
 ...     urls = [visit.fetch.url for visit in run]
 ...     again = open(folder).refresh(budget=10, expand=0, delay=0, resolve=[served.resolve])
 ...     changes = {str(visit.change) for visit in again}
->>> urls[0], run.stopped
-('http://portal.example/', 'the collection has 10 pages, as asked')
+>>> urls[0] == home, run.stopped
+(True, 'the collection has 10 pages, as asked')
 >>> again.result.looked_at, changes
 (10, {'unchanged'})
 >>> with open(folder) as bees:
-...     len(bees), bees.page(world.front_page).number
+...     len(bees), bees.page(home).number
 (10, 1)
 """
 
@@ -30,13 +31,12 @@ from lycosa.collection.rows import LookRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import Recipe, load_recipe
-from lycosa.sessions.crawling import crawl_live
-from lycosa.sessions.making import make_collection
-from lycosa.sessions.opening import main_text_of, open_for_reading
-from lycosa.sessions.refreshing import Plan, Refreshing, insist_on_pages, plan_of, refreshing_recipe
-from lycosa.sessions.session import Session
-from lycosa.sessions.settings import Settings, changed_recipe, settings_of
-from lycosa.sessions.tally import Refreshed
+from lycosa.run.live import crawl_live
+from lycosa.run.new import new_collection
+from lycosa.run.open import main_text_of, open_for_reading
+from lycosa.run.options import Settings, changed_recipe, settings_of
+from lycosa.run.refresh import Plan, Refreshed, Refreshing, insist_on_pages, plan_of, refreshing_recipe
+from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import Fetch, Visit
@@ -290,7 +290,7 @@ def new(
     traffic: CSV file of domains and how many people they reach.
     """
     folder = Path(folder)
-    make_collection(
+    new_collection(
         folder,
         topic=topic,
         examples=_given(examples),

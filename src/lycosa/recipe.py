@@ -14,7 +14,6 @@ import msgspec
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
-from lycosa.crawler import Budget
 from lycosa.frontier.admission import Scope, Traps
 from lycosa.logs import Readings
 from lycosa.reading.words import terms_of, tokens_of
@@ -46,6 +45,16 @@ class Topic(Struct, frozen=True, forbid_unknown_fields=True):
     negatives: str = ""  # file of pages that are not
     text: str = ""  # the topic in words
     stem: bool = False  # compare English words by their stems
+
+
+class Budget(Struct, frozen=True, forbid_unknown_fields=True):
+    """When to stop. `pages` and `bytes` count the whole collection, `minutes` and `requests` this run."""
+
+    pages: Annotated[int, Meta(ge=1)] | None = None
+    minutes: Annotated[float, Meta(ge=0)] | None = None
+    bytes: Annotated[int, Meta(ge=1)] | None = None
+    dry_after: Annotated[int, Meta(ge=0)] = 1_000  # stop when this many pages in a row were not relevant; 0: never
+    requests: Annotated[int, Meta(ge=1)] | None = None  # those for robots.txt aside
 
 
 class Requests(Struct, frozen=True, forbid_unknown_fields=True):

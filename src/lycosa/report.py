@@ -8,7 +8,7 @@ from itertools import pairwise, repeat
 from statistics import fmean
 from typing import NamedTuple
 
-from lycosa.pictures import Bar, Mark, Series, bar_chart, counts_of, histogram, line_chart
+from lycosa.pictures import Bar, Mark, Series, bar_chart, bin_counts, histogram, line_chart
 from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.html_page import html_page, section
 from lycosa.vocabulary.plain_text import visible
@@ -158,7 +158,7 @@ def _harvest(data: ReportData) -> str:
 
 def _relevance(data: ReportData) -> str:
     chart = histogram(
-        counts_of(data.relevances),
+        bin_counts(data.relevances),
         split=RELEVANT,
         split_label="relevant →",
         title="Relevance of the stored pages",
@@ -191,7 +191,7 @@ def _standing(data: ReportData) -> str:
     if not known:
         return ""
     spread = histogram(
-        counts_of([standing for _, standing in known]),
+        bin_counts([standing for _, standing in known]),
         split=0.5,
         split_label="",
         title="Standing of the stored pages",

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.cli.peer_results import Showing, lines_of, plain_of, told_of_search
-from lycosa.peers.merging import Merged, Ranked
+from lycosa.cli.peer_results import LiveResults, hit_lines, search_json, summary_lines
 from lycosa.peers.messages import Contact
-from lycosa.peers.searching import Answer, Answers, Reply, Stage
-from lycosa.peers.serving import Searched
-from lycosa.sessions.taking import Taken
+from lycosa.peers.peer import SearchProgress
+from lycosa.peers.ranking import RankedPage, Ranking
+from lycosa.peers.search import Answer, Answers, Reply, Stage
+from lycosa.run.imports import ImportedPeerPages
 
 pytestmark = pytest.mark.peers
 
@@ -18,7 +18,7 @@ HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe\r\n\x9b31m"
 
 def ranked(**told):
     told = {"title": "T", "snippet": "S", "providers": (Contact("anna"),), "also": ()} | told
-    return Ranked(
+    return RankedPage(
         url="http://a.example/", score=1.0, standing=0.5, relevance=0.5, fetched_at=0.0, at_home=False, **told
     )
 
@@ -39,19 +39,19 @@ def searched(asked, answered=(), **told):
         dropped=0,
         **told,
     )
-    return Searched(answers, 0.25, True)
+    return SearchProgress(answers, 0.25, True)
 
 
 @given(st.text(max_size=60))
 def test_lines_hold_nothing_that_steers_a_terminal(text):
     hit = ranked(title=HOSTILE + text, snippet=text + HOSTILE, providers=(Contact(HOSTILE),), also=(HOSTILE,))
-    for line in lines_of(1, hit, "me"):
+    for line in hit_lines(1, hit, "me"):
         assert line.isprintable()
 
 
 def test_who_was_not_reached_is_told():
     asked = {"anna": Reply.DOWN, "bert": Reply.WAITING, "carl": Reply.DECLINED, "dora": Reply.LACKS}
-    lines = told_of_search(searched(asked, dropped_hits=3, held_back=5), "me", Merged((), 2))
+    lines = summary_lines(searched(asked, dropped_hits=3, held_back=5), "me", Ranking((), 2))
     assert lines == [
         "answered by nobody; 4 messages, 250 ms",
         "not reached: anna",
@@ -65,15 +65,17 @@ def test_who_was_not_reached_is_told():
 
 
 def test_programs_get_all_of_it():
-    told = plain_of("bees", searched({"dora": Reply.LACKS}), "me", Merged((), 0), (ranked(),), Taken((), (), ()), 0)
+    told = search_json(
+        "bees", searched({"dora": Reply.LACKS}), "me", Ranking((), 0), (ranked(),), ImportedPeerPages((), (), ()), 0
+    )
     assert (told["lack_it"], told["messages"], len(told["hits"])) == (["dora"], 4, 1)
     assert "taken" not in told
 
 
 def test_one_whom_several_walkers_met_is_told_once(capsys):
     answers = [Answer(Contact(who), who, Stage.WALKING, ()) for who in ("anna", "bert", "anna", "anna")]
-    with Showing(True) as showing:
+    with LiveResults(True) as showing:
         for many in (1, 3, 4):
-            showing(Merged((), 0), searched({}, answers[:many]), "me")
+            showing(Ranking((), 0), searched({}, answers[:many]), "me")
     told = capsys.readouterr().err.splitlines()
     assert [line.split()[3] for line in told] == ["anna", "bert"]

@@ -7,7 +7,7 @@ from collection.samples import HOME, WOLF, archive_in, decode, every_kind_of_eve
 from lycosa.collection import ForeignFetches
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Outcome
-from lycosa.web.archived import ArchivedWeb
+from web.archived import ArchivedWeb
 
 SHARED = Path(__file__).parents[3] / "shared/data/warc"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="the example archives are not here")

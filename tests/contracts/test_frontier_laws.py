@@ -12,8 +12,8 @@ from lycosa.frontier.durable import DurableFrontier
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.strategies.best_first import BestFirst
-from lycosa.strategies.breadth_first import BreadthFirst
 from lycosa.strategies.pagerank import PageRank
+from lycosa.strategies.unfocused import BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, SkipReason, Url
 from lycosa.vocabulary.urls import host_of

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.peers.buddies import BuddyList
-from lycosa.peers.items import Items, ItemSummary
+from lycosa.peers.content import Items, ItemSummary
 from lycosa.peers.messages import (
     Contact,
     Declined,
@@ -29,7 +29,7 @@ from lycosa.peers.messages import (
 from lycosa.peers.node import Node
 from lycosa.peers.options import ALGORITHMS
 from lycosa.peers.routing import next_hop
-from lycosa.peers.searching import Failure, Stage
+from lycosa.peers.search import Failure, Stage
 from lycosa.peers.simulation import Network
 from small_networks import carry, friend, network, node, ring
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from lycosa.crawler import without_event_loop
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.logs.readings import Readings
 from lycosa.reading import Reader
+from lycosa.run.crawl import without_event_loop
 from lycosa.strategies import STRATEGIES, BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
@@ -161,7 +161,7 @@ def test_takes_over_from_another_strategy(name: str) -> None:
     begun = visits_of(crawl, [seed])
     strategy = made(name, TOPICAL)
     crawl = crawl_of(TOPICAL, strategy, frontier=crawl.frontier)
-    crawl.relive([seed], begun)
+    crawl.loop.rerank_from_history(strategy, [seed], begun)
     visited = urls_of(begun) + urls_of(list(without_event_loop(crawl.visits())))
     assert len(visited) == len(set(visited)) > 8
     if strategy.exhaustive:

@@ -11,12 +11,12 @@ import pytest
 
 from lycosa.vocabulary.clock import SimulatedClock, WallClock
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-from lycosa.web.archived import ArchivedWeb
-from lycosa.web.flaky import FlakyWeb
 from lycosa.web.live import LiveWeb
-from lycosa.web.remembered import RememberedWeb
+from lycosa.web.prefetched import PrefetchedWeb
 from lycosa.web.robots import RobotsWeb, TextWeb
 from lycosa.web.simulated import Reply, SimulatedWeb
+from web.archived import ArchivedWeb
+from web.flaky import FlakyWeb
 from web.loopback import LoopbackServer, response
 
 HOST = "http://www.example.org"
@@ -61,7 +61,7 @@ def a_flaky_web_on_a_good_day(_: Path) -> Iterator[TextWeb]:
 @contextmanager
 def a_web_that_remembers_another_page(_: Path) -> Iterator[TextWeb]:
     other = Url(HOST + "/other")
-    yield RememberedWeb(simulated(), {other: Fetch(other, Outcome.OK, 0.0)})
+    yield PrefetchedWeb(simulated(), {other: Fetch(other, Outcome.OK, 0.0)})
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.frontier import ladder
-from lycosa.frontier.ladder import Ladder
+from lycosa.frontier import sequential
+from lycosa.frontier.sequential import Ladder
 from lycosa.vocabulary.records import Candidate, Url
 
 PRIORITIES = st.lists(st.sampled_from([0.0, 1.0, 1.0, 2.0, 3.5, -7.0]) | st.floats(allow_nan=False), max_size=60)
@@ -18,7 +18,7 @@ def ranked(waiting: list[Candidate]) -> list[Candidate]:
 
 @given(st.lists(st.tuples(PRIORITIES, st.integers(0, 40)), max_size=12))
 def test_a_ladder_is_a_sorted_list_whatever_comes_and_goes(turns: list[tuple[list[float], int]]) -> None:
-    rung, ladder._RUNG = ladder._RUNG, 5  # so that small examples climb
+    rung, sequential._RUNG = sequential._RUNG, 5  # so that small examples climb
     try:
         queue, plain, order = Ladder(), list[Candidate](), 0
         for priorities, pops in turns:
@@ -30,7 +30,7 @@ def test_a_ladder_is_a_sorted_list_whatever_comes_and_goes(turns: list[tuple[lis
                 assert queue.pop() == (plain.pop(0) if plain else None)
             assert len(queue) == len(plain) and ranked(list(queue)) == plain
     finally:
-        ladder._RUNG = rung
+        sequential._RUNG = rung
 
 
 def test_a_ladder_of_many_gives_them_in_order() -> None:

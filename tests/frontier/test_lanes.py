@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from lycosa.frontier.lanes import A_WHILE, Lanes
+from lycosa.frontier.lanes import LANE_TIMEOUT, Lanes
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import LINKS, REFRESH, Candidate, Host, Url
@@ -161,7 +161,7 @@ def hosts_of(taken: list[tuple[float, Candidate]]) -> list[str]:
     return [host_of(candidate.url)[1] for _, candidate in taken]
 
 
-@pytest.mark.parametrize(("seconds", "order"), [(A_WHILE, "0000"), (A_WHILE + 1, "1110")])
+@pytest.mark.parametrize(("seconds", "order"), [(LANE_TIMEOUT, "0000"), (LANE_TIMEOUT + 1, "1110")])
 def test_others_are_seen_when_no_page_chosen_may_be_asked_for_within_a_while(seconds, order):
     frontier, clock = lanes([], on(0, 4), turns=4, expand=0.0, instead=on(1, 3))
     frontier.hold(host_of("http://h0.example/"), 100.0 + seconds)
@@ -170,7 +170,7 @@ def test_others_are_seen_when_no_page_chosen_may_be_asked_for_within_a_while(sec
 
 def test_pages_chosen_come_first_again_as_soon_as_they_may():
     frontier, clock = lanes([], on(0, 4), turns=200, expand=0.0, instead=on(1, 200))
-    frontier.hold(host_of("http://h0.example/"), 100.0 + 2 * A_WHILE)
+    frontier.hold(host_of("http://h0.example/"), 100.0 + 2 * LANE_TIMEOUT)
     asked_at = [moment for moment, candidate in drained(frontier, clock) if host_of(candidate.url)[1] == "0"]
     assert asked_at == pytest.approx([220.0, 221.0, 222.0, 223.0], abs=1.0)
 
@@ -185,7 +185,7 @@ def test_a_host_that_is_busy_is_waited_for_whichever_lane_has_asked_it(lane):
         clock._now += 1.0
         taken = frontier.take(clock.now())
     frontier.hold(host_of("http://h9.example/"), 9999.0)
-    clock._now += 10 * A_WHILE
+    clock._now += 10 * LANE_TIMEOUT
     assert frontier.take(clock.now()) is None
     assert others.calls == []
 
@@ -242,7 +242,7 @@ def test_no_more_links_are_under_way_than_there_is_room_for():
     seen=some.integers(0, 6),
     turns=some.integers(1, 60),
     expand=some.sampled_from([0.0, 0.3, 0.5, 1.0]),
-    held=some.dictionaries(some.integers(0, 5), some.sampled_from([30.0, A_WHILE, 3600.0])),
+    held=some.dictionaries(some.integers(0, 5), some.sampled_from([30.0, LANE_TIMEOUT, 3600.0])),
     seed=some.integers(0, 99),
 )
 @settings(deadline=None)

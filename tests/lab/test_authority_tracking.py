@@ -142,7 +142,7 @@ def test_new_links_are_those_never_seen_and_yields_go_by_the_latest_look(monkeyp
     graph = WindowedGraph(sort_timed_links(sources, targets, times, 3), window=2.0)
     tracker = Tracker(graph, expansion="crawl-ai", policy="noting", expand=0.5, day=1.0, seed=0)
     for time in (1.0, 4.0, 7.0, 7.5):
-        tracker.look_at(0, time)
+        tracker.fetch(0, time)
     assert noted == [(1,), (0, 2, 1 / 3, 1.0), (0, 2, 1 / 3, 1.0), (0, 2, 0.0, 0.0)]
 
 

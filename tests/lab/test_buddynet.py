@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lycosa.lab.peers import running
+from lycosa.lab.peers import runs
 from lycosa.lab.peers.clusters import projected, shared_interests
-from lycosa.lab.peers.replicated import copy_shares, replicated
-from lycosa.lab.peers.running import network_in, questions_of, simulated
+from lycosa.lab.peers.replication import copy_shares, replicated_network
+from lycosa.lab.peers.runs import network_in, questions_of, simulated
 from lycosa.lab.results import Results
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.studies.buddynet import BuddyNet, claims, peers_of, worlds_of
@@ -183,7 +183,7 @@ def test_as_many_peers_have_a_file_as_was_asked_for(factor: float) -> None:
     shares = copy_shares(500, factor)
     assert abs(shares.mean() - factor) < 1e-6 and shares.max() <= 1.0
     settings = {"files": 400, "categories": 4, "interests": 1, "neighbours": 3}
-    made = replicated(200, factor=factor, queries=3_000, seed=3, **settings)
+    made = replicated_network(200, factor=factor, queries=3_000, seed=3, **settings)
     assert made.holders.lengths().min() >= 1
     for asker, item in zip(made.trace.consumers.tolist(), made.trace.items.tolist(), strict=True):
         assert asker not in made.holders.row(item)
@@ -217,12 +217,12 @@ def test_a_world_without_peers_is_refused() -> None:
 
 
 def test_without_numba_the_study_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    running.compiled.cache_clear()
+    runs.compiled_kernel.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "lycosa.lab.peers.kernel", None)
     monkeypatch.delattr("lycosa.lab.peers.kernel", raising=False)
     with pytest.raises(UsageError, match=r"pip install 'lycosa\[lab\]'"):
-        running.compiled()
-    running.compiled.cache_clear()
+        runs.compiled_kernel()
+    runs.compiled_kernel.cache_clear()
 
 
 @pytest.mark.skipif(not MUSIC.exists(), reason="the people of last.fm are not here")

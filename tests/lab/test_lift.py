@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as some
 
-from lycosa.lab.steps import Step
+from lycosa.lab.simulation import Step
 from lycosa.lab.studies.collaborative.runs import POINTS, lift_of
 from lycosa.vocabulary.records import Url
 

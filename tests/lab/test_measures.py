@@ -22,7 +22,7 @@ from lycosa.lab.measures import (
     Truth,
     parse_measure,
 )
-from lycosa.lab.steps import Step
+from lycosa.lab.simulation import Step
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lycosa.lab.peers.churn import BEST, BEST_UPTIME, comings_and_goings, uptimes
 from lycosa.lab.peers.records import DOWN, LINK, UP
-from lycosa.lab.peers.running import network_in
+from lycosa.lab.peers.runs import network_in
 from lycosa.standing.graph_files import Graph
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.file_sharing import FileSharing

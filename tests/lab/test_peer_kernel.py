@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lycosa.lab.peers.records import DOWN, LINK, STAGES, UP, Network, Outcomes, Questions
-from lycosa.lab.peers.running import asked, questions_of
-from lycosa.peers.items import Items
+from lycosa.lab.peers.runs import questions_of, run_questions
+from lycosa.peers.content import Items
 from lycosa.peers.node import Node
 from lycosa.peers.options import ALGORITHMS, NodeOptions, options_for
 from lycosa.peers.simulation import Network as Wire
@@ -65,7 +65,7 @@ class SmallNetwork:
 
     def compiled(self, options: NodeOptions, seed: int, *, all_have_asked: bool = False) -> Outcomes:
         questions = questions_of(self.trace, self.libraries.turned(self.files), seed=seed)
-        return asked(self.network(), questions, options, seed=seed, all_have_asked=all_have_asked)
+        return run_questions(self.network(), questions, options, seed=seed, all_have_asked=all_have_asked)
 
     def with_nodes(
         self, options: NodeOptions, seed: int, *, all_have_asked: bool = False
@@ -161,9 +161,9 @@ def line_of_three(**changes: Any) -> tuple[Network, Questions]:
 def test_only_who_asks_holds_indexes_of_neighbours_unless_all_have_asked() -> None:
     network, questions = line_of_three()
     options = options_of("walk+index", 100.0)
-    own = asked(network, questions, options, seed=1)
+    own = run_questions(network, questions, options, seed=1)
     assert own.lists.is_held.sum(axis=1).tolist() == [1, 0, 0] and own.transfers.sum() == 1
-    all_hold = asked(network, questions, options, seed=1, all_have_asked=True)
+    all_hold = run_questions(network, questions, options, seed=1, all_have_asked=True)
     assert all_hold.lists.is_held.sum(axis=1).tolist() == [1, 2, 1] and all_hold.transfers.sum() == 4
     assert all_hold.paths[1] < own.paths[1]  # 1 answers for 2
 
@@ -171,7 +171,7 @@ def test_only_who_asks_holds_indexes_of_neighbours_unless_all_have_asked() -> No
 def test_an_index_of_ones_own_whose_owner_is_gone_is_no_response() -> None:
     gone = {"times": np.array([1_800.0]), "kinds": np.array([DOWN], np.int8), "ones": np.array([2], np.int32)}
     network, questions = line_of_three(**gone, others=np.array([-1], np.int32))
-    outcomes = asked(network, questions, options_of("buddynet", 100.0), seed=1)
+    outcomes = run_questions(network, questions, options_of("buddynet", 100.0), seed=1)
     assert outcomes.lists.is_held[0].sum() == 0  # dropped with the buddy that did not give it
     assert outcomes.paths.tolist()[1] == -1 and outcomes.providers.tolist() == [2, -1]
 
@@ -189,6 +189,6 @@ def test_links_that_are_made_on_the_way_count_from_then_on() -> None:
     )
     trace = Trace(np.array([0, 0]), np.array([0, 0]), np.array([1, 1]), np.array([10.0, 60.0]))
     holders = RaggedArray(np.array([0, 1]), np.array([1], np.int32))
-    outcomes = asked(network, questions_of(trace, holders, seed=1), options_of("random-walk", 1e6), seed=1)
+    outcomes = run_questions(network, questions_of(trace, holders, seed=1), options_of("random-walk", 1e6), seed=1)
     assert outcomes.providers.tolist() == [-1, 1]
     assert network.degrees.tolist() == [0, 0]  # what is given is not changed

@@ -10,7 +10,7 @@ from lycosa.lab.studies.peer_search.runs import ask_all, network_of, options_of,
 from lycosa.lab.studies.peer_search.shared import OpenCollections, best_of, prepare
 from lycosa.lab.studies.peer_search.tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, summary_rows
 from lycosa.peers.messages import Contact
-from lycosa.peers.searching import Answer, Stage
+from lycosa.peers.search import Answer, Stage
 from lycosa.worlds.synthetic import SyntheticWorld
 
 SIZE = {"peers": 5, "topics": 3, "pages": 12, "queries": 40, "limit": 100}

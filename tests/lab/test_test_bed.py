@@ -8,8 +8,7 @@ import pytest
 from lycosa.lab.measures import points_along
 from lycosa.lab.studies.adaptive_utility.runs import Oracle
 from lycosa.lab.test_bed import CELLS, TopicCrawls, examples_of, in_links_of, prepare_test_bed
-from lycosa.strategies.adaptive import Adaptive
-from lycosa.strategies.utility import Utility
+from lycosa.strategies.utility import Adaptive, Utility
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.synthetic import SyntheticWorld
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.vocabulary.records import Host, Url
 from lycosa.vocabulary.urls import host_of, normalise
-from lycosa.worlds.made_up import MadeUpWeb
 
 WEB = MadeUpWeb()
 

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
+from fixtures.fixed_world import FixedWorld
 from lycosa.vocabulary.records import Host, Url
-from lycosa.worlds import FixedWorld
 from lycosa.worlds.server import WorldServer
 from worlds import CHAIN, TWO_SITES
 

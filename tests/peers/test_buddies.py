@@ -3,7 +3,7 @@
 import pytest
 
 from lycosa.peers.buddies import BuddyList, HeldIndexes
-from lycosa.peers.items import Items, ItemSummary
+from lycosa.peers.content import Items, ItemSummary
 from lycosa.peers.messages import Contact, Index
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lycosa.peers.items import Items
+from lycosa.peers.content import Items
 from lycosa.peers.messages import Hit, Statistics
 from sharing import add_pages, shared
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.peers.frames import SMALL
 from lycosa.peers.messages import (
     MOST_BYTES,
     MOST_CONTACTS,
     MOST_HITS,
+    SMALL_FRAME,
     VERSION,
     Contact,
     Declined,
@@ -32,7 +32,7 @@ from lycosa.peers.messages import (
     Statistics,
     decode,
     encode,
-    fitting,
+    fit_frame,
 )
 
 numbers = st.integers(0, 2**64 - 1)
@@ -165,12 +165,12 @@ def long_hit(number: int) -> Hit:
 def test_a_response_has_as_many_hits_as_anybody_may_send_at_once(many: int) -> None:
     told = Statistics(10, 1000, ("мед", "пчела"), (3, 1))
     whole = Response(2**60, Contact("p", "p:1"), tuple(map(long_hit, range(many))), statistics=told)
-    response = fitting(whole)
-    assert len(encode(response)) <= SMALL
+    response = fit_frame(whole)
+    assert len(encode(response)) <= SMALL_FRAME
     assert response.hits == whole.hits[: len(response.hits)]
     assert (
         response == whole
-        or len(encode(msgspec.structs.replace(whole, hits=whole.hits[: len(response.hits) + 1]))) > SMALL
+        or len(encode(msgspec.structs.replace(whole, hits=whole.hits[: len(response.hits) + 1]))) > SMALL_FRAME
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lycosa.peers.items import ItemSummary
+from lycosa.peers.content import ItemSummary
 from lycosa.peers.messages import (
     DIRECT,
     Contact,
@@ -23,7 +23,7 @@ from lycosa.peers.messages import (
 )
 from lycosa.peers.node import Node
 from lycosa.peers.options import ALGORITHMS, options_for
-from lycosa.peers.searching import Failure, Reply, Stage
+from lycosa.peers.search import Failure, Reply, Stage
 from lycosa.vocabulary.errors import UsageError
 from small_networks import carry, node
 

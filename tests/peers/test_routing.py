@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.peers.chance import draw, mix, query_number
-from lycosa.peers.routing import MOST_ATTEMPTS, clamped, flooded, next_hop
+from lycosa.peers.routing import MOST_ATTEMPTS, clamped, draw, flooded, mix, next_hop, query_number
 
 names = [f"n{number}" for number in range(7)]
 

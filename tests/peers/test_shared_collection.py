@@ -8,13 +8,12 @@ import pytest
 import tantivy
 
 from lycosa.peers.content import Content
-from lycosa.peers.keeping import Kept
 from lycosa.peers.messages import Contact, Response, decode, encode
-from lycosa.peers.packed_segment import BadSummaryError
-from lycosa.peers.shared_collection import CollectionSummary, SharedCollection
-from lycosa.peers.stored_page import record_of
-from lycosa.sessions import upkeep
-from lycosa.sessions.opening import open_for_reading
+from lycosa.peers.peer_folder import PeerFolder
+from lycosa.peers.shared_collection import CollectionSummary, SharedCollection, unpack_record
+from lycosa.peers.summary import BadSummaryError
+from lycosa.run import upkeep
+from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError
 from sharing import add_pages, shared
@@ -78,7 +77,7 @@ def test_pages_at_private_addresses_are_withheld(folder):
         assert content.fetch("http://10.0.0.7/secret") is None
         assert not content.summary().may_have("honey plans")
     with open_for_reading(folder) as collection:
-        open_hearted = SharedCollection(collection, Kept(folder.parent), allow_private=True)
+        open_hearted = SharedCollection(collection, PeerFolder(folder.parent), allow_private=True)
         assert len(open_hearted.find("honey", 10).hits) == 2
         assert open_hearted.fetch("http://10.0.0.7/secret") is not None
 
@@ -87,7 +86,7 @@ def test_a_stored_page_is_handed_out_and_recognised(folder):
     with shared(folder) as content:
         body = content.fetch("http://ships.example/")
         assert content.verify("http://ships.example/", body)
-        assert b"<title>Ships</title>" in record_of("http://ships.example/", body)
+        assert b"<title>Ships</title>" in unpack_record("http://ships.example/", body)
         assert not content.verify("http://bees.example/", body)
         assert not content.verify("http://ships.example/", body[:-5])
         assert not content.verify("http://ships.example/", gzip.compress(b"WARC/1.1\r\n" + bytes(40 << 20)))
@@ -145,7 +144,7 @@ def test_a_forgotten_page_is_told_of_no_longer(folder):
 def test_a_summary_that_was_damaged_on_disk_is_made_again(folder):
     with shared(folder):
         pass
-    Kept(folder).keep_bytes("summary", b"\xc1 nonsense")
+    PeerFolder(folder).keep_bytes("summary", b"\xc1 nonsense")
     with shared(folder) as content:
         assert content.summary().may_have("honey")
 
@@ -160,7 +159,7 @@ def test_a_stranger_cannot_pass_anything_for_a_summary(folder):
 
 def test_a_collection_grows_while_it_is_shared(folder):
     with open_for_reading(folder) as collection:
-        content = SharedCollection(collection, Kept(folder))
+        content = SharedCollection(collection, PeerFolder(folder))
         content.catch_up()
         assert content.find("comet", 5).hits == ()
         add_pages(folder, {"http://stars.example/": ("Stars", "A comet and its orbit.")})
@@ -227,7 +226,7 @@ def index_of_another_schema(folder):
 def test_a_collection_whose_index_is_of_another_version_is_not_shared_as_if_it_were_empty(folder):
     index_of_another_schema(folder)
     with open_for_reading(folder) as collection, pytest.raises(CollectionError, match="lycosa rebuild"):
-        SharedCollection(collection, Kept(folder))
+        SharedCollection(collection, PeerFolder(folder))
 
 
 def test_an_index_that_is_rewritten_meanwhile_is_counted_and_told_and_found_again(folder):

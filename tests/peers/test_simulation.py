@@ -8,7 +8,7 @@ from lycosa.peers.messages import Contact
 from lycosa.peers.node import Node
 from lycosa.peers.options import ALGORITHMS
 from lycosa.peers.routing import next_hop
-from lycosa.peers.searching import Stage
+from lycosa.peers.search import Stage
 from lycosa.peers.simulation import LATENCY, Network, Outcome
 from small_networks import network, node, ring
 

@@ -2,12 +2,12 @@
 
 import msgspec
 
-from lycosa.peers.among_friends import OPTIONS
-from lycosa.peers.items import Items
+from lycosa.peers.content import Items
 from lycosa.peers.messages import Contact, Hello, Join, Leave, Ping, Pong, Query, Send
 from lycosa.peers.neighbours import MOST_KNOWN
 from lycosa.peers.node import Node
-from lycosa.peers.searching import Stage
+from lycosa.peers.options import DEFAULTS
+from lycosa.peers.search import Stage
 from lycosa.peers.simulation import Network
 from small_networks import carry, friend
 
@@ -47,7 +47,7 @@ def test_a_network_that_fell_apart_finds_together_again_without_a_search() -> No
     net.run(300.0)
     assert net.ask("n0", 7).found_at is None and len(net.nodes["n0"].neighbours.down) == 4
     net.part()
-    net.run(net.now + 2 * OPTIONS.ping)
+    net.run(net.now + 2 * DEFAULTS.ping)
     assert not any(node.neighbours.down for node in nodes)
     assert net.ask("n0", 7).found_at is not None
 
@@ -97,7 +97,7 @@ def test_one_that_is_taken_in_joins_those_it_is_told_of_as_far_as_it_lacks_neigh
 
 def visitor(*neighbours: str) -> Node:
     """One who searches and cannot be called."""
-    peer = Node(Contact("v"), Items(), options=OPTIONS, seed=1)
+    peer = Node(Contact("v"), Items(), options=DEFAULTS, seed=1)
     peer.connect(at(name) for name in neighbours)
     return peer
 
@@ -134,7 +134,7 @@ def test_a_search_waits_but_a_while_for_those_who_may_take_it_in() -> None:
     peer.join([at("a"), at("b")])
     number, _ = peer.ask(5, 10.0)
     peer.undelivered("a", Join(peer.me), 10.1)
-    assert peer.stage(number) is Stage.WALKING and 10.1 < peer.next_deadline() < 10.0 + OPTIONS.deadline
+    assert peer.stage(number) is Stage.WALKING and 10.1 < peer.next_deadline() < 10.0 + DEFAULTS.deadline
     peer.tick(peer.next_deadline())
     assert peer.stage(number) is Stage.DONE
     number, _ = peer.ask(5, 20.0)
@@ -192,7 +192,7 @@ def test_a_state_from_when_only_names_of_neighbours_were_kept_is_taken_up() -> N
 
 def test_when_all_places_are_taken_who_has_been_down_for_longest_makes_room() -> None:
     peer = friend("a")
-    everybody = [f"s{number}" for number in range(OPTIONS.most_neighbours)]
+    everybody = [f"s{number}" for number in range(DEFAULTS.most_neighbours)]
     for name in everybody:
         peer.receive(name, Join(at(name)), 0.0)
     (full,) = peer.receive("g", Join(at("g")), 0.0)

@@ -2,10 +2,7 @@
 
 import pytest
 
-from lycosa.peers.among_friends import OPTIONS
-from lycosa.peers.content import Found
-from lycosa.peers.items import Items
-from lycosa.peers.manners import Allowance, Manners
+from lycosa.peers.content import Found, Items
 from lycosa.peers.messages import (
     MOST_HITS,
     Contact,
@@ -21,7 +18,9 @@ from lycosa.peers.messages import (
     Wanted,
 )
 from lycosa.peers.node import Node
-from lycosa.peers.searching import Reply, Stage
+from lycosa.peers.options import DEFAULTS
+from lycosa.peers.rate_limits import RateLimit, Reputation
+from lycosa.peers.search import Reply, Stage
 from small_networks import carry, friend
 
 
@@ -95,7 +94,7 @@ def test_a_walker_that_goes_no_farther_tells_so() -> None:
 # Who asks much
 
 
-@pytest.mark.parametrize("searches", [40, OPTIONS.searches])
+@pytest.mark.parametrize("searches", [40, DEFAULTS.searches])
 @pytest.mark.parametrize("are_buddies", [False, True])
 def test_who_begins_as_many_searches_as_can_be_is_not_shunned_and_every_one_asks(
     searches: int, are_buddies: bool
@@ -126,7 +125,7 @@ def test_who_searches_without_end_is_not_shunned_and_learns_what_was_held_back()
         search = nodes["a"].answers(number)
         assert search is not None and search.stage is Stage.DONE
         held_back, issued = held_back + search.held_back, issued + search.issued
-    assert issued > 1500 and issued + held_back == 4000 * OPTIONS.walkers
+    assert issued > 1500 and issued + held_back == 4000 * DEFAULTS.walkers
     assert nodes["b"].counts["too_fast"] == nodes["a"].counts["too_fast"] == 0
 
 
@@ -259,7 +258,7 @@ class Choosy(Items):
 
 
 def choosy() -> Node:
-    asker = Node(Contact("a", "a:1"), Choosy(), options=OPTIONS, seed=1)
+    asker = Node(Contact("a", "a:1"), Choosy(), options=DEFAULTS, seed=1)
     asker.connect(["x"])
     asker.buddies.answered(Contact("b"))
     return asker
@@ -308,7 +307,7 @@ class Much(Items):
 
 
 def test_a_stranger_gets_fewer_hits_than_a_buddy_and_each_pays_for_what_it_gets() -> None:
-    peer = Node("p", Much(), options=OPTIONS, seed=1)
+    peer = Node("p", Much(), options=DEFAULTS, seed=1)
     peer.buddies.answered(Contact("b"))
 
     def hits(asker: str, number: int, most: int) -> int | None:
@@ -322,7 +321,7 @@ def test_a_stranger_gets_fewer_hits_than_a_buddy_and_each_pays_for_what_it_gets(
 
 
 def test_what_costs_more_than_is_left_is_owed() -> None:
-    allowance = Allowance(10.0)
+    allowance = RateLimit(10.0)
     assert allowance.take(0.0)
     allowance.owe(29.0)
     assert not allowance.take(0.9) and allowance.take(1.2)
@@ -345,9 +344,9 @@ def test_a_page_that_comes_late_is_not_held_against_who_sends_it() -> None:
     for turn in range(20):
         now = turn * 30.0
         number, _ = asker.fetch(Contact("p", "p:1"), 5, now)
-        asker.tick(now + OPTIONS.fetch_wait)
+        asker.tick(now + DEFAULTS.fetch_wait)
         late = Declined("fetch", number) if turn % 2 else Fetched(number, 5, b"5")
-        asker.receive("p", late, now + OPTIONS.fetch_wait + 1)
+        asker.receive("p", late, now + DEFAULTS.fetch_wait + 1)
     assert asker.counts["late"] == 20 and asker.manners.demerits("p", 1000.0) == 0
     asker.receive("p", Fetched(number, 5, b"5"), 1000.0)
     assert asker.counts["unasked"] == 1  # it had come already
@@ -355,7 +354,7 @@ def test_a_page_that_comes_late_is_not_held_against_who_sends_it() -> None:
 
 @pytest.mark.parametrize("by", [0.125, 0.5, 1.0, 2.0, 20.0])
 def test_who_misbehaves_too_often_is_shunned_for_as_long_as_is_said(by: float) -> None:
-    manners, now = Manners(tolerance=8.0, shun=600.0, per_peer=0.0), 0.0
+    manners, now = Reputation(tolerance=8.0, shun=600.0, per_peer=0.0), 0.0
     while not manners.misbehaved("p", now, by):
         assert not manners.shunned("p", now)
         now += 0.005

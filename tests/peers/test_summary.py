@@ -10,9 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.peers.bits import ascending, pack_ascending
-from lycosa.peers.packed_segment import MOST_TERMS, BadSummaryError, Packed
-from lycosa.peers.summary import MADE_BYTES, TAKEN_BYTES, Segment, Summary, room_for, terms_for
+from lycosa.peers.summary import (
+    MADE_BYTES,
+    MOST_TERMS,
+    TAKEN_BYTES,
+    BadSummaryError,
+    PackedSegment,
+    Segment,
+    Summary,
+    byte_budget,
+    pack_ascending,
+    term_budget,
+    unpack_ascending,
+)
 from lycosa.vocabulary.codes import codes_of
 
 WORDS = [f"word{number}" for number in range(30)]
@@ -35,7 +45,7 @@ def test_with_room_enough_a_summary_tells_exactly_which_words_meet_on_a_page(pag
 @given(st.lists(st.integers(0, 999), unique=True), st.integers(1000, 5000))
 def test_sorted_numbers_come_back(numbers, universe):
     numbers = np.array(sorted(numbers), np.int64)
-    assert ascending(pack_ascending(numbers, universe), len(numbers), universe).tolist() == numbers.tolist()
+    assert unpack_ascending(pack_ascending(numbers, universe), len(numbers), universe).tolist() == numbers.tolist()
 
 
 def many_pages(count):
@@ -47,7 +57,7 @@ def many_pages(count):
 
 def test_a_summary_stays_within_its_room_and_is_hardly_ever_wrong():
     pages, words = many_pages(600)
-    room = room_for(len(pages), len(pages))
+    room = byte_budget(len(pages), len(pages))
     summary = summary_of(pages, room)
     assert len(summary.packed()) <= room <= 600 * 200
     sets = [set(page) for page in pages]
@@ -110,7 +120,7 @@ def nothing_but_words(terms, bits=24):
     """A valid segment of one page that tells so many words in few bytes."""
     hashes = pack_ascending(np.arange(terms, dtype=np.int64), 1 << bits)
     ones, zeros = (zlib.compress(bytes([count]) * terms, 9) for count in (1, 0))
-    return Packed(1, 1, bits, terms, hashes, ones, zeros, (b"", b""))
+    return PackedSegment(1, 1, bits, terms, hashes, ones, zeros, (b"", b""))
 
 
 def test_words_are_taken_up_to_a_bound_whether_they_come_at_once_or_bit_by_bit():
@@ -119,7 +129,7 @@ def test_words_are_taken_up_to_a_bound_whether_they_come_at_once_or_bit_by_bit()
     assert sum(segment.terms for segment in held.segments) == MOST_TERMS
     with pytest.raises(BadSummaryError, match="too many words"):
         held.followed_by(msgspec.msgpack.encode([nothing_but_words(1)]))
-    fields = [getattr(nothing_but_words(1), name) for name in Packed.__struct_fields__]
+    fields = [getattr(nothing_but_words(1), name) for name in PackedSegment.__struct_fields__]
     fields[3] = MOST_TERMS + 1
     with pytest.raises(BadSummaryError):
         Summary.unpacked(msgspec.msgpack.encode([fields]))
@@ -148,8 +158,8 @@ def test_of_too_many_words_those_on_most_pages_are_told():
 @pytest.mark.parametrize("pages", [1, 9_000, 10_000, 90_000, 1_000_000])
 def test_the_parts_of_a_large_collection_fit_together(pages):
     parts = [min(10_000, pages - start) for start in range(0, pages, 10_000)]
-    assert sum(room_for(part, pages) for part in parts) <= max(1 << 16, MADE_BYTES) < TAKEN_BYTES
-    assert sum(terms_for(part, pages) for part in parts) <= MOST_TERMS
+    assert sum(byte_budget(part, pages) for part in parts) <= max(1 << 16, MADE_BYTES) < TAKEN_BYTES
+    assert sum(term_budget(part, pages) for part in parts) <= MOST_TERMS
 
 
 def test_words_that_collide_are_one_word():

@@ -7,15 +7,29 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from lycosa.peers import calling as calls
 from lycosa.peers import channel as channels
+from lycosa.peers import dialer as calls
 from lycosa.peers import wire as wires
-from lycosa.peers.addresses import Place, counted_with, join_argument, parsed, place_argument
-from lycosa.peers.among_friends import OPTIONS
-from lycosa.peers.calling import Purpose
-from lycosa.peers.frames import SMALL, Frames, FrameTooLongError, framed
+from lycosa.peers.addresses import Place, address_group, join_argument, parse_place, place_argument
+from lycosa.peers.dialer import Purpose
 from lycosa.peers.identity import Identity
-from lycosa.peers.messages import Contact, Declined, Fetched, Index, IndexRequest, Join, Ping, Query, Response, encode
+from lycosa.peers.messages import (
+    SMALL_FRAME,
+    Contact,
+    Declined,
+    Fetched,
+    FrameReader,
+    FrameTooLongError,
+    Index,
+    IndexRequest,
+    Join,
+    Ping,
+    Query,
+    Response,
+    encode,
+    to_frame,
+)
+from lycosa.peers.options import DEFAULTS
 from lycosa.vocabulary.errors import UsageError
 from sharing import Caller, add_pages, peer_of, shared
 
@@ -70,8 +84,8 @@ async def until(happened) -> bool:
 
 @given(st.lists(st.binary(max_size=50), max_size=8), st.integers(1, 9))
 def test_frames_come_whole_however_they_are_cut(payloads, step):
-    data = b"".join(map(framed, payloads))
-    frames = Frames()
+    data = b"".join(map(to_frame, payloads))
+    frames = FrameReader()
     got = [frame for start in range(0, len(data), step) for frame in frames.feed(data[start : start + step])]
     assert got == payloads
     assert not frames.is_within
@@ -79,7 +93,7 @@ def test_frames_come_whole_however_they_are_cut(payloads, step):
 
 def test_a_frame_that_is_too_long_is_refused_by_its_first_bytes():
     with pytest.raises(FrameTooLongError):
-        Frames(limit=10).feed((11).to_bytes(4))
+        FrameReader(limit=10).feed((11).to_bytes(4))
 
 
 def test_bytes_that_are_no_tls_are_hung_up_on(folder):
@@ -119,7 +133,7 @@ def test_a_frame_without_end_is_hung_up_on(folder, monkeypatch):
     assert against(folder, play)["closed: a frame without end"] == 1
 
 
-@pytest.mark.parametrize("length", [SMALL + 1, (1 << 32) - 1])
+@pytest.mark.parametrize("length", [SMALL_FRAME + 1, (1 << 32) - 1])
 def test_an_oversized_frame_is_hung_up_on(folder, length):
     async def play(peer, place):
         caller = Caller()
@@ -146,7 +160,7 @@ def test_what_is_no_message_is_counted_and_its_sender_not_listened_to_for_long(f
                 break
             channel.send(frame)
             assert await until(lambda channel=channel: not channel.is_open)
-        assert peer.talking.refuses(caller.identity.name)
+        assert peer.session.refuses(caller.identity.name)
         return peer.node.counts
 
     assert 4 <= against(folder, play)[counted] <= 6
@@ -179,10 +193,10 @@ def test_a_flood_is_bounded_and_its_sender_shunned(folder):
             if number % 100 == 0:
                 await asyncio.sleep(0)
         assert await until(lambda: caller.gone)
-        assert peer.talking.refuses(caller.identity.name)
+        assert peer.session.refuses(caller.identity.name)
         return peer.node.counts
 
-    counts = against(folder, play, options=replace(OPTIONS, capacity_per_peer=20.0))
+    counts = against(folder, play, options=replace(DEFAULTS, capacity_per_peer=20.0))
     assert counts["too_fast"] > 0
     assert counts["answered"] < 1000
 
@@ -270,7 +284,7 @@ async def silent_ones(place, many):
 
 
 def test_connections_that_say_nothing_shut_nobody_out_who_comes_from_elsewhere(folder, monkeypatch):
-    monkeypatch.setattr(wires, "counted_with", lambda host: host)
+    monkeypatch.setattr(wires, "address_group", lambda host: host)
     monkeypatch.setattr(channels.Channel, "host", property(lambda channel: channel.address))  # each from elsewhere
     monkeypatch.setattr(wires, "MOST_CALLERS", 12)
 
@@ -301,8 +315,8 @@ def test_connections_of_one_address_are_few_even_before_they_shake_hands(folder)
 
 
 def test_networks_of_ipv6_count_as_one_address():
-    assert counted_with("2001:db8:1:2::7") == counted_with("2001:db8:1:2:ffff::1") != counted_with("2001:db8:1:3::7")
-    assert counted_with("192.0.2.7") != counted_with("192.0.2.8")
+    assert address_group("2001:db8:1:2::7") == address_group("2001:db8:1:2:ffff::1") != address_group("2001:db8:1:3::7")
+    assert address_group("192.0.2.7") != address_group("192.0.2.8")
 
 
 async def sent(wire, peer, address, purpose):
@@ -366,14 +380,14 @@ def test_a_large_answer_is_taken_on_whichever_connection_it_comes(folder):
         for _ in range(2):
             peer.node.buddies.answered(Contact(name))
         for _ in range(2):
-            peer.talking.act(peer.node.checkpoint())
+            peer.session.act(peer.node.checkpoint())
         assert await until(lambda: any(isinstance(each, IndexRequest) for each in caller.heard_messages))
         number, sends = peer.node.ask("unheard", asyncio.get_running_loop().time(), most=1, enough=1)
-        peer.talking.act(sends)
+        peer.session.act(sends)
         channels_to_it[0].send(encode(Declined("query", number)))
-        channels_to_it[0].send(encode(Index(1, bytes(2 * SMALL))))
+        channels_to_it[0].send(encode(Index(1, bytes(2 * SMALL_FRAME))))
         assert await until(lambda: peer.node.counts["index_malformed"] == 1)  # it came, and is none
-        channels_to_it[0].send(encode(Index(1, bytes(2 * SMALL))))
+        channels_to_it[0].send(encode(Index(1, bytes(2 * SMALL_FRAME))))
         assert await until(lambda: peer.wire.counts["closed: a frame too long"] == 1)
         await caller.wire.close()
         return True
@@ -385,14 +399,14 @@ def test_a_large_answer_is_taken_on_whichever_connection_it_comes(folder):
     "text", ["", "host", "host:", ":7", "host:x", "host:70000", "a b:7", "1:2:3:4", "h\n:7", "é:7"]
 )
 def test_what_is_no_place_is_none(text):
-    assert parsed(text) is None
+    assert parse_place(text) is None
     with pytest.raises(UsageError, match="HOST:PORT"):
         place_argument(text, option="--listen")
 
 
 def test_places_are_spelt_as_they_are_read():
     for text in ("127.0.0.1:7077", "[::1]:7077", "peer.example.org:1"):
-        assert str(parsed(text)) == text
+        assert str(parse_place(text)) == text
     assert join_argument("a" * 32 + "@127.0.0.1:7077") == ("a" * 32, Place("127.0.0.1", 7077))
     with pytest.raises(UsageError, match="port 0"):
         join_argument("127.0.0.1:0")
@@ -400,8 +414,8 @@ def test_places_are_spelt_as_they_are_read():
 
 @given(st.text(max_size=40))
 def test_no_text_breaks_the_reading_of_places(text):
-    place = parsed(text)
-    assert place is None or parsed(str(place)) == place
+    place = parse_place(text)
+    assert place is None or parse_place(str(place)) == place
 
 
 def test_what_comes_from_one_who_is_gone_is_not_remembered():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.pictures import Bar, GroupedBar, Mark, Series, bar_chart, counts_of, grouped_bars, histogram, line_chart
+from lycosa.pictures import Bar, GroupedBar, Mark, Series, bar_chart, bin_counts, grouped_bars, histogram, line_chart
 from lycosa.pictures.axes import nice_ticks, number_label
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -115,7 +115,7 @@ def test_a_histogram_draws_a_bar_for_each_bin_that_is_not_empty():
 
 
 def test_counting_puts_what_lies_outside_at_the_ends():
-    assert counts_of([-1, 0, 0.49, 0.5, 1, 2, NAN, INFINITE], bins=2) == [3, 4]
+    assert bin_counts([-1, 0, 0.49, 0.5, 1, 2, NAN, INFINITE], bins=2) == [3, 4]
 
 
 def test_ticks_are_round():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from lycosa.reading import Reader, main_text
-from lycosa.reading.shallow import MAX_DEPTH, shallow
+from lycosa.reading.prune import MAX_DEPTH, prune
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
 
 MIXED = "div b table td li ul span a dd svg p select x-y template button form noscript"
@@ -80,13 +80,13 @@ def test_a_hundred_thousand_nested_tags_keep_their_text_and_links() -> None:
 
 def test_ordinary_pages_are_parsed_as_they_are() -> None:
     html = "<html><body>" + "<p class='x'>some <b>text</b> and <a href='/y'>a link</a></p>" * 100
-    assert shallow(html) is html
+    assert prune(html) is html
 
 
 def test_large_pages_keep_structure_down_to_a_depth() -> None:
     html = "<html><body>" + "<div class='x'><p>text <a href=\"/y?a=1\">link</a></p></div>" * 1000 + "</body></html>"
-    assert shallow(html) == html
-    deep = shallow("<div>" * 2000 + "<table>" * 2000)
+    assert prune(html) == html
+    deep = prune("<div>" * 2000 + "<table>" * 2000)
     assert deep.count("<div>") == MAX_DEPTH and "<table>" not in deep
 
 

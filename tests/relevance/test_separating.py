@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
-from lycosa.relevance.separating import separate
+from lycosa.relevance.svm import separate
 
 
 def made_up(rows: int, width: int, seed: int) -> tuple[np.ndarray, list[bool]]:

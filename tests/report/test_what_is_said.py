@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from crawling import collection, done, listing, lycosa, site
+from fixtures.fixed_world import FixedWorld
 from lycosa.cli import COMMANDS, GROUPS
 from lycosa.cli.options import program
 from lycosa.cli.reasons import in_words
-from lycosa.worlds import FixedWorld
 from lycosa.worlds.server import WorldServer
 
 HOME = "http://s.example/"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.reading.reader import page_of_html
-from lycosa.standing import FEATURES, StandingModel, count_in_links, known, learn, median_prediction, prior
+from lycosa.standing import FEATURES, StandingModel, count_in_links, labelled, learn, median_prediction, prior
 from lycosa.standing.features import information_specificity
 from lycosa.vocabulary.contracts import Standing
 from lycosa.vocabulary.errors import CollectionError, UsageError
@@ -187,7 +187,7 @@ def test_links_are_counted_once_from_each_other_page():
 
 def test_pages_of_unknown_in_links_teach_nothing():
     (first, _), (second, _) = pages(0, 2)
-    assert list(known([first, second], {second.url: 7})) == [(second, log1p(7))]
+    assert list(labelled([first, second], {second.url: 7})) == [(second, log1p(7))]
 
 
 # Hostile files

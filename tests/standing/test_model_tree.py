@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from lycosa.standing.model_nodes import DEEPEST
-from lycosa.standing.model_tree import MOST_CELLS, ModelTree
+from lycosa.standing.model_tree import DEEPEST, MOST_CELLS, ModelTree
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Plain
 

@@ -60,7 +60,7 @@ def test_a_url_with_a_comma_in_it_goes_between_quotes(tmp_path):
         ('http://a.example/,1\n"http://b.example/,2\n', 2, "quotes"),
         (b"http://a.example/,1\nhttp://b.example/\xff,2\n", 2, "UTF-8"),
         ("http://a.example/,1\n" + "x" * 20_000 + "\n", 2, "longer than"),
-        (gzip.compress(b"http://a.example/,1\n", mtime=0)[:-9], 2, "cut short or damaged"),
+        (gzip.compress(b"http://a.example/,1\n", mtime=0)[:-9], 1, "cut short or damaged"),
         (b"\x1f\x8b no gzip", 1, "cut short or damaged"),
     ],
 )

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from crawling import Said, collection, done, listing
-from lycosa.worlds.made_up import MadeUpWeb
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=4, hosts=8, pages=240)

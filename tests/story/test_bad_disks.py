@@ -24,8 +24,8 @@ from crawling import (
     site,
     wait_until,
 )
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.made_up import MadeUpWeb
+from fixtures.fixed_world import FixedWorld
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=6, hosts=10, pages=400)

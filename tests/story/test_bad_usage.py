@@ -5,8 +5,8 @@ import socket
 import pytest
 
 from crawling import collection, done, listing, lycosa
+from fixtures.fixed_world import FixedWorld
 from lycosa.vocabulary.urls import host_of
-from lycosa.worlds import FixedWorld
 from lycosa.worlds.server import WorldServer
 from worlds import CHAIN
 

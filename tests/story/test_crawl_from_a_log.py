@@ -24,9 +24,9 @@ from crawling import (
     wait_until,
     waiting,
 )
+from fixtures.fixed_world import FixedWorld
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.vocabulary.records import Url
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.server import WorldServer
 from worlds import html
 

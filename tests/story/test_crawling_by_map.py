@@ -18,10 +18,10 @@ from crawling import (
     skipped,
     waiting,
 )
+from fixtures.fixed_world import FixedWorld
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.maps.atlas import Atlas
 from lycosa.vocabulary.records import Url
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.registry import open_world
 from lycosa.worlds.server import WorldServer
 from maps.small_atlases import atlas_of, mapped_by

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from crawling import apart, collection, done, pages
-from lycosa.worlds import FixedWorld
+from fixtures.fixed_world import FixedWorld
 from lycosa.worlds.server import WorldServer
 from worlds import html
 

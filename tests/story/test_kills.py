@@ -26,7 +26,7 @@ from crawling import (
     wait_until,
     waiting,
 )
-from lycosa.worlds.made_up import MadeUpWeb
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=5, hosts=15, pages=600)

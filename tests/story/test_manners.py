@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crawling import apart, collection, done, lycosa, outcomes, pages, rows, skipped, waiting
-from lycosa.worlds import FixedWorld
+from fixtures.fixed_world import FixedWorld
 from lycosa.worlds.server import WorldServer
 from web.loopback import LoopbackServer, response
 from worlds import html

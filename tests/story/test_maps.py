@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 import pytest
 
 from crawling import collection, done, lycosa, pages
+from fixtures.fixed_world import FixedWorld
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.maps import Atlas
-from lycosa.sessions.atlas_making import Wanted, build_atlas
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.made_up import MadeUpWeb
+from lycosa.run.atlas import AtlasPlan, build_atlas
 from lycosa.worlds.server import WorldServer
 from maps.small_atlases import atlas_of, mapped_by
 from worlds import html
@@ -256,7 +256,7 @@ def test_a_map_of_a_collection_that_is_being_crawled_is_of_one_moment(tmp_path):
             if read == 5:
                 done(*crawl, 120)
 
-        built = build_atlas([folder], tmp_path / "atlas", Wanted(above=0.0), now=1.0, count=crawl_on)
+        built = build_atlas([folder], tmp_path / "atlas", AtlasPlan(above=0.0), now=1.0, count=crawl_on)
     assert len(pages(folder)) == 120
     assert [facts.pages for facts in built.topics] == [40]
     with Atlas(tmp_path / "atlas") as atlas:

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from crawling import Said, apart, begin, collection, done, end, kill, lycosa, wait_until
-from lycosa.cli import peer_at_hand
-from lycosa.cli.peer_at_hand import is_among_private
-from lycosa.peers.addresses import parsed
+from fixtures.fixed_world import FixedWorld
+from lycosa.cli import peer_client
+from lycosa.cli.peer_client import allows_private_addresses
+from lycosa.peers.addresses import parse_place
 from lycosa.peers.control import SOCKET_FILE
-from lycosa.peers.keeping import Kept
-from lycosa.worlds import FixedWorld
+from lycosa.peers.peer_folder import PeerFolder
 from lycosa.worlds.server import WorldServer
 from worlds import html
 
@@ -260,7 +260,7 @@ def test_a_question_that_no_message_can_carry_is_told_or_made_one_that_can(crawl
 def test_two_commands_that_meet_wait_for_each_other(crawled):
     bees = crawled / "bees"
     search(bees, "honey")
-    lock = Kept(bees).lock()
+    lock = PeerFolder(bees).lock()
     released = threading.Timer(0.5, lock.close)
     released.start()
     assert urls(search(bees, "honey")) == ["http://bees.example/honey"]
@@ -269,10 +269,10 @@ def test_two_commands_that_meet_wait_for_each_other(crawled):
 
 
 def test_a_command_that_waits_in_vain_does_not_tell_of_a_peer_that_is_none(crawled, monkeypatch):
-    monkeypatch.setattr(peer_at_hand, "LOCK_SECONDS", 0.2)
+    monkeypatch.setattr(peer_client, "LOCK_SECONDS", 0.2)
     bees = crawled / "bees"
     search(bees, "honey")
-    with Kept(bees).lock():
+    with PeerFolder(bees).lock():
         for words in (("search", bees, "honey"), ("show", bees), ("serve", bees, "--listen", "127.0.0.1:0")):
             assert lycosa("peer", *words).is_one_clear_line(1, "another command uses the peer of", "try again")
 
@@ -383,4 +383,4 @@ def test_without_the_packages_that_peers_need_the_way_out_is_told(crawled, missi
     ],
 )
 def test_one_private_place_does_not_open_all_private_addresses_to_strangers(own, named, is_private):
-    assert is_among_private(parsed(own), [parsed(each) for each in named]) == is_private
+    assert allows_private_addresses(parse_place(own), [parse_place(each) for each in named]) == is_private

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from crawling import collection, done, listing, lycosa, pages, rows
-from lycosa.worlds import FixedWorld
+from fixtures.fixed_world import FixedWorld
 from lycosa.worlds.server import WorldServer
 from worlds import html
 

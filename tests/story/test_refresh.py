@@ -27,11 +27,11 @@ from crawling import (
     wait_until,
     waiting,
 )
+from fixtures.fixed_world import FixedWorld
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.reading import Reader
 from lycosa.refresh import POLICIES
 from lycosa.vocabulary.records import Fetch, Outcome
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.server import WorldServer
 from lycosa.worlds.synthetic import SyntheticWorld
 from web.loopback import LoopbackServer, response

@@ -7,10 +7,10 @@ import sqlite3
 import pytest
 
 from crawling import apart, begin, collection, done, end, listing, pages, rows, site, skipped, wait_until, waiting
+from fixtures.fixed_world import FixedWorld
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.recipe import goes_by_log
 from lycosa.strategies import STRATEGIES
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.made_up import MadeUpWeb
 from lycosa.worlds.server import WorldServer
 from worlds import html
 

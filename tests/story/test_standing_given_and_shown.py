@@ -14,7 +14,7 @@ from crawling import done, listing, lycosa
 from lycosa.cli.progress import Progress
 from lycosa.cli.watching import run
 from lycosa.recipe import load_recipe
-from lycosa.sessions.settings import Settings
+from lycosa.run.options import Settings
 from lycosa.standing import read_in_links, read_traffic
 from lycosa.standing.graph_files import read_graph
 from lycosa.worlds.graphs import LinkGraph

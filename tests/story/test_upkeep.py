@@ -28,8 +28,8 @@ from crawling import (
     skipped,
     waiting,
 )
-from lycosa.worlds import FixedWorld
-from lycosa.worlds.made_up import MadeUpWeb
+from fixtures.fixed_world import FixedWorld
+from fixtures.made_up_web import MadeUpWeb
 from lycosa.worlds.server import WorldServer
 from worlds import TOPICAL, TOPICAL_SEED, html, topic_of
 

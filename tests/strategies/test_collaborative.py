@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.crawler import without_event_loop
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.lab.simulation import crawl
 from lycosa.logs.readings import Readings
+from lycosa.run.crawl import without_event_loop
 from lycosa.strategies import BreadthFirst, Collaborative, Combined, Guided
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, SkipReason, Url, Visit
@@ -196,5 +196,5 @@ def test_stopped_and_restored_it_goes_on_as_if_it_had_not(stop_after) -> None:
     )
     second.restore(json.loads(json.dumps(first.state())))
     rest = crawl_of(TOPICAL, second, clock=clock, frontier=frontier)
-    rest.seed([])
+    rest.loop.start([])
     assert begun + urls_of(list(without_event_loop(rest.visits()))) == whole

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from lycosa.crawler import without_event_loop
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.logs.readings import Readings
+from lycosa.run.crawl import without_event_loop
 from lycosa.strategies import Collaborative, Combined, Intelligent
 from lycosa.strategies.interest import logistic
 from lycosa.vocabulary.clock import SimulatedClock

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from lycosa.crawler import without_event_loop
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.logs.readings import Readings
+from lycosa.run.crawl import without_event_loop
 from lycosa.strategies import STRATEGIES, Adaptive, BaselineFocused, BestFirst, Guided, Intelligent, Mapped, Utility
 from lycosa.strategies.guided import multiplied
 from lycosa.vocabulary.clock import SimulatedClock

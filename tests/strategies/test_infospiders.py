@@ -11,9 +11,7 @@ import pytest
 from scipy.stats import chisquare
 
 from lycosa.frontier.sequential import SequentialFrontier
-from lycosa.strategies.agents import Agent, boltzmann
-from lycosa.strategies.infospiders import InfoSpiders
-from lycosa.strategies.surroundings import Memory, Surroundings, keywords_near
+from lycosa.strategies.infospiders import Agent, InfoSpiders, PageMemory, Surroundings, boltzmann, keywords_near
 from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
 from pages import GivenWords
 
@@ -275,7 +273,7 @@ def test_an_agent_on_a_page_without_links_stays_where_it_was() -> None:
 
 
 def test_the_pages_used_least_lately_are_forgotten_unless_somebody_stands_there() -> None:
-    memory = Memory(2)
+    memory = PageMemory(2)
     for url in (A, B, C):
         memory.keep(url, Surroundings([], 0, {}), occupied={A})
     assert [A in memory, B in memory, C in memory] == [True, False, True]

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from lycosa.crawler import without_event_loop
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.maps.crawl_map import CrawlMap
+from lycosa.run.crawl import without_event_loop
 from lycosa.strategies import STRATEGIES, Adaptive, BaselineFocused, BestFirst, Mapped, Utility
 from lycosa.strategies.mapped import PORTALS_AT_ONCE
 from lycosa.vocabulary.clock import SimulatedClock

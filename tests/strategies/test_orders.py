@@ -2,8 +2,7 @@ import pytest
 
 from lycosa.recipe import make_strategy
 from lycosa.strategies.best_first import BestFirst
-from lycosa.strategies.breadth_first import BreadthFirst
-from lycosa.strategies.random_order import RandomOrder
+from lycosa.strategies.unfocused import BreadthFirst, RandomOrder
 from lycosa.vocabulary.records import Url
 from simulation import Budget, crawl_of, urls_of, visits_of
 from worlds import STAR, TOPICAL, TOPICAL_SEED, html, topic_of

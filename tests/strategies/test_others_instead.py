@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from lycosa.crawler import MOST_ROUNDS
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.memory import MemoryFrontier
-from lycosa.strategies.breadth_first import BreadthFirst
+from lycosa.loop import MAX_SKIP_ROUNDS
+from lycosa.strategies.unfocused import BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Skip, SkipReason, Url, Visit
 from simulation import crawl_of, urls_of, visits_of
@@ -51,7 +51,7 @@ def test_what_is_evicted_and_proposed_again_and_again_ends_by_itself() -> None:
     assert len(visits) > 1
     assert {skip.reason for skip in strategy.heard} == {SkipReason.EVICTED}
     assert strategy.heard == notes.skips
-    assert MOST_ROUNDS <= len(strategy.heard) <= 8 * MOST_ROUNDS * len(visits)
+    assert MAX_SKIP_ROUNDS <= len(strategy.heard) <= 8 * MAX_SKIP_ROUNDS * len(visits)
 
 
 def test_another_may_take_the_place_of_a_seed_that_was_refused() -> None:

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.frontier.sequential import SequentialFrontier
-from lycosa.strategies.pagerank import PageRank
-from lycosa.strategies.rank_graph import ranks, ranks_in
+from lycosa.strategies.pagerank import PageRank, ranks, ranks_in
 from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
 from pages import GivenWords
 

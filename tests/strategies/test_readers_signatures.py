@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from lycosa.strategies.packed import packed, unpacked
-from lycosa.strategies.signatures import ClosestClasses, WordSignatures
+from lycosa.strategies.readers import ClosestClasses, WordSignatures, packed, unpacked
 from pages import page_of_terms
 from strategies.reading_people import Digits, visit_to
 

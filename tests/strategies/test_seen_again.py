@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from lycosa.crawler import with_new_links_only
+from lycosa.loop import with_new_links_only
 from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.records import REFRESH, Change, Link, Url, Visit
 from simulation import crawl_of, visits_of

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Outcome, Url
-from lycosa.web.archived import ArchivedWeb
+from web.archived import ArchivedWeb
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "warc"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared example archives are not beside the checkout")

@@ -3,9 +3,9 @@ from random import Random
 
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-from lycosa.web.flaky import FlakyWeb
-from lycosa.web.remembered import RememberedWeb
+from lycosa.web.prefetched import PrefetchedWeb
 from lycosa.web.simulated import Reply, SimulatedWeb
+from web.flaky import FlakyWeb
 
 URL = Url("http://a.example/")
 CLOCK = SimulatedClock(100.0)
@@ -44,7 +44,7 @@ def test_a_flaky_web_loses_its_share_and_the_same_seed_the_same_requests() -> No
 
 
 def test_what_is_remembered_is_given_out_once() -> None:
-    web = RememberedWeb(
+    web = PrefetchedWeb(
         SimulatedWeb({URL: "<html>new"}, clock=CLOCK), {URL: Fetch(URL, Outcome.OK, 0.0, content=b"<html>old")}
     )
     assert [asyncio.run(web.fetch(URL)).content for _ in range(3)] == [b"<html>old", b"<html>new", b"<html>new"]

@@ -4,7 +4,7 @@ from typing import Annotated
 import typer
 
 from lycosa.recipe import hosts_in, languages_in, load_recipe
-from lycosa.sessions.settings import changed_recipe, settings_of
+from lycosa.run.options import changed_recipe, settings_of
 from lycosa.strategies import STRATEGIES
 
 from .options import AllowPrivate, Concurrency, Delay, Minutes, Name, PageLog, Quiet, Resolve, Verbose

@@ -12,14 +12,14 @@ import typer
 from msgspec.structs import replace
 
 from lycosa.recipe import FILE_NAME, load_recipe
-from lycosa.sessions.making import make_collection
-from lycosa.sessions.opening import open_for_reading
-from lycosa.sessions.settings import Settings
+from lycosa.run.new import new_collection
+from lycosa.run.open import open_for_reading
+from lycosa.run.options import Settings
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.worlds.server import WorldServer
 from lycosa.worlds.synthetic import SyntheticWorld
-from lycosa.worlds.words import TOPICS
+from lycosa.worlds.synthetic.vocabulary import TOPICS
 
 from .options import program
 from .progress import Progress
@@ -96,7 +96,7 @@ def _make(folder: Path, good: list[Url], bad: list[Url]) -> None:
     files = folder.parent / "good.txt", folder.parent / "bad.txt"
     for file, urls in zip(files, (good, bad), strict=True):
         file.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
-    make_collection(folder, examples=files[0], negatives=files[1])
+    new_collection(folder, examples=files[0], negatives=files[1])
 
 
 def _catch(folder: Path, world: SyntheticWorld, topic: str) -> Catch:

@@ -6,7 +6,7 @@ import typer
 from lycosa.collection import Collection
 from lycosa.collection.rows import LookRow, PageRow
 from lycosa.frontier.durable import waiting_candidate
-from lycosa.sessions.opening import open_for_reading
+from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Candidate, Plain, Url
 

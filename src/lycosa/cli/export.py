@@ -6,7 +6,7 @@ import typer
 
 from lycosa.collection.export import FORMATS
 from lycosa.collection.export import export as write_pages
-from lycosa.sessions.opening import open_for_reading
+from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.unwritable import cannot_write
 

@@ -3,7 +3,7 @@ from typing import Annotated
 
 import typer
 
-from lycosa.sessions import upkeep
+from lycosa.run import upkeep
 from lycosa.vocabulary.clock import WallClock
 
 from .options import Name, tell

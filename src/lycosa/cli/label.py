@@ -2,7 +2,7 @@ from typing import Annotated
 
 import typer
 
-from lycosa.sessions import upkeep
+from lycosa.run import upkeep
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
 

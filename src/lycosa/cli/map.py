@@ -17,10 +17,10 @@ from lycosa.maps import REACHES, Atlas, CrawlMap, Reach, TopicFacts, merge_atlas
 from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.wheel import wheel
 from lycosa.relevance.taxonomy import Taxonomy
-from lycosa.sessions.atlas_making import ABOVE, AUTO, NONE, Wanted, build_atlas
-from lycosa.sessions.taxonomies import examples_in_folders, load_taxonomy, save_taxonomy
-from lycosa.sessions.whole_files import whole_file
+from lycosa.run.atlas import ABOVE, AUTO, NONE, AtlasPlan, build_atlas
+from lycosa.run.taxonomies import examples_in_folders, load_taxonomy, save_taxonomy
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import output_file
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.urls import host_of, path_of
 
@@ -71,7 +71,7 @@ def build(
     as_json: Json = False,
 ) -> None:
     """Draw maps from collections. An atlas that is there is extended."""
-    wanted = Wanted(
+    wanted = AtlasPlan(
         topics=tuple(dict.fromkeys(topics or ())),
         above=above,
         related=_related(related),
@@ -229,7 +229,7 @@ def export(
                 f"{sum(portals)} portals have {ties} ties to one another, more than {MOST_TIES_BETWEEN_PORTALS};"
                 " give --no-clique for one row a portal instead"
             )
-        with nullcontext(sys.stdout.buffer) if out == STANDARD_OUTPUT else whole_file(out) as file:
+        with nullcontext(sys.stdout.buffer) if out == STANDARD_OUTPUT else output_file(out) as file:
             table = csv.writer(getwriter("utf-8")(file))
             table.writerow(("topic", "from", "to", "kind"))
             for each in topics:
@@ -298,6 +298,6 @@ def _tell_left_out(left_out: Mapping[str, int]) -> None:
 
 
 def _write(path: Path, picture: str) -> None:
-    with whole_file(path) as file:
+    with output_file(path) as file:
         file.write(picture.encode())
     tell(f"wrote {path}")

@@ -4,8 +4,8 @@ from typing import Annotated
 import typer
 
 from lycosa.recipe import load_recipe
-from lycosa.sessions.making import make_collection
-from lycosa.sessions.topic import examples_of
+from lycosa.run.new import new_collection
+from lycosa.run.topic import examples_of
 
 from .options import Name, program
 
@@ -32,7 +32,7 @@ def new(
     ] = None,
 ) -> None:
     """Make a collection: a folder with a recipe (lycosa.toml). Touches no network."""
-    recipe = make_collection(
+    recipe = new_collection(
         name,
         topic=topic,
         examples=examples,

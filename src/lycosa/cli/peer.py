@@ -10,8 +10,8 @@ import typer
 from msgspec.structs import replace
 
 from lycosa.collection.plain import spellable
-from lycosa.sessions.opening import open_for_reading
-from lycosa.sessions.taking import Given, Taken, take_pages
+from lycosa.run.imports import ImportedPeerPages, PeerPage, import_peer_pages
+from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.plain_text import visible
@@ -21,29 +21,28 @@ from lycosa.vocabulary.unwritable import cannot_write
 from .options import LOOK, Json, Name, Quiet, print_json, program, tell
 
 try:
-    from lycosa.peers.addresses import is_at_home, is_everywhere, join_argument, place_argument
-    from lycosa.peers.asked import words_of
+    from lycosa.peers.addresses import is_local, is_unspecified, join_argument, place_argument
     from lycosa.peers.control import LONGEST_WORDS, Control, Request
     from lycosa.peers.identity import Group
-    from lycosa.peers.keeping import Kept
-    from lycosa.peers.merging import Merged, merge
-    from lycosa.peers.serving import Peer, Searched
+    from lycosa.peers.peer import Peer, SearchProgress
+    from lycosa.peers.peer_folder import PeerFolder
+    from lycosa.peers.ranking import Ranking, merge, query_words
 
-    from .peer_at_hand import (
+    from .peer_client import (
         SETTINGS_FILE,
-        AtHand,
+        ClientOptions,
         NotJoined,
+        PeerClient,
         Settings,
-        Wishes,
-        content_of,
-        facts_of,
-        given_by,
-        identity_of,
-        listening,
-        peer_of,
-        running_or_lock,
+        fetch_pages,
+        load_identity,
+        open_content,
+        open_peer,
+        peer_facts,
+        running_peer_or_lock,
+        start_listening,
     )
-    from .peer_results import Showing, lines_of, plain_of, told_of_search, untaken
+    from .peer_results import LiveResults, hit_lines, missing_pages, search_json, summary_lines
 except ModuleNotFoundError as missing:
     raise UsageError(f"peers need {missing.name}; install it with: pip install 'lycosa[peers]'") from missing
 
@@ -95,29 +94,33 @@ def serve(
     place = place_argument(listen, option="--listen")
     at = place_argument(reached_at, option="--at") if reached_at else None
     joins = [join_argument(each) for each in join or ()]
-    if at is None and is_everywhere(place):
+    if at is None and is_unspecified(place):
         raise UsageError(f"--listen {listen} is everywhere; say with --at ADDR:PORT where others reach it")
     say = (lambda line: None) if quiet else tell
 
     async def served() -> None:
         with open_for_reading(name) as collection:
-            kept = Kept(name)
-            lock = await running_or_lock(name)
-            if isinstance(lock, AtHand):
+            kept = PeerFolder(name)
+            lock = await running_peer_or_lock(name)
+            if isinstance(lock, PeerClient):
                 raise CollectionError(
                     f"{name} is served as a peer already; stop that one first, or ask it: lycosa peer search {name}"
                 )
             with lock:
-                identity = identity_of(kept, group, no_group)
-                content = content_of(collection, kept, allow_private, quiet=quiet)
+                identity = load_identity(kept, group, no_group)
+                content = open_content(collection, kept, allow_private, quiet=quiet)
                 ended = asyncio.Event()
                 for number in (signal.SIGINT, signal.SIGTERM):
                     asyncio.get_running_loop().add_signal_handler(number, ended.set)
-                is_local = is_at_home(at or place)
                 peer = Peer(
-                    identity, content, kept, allow_private=is_local, say=say, tells_queries=log_queries and not quiet
+                    identity,
+                    content,
+                    kept,
+                    allow_private=is_local(at or place),
+                    say=say,
+                    tells_queries=log_queries and not quiet,
                 )
-                listens_at = await listening(peer, place, at)
+                listens_at = await start_listening(peer, place, at)
                 kept.keep(SETTINGS_FILE, Settings(listen, reached_at, allow_private))
                 control = Control(peer, kept)
                 await control.open()
@@ -155,19 +158,19 @@ def search(
     query = spellable(query)
     if len(query) > LONGEST_WORDS:
         raise UsageError(f"WORDS are {len(query)} characters; {LONGEST_WORDS} are the most")
-    if not words_of(query):
+    if not query_words(query):
         raise UsageError("nothing to search for; give a word or more")
     joins = [join_argument(each) for each in join or ()]
 
-    async def searched() -> tuple[Searched, str, Merged, list[Given], NotJoined]:
-        async with peer_of(name, Wishes(joins, deadline / 2, group, no_group, allow_private, quiet)) as mine:
+    async def searched() -> tuple[SearchProgress, str, Ranking, list[PeerPage], NotJoined]:
+        async with open_peer(name, ClientOptions(joins, deadline / 2, group, no_group, allow_private, quiet)) as mine:
             waited = mine.joins.seconds if mine.joins else 0.0
             left = max(LEAST_SECONDS, deadline - waited)
             request = Request(
                 "search", query, most=max(limit, min(3 * limit, MOST_OF_EACH)), enough=limit, deadline=left
             )
-            last, merged = None, Merged((), 0)
-            with Showing(not quiet and not as_json) as showing:
+            last, merged = None, Ranking((), 0)
+            with LiveResults(not quiet and not as_json) as showing:
                 async for reply in mine.ask(request):
                     if reply.searched is not None:
                         last = replace(reply.searched, seconds=waited + reply.searched.seconds)
@@ -180,25 +183,27 @@ def search(
                         )
                         showing(merged, last, mine.name)
             assert last is not None
-            given = [each async for each in given_by(merged, take, mine.ask)] if take else []
+            given = [each async for each in fetch_pages(merged, take, mine.ask)] if take else []
             return last, mine.name, merged, given, mine.joins.not_joined() if mine.joins else NotJoined()
 
     last, me, merged, given, not_joined = asyncio.run(searched())
-    taken = take_pages(name, given, clock=WallClock(), tell=tell) if given else Taken((), (), ())
+    taken = import_peer_pages(name, given, clock=WallClock(), tell=tell) if given else ImportedPeerPages((), (), ())
     shown = merged.hits[:limit]
     if as_json:
-        print_json(plain_of(query, last, me, merged, shown, taken, take, not_joined))
+        print_json(search_json(query, last, me, merged, shown, taken, take, not_joined))
         return
     if not shown:
         typer.echo("nothing found")
     for number, hit in enumerate(shown, 1):
-        typer.echo("\n".join(lines_of(number, hit, me)) + "\n")
+        typer.echo("\n".join(hit_lines(number, hit, me)) + "\n")
     if quiet:
         return
-    for line in told_of_search(last, me, merged, not_joined):
+    for line in summary_lines(last, me, merged, not_joined):
         tell(line)
     if take:
-        typer.echo(f"{len(taken.pages)} pages taken, {len(taken.known)} known already, {untaken(merged, take, taken)}")
+        typer.echo(
+            f"{len(taken.pages)} pages taken, {len(taken.known)} known already, {missing_pages(merged, take, taken)}"
+        )
         for url in taken.pages:
             typer.echo(f"  {visible(url, 300)}")
 
@@ -206,7 +211,7 @@ def search(
 @app.command("show")
 def show(name: Name, as_json: Json = False) -> None:
     """Show who a peer is. Its buddies, what they answered, whose indexes it holds, what has happened."""
-    facts: Plain = asyncio.run(facts_of(name))
+    facts: Plain = asyncio.run(peer_facts(name))
     if as_json:
         print_json(facts)
         return

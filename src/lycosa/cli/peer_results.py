@@ -7,21 +7,21 @@ from rich.live import Live
 from rich.text import Text
 
 from lycosa.peers.identity import is_name
-from lycosa.peers.merging import Merged, Ranked
-from lycosa.peers.searching import Answers
-from lycosa.peers.serving import Searched
-from lycosa.sessions.taking import Taken
+from lycosa.peers.peer import SearchProgress
+from lycosa.peers.ranking import RankedPage, Ranking
+from lycosa.peers.search import Answers
+from lycosa.run.imports import ImportedPeerPages
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Plain
 
 from .options import tell
-from .peer_at_hand import NotJoined
+from .peer_client import NotJoined
 
 _ALL_JOINED = NotJoined()
 _SHOWN_LIVE = 10  # hits while a search goes on
 
 
-class Showing:
+class LiveResults:
     """The best hits so far: redrawn on a terminal, elsewhere a line for everybody who answers, once."""
 
     def __init__(self, shows: bool):
@@ -30,7 +30,7 @@ class Showing:
         self._live = Live(console=self._console, transient=True, auto_refresh=False)
         self._told: set[str] = set()
 
-    def __enter__(self) -> "Showing":
+    def __enter__(self) -> "LiveResults":
         if self._shows and self._console.is_terminal:
             self._live.start()
         return self
@@ -38,14 +38,14 @@ class Showing:
     def __exit__(self, *_: object) -> None:
         self._live.stop()
 
-    def __call__(self, merged: Merged, searched: Searched, me: str) -> None:
+    def __call__(self, merged: Ranking, searched: SearchProgress, me: str) -> None:
         if not self._shows:
             return
         if self._console.is_terminal:
             lines = [
                 Text(line, overflow="ellipsis", no_wrap=True)
                 for number, hit in enumerate(merged.hits[:_SHOWN_LIVE], 1)
-                for line in lines_of(number, hit, me)[:2]
+                for line in hit_lines(number, hit, me)[:2]
             ]
             self._live.update(Group(*lines, Text(f"searching: {searched.answers.stage}")), refresh=True)
             return
@@ -57,7 +57,7 @@ class Showing:
             tell(f"{len(answer.hits)} hits from {who} after {1000 * searched.seconds:.0f} ms")
 
 
-def lines_of(number: int, hit: Ranked, me: str) -> list[str]:
+def hit_lines(number: int, hit: RankedPage, me: str) -> list[str]:
     who = ", ".join("home" if each.name == me else each.name[:8] for each in hit.providers[:5])
     more = f"   also {visible(', '.join(hit.also), 200)}" if hit.also else ""
     return [
@@ -68,7 +68,7 @@ def lines_of(number: int, hit: Ranked, me: str) -> list[str]:
     ]
 
 
-def told_of_search(searched: Searched, me: str, merged: Merged, not_joined: NotJoined = _ALL_JOINED) -> list[str]:
+def summary_lines(searched: SearchProgress, me: str, merged: Ranking, not_joined: NotJoined = _ALL_JOINED) -> list[str]:
     facts = _cost(searched, me, not_joined)
     lines = [
         f"answered by {', '.join(_names(facts['answered'])) or 'nobody'}; {facts['messages']} messages,"
@@ -95,7 +95,7 @@ def _names(names: list[str]) -> list[str]:
     return [visible(name[:8] if is_name(name) else name, 80) for name in names]
 
 
-def _cost(searched: Searched, me: str, not_joined: NotJoined) -> dict[str, Any]:
+def _cost(searched: SearchProgress, me: str, not_joined: NotJoined) -> dict[str, Any]:
     """Who answered, what it cost, who was not reached: peers by their names, and where we wanted to join by place."""
     answers: Answers = searched.answers
     asked_ = {what: [name for name, reply in answers.asked.items() if reply == what] for what in _REPLIES}
@@ -120,13 +120,13 @@ def _cost(searched: Searched, me: str, not_joined: NotJoined) -> dict[str, Any]:
 _REPLIES = ("down", "waiting", "declined", "lacks")
 
 
-def plain_of(
+def search_json(
     query: str,
-    searched: Searched,
+    searched: SearchProgress,
     me: str,
-    merged: Merged,
-    shown: tuple[Ranked, ...],
-    taken: Taken,
+    merged: Ranking,
+    shown: tuple[RankedPage, ...],
+    taken: ImportedPeerPages,
     take: int,
     not_joined: NotJoined = _ALL_JOINED,
 ) -> Plain:
@@ -140,6 +140,6 @@ def plain_of(
     }
 
 
-def untaken(merged: Merged, take: int, taken: Taken) -> str:
+def missing_pages(merged: Ranking, take: int, taken: ImportedPeerPages) -> str:
     wanted = min(take, sum(not hit.at_home for hit in merged.hits))
     return f"{wanted - len(taken.pages) - len(taken.known)} could not be had"

@@ -1,6 +1,6 @@
 import typer
 
-from lycosa.sessions import upkeep
+from lycosa.run import upkeep
 from lycosa.vocabulary.clock import WallClock
 
 from .options import Name, tell

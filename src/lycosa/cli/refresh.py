@@ -6,10 +6,9 @@ import typer
 
 from lycosa.recipe import load_recipe
 from lycosa.refresh import POLICIES
-from lycosa.sessions.refreshing import EXPAND, POLICY, Refreshing, insist_on_pages, plan_of, refreshing_recipe
-from lycosa.sessions.session import Session
-from lycosa.sessions.settings import changed_recipe, settings_of
-from lycosa.sessions.tally import Named, Refreshed
+from lycosa.run.options import changed_recipe, settings_of
+from lycosa.run.refresh import EXPAND, POLICY, Named, Refreshed, Refreshing, insist_on_pages, plan_of, refreshing_recipe
+from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Change, Visit

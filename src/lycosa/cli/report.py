@@ -18,8 +18,8 @@ from lycosa.report import (
     TopPage,
     report_page,
 )
-from lycosa.sessions.opening import open_for_reading
-from lycosa.sessions.upkeep import REPORT_FILE
+from lycosa.run.open import open_for_reading
+from lycosa.run.upkeep import REPORT_FILE
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers
 from lycosa.vocabulary.unwritable import cannot_write

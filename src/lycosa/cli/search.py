@@ -3,7 +3,7 @@ from typing import Annotated
 import typer
 
 from lycosa.recipe import is_host
-from lycosa.sessions.opening import open_for_reading
+from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plain_text import visible
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from lycosa.collection.export import iso
 from lycosa.recipe import Recipe
-from lycosa.sessions.beside import layers_of
-from lycosa.sessions.crawling import crawl_live
-from lycosa.sessions.session import Session
-from lycosa.sessions.settings import Settings
+from lycosa.run.guides import layers
+from lycosa.run.live import crawl_live
+from lycosa.run.options import Settings
+from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError
@@ -99,7 +99,7 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
 
 def _esteem(strategy: Strategy, visit: Visit, mean_standing: float | None) -> Esteem:
     """What the strategy goes by at present, where it weighs relevance against standing, and what led it to a visit."""
-    *_, strategy = layers_of(strategy)
+    *_, strategy = layers(strategy)
     alpha = getattr(strategy, "alpha", None)
     if alpha is None:
         return Esteem(mean_standing)

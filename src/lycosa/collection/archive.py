@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Fetch, Url
 
 from . import cdxj
@@ -247,17 +248,13 @@ class Archive:
         return gone
 
     def _rewrite(self, path: Path, is_forgotten: Callable[[Url], bool]) -> int:
-        beside = path.with_name(path.name + ".new")
-        with path.open("rb") as source, beside.open("wb") as out:
+        gone = 0
+        with suppress(_UnchangedError), path.open("rb") as source, atomic_write(path) as out:
             gone, changed = copy_without(source, out, is_forgotten, self._ids.__next__)
-            out.flush()
-            os.fsync(out.fileno())
-        if gone or changed:
-            cdxj.path_beside(path).unlink(missing_ok=True)
-            beside.replace(path)
-            self._index_if_missing(path)
-        else:
-            beside.unlink()
+            if not gone and not changed:
+                raise _UnchangedError
+            cdxj.path_beside(path).unlink(missing_ok=True)  # it is out of date from here on, killed or not
+        self._index_if_missing(path)
         return gone
 
     def _shorter_than_known(self) -> CollectionError:
@@ -284,6 +281,10 @@ class Archive:
                 if group.answer and (fetch := fetch_of(unpack(group, _as_sent))):
                     payload_digest = group.answer.headers.get("warc-payload-digest", "")
                     yield cdxj.line(fetch, payload_digest, _place(path, group))
+
+
+class _UnchangedError(Exception):
+    """Ends the rewriting of a file in which nothing is to be forgotten: the file stays as it is."""
 
 
 def _record_ids(entropy: Callable[[int], bytes]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.media_types import media_type
 from lycosa.vocabulary.records import Fetch
 
@@ -82,8 +83,5 @@ def path_beside(warc: Path) -> Path:
 
 def write(warc: Path, lines: Iterable[str]) -> None:
     """Writes the entries sorted; a reader never sees half of them."""
-    path = path_beside(warc)
-    beside = path.with_name(path.name + ".new")
-    with beside.open("w", encoding="utf-8") as out:
-        out.writelines(sorted(lines))
-    beside.replace(path)
+    with atomic_write(path_beside(warc)) as out:
+        out.writelines(line.encode() for line in sorted(lines))

@@ -7,7 +7,7 @@ from msgspec import Struct
 from lycosa.vocabulary.records import Candidate, Url
 from lycosa.vocabulary.urls import host_of
 
-from .hosts import Entry
+from .host_queues import Entry
 from .memory import MemoryFrontier
 
 _TABLE = """

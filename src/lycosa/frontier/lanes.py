@@ -5,13 +5,14 @@ from random import Random
 import numpy as np
 
 from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import LINKS, REFRESH, Candidate, Host, Skip, Url
 from lycosa.vocabulary.urls import host_of
 
-from .hosts import Entry, HostQueues
+from .host_queues import Entry, HostQueues
 from .memory import MemoryFrontier
 
-A_WHILE = 60.0  # seconds that a lane is waited for while others could have its turns
+LANE_TIMEOUT = 60.0  # seconds that a lane is waited for while others could have its turns
 
 
 class Lanes:
@@ -62,6 +63,9 @@ class Lanes:
     def __len__(self) -> int:
         return len(self._links) + len(self._again)
 
+    def rank_by(self, strategy: Strategy) -> None:
+        self._links.rank_by(strategy)
+
     def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
         return self._links.put(candidates)
 
@@ -94,8 +98,8 @@ class Lanes:
 
     def _is_near(self, lane: str, now: float) -> bool:
         if lane == REFRESH:
-            return self._again_hosts.may_give_within(A_WHILE, now)
-        return self._has_room(0) and self._links.may_give_within(A_WHILE, now)
+            return self._again_hosts.may_give_within(LANE_TIMEOUT, now)
+        return self._has_room(0) and self._links.may_give_within(LANE_TIMEOUT, now)
 
     def _links_under_way(self) -> int:
         return sum(lane == LINKS for lane in self._in_flight.values())
@@ -112,7 +116,7 @@ class Lanes:
 
     def _call_others(self, now: float) -> None:
         left = sum(self._turns.values())
-        others = self._instead(left, self._again_hosts.holds(now + A_WHILE).keys())
+        others = self._instead(left, self._again_hosts.holds(now + LANE_TIMEOUT).keys())
         self._is_anything_left = len(others) == left
         self._queue(others)
 

@@ -10,8 +10,31 @@ from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
 from lycosa.vocabulary.urls import host_of, key_of
 
 from .admission import Admission
-from .hosts import Entry, HostQueues
-from .latest import LatestKeys
+from .host_queues import Entry, HostQueues
+
+
+class LatestKeys:
+    """Numbers of which the latest are remembered.
+
+    at_least: how many are; never twice as many.
+    """
+
+    def __init__(self, *, at_least: int):
+        self._at_least = at_least
+        self._new: set[int] = set()
+        self._old: set[int] = set()
+
+    def add(self, key: int) -> None:
+        self._new.add(key)
+        if len(self._new) >= self._at_least:
+            self._new, self._old = set(), self._new
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._new or key in self._old
+
+    def __len__(self) -> int:
+        return len(self._new) + len(self._old)
+
 
 SLACK = 0.5  # by which a priority on the unit scale must be higher to be worth a second of waiting
 REFUSED_KNOWN = 100_000  # refused URLs, the latest, that are remembered at least; others are refused once more

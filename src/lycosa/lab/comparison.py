@@ -13,8 +13,7 @@ from .measures import MEASURES, Truth, at_points, parse_measure, points_along
 from .page_cache import PageCache
 from .results import Figure, Findings, Row
 from .retrieval import Documents, TermCounts, pooled_ranks, tfidf_similarities
-from .simulation import crawl
-from .steps import Step
+from .simulation import Step, crawl
 from .study import Size
 from .tables import mean_curve, mean_rows, nan_if_none, pair_rows
 from .topics import Topic, TopicCosine, check_needs_pages_only, directory_sites, strategy_for, topics_of

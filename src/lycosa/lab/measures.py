@@ -17,7 +17,7 @@ from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import site_of
 
-from .steps import Step
+from .simulation import Step
 from .tables import rounded
 
 Known = float | None  # None, like NaN, for a page of which the value is unknown

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from lycosa.pictures.html_page import html_page, section
 from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Plain
 
 Kind = Literal["paper", "beyond", "calibration"]
@@ -73,9 +74,8 @@ def write_results(out: Path, results: Results, figures: Mapping[str, Figure], *,
             (out / f"{name}.svg").write_text(figure.svg, encoding="utf-8")
         (out / PAGE_FILE).write_text(_html(results, figures, says), encoding="utf-8")
         encoded = msgspec.json.format(msgspec.json.encode(results), indent=1)
-        beside = out / f"{RESULTS_FILE}.new"
-        beside.write_bytes(encoded)
-        beside.replace(out / RESULTS_FILE)
+        with atomic_write(out / RESULTS_FILE) as file:
+            file.write(encoded)
     except OSError as error:
         raise LycosaError(f"cannot write into {out}: {error.strerror}; make room or give another --out") from None
 

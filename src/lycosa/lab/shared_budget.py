@@ -9,13 +9,27 @@ from functools import cached_property
 from typing import cast
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from lycosa.frontier.sequential import SequentialFrontier
+from lycosa.loop import Loop
 from lycosa.reading.words import FoldedWords
 from lycosa.refresh import Look, RefreshPolicy, history_of
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.records import RELEVANT, Candidate, Fetch, Link, Outcome, Page, Plain, Url, Visit
+from lycosa.vocabulary.records import (
+    REFRESH,
+    RELEVANT,
+    Candidate,
+    Change,
+    Fetch,
+    Link,
+    Outcome,
+    Page,
+    Plain,
+    Url,
+    Visit,
+)
 from lycosa.worlds.synthetic import SyntheticWorld
 
 Floats = NDArray[np.float64]
@@ -79,56 +93,67 @@ class Days:
 
 
 class Holdings:
-    """The pages that were brought home, what the looks at them told, and what waits to be fetched."""
+    """The pages that were fetched, the history of each, and what waits to be fetched."""
 
     def __init__(self, days: Days, topic: str, strategy: Strategy):
         self._days, self.relevance = days, days.relevance(topic)
         self._importance = self.relevance * days.standing
-        self._strategy, self._frontier = strategy, SequentialFrontier()
-        self._frontier.rank_by(strategy)
+        self._frontier = SequentialFrontier()
+        self._loop = Loop(strategy, self._frontier)
         self.stale_from: dict[int, float] = {}  # of the pages held
+        self._links: dict[int, frozenset[Url]] = {}  # that the version held has
         self._looks: list[Look] = []
 
     def start(self, seeds: Sequence[int]) -> None:
-        self._frontier.put(self._strategy.start(cast("Sequence[Url]", seeds)))
+        self._loop.start(cast("Sequence[Url]", seeds))
 
     def expand(self, day: int) -> bool:
-        """Spends a request on the best page that waits; says whether there was one."""
+        """Spends a request on the best page that waits; returns whether there was one."""
         candidate = self._frontier.take()
         if candidate is not None:
-            self._frontier.settle(candidate.url)
             self._fetch(candidate, day)
         return candidate is not None
 
     def refresh(self, policy: RefreshPolicy, day: int, requests: int) -> int:
-        """Spends requests on pages that are held, and says how many."""
+        """Spends requests on pages that are held; returns how many."""
         looks = [look for look in self._looks if cast("int", look.url) in self.stale_from]
         importance = {look.url: float(self._importance[cast("int", look.url)]) for look in looks}
         table = history_of(looks, importance=importance, unknown_rate=SUPPOSED)
         rows = policy.choose(table, float(day), requests).tolist()
         for row in rows:
-            self._fetch(Candidate(table.urls[row], 0.0), day)
+            self._fetch(Candidate(table.urls[row], 0.0, lane=REFRESH), day)
         return len(rows)
 
     def _fetch(self, candidate: Candidate, day: int) -> None:
-        """Brings a page home, or finds that it is there no longer, and offers its links."""
-        url, number = candidate.url, cast("int", candidate.url)
-        if not self._days.there(day)[number]:
+        is_there = self._days.there(day)[cast("int", candidate.url)]
+        fetch = Fetch(candidate.url, Outcome.OK if is_there else Outcome.GONE, float(day))
+        self._loop.step(candidate, fetch, self._assess)
+
+    def _assess(self, candidate: Candidate, fetch: Fetch) -> Visit:
+        """Holds the page as it is on the day, or lets go of one that is there no longer."""
+        url, number, day = candidate.url, cast("int", candidate.url), int(fetch.at)
+        is_again = candidate.lane == REFRESH
+        if fetch.outcome is Outcome.GONE:
             self.stale_from.pop(number, None)
-            self._strategy.learn(Visit(candidate, Fetch(url, Outcome.GONE, float(day))))
-            return
-        links = cast("list[Url]", self._days.on[day].links_of(number)[0].tolist())
+            return Visit(candidate, fetch, change=Change.VANISHED if is_again else None)
+        targets = cast("list[Url]", self._days.on[day].links_of(number)[0].tolist())
         visit = Visit(
             candidate,
-            Fetch(url, Outcome.OK, float(day)),
-            Page(url, "", "", "", _NO_WORDS, tuple(map(Link, links))),
+            fetch,
+            Page(url, "", "", "", _NO_WORDS, tuple(map(Link, targets))),
             float(self.relevance[number]),
             standing=float(self._days.standing[number]),
         )
-        self._strategy.learn(visit)
-        self._frontier.put(self._strategy.propose(visit))
-        self._looks.append(Look(url, float(day), changed=self.stale_from.get(number, np.inf) <= day))
+        has_changed = self.stale_from.get(number, np.inf) <= day
+        if is_again:
+            before = self._links[number]
+            new_links = tuple(dict.fromkeys(target for target in targets if target not in before))
+            change = Change.CHANGED if has_changed or new_links else Change.UNCHANGED
+            visit = replace(visit, change=change, new_links=new_links)
+        self._links[number] = frozenset(targets)
+        self._looks.append(Look(url, fetch.at, changed=has_changed))
         self.stale_from[number] = self._days.next_change(number, day)
+        return visit
 
 
 def share_budget(

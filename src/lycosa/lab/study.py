@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import msgspec
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 
@@ -154,10 +155,9 @@ def _read_part(parts: Path, number: int) -> tuple[Plain, float] | None:
 
 def _write_part(parts: Path, number: int, outcome: Plain, seconds: float) -> None:
     path = parts / f"{number:05d}.json"
-    beside = path.with_suffix(".new")
     try:
-        beside.write_bytes(msgspec.json.encode([outcome, seconds]))
-        beside.replace(path)
+        with atomic_write(path, durable=False) as file:  # a part that a power cut damages is worked out again
+            file.write(msgspec.json.encode([outcome, seconds]))
     except OSError as error:
         raise LycosaError(f"cannot write {path}: {error.strerror}; make room, and the same command goes on") from None
 

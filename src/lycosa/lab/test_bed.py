@@ -27,9 +27,8 @@ from lycosa.worlds import Category, StudyWorld
 
 from .measures import Diversity, Harvest, MeanStatus, Reliability, Truth, at_points, points_along
 from .page_cache import PageCache
-from .simulation import crawl
+from .simulation import Step, crawl
 from .statistics import finite_or_none, spearman
-from .steps import Step
 from .study import Size
 from .topics import directory_sites, listed_urls
 
@@ -333,7 +332,7 @@ class TopicCrawls:
             self.examples.good,
             read=self.read,
             judge=lambda page: self._known(page.url).relevance,
-            esteem=lambda page: self._known(page.url).standings[source],
+            standing=lambda page: self._known(page.url).standings[source],
             pages=pages,
         ):
             steps.append(step)

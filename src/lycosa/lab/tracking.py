@@ -1,21 +1,22 @@
-"""A crawl that keeps up with a graph whose links come and go: pages are found and looked at again by turns.
+"""A crawl that tracks a graph whose links come and go: new pages and pages fetched again take turns.
 
 Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section III.
 """
 
-import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from random import Random
+from typing import Any, cast
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from lycosa.frontier.sequential import SequentialFrontier
+from lycosa.loop import Loop
 from lycosa.reading.words import FoldedWords
-from lycosa.strategies import CrawlAI, CrawlGAI
+from lycosa.strategies import BreadthFirst, CrawlAI, CrawlGAI
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Url, Visit
+from lycosa.vocabulary.records import REFRESH, Candidate, Change, Fetch, Link, Outcome, Page, Skip, Url, Visit
 from lycosa.worlds.timed_graphs import WindowedGraph
 
 from .recrawls import RECRAWLS
@@ -38,123 +39,116 @@ class Standing(Struct, frozen=True):
     lift_known: float  # the same for pages that are known
 
 
-class Expansion(Protocol):
-    """Says which page to look at for the first time."""
+class UniformFrontier(SequentialFrontier):
+    """Any page that has appeared and is not crawled yet is next, which no crawler can know."""
 
-    def next(self, time: float) -> int | None: ...
-
-    def saw(self, page: int, new: Sequence[int]) -> None:
-        """A page was looked at for the first time, or again with these links, which had never been seen on it."""
-        ...
-
-
-class ByStrategy:
-    """Expands as a strategy ranks what waits; the pages of a crawl are its visits, less the links it was shown."""
-
-    def __init__(self, strategy: Strategy, size: int):
-        self._strategy = strategy
-        self._frontier = SequentialFrontier(limit=size)
-        self._frontier.rank_by(strategy)
-        self._taken: Candidate | None = None
-
-    def next(self, time: float) -> int | None:
-        self._taken = self._frontier.take(time)
-        return None if self._taken is None else int(self._taken.url)
-
-    def saw(self, page: int, new: Sequence[int]) -> None:
-        url = cast("Url", page)
-        self._frontier.settle(url)
-        taken = self._taken if self._taken is not None and self._taken.url == url else Candidate(url, 0.0)
-        self._taken = None
-        links = tuple(map(Link, cast("Sequence[Url]", new)))
-        visit = Visit(taken, Fetch(url, Outcome.OK, 0.0), Page(url, "", "", "", _NO_WORDS, links))
-        self._strategy.learn(visit)
-        self._frontier.put(self._strategy.propose(visit))
-
-
-class SampleU:
-    """Expands to any page that has appeared and is not crawled yet, which no crawler can know."""
-
-    def __init__(self, graph: WindowedGraph, chance: random.Random):
+    def __init__(self, graph: WindowedGraph, random: Random):
+        super().__init__()
         ends = np.stack([graph.links.sources, graph.links.targets], axis=1).ravel()
         pages, first = np.unique(ends, return_index=True)
         order = np.argsort(first)
         self._pages: list[int] = pages[order].tolist()  # in the order in which they appear
         self._appeared = graph.links.times[first[order] // 2]
         self._crawled: set[int] = set()
-        self._chance = chance
+        self._random = random
 
-    def next(self, time: float) -> int | None:
-        count = int(np.searchsorted(self._appeared, time, side="right"))
+    def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
+        return []
+
+    def take(self, now: float = 0.0) -> Candidate | None:
+        count = int(np.searchsorted(self._appeared, now, side="right"))
         for _ in range(_TRIES if count else 0):
-            page = self._pages[int(self._chance.random() * count)]
+            page = self._pages[int(self._random.random() * count)]
             if page not in self._crawled:
-                return page
+                return Candidate(cast("Url", page), 0.0)
         return None
 
-    def saw(self, page: int, new: Sequence[int]) -> None:
-        self._crawled.add(page)
+    def settle(self, url: Url) -> None:
+        self._crawled.add(cast("int", url))
 
 
-EXPANSIONS: Mapping[str, Callable[[WindowedGraph, int], Expansion]] = {
-    "sample-u": lambda graph, seed: SampleU(graph, random.Random(seed)),
-    "crawl-ai": lambda graph, seed: ByStrategy(CrawlAI(seed=seed), len(graph)),
-    "crawl-gai": lambda graph, seed: ByStrategy(CrawlGAI(), len(graph)),
+EXPANSIONS: Mapping[str, Callable[[WindowedGraph, int], tuple[Strategy, SequentialFrontier]]] = {
+    "sample-u": lambda graph, seed: (BreadthFirst(), UniformFrontier(graph, Random(seed))),
+    "crawl-ai": lambda graph, seed: (CrawlAI(seed=seed), SequentialFrontier(limit=len(graph))),
+    "crawl-gai": lambda graph, seed: (CrawlGAI(), SequentialFrontier(limit=len(graph))),
 }
 
 
 class Tracker:
-    """One crawl of a time graph: expands with a chance, else looks at a page again; what cannot be done is the other.
+    """One crawl of a time graph, a page at a time: one never fetched with probability `expand`, else one fetched again.
+
+    Where there is none of a kind, one of the other is fetched.
 
     day: seconds; yields are per day.
     """
 
     def __init__(self, graph: WindowedGraph, *, expansion: str, policy: str, expand: float, day: float, seed: int):
-        self._graph = graph
-        self._chance = random.Random(seed)
-        self._expansion = EXPANSIONS[expansion](graph, seed + 1)
-        self._recrawls = RECRAWLS[policy](random.Random(seed + 2))
+        strategy, self._frontier = EXPANSIONS[expansion](graph, seed + 1)
+        self._loop = Loop(strategy, self._frontier)
+        self._recrawls = RECRAWLS[policy](Random(seed + 2))
         self._expand = expand
+        self._random = Random(seed)
+        self._graph = graph
         self._day = day
+        self._pages: list[Url] = []  # that were fetched, in the order of their first fetch
         self._rows: dict[int, int] = {}  # of the pages crawled, in the order of their first crawl
-        self._pages: list[int] = []
-        self._looked_at: list[float] = []
-        self._last: list[tuple[int, int]] = []  # where the links stand that the latest look has shown
+        self._fetched_at: list[float] = []
+        self._last: list[tuple[int, int]] = []  # where the links stand that the latest fetch has shown
         self._ever: list[set[int]] = []  # links at any
         self._in_links = [0] * len(graph)  # seen so far
         self.is_crawled = np.zeros(len(graph), np.bool_)
         self.is_known = np.zeros(len(graph), np.bool_)
 
     def step(self, time: float) -> None:
-        """Looks at one page."""
-        wants_new = self._chance.random() < self._expand or not self._pages
-        page = self._expansion.next(time) if wants_new else None
-        if page is not None:
-            self.look_at(page, time)
-        elif self._pages:
-            self.look_at(self._pages[self._recrawls.draw()], time)
+        """Fetches one page."""
+        candidate = self._take(time)
+        if candidate is not None:
+            self._loop.step(candidate, Fetch(candidate.url, Outcome.OK, time), self._assess)
 
-    def look_at(self, page: int, time: float) -> None:
-        """Looks at a page, for the first time or again."""
+    def _take(self, time: float) -> Candidate | None:
+        wants_new = self._random.random() < self._expand or not self._pages
+        candidate = self._frontier.take(time) if wants_new else None
+        if candidate is None and self._pages:
+            return Candidate(self._pages[self._recrawls.draw()], 0.0, lane=REFRESH)
+        return candidate
+
+    def fetch(self, page: int, time: float) -> None:
+        """Fetches a given page, for the first time or again."""
+        url = cast("Url", page)
+        self._loop.step(Candidate(url, 0.0), Fetch(url, Outcome.OK, time), self._assess)
+
+    def _assess(self, candidate: Candidate, fetch: Fetch) -> Visit:
+        page, time = cast("int", candidate.url), fetch.at
         span = self._graph.span(page, time)
         row = self._rows.get(page)
-        if row is None:
-            new = list(dict.fromkeys(self._graph.made_within(*span)))
+        if row is not None:
+            new, change = self._compare(row, span, time), Change.CHANGED
+            if not new:
+                return Visit(candidate, fetch, change=Change.UNCHANGED)
+        else:
+            new, change = list(dict.fromkeys(self._graph.made_within(*span))), None
             self._count(new)
             self._rows[page] = len(self._pages)
-            self._pages.append(page)
-            self._looked_at.append(time)
+            self._pages.append(candidate.url)
+            self._fetched_at.append(time)
             self._last.append(span)
             self._ever.append(set(new))
             self.is_crawled[page] = self.is_known[page] = True
             self._recrawls.add(len(new))
-            self._expansion.saw(page, new)
-        else:
-            self._look_again(page, row, span, time)
+        targets = cast("tuple[Url, ...]", tuple(new))
+        links = tuple(map(Link, targets))
+        return Visit(
+            candidate,
+            fetch,
+            Page(candidate.url, "", "", "", _NO_WORDS, links),
+            change=change,
+            new_links=targets if change else (),
+        )
 
-    def _look_again(self, page: int, row: int, span: tuple[int, int], time: float) -> None:
+    def _compare(self, row: int, span: tuple[int, int], time: float) -> list[int]:
+        """The links of a page fetched again that were never seen on it; its recrawl policy learns of them."""
         (low, high), ever = self._last[row], self._ever[row]
-        # What is shown now and was not at the latest look is among what was linked since.
+        # What is shown now and was not at the latest fetch is among what was linked since.
         since = list(dict.fromkeys(self._graph.made_within(max(span[0], high), span[1])))
         new = [link for link in since if link not in ever]
         if len(new) < len(since):
@@ -165,13 +159,12 @@ class Tracker:
         self._recrawls.note(
             row,
             out_links=len(ever),
-            yielded=len(since) * self._day / max(time - self._looked_at[row], 1.0),
+            yielded=len(since) * self._day / max(time - self._fetched_at[row], 1.0),
             link_score=float(sum(self._in_links[link] for link in since)),
         )
         self._last[row] = span
-        self._looked_at[row] = time
-        if new:
-            self._expansion.saw(page, new)
+        self._fetched_at[row] = time
+        return new
 
     def _count(self, new: Sequence[int]) -> None:
         for link in new:
@@ -209,7 +202,7 @@ def track(
 ) -> Iterator[Standing]:
     """How a crawl stands at each of some moments, looking at so many pages a day, some sources first."""
     for source in sources:
-        tracker.look_at(source, begin)
+        tracker.fetch(source, begin)
     done = len(sources)
     for moment in moments:
         due = int((moment.time - begin) / day * crawls_a_day)

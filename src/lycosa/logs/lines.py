@@ -1,18 +1,16 @@
 """Lines of a file, plain or gzipped, in blocks: however long the file or a line of it, little is held in memory."""
 
-import gzip
 import hashlib
 import os
-import zlib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.files import BLOCK, DamagedTextError, LineSplitter, is_gzip, pieces, unpacked
 
-BLOCK = 1 << 20  # bytes
 _WRAPPED = 1 << 32  # sizes of packed texts are told less multiples of this
 LONGEST_LINE = 1 << 16  # bytes; of a longer one no more than this and one is handed on
 
@@ -41,12 +39,12 @@ class LogText:
 
     def is_known(self) -> bool:
         """Whether the whole text is known, found out without a look at its lines."""
-        with self._opened() as (text, file):
+        with self._opened() as file:
             size = _size_told_by(file)
             if not any(known % _WRAPPED == size % _WRAPPED for known, _ in self._known):
                 return False
             hashed, size = _hash(), 0
-            while data := text.read(BLOCK):
+            for data in pieces(unpacked(file)):
                 hashed.update(data)
                 size += len(data)
                 self._told(file.tell())
@@ -56,50 +54,34 @@ class LogText:
             return True
 
     def blocks(self) -> Iterator[Block]:
-        with self._opened() as (text, file):
-            yield from self._blocks(text, file)
+        with self._opened() as file:
+            text, splitter = unpacked(file), LineSplitter(longest_line=LONGEST_LINE)
+            for data in pieces(text, self._next_read):
+                self._hash.update(data)
+                is_first = self.size == 0
+                self.size += len(data)
+                self._told(file.tell())
+                if lines := splitter.add(data.removeprefix(BOM_UTF8) if is_first else data):
+                    yield Block(lines[:-1].split(b"\n"))
+                if self._marks and self._marks[-1] == self.size:
+                    self._marks.pop()
+                    if (self.size, self.digest) in self._known:
+                        yield Block([], known_so_far=True)
+                        splitter = LineSplitter(longest_line=LONGEST_LINE)  # drops the line that was begun
+            if splitter.rest:
+                yield Block([splitter.rest])
 
     @contextmanager
-    def _opened(self) -> Iterator[tuple[IO[bytes] | gzip.GzipFile, IO[bytes]]]:
-        """The text, and the file that it is in."""
+    def _opened(self) -> Iterator[BinaryIO]:
         try:
             with self._path.open("rb") as file:
-                if _is_packed(file):
-                    with gzip.open(file) as text:
-                        yield text, file
-                else:
-                    yield file, file
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                yield file
+        except DamagedTextError as error:
             raise LycosaError(
                 f"{self._path} is a gzip file that is cut off or damaged ({error}); nothing of it was imported"
             ) from None
         except OSError as error:
             raise UsageError(f"cannot read {self._path}: {error.strerror or error}") from None
-
-    def _blocks(self, text: IO[bytes] | gzip.GzipFile, file: IO[bytes]) -> Iterator[Block]:
-        begun, skipping = b"", False  # a line whose end is not read yet, and whether it is too long to be kept
-        while data := text.read(self._next_read()):
-            self._hash.update(data)
-            is_first = self.size == 0
-            self.size += len(data)
-            if is_first:
-                data = data.removeprefix(BOM_UTF8)
-            self._told(file.tell())
-            end = data.rfind(b"\n")
-            if end >= 0:
-                yield Block((begun + data[:end]).split(b"\n"))
-                begun, skipping = data[end + 1 :], False
-            elif not skipping:
-                begun += data
-            if len(begun) > LONGEST_LINE:
-                begun, skipping = begun[: LONGEST_LINE + 1], True
-            if self._marks and self._marks[-1] == self.size:
-                self._marks.pop()
-                if (self.size, self.digest) in self._known:
-                    yield Block([], known_so_far=True)
-                    begun = b""
-        if begun:
-            yield Block([begun])
 
     def _next_read(self) -> int:
         while self._marks and self._marks[-1] <= self.size:
@@ -111,16 +93,10 @@ def _hash() -> "hashlib.blake2b":
     return hashlib.blake2b(digest_size=16)
 
 
-def _is_packed(file: IO[bytes]) -> bool:
-    start = file.read(2)
-    file.seek(0)
-    return start == b"\x1f\x8b"
-
-
-def _size_told_by(file: IO[bytes]) -> int:
+def _size_told_by(file: BinaryIO) -> int:
     """The size of the text; of one that is packed no more than its last 32 bits, and only of its last part."""
     size = os.fstat(file.fileno()).st_size
-    if size < 4 or not _is_packed(file):
+    if size < 4 or not is_gzip(file):
         return size
     file.seek(-4, os.SEEK_END)
     told = int.from_bytes(file.read(4), "little")

@@ -4,16 +4,14 @@ A file is never changed in place: whoever writes works on a copy beside it, whic
 one state, a kill leaves the file as it was, and the file alone can be copied and sent.
 """
 
-import fcntl
-import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.unwritable import cannot_write
 
 APPLICATION = int.from_bytes(b"LyMa", "big")  # in the header of the file
@@ -96,14 +94,12 @@ def rewritten(path: Path, *, start: Path | None = None) -> Iterator[sqlite3.Conn
     begin = start if start is not None else path if path.exists() else None
     if begin is not None:
         opened(begin).close()
-    beside = path.with_name(f"{path.name}.new")
-    with told(path), _locked(beside, path) as file:
-        file.truncate(0)
+    with told(path), _one_writer(path), atomic_write(path, wait=False) as file:
         if begin is not None:
             with begin.open("rb") as before:
                 shutil.copyfileobj(before, file, 1 << 20)
             file.flush()
-        connection = sqlite3.connect(beside)
+        connection = sqlite3.connect(file.name)
         try:
             connection.execute("PRAGMA journal_mode = OFF")  # the file that is there is what is gone back to
             connection.execute("PRAGMA synchronous = OFF")
@@ -112,13 +108,8 @@ def rewritten(path: Path, *, start: Path | None = None) -> Iterator[sqlite3.Conn
                 _create(connection)
             yield connection
             connection.commit()
+        finally:
             connection.close()
-            os.fsync(file.fileno())
-            beside.replace(path)
-        except BaseException:
-            connection.close()
-            beside.unlink(missing_ok=True)
-            raise
 
 
 @contextmanager
@@ -137,24 +128,11 @@ def told(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _locked(beside: Path, path: Path) -> Iterator[IO[bytes]]:
-    """The file beside, for one writer at a time; remains of one that was killed are used again."""
-    while True:
-        with beside.open("ab") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise LycosaError(f"another program is writing {path}; try again when it is done") from None
-            if _is_still(file, beside):  # else another writer gave it the name of the atlas meanwhile
-                yield file
-                return
-
-
-def _is_still(file: IO[bytes], path: Path) -> bool:
+def _one_writer(path: Path) -> Iterator[None]:
     try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
+        yield
+    except BlockingIOError:
+        raise LycosaError(f"another program is writing {path}; try again when it is done") from None
 
 
 def _create(connection: sqlite3.Connection) -> None:

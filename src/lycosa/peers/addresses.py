@@ -19,7 +19,7 @@ class Place(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def parsed(text: str) -> Place | None:
+def parse_place(text: str) -> Place | None:
     """The place that a text spells; None where it spells none."""
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
@@ -34,7 +34,7 @@ def parsed(text: str) -> Place | None:
 
 
 def place_argument(text: str, *, option: str) -> Place:
-    place = parsed(text)
+    place = parse_place(text)
     if place is None:
         raise UsageError(f"{option} {text!r} is not HOST:PORT, such as 192.0.2.7:7077 or [2001:db8::7]:7077")
     return place
@@ -51,7 +51,7 @@ def join_argument(text: str) -> tuple[str, Place]:
     return name, place
 
 
-def is_everywhere(place: Place) -> bool:
+def is_unspecified(place: Place) -> bool:
     """Whether it stands for all addresses of a machine."""
     try:
         return ip_address(place.host).is_unspecified
@@ -59,7 +59,7 @@ def is_everywhere(place: Place) -> bool:
         return False
 
 
-def counted_with(address: str) -> str:
+def address_group(address: str) -> str:
     """What IP addresses count together as one: of IPv6 a network of 64 bits, which is what one customer gets."""
     try:
         parsed_address = ip_address(address)
@@ -70,6 +70,6 @@ def counted_with(address: str) -> str:
     return address
 
 
-def is_at_home(place: Place) -> bool:
+def is_local(place: Place) -> bool:
     """Whether it is on this machine, or in a private network, as far as its spelling tells."""
     return is_private(place.host)

@@ -1,7 +1,7 @@
 """The half of a node that serves others: it looks for what they ask, passes on, shows its index, hands out."""
 
 from .content import Content
-from .manners import Allowance
+from .forwarding import Passing
 from .messages import (
     DIRECT,
     MOST_HITS,
@@ -15,10 +15,10 @@ from .messages import (
     Query,
     Response,
     Send,
-    fitting,
+    fit_frame,
 )
 from .options import NodeOptions
-from .passing import Passing
+from .rate_limits import RateLimit
 
 MOST_ELSEWHERE = 3  # peers that one response names
 HITS_OF_ONE_COST = 10  # that are told for one of a node's capacity
@@ -29,7 +29,7 @@ class Answering(Passing):
 
     def __init__(self, me: Contact, content: Content, *, options: NodeOptions, seed: int):
         super().__init__(me, content, options=options, seed=seed)
-        self._serving = Allowance(options.capacity)
+        self._serving = RateLimit(options.capacity)
 
     def _query(self, sender: PeerName, query: Query, now: float) -> list[Send]:
         """A query of somebody else."""
@@ -62,7 +62,7 @@ class Answering(Passing):
         found = self.content.find(query.wanted, most)
         if found.hits:
             hits = tuple(found.hits[:most])
-            return fitting(
+            return fit_frame(
                 Response(query.id, self.me, hits, statistics=found.statistics, walker=query.walker, ttl=query.ttl)
             )
         elsewhere: list[PeerName] = []
@@ -72,7 +72,7 @@ class Answering(Passing):
             hits = tuple(index.find(query.wanted, most))[:most]
             if hits:
                 self.counts["answered_for_others"] += 1
-                return fitting(Response(query.id, self._contact(name), hits, walker=query.walker, ttl=query.ttl))
+                return fit_frame(Response(query.id, self._contact(name), hits, walker=query.walker, ttl=query.ttl))
             elsewhere.append(name)
         if not elsewhere:
             return None

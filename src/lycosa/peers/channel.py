@@ -10,8 +10,8 @@ from typing import Protocol
 
 from OpenSSL import SSL
 
-from .frames import SMALL, Frames, FrameTooLongError, framed
 from .identity import name_shown_by
+from .messages import SMALL_FRAME, FrameReader, FrameTooLongError, to_frame
 
 HANDSHAKE_SECONDS = 5.0
 FRAME_SECONDS = 30.0  # from the first byte of a frame to its last
@@ -50,7 +50,7 @@ class Channel(asyncio.Protocol):
         self.last_heard = 0.0
         self.is_open = False
         self._owner = owner
-        self._frames = Frames(SMALL)
+        self._frames = FrameReader(SMALL_FRAME)
         self._pending: deque[bytes] = deque()  # frames that nobody has looked at yet
         self._hands_out = False  # and reads no more until it has
         self._transport: asyncio.Transport | None = None
@@ -85,7 +85,7 @@ class Channel(asyncio.Protocol):
         if self._transport.get_write_buffer_size() > MOST_UNSENT:
             self.close("does not read what it is sent")
             return False
-        data = memoryview(framed(payload))
+        data = memoryview(to_frame(payload))
         try:
             while data:
                 data = data[self._tls.send(bytes(data[: 4 * _CHUNK])) :]

@@ -16,10 +16,9 @@ from msgspec import Meta, Struct
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import Plain
 
-from .keeping import Kept
 from .messages import Contact
-from .serving import Peer, Searched
-from .telling import told_of
+from .peer import Peer, SearchProgress, peer_status
+from .peer_folder import PeerFolder
 
 SOCKET_FILE = "control"
 LONGEST_WORDS = 4096  # characters of what is searched for; as a message can carry them
@@ -38,17 +37,17 @@ class Request(Struct, frozen=True, omit_defaults=True):
 
 
 class Reply(Struct, frozen=True, omit_defaults=True):
-    searched: Searched | None = None
+    searched: SearchProgress | None = None
     body: bytes | None = None
     told: Plain = None
     error: str = ""
     is_over: bool = False
 
 
-async def replies(peer: Peer, request: Request) -> AsyncIterator[Reply]:
+async def answer_request(peer: Peer, request: Request) -> AsyncIterator[Reply]:
     """What a peer answers to its user."""
     if request.do == "show":
-        yield Reply(told=told_of(peer), is_over=True)
+        yield Reply(told=peer_status(peer), is_over=True)
     elif request.do == "fetch":
         body = await peer.fetch(request.provider, request.url) if request.provider is not None else None
         yield Reply(body=body, is_over=True)
@@ -62,7 +61,7 @@ async def replies(peer: Peer, request: Request) -> AsyncIterator[Reply]:
 class Control:
     """Answers the commands of the peer's owner for as long as it is open."""
 
-    def __init__(self, peer: Peer, kept: Kept):
+    def __init__(self, peer: Peer, kept: PeerFolder):
         self._peer = peer
         self._path = _short(kept.path(SOCKET_FILE))
         self._server: asyncio.AbstractServer | None = None
@@ -84,7 +83,7 @@ class Control:
         with suppress(OSError, asyncio.CancelledError):
             try:
                 request = msgspec.json.decode(await reader.readline(), type=Request)
-                async for reply in replies(self._peer, request):
+                async for reply in answer_request(self._peer, request):
                     writer.write(msgspec.json.encode(reply) + b"\n")
                     await writer.drain()
             except (msgspec.DecodeError, ValueError, LycosaError) as error:
@@ -93,7 +92,7 @@ class Control:
             await writer.wait_closed()
 
 
-async def asked(kept: Kept, request: Request) -> AsyncIterator[Reply] | None:
+async def ask_running_peer(kept: PeerFolder, request: Request) -> AsyncIterator[Reply] | None:
     """What the running peer of a collection answers; None where none is running."""
     try:
         path = _short(kept.path(SOCKET_FILE))

@@ -20,7 +20,7 @@ from OpenSSL import SSL, crypto
 
 from lycosa.vocabulary.errors import CollectionError, UsageError
 
-from .keeping import Kept
+from .peer_folder import PeerFolder
 
 KEY_FILE = "key.pem"
 NAME_LENGTH = 32  # letters: 160 bits of the hash of a public key
@@ -102,7 +102,7 @@ class Identity:
         return cls(Ed25519PrivateKey.generate(), group)
 
     @classmethod
-    def kept(cls, kept: Kept, group: Group | None = None) -> "Identity":
+    def kept(cls, kept: PeerFolder, group: Group | None = None) -> "Identity":
         """The identity in a peer's folder, made the first time."""
         pem = kept.bytes_of(KEY_FILE)
         if pem is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from .messages import Contact, Hello, Join, Leave, PeerName, Ping, Pong, Send
-from .parts import Parts
+from .state import Parts
 
 MOST_SILENT = 100  # pings without an answer, after which a neighbour is one no more
 

@@ -1,8 +1,8 @@
 """How a node learns whom to ask: counts that rise and fall, and indexes of those that stay."""
 
 from .messages import Contact, Index, PeerName, Send
-from .parts import Parts
-from .searching import Answer, Failure
+from .search import Answer, Failure
+from .state import Parts
 
 
 class Learning(Parts):

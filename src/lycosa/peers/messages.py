@@ -1,4 +1,4 @@
-"""What peers say to each other: small frozen records, and the bytes they travel as.
+"""The messages of the protocol: small frozen records, their encoding, and the frames that carry them.
 
     HELLO                         who speaks, once on every connection
     QUERY         -> RESPONSE     who has this? answered straight to the asker, by the one who has it or knows who has
@@ -9,8 +9,9 @@
     PING          -> PONG         are you there?
     LEAVE                         going down
 
-A frame is one byte, the version, then a msgpack array whose first member names the kind. Everything here is read
-from strangers: lengths and ranges are part of the types, so what decodes is within bounds.
+A message is encoded as one byte, the version, then a msgpack array whose first member names the kind. On a connection
+it travels in a frame: its length in four bytes, then so many bytes. All of it is input from strangers: lengths and
+ranges are part of the types, so that a decoded message is within bounds.
 """
 
 from typing import Annotated, Literal
@@ -19,7 +20,54 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from .frames import SMALL
+FRAME_HEAD = 4  # bytes
+SMALL_FRAME = 1 << 16  # bytes; of what anybody may send
+
+
+class FrameTooLongError(ValueError):
+    """Somebody wants to send more than they may."""
+
+
+def to_frame(payload: bytes) -> bytes:
+    return len(payload).to_bytes(FRAME_HEAD) + payload
+
+
+class FrameReader:
+    """Splits a stream of bytes into frames; holds at most one unfinished frame of up to `limit` bytes.
+
+    >>> frames = FrameReader(limit=100)
+    >>> frames.feed(to_frame(b"hello")[:6])
+    []
+    >>> frames.feed(to_frame(b"hello")[6:] + to_frame(b"you"))
+    [b'hello', b'you']
+    """
+
+    def __init__(self, limit: int = SMALL_FRAME):
+        self.limit = limit
+        self._held = bytearray()
+
+    @property
+    def is_within(self) -> bool:
+        """Whether a frame has begun that has not ended."""
+        return bool(self._held)
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The frames that end within these bytes. Raises FrameTooLongError as soon as a length is told that is none."""
+        self._held += data
+        whole: list[bytes] = []
+        start = 0
+        while len(self._held) - start >= FRAME_HEAD:
+            length = int.from_bytes(self._held[start : start + FRAME_HEAD])
+            if length > self.limit:
+                raise FrameTooLongError(f"a frame of {length} bytes, {self.limit} are the most")
+            end = start + FRAME_HEAD + length
+            if len(self._held) < end:
+                break
+            whole.append(bytes(self._held[start + FRAME_HEAD : end]))
+            start = end
+        del self._held[:start]
+        return whole
+
 
 VERSION = 1
 MOST_BYTES = 8 << 20  # of a frame
@@ -197,11 +245,11 @@ def encode(message: Message) -> bytes:
     return _VERSION_BYTE + _encoder.encode(message)
 
 
-def fitting(response: Response) -> Response:
+def fit_frame(response: Response) -> Response:
     """A response with as many of its hits, the first ones, as go into what anybody may send at once."""
-    if len(response.hits) <= 1 or len(encode(response)) <= SMALL:
+    if len(response.hits) <= 1 or len(encode(response)) <= SMALL_FRAME:
         return response
-    room = SMALL - len(encode(replace(response, hits=()))) - _LIST_HEAD
+    room = SMALL_FRAME - len(encode(replace(response, hits=()))) - _LIST_HEAD
     fits = 0
     for hit in response.hits:
         room -= len(_encoder.encode(hit))

@@ -22,7 +22,7 @@ from lycosa.vocabulary.records import Plain
 from .answering import Answering
 from .buddies import Buddy, HeldState
 from .content import Content
-from .hearing import Hearing
+from .forwarding import RESERVED
 from .joining import Joining
 from .messages import (
     Contact,
@@ -43,8 +43,8 @@ from .messages import (
     Send,
 )
 from .options import NodeOptions
-from .passing import RESERVED
-from .searching import Failure, Reply, Stage
+from .replies import Hearing
+from .search import Failure, Reply, Stage
 
 
 class NodeState(Struct, frozen=True):

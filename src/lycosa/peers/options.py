@@ -1,4 +1,4 @@
-"""The switches of a node. Every algorithm is the same node with other switches."""
+"""The options of a node: every search algorithm is the same node with other options."""
 
 from typing import Literal
 
@@ -76,3 +76,22 @@ def options_for(algorithm: str, **changes: object) -> NodeOptions:
     if algorithm not in ALGORITHMS:
         raise UsageError(f"no peer algorithm {algorithm!r}; there are {', '.join(ALGORITHMS)}")
     return msgspec.structs.replace(ALGORITHMS[algorithm], **changes)
+
+
+DEFAULTS = NodeOptions(
+    walkers=8,
+    ttl=16,  # friends are few
+    downloads=False,  # the user takes what they want
+    says_no=True,  # so that a search that is over is over before its deadline
+    secret_walkers=True,
+    demotes_unreachable=True,
+    credited=3,
+    checkpoint=60.0,
+    capacity=400.0,
+    capacity_per_peer=200.0,
+    fetch_wait=20.0,  # a page of some megabytes over a slow line
+    ping=30.0,  # keeps connections open, and finds those again that were gone
+    most_hits=30,
+    most_ttl=64,
+    most_per_query=1024,
+)

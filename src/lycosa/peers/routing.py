@@ -54,8 +54,34 @@ transfers are counted apart.
 
 from collections.abc import Collection, Sequence
 
-from .chance import draw
 from .messages import PeerName
+
+GOLDEN = 0x9E3779B97F4A7C15
+_ALL = (1 << 64) - 1
+
+
+def mix(number: int) -> int:
+    number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _ALL
+    number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _ALL
+    return number ^ (number >> 31)
+
+
+def draw(seed: int, query: int, walker: int, step: int, among: int, attempt: int = 0) -> int:
+    """One of 0 ... among - 1, each as likely, for this step of this walker of this query.
+
+    `step` is the time to live of the message that is about to be sent; `attempt` counts the choices at this step
+    that came to nothing, because the one chosen was down.
+    """
+    place = (walker << 48) | (attempt << 32) | step
+    number = mix(((seed ^ query) + GOLDEN) & _ALL)
+    number = mix(((number ^ place) + GOLDEN) & _ALL)
+    return ((number >> 32) * among) >> 32
+
+
+def query_number(seed: int, count: int) -> int:
+    """The id of the query that is asked as number `count` of a simulation: any 64 bits, none twice."""
+    return mix(((seed ^ GOLDEN) + (count + 1) * GOLDEN) & _ALL)
+
 
 MOST_ATTEMPTS = 64  # choices at one step
 

@@ -1,32 +1,193 @@
-"""A collection as the content of a peer: it answers queries from the search index, hands out stored pages, and keeps a
-summary of itself that follows the collection as it grows."""
+"""A collection as the content of a peer.
 
-from collections import Counter
-from collections.abc import Callable
+It answers queries from the search index, hands out stored pages as WARC records, and keeps a summary of itself, built
+page by page between other work, that follows the collection as it grows.
+"""
+
+import asyncio
+import zlib
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
 from lycosa.collection import Collection
-from lycosa.collection.search_index import SearchIndex
+from lycosa.collection.rows import PageRow
+from lycosa.collection.search_index import MAX_TEXT, SearchIndex
 from lycosa.maps.public_urls import why_left_out
+from lycosa.reading import Reader
 from lycosa.reading.stop_words import STOP_WORDS
+from lycosa.reading.words import FoldedWords, folded
 from lycosa.vocabulary.codes import codes_of
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Codes, Url
 from lycosa.vocabulary.urls import normalise
 
-from .asked import has_all, words_of
 from .content import Change, Found
 from .content import Summary as HeldSummary
-from .keeping import Kept
 from .messages import MOST_BYTES, Hit, Item, Statistics, Wanted
-from .packed_segment import MOST_TERMS, BadSummaryError
-from .page_texts import PageTexts
-from .stored_page import record_of
-from .summarising import LEAST_MORE_BYTES, LEAST_MORE_TERMS, Reading
-from .summary import PAGES_IN_SEGMENT, TAKEN_BYTES, Segment, Summary, room_for, terms_for
+from .peer_folder import PeerFolder
+from .ranking import has_all_words, query_words
+from .summary import (
+    MOST_TERMS,
+    PAGES_IN_SEGMENT,
+    TAKEN_BYTES,
+    BadSummaryError,
+    Segment,
+    Summary,
+    byte_budget,
+    term_budget,
+)
+
+
+class PageText(Struct, frozen=True, gc=False):
+    """A page as it was read for a hit."""
+
+    title: str
+    text: str
+    hashes: Codes  # of its words
+    title_words: int
+
+    @property
+    def size(self) -> int:
+        return len(self.text) + len(self.title) + self.hashes.nbytes + 200
+
+
+class PageTextCache:
+    """cache_bytes: about how much memory the texts may take that are kept."""
+
+    def __init__(self, collection: Collection, cache_bytes: int):
+        self._collection = collection
+        self._reader = Reader()
+        self._texts: OrderedDict[tuple[str, str, int], PageText] = OrderedDict()
+        self._cached, self._cache_bytes = 0, cache_bytes
+        self._rows: dict[str, PageRow | None] = {}
+
+    def begin(self) -> None:
+        """Another question: what the catalog told for the last one may have changed."""
+        self._rows.clear()
+
+    def row(self, url: str) -> PageRow | None:
+        if url not in self._rows:
+            self._rows[url] = self._collection.catalog.page(Url(url))
+        return self._rows[url]
+
+    def text(self, url: Url) -> PageText:
+        page = self.row(url)
+        if page is None or page.place is None:
+            return _NO_TEXT
+        key = (url, page.place.file, page.place.offset)
+        known = self._texts.get(key)
+        if known is None:
+            known = self._texts[key] = self.read(page)
+            self._cached += known.size
+            while self._cached > self._cache_bytes and len(self._texts) > 1:
+                self._cached -= self._texts.popitem(last=False)[1].size
+        else:
+            self._texts.move_to_end(key)
+        return known
+
+    def read(self, page: PageRow) -> PageText:
+        read = self._reader(self._collection.archive.fetch_at(page.place)) if page.place else None
+        if read is None:
+            return _NO_TEXT
+        text = read.main[:MAX_TEXT]
+        words = FoldedWords(folded(f"{read.title} {text}")).codes
+        return PageText(read.title, text, words, len(FoldedWords(folded(read.title)).codes))
+
+
+_NO_TEXT = PageText("", "", np.empty(0, np.uint64), 0)
+
+
+MOST_RECORD = 16 << 20  # bytes, unpacked
+
+
+def unpack_record(url: str, body: bytes) -> bytes | None:
+    """The WARC record that a stranger sent for a URL, unpacked; None where it is none of a page at that URL."""
+    unpacker = zlib.decompressobj(16 + 15)
+    try:
+        record = unpacker.decompress(body, MOST_RECORD)
+    except zlib.error:
+        return None
+    if not unpacker.eof or unpacker.unused_data or not record.startswith(b"WARC/1."):
+        return None
+    head, found, _ = record.partition(b"\r\n\r\n")
+    lines = [line.partition(b":") for line in head.split(b"\r\n")[1:]]
+    headers = {name.strip().lower(): value.strip().strip(b"<>") for name, _, value in lines}
+    if not found or headers.get(b"warc-type") != b"response":
+        return None
+    return record if headers.get(b"warc-target-uri") == url.encode("utf-8", "replace") else None
+
+
+FOLLOW_SECONDS = 60.0  # between two looks at the collection
+LEAST_MORE_BYTES, LEAST_MORE_TERMS = 1 << 12, 1 << 14  # that a few new pages may take
+LOOKS_BETWEEN = 10  # until even a few new pages are told
+_PAGES_AT_ONCE = 4  # read before others have their turn
+
+
+class SummaryBuild:
+    """Pages being read for a summary, one with each step, sealed in segments as they become many."""
+
+    def __init__(self, codes_of_page: Callable[[int], Codes], pages: dict[int, int], wanted: list[int], *, anew: bool):
+        self.pages = pages
+        self.anew = anew
+        self.total = len(wanted)
+        self.segments: list[Segment] = []
+        self._codes_of_page = codes_of_page
+        self._wanted = wanted
+        self._read: list[Codes] = []
+
+    def __iter__(self) -> Iterator[int]:
+        for done, number in enumerate(self._wanted, 1):
+            self._read.append(self._codes_of_page(number))
+            yield done
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._read) >= PAGES_IN_SEGMENT
+
+    def seal(self) -> None:
+        """Makes a segment of what was read; touches nothing else, so that another thread may do it."""
+        if self._read:
+            room, terms = byte_budget(len(self._read), len(self.pages)), term_budget(len(self._read), len(self.pages))
+            if not self.anew:
+                room, terms = max(room, LEAST_MORE_BYTES), max(terms, LEAST_MORE_TERMS)
+            self.segments.append(Segment.of(self._read, room=room, terms=terms))
+            self._read = []
+
+
+class Followed(Protocol):
+    """A content whose summary can be brought up to date."""
+
+    def behind(self, *, at_once: bool) -> SummaryBuild | None: ...
+
+    def take_over(self, reading: SummaryBuild) -> None: ...
+
+
+class SummaryUpdates:
+    """Keeps a summary up to date, look by look: new pages are told at once when they are many, else once in a while."""
+
+    def __init__(self, content: Followed):
+        self._content = content
+        self._looks = 0
+
+    async def catch_up(self) -> None:
+        """One look, which lets others have their turn as it goes."""
+        self._looks += 1
+        reading = self._content.behind(at_once=self._looks % LOOKS_BETWEEN == 0)
+        if reading is None:
+            return
+        for done in reading:
+            if reading.is_full:
+                await asyncio.to_thread(reading.seal)
+            if done % _PAGES_AT_ONCE == 0:
+                await asyncio.sleep(0)
+        await asyncio.to_thread(reading.seal)
+        self._content.take_over(reading)
+
 
 SUMMARY_FILE = "summary"
 MOST_SEGMENTS = 8  # before everything is read again
@@ -45,7 +206,7 @@ class CollectionSummary:
         self.version = version
 
     def may_have(self, wanted: Wanted) -> bool:
-        words = words_of(wanted) if isinstance(wanted, str) else ()
+        words = query_words(wanted) if isinstance(wanted, str) else ()
         return self.summary.may_have(words) or (bool(words) and STOP_WORDS.issuperset(words))  # which it leaves out
 
     def find(self, wanted: Wanted, most: int) -> tuple[Hit, ...]:
@@ -71,11 +232,13 @@ class SharedCollection:
     looked up, None where it could. Raises CollectionError where there is a search index that cannot be used.
     """
 
-    def __init__(self, collection: Collection, kept: Kept, *, allow_private: bool = False, cache_bytes: int = 64 << 20):
+    def __init__(
+        self, collection: Collection, kept: PeerFolder, *, allow_private: bool = False, cache_bytes: int = 64 << 20
+    ):
         self._collection = collection
         self._kept = kept
         self._allow_private = allow_private
-        self._texts = PageTexts(collection, cache_bytes)
+        self._texts = PageTextCache(collection, cache_bytes)
         self._index = SearchIndex(collection.folder / "search", text_of=lambda url: self._texts.text(Url(url)).text)
         self._version, self._since, self._segments, self._known = 0, list[int](), list[Segment](), dict[int, int]()
         self._up_to_date_at: int | None = None  # SQLite's number of what others have written
@@ -87,7 +250,7 @@ class SharedCollection:
     # ------------------------------------------------------------ what a peer has
 
     def find(self, wanted: Wanted, most: int) -> Found:
-        words = words_of(wanted) if isinstance(wanted, str) else ()
+        words = query_words(wanted) if isinstance(wanted, str) else ()
         if not words or most < 1:
             return Found()
         self._texts.begin()
@@ -119,12 +282,12 @@ class SharedCollection:
             return None
 
     def verify(self, item: Item, body: bytes) -> bool:
-        return isinstance(item, str) and record_of(item, body) is not None
+        return isinstance(item, str) and unpack_record(item, body) is not None
 
     def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
         """A page which is said to have every word of the query."""
-        words = words_of(wanted) if isinstance(wanted, str) else ()
-        return isinstance(hit.item, str) and has_all(words, statistics, hit)
+        words = query_words(wanted) if isinstance(wanted, str) else ()
+        return isinstance(hit.item, str) and has_all_words(words, statistics, hit)
 
     def may_take(self, item: Item) -> bool:
         """A page at an address that may be crawled."""
@@ -182,7 +345,7 @@ class SharedCollection:
         """How many pages the summary tells of."""
         return sum(segment.pages for segment in self._segments)
 
-    def behind(self, *, at_once: bool = False) -> Reading | None:
+    def behind(self, *, at_once: bool = False) -> SummaryBuild | None:
         """What has to be read so that the summary is up to date; None where it is, or too little is new to bother."""
         ((at,),) = self._collection.catalog.connection.execute("PRAGMA data_version")
         if at == self._up_to_date_at and not at_once:
@@ -200,15 +363,15 @@ class SharedCollection:
             or len(self._segments) >= MOST_SEGMENTS + len(now) // PAGES_IN_SEGMENT
             or self._would_be_too_large(len(new), len(now))
         ):
-            return Reading(self.codes_of_page, now, list(now), anew=True)
+            return SummaryBuild(self.codes_of_page, now, list(now), anew=True)
         if at_once or len(new) >= FEWEST_NEW * len(now):
-            return Reading(self.codes_of_page, now, new, anew=False)
+            return SummaryBuild(self.codes_of_page, now, new, anew=False)
         return None
 
     def _would_be_too_large(self, new: int, of: int) -> bool:
         """Whether nobody would take the summary any more if some pages were added to it."""
-        size = sum(segment.size for segment in self._segments) + max(room_for(new, of), LEAST_MORE_BYTES)
-        terms = sum(segment.terms for segment in self._segments) + max(terms_for(new, of), LEAST_MORE_TERMS)
+        size = sum(segment.size for segment in self._segments) + max(byte_budget(new, of), LEAST_MORE_BYTES)
+        terms = sum(segment.terms for segment in self._segments) + max(term_budget(new, of), LEAST_MORE_TERMS)
         return size > TAKEN_BYTES or terms > MOST_TERMS
 
     def catch_up(self, count: Count = lambda done, total: None) -> None:
@@ -232,7 +395,7 @@ class SharedCollection:
         wanted: Codes = codes[_STOPS[np.minimum(_STOPS.searchsorted(codes), len(_STOPS) - 1)] != codes]
         return wanted
 
-    def take_over(self, reading: Reading) -> None:
+    def take_over(self, reading: SummaryBuild) -> None:
         """Tells from now on of what was read."""
         self._version += 1
         if reading.anew:

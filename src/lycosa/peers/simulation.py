@@ -13,10 +13,10 @@ from functools import partial
 
 from msgspec import Struct
 
-from .chance import GOLDEN, mix, query_number
 from .messages import DIRECT, Declined, Message, PeerName, Query, Response, Send, Wanted
 from .node import Node
-from .searching import Stage
+from .routing import GOLDEN, mix, query_number
+from .search import Stage
 
 LATENCY = 2.0**-10  # seconds: a thousand hops take one
 _CHANGE, _MESSAGE, _DEADLINE = range(3)

@@ -12,12 +12,11 @@ from typing import Protocol
 
 from OpenSSL import SSL
 
-from .addresses import Place, counted_with
-from .calling import DIAL_SECONDS, Calls, Purpose
+from .addresses import Place, address_group
 from .channel import Channel
-from .frames import SMALL
-from .messages import MOST_BYTES
-from .turns import Turns
+from .dialer import DIAL_SECONDS, Dialer, Purpose
+from .messages import MOST_BYTES, SMALL_FRAME
+from .rate_limits import FairShare
 
 MOST_CALLERS = 256  # channels that others have opened
 MOST_OF_ONE_ADDRESS = 32  # of these, those that shake hands among them
@@ -46,11 +45,11 @@ class Wire:
         self._context = context
         self._ends = ends
         self._me = me
-        self._calls = Calls(self.call, self.counts, allow_private=allow_private)
+        self._calls = Dialer(self.call, self.counts, allow_private=allow_private)
         self._channels: dict[str, list[Channel]] = {}
         self._everything: dict[Channel, None] = {}  # those that shake hands, too, the oldest first
         self._large_expected: Counter[str] = Counter()  # frames by peer, on whichever of its channels they come
-        self._turns = Turns()
+        self._turns = FairShare()
         self._server: asyncio.Server | None = None
 
     # ------------------------------------------------------------ opening and closing
@@ -151,8 +150,8 @@ class Wire:
         if channel.dials:
             return True
         callers = [each for each in self._everything if not each.dials and not each.is_closing]
-        whose = counted_with(channel.host)
-        if sum(counted_with(each.host) == whose for each in callers) > MOST_OF_ONE_ADDRESS:
+        whose = address_group(channel.host)
+        if sum(address_group(each.host) == whose for each in callers) > MOST_OF_ONE_ADDRESS:
             self.counts["too_many_of_one_address"] += 1
             return False
         if len(callers) > MOST_CALLERS:
@@ -180,7 +179,7 @@ class Wire:
 
     def longest(self, channel: Channel) -> int:
         """A large frame is taken of those of whom one was asked."""
-        return MOST_BYTES if self._large_expected[channel.peer] > 0 else SMALL
+        return MOST_BYTES if self._large_expected[channel.peer] > 0 else SMALL_FRAME
 
     def large_came(self, peer: str) -> None:
         """What was expected of a peer has come, large or not."""

@@ -1,8 +1,6 @@
 """Charts as SVG text: pure functions, legible in grey, safe with any label, calm about missing data."""
 
-from .bars import Bar, bar_chart
-from .grouped import GroupedBar, grouped_bars
-from .histogram import counts_of, histogram
+from .bars import Bar, GroupedBar, bar_chart, bin_counts, grouped_bars, histogram
 from .lines import Mark, Series, line_chart
 
 __all__ = [
@@ -11,7 +9,7 @@ __all__ = [
     "Mark",
     "Series",
     "bar_chart",
-    "counts_of",
+    "bin_counts",
     "grouped_bars",
     "histogram",
     "line_chart",

@@ -1,12 +1,13 @@
-"""Round numbers for axes, and the map from data to paper."""
+"""Axes and legends: ticks at round numbers, the scale from data to the figure, and where the entries of a legend go."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .svg import FAINT, GRID, PAPER, element, text
 
 
-def drawable(value: float) -> bool:
+def is_drawable(value: float) -> bool:
     """Whether a number has a place on an axis: not NaN, not infinite, nor so large that sums overflow."""
     return abs(value) < 1e300
 
@@ -17,7 +18,7 @@ def nice_ticks(low: float, high: float, count: int = 6) -> list[float]:
     >>> nice_ticks(0, 97)
     [0.0, 20.0, 40.0, 60.0, 80.0]
     """
-    if not (drawable(low) and drawable(high)) or count < 1 or high - low < 1e-290:
+    if not (is_drawable(low) and is_drawable(high)) or count < 1 or high - low < 1e-290:
         return []
     step = _nice_step((high - low) / count)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
@@ -47,7 +48,7 @@ def _short(value: float) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """A straight map from low..high to start..end."""
+    """A linear map from low..high to start..end; values beyond are clipped."""
 
     low: float
     high: float
@@ -59,9 +60,9 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
 
-def covering(values: list[float], *, zero: bool = False) -> tuple[float, float]:
-    """The span of the drawable values, never of width nought; it begins at zero if so asked and nothing is negative."""
-    drawn = [value for value in values if drawable(value)]
+def value_range(values: list[float], *, zero: bool = False) -> tuple[float, float]:
+    """Minimum and maximum of the drawable values, never equal; with `zero`, from 0 where nothing is negative."""
+    drawn = [value for value in values if is_drawable(value)]
     low, high = (min(drawn), max(drawn)) if drawn else (0.0, 1.0)
     if zero and low > 0:
         low = 0.0
@@ -71,7 +72,7 @@ def covering(values: list[float], *, zero: bool = False) -> tuple[float, float]:
 
 
 def grid_across(scale: Scale, left: float, right: float, *, percent: bool, title: str) -> list[str]:
-    """Horizontal lines with their numbers at the left, and the name of the axis above them."""
+    """Horizontal grid lines with their numbers at the left, and the title of the axis above them."""
     parts = []
     for tick in nice_ticks(scale.low, scale.high, 5):
         y = scale(tick)
@@ -83,7 +84,7 @@ def grid_across(scale: Scale, left: float, right: float, *, percent: bool, title
 
 
 def ticks_below(scale: Scale, y: float, *, title: str) -> list[str]:
-    """The horizontal axis: a line, short strokes with their numbers, and the name of the axis."""
+    """The horizontal axis: a line, ticks with their numbers, and the title of the axis."""
     parts = [element("line", x1=scale.start, y1=y, x2=scale.end, y2=y, stroke=FAINT)]
     for tick in nice_ticks(scale.low, scale.high, 8):
         x = scale(tick)
@@ -95,10 +96,28 @@ def ticks_below(scale: Scale, y: float, *, title: str) -> list[str]:
 
 
 def error_bar(x: float, low: float, high: float, colour: str, *, cap: float = 3.5) -> list[str]:
-    """A thin upright line between two places on paper, with a cap at each end, that shows on dark and on light."""
+    """A vertical line with a cap at each end, outlined so that it shows on dark and on light."""
     strokes = ((x, low, x, high), (x - cap, low, x + cap, low), (x - cap, high, x + cap, high))
     return [
         element("line", x1=a, y1=b, x2=c, y2=d, stroke=stroke, stroke_width=width)
         for stroke, width in ((PAPER, 3.3), (colour, 1.3))
         for a, b, c, d in strokes
     ]
+
+
+LEGEND_ROW = 20.0
+NAME_LIMIT = 40  # characters shown
+
+
+def legend_positions(
+    names: Sequence[str], *, left: float, right: float, sample: float
+) -> tuple[list[tuple[float, float]], float]:
+    """The position of each entry, in as many rows as needed, and their height; `sample` is the width of a sample."""
+    places, x, row = [], left, 0
+    for name in names:
+        needed = sample + 18 + 7.5 * min(len(name), NAME_LIMIT)
+        if x > left and x + needed > right:
+            x, row = left, row + 1
+        places.append((x, LEGEND_ROW * row))
+        x += needed
+    return places, LEGEND_ROW * (row + 1)

@@ -1,19 +1,30 @@
-"""Horizontal bars with their names and numbers."""
+"""Bar charts: horizontal bars, bars in groups, and histograms."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .axes import Scale, drawable, number_label
-from .svg import COLOURS, FAINT, PALE, PAPER, drawing, element, empty_drawing, text
+from .axes import (
+    NAME_LIMIT,
+    Scale,
+    error_bar,
+    grid_across,
+    is_drawable,
+    legend_positions,
+    number_label,
+    ticks_below,
+    value_range,
+)
+from .svg import COLOURS, FAINT, INK, PALE, PAPER, element, empty_figure, figure, text
 
-ROW = 24.0
+BAR_ROW = 24.0
 CHARACTER = 7.2  # width of an average character
 LONGEST_ENDING = 48  # characters behind a bar
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A named amount; `part` is how much of it is drawn dark, all of it where that is None."""
+    """A named value; the first `part` of it is drawn dark, all of it where that is None."""
 
     label: str
     value: float
@@ -22,26 +33,164 @@ class Bar:
 
 
 def bar_chart(bars: Sequence[Bar], *, title: str = "", x_title: str = "", width: float = 760.0) -> str:
-    """One bar a row, in the order given; amounts that cannot be drawn are left out, negative ones have no length."""
-    shown = [bar for bar in bars if drawable(bar.value)]
+    """One horizontal bar a row, in the order given; values that cannot be drawn are left out."""
+    shown = [bar for bar in bars if is_drawable(bar.value)]
     if not shown:
-        return empty_drawing(width, 120.0, title=title)
+        return empty_figure(width, 120.0, title=title)
     left = 16 + CHARACTER * min(38, max(len(bar.label) for bar in shown))
     endings = [f"{number_label(bar.value)} {bar.note}".strip() for bar in shown]
     right = width - 16 - CHARACTER * min(LONGEST_ENDING, max(map(len, endings)))
     across = Scale(0.0, max(1e-9, *(bar.value for bar in shown)), left, max(right, left + 60))
-    height = ROW * len(shown) + (30 if x_title else 8)
+    height = BAR_ROW * len(shown) + (30 if x_title else 8)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
     for row, (bar, ending) in enumerate(zip(shown, endings, strict=True)):
-        y = 4 + ROW * row
+        y = 4 + BAR_ROW * row
         end = across(bar.value)
-        part = bar.value if bar.part is None or not drawable(bar.part) else min(bar.part, bar.value)
+        part = bar.value if bar.part is None or not is_drawable(bar.part) else min(bar.part, bar.value)
         parts.append(text(left - 8, y + 15.5, bar.label, limit=38, text_anchor="end"))
-        parts.append(element("rect", x=left, y=y + 2, width=max(1.0, end - left), height=ROW - 7, fill=PALE))
+        parts.append(element("rect", x=left, y=y + 2, width=max(1.0, end - left), height=BAR_ROW - 7, fill=PALE))
         if part > 0:
             dark = max(1.0, across(part) - left)
-            parts.append(element("rect", x=left, y=y + 2, width=dark, height=ROW - 7, fill=COLOURS[0]))
+            parts.append(element("rect", x=left, y=y + 2, width=dark, height=BAR_ROW - 7, fill=COLOURS[0]))
         parts.append(text(end + 7, y + 15.5, ending, limit=LONGEST_ENDING, fill=FAINT))
     if x_title:
         parts.append(text(left, height - 8, x_title, fill=FAINT))
-    return drawing(width, height, parts, title=title or x_title)
+    return figure(width, height, parts, title=title or x_title)
+
+
+SAMPLE = 16.0  # width of the piece of bar in the legend
+WIDEST = 64.0  # of a bar
+LOWEST = 150.0  # what is left below a long legend
+LABEL = 20.0  # height left for the number on the highest bar
+SHADES = (1.0, 0.0, 0.45, 0.15, 0.7)  # how dark the bars are filled, so that grey print is legible
+
+
+@dataclass(frozen=True)
+class GroupedBar:
+    """A bar of a group; the same name looks the same in every group."""
+
+    name: str
+    value: float
+    error: float = 0.0  # half the length of its error bar; NaN: unknown
+
+
+def grouped_bars(
+    groups: Mapping[str, Sequence[GroupedBar]],
+    *,
+    title: str = "",
+    y_title: str = "",
+    percent: bool = False,
+    width: float = 760.0,
+    height: float = 330.0,
+) -> str:
+    """Groups of vertical bars, distinguished by colour and shade, with a legend and error bars.
+
+    Values are written on the bars where there is room; bars that cannot be drawn (NaN) leave a gap.
+    """
+    drawn = [bar for bars in groups.values() for bar in bars if is_drawable(bar.value)]
+    if not drawn:
+        return empty_figure(width, height, title=title)
+    names = list(dict.fromkeys(bar.name for bars in groups.values() for bar in bars))
+    left, right = 60.0, width - 16
+    places, legend_height = legend_positions(names, left=left, right=right, sample=SAMPLE)
+    top = 12.0 + legend_height + (22 if y_title else 6)
+    height = max(height, top + LOWEST)
+    bottom = height - 30
+    ends = [end for bar in drawn for end in (0.0, bar.value - _error(bar), bar.value + _error(bar))]
+    low, high = value_range(ends)
+    upward = Scale(low, high + (high - low) * LABEL / (bottom - top - LABEL), bottom, top)
+    parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
+    for order, (name, (x, y)) in enumerate(zip(names, places, strict=True)):
+        parts.append(_block(x, y + 6, SAMPLE, 12.0, order))
+        parts.append(text(x + SAMPLE + 6, y + 16.5, name, limit=NAME_LIMIT, fill=FAINT))
+    parts += grid_across(upward, left, right, percent=percent, title=y_title)
+    room = (right - left) / len(groups)
+    size = min(WIDEST, 0.84 * room / len(names))
+    for number, (label, bars) in enumerate(groups.items()):
+        middle = left + room * (number + 0.5)
+        parts.append(text(middle, bottom + 19, label, limit=max(3, int(room / CHARACTER)), text_anchor="middle"))
+        for bar in bars:
+            order = names.index(bar.name)
+            x = middle + size * (order - len(names) / 2)
+            parts += _bar(bar, order, x, size, upward, percent=percent)
+    zero = upward(0.0)
+    parts.append(element("line", x1=left, y1=zero, x2=right, y2=zero, stroke=FAINT))
+    return figure(width, height, parts, title=title or y_title)
+
+
+def _bar(bar: GroupedBar, order: int, x: float, size: float, upward: Scale, *, percent: bool) -> list[str]:
+    if not is_drawable(bar.value):
+        return []
+    value, zero, error = upward(bar.value), upward(0.0), _error(bar)
+    high, low = upward(bar.value + error), upward(bar.value - error)
+    parts = [_block(x + 1, min(value, zero), max(1.0, size - 2), abs(value - zero), order)]
+    if error:
+        parts += error_bar(x + size / 2, low, high, INK, cap=min(5.0, size / 4))
+    label = number_label(float(f"{bar.value:.3g}"), percent=percent)
+    if len(label) * CHARACTER <= size + 4:
+        y = high - 5 if bar.value >= 0 else low + 14
+        parts.append(text(x + size / 2, y, label, text_anchor="middle"))
+    return parts
+
+
+def _block(x: float, y: float, width: float, height: float, order: int) -> str:
+    colour, shade = COLOURS[order % len(COLOURS)], SHADES[order % len(SHADES)]
+    return element(
+        "rect", x=x, y=y, width=width, height=height, fill=colour, fill_opacity=shade, stroke=colour, stroke_width=1.6
+    )
+
+
+def _error(bar: GroupedBar) -> float:
+    return bar.error if is_drawable(bar.error) and bar.error > 0 else 0.0
+
+
+def bin_counts(values: Iterable[float], *, bins: int = 20, low: float = 0.0, high: float = 1.0) -> list[int]:
+    """The number of values in each of `bins` equal parts of low..high; values outside count in the first or last.
+
+    >>> bin_counts([0.0, 0.1, 0.9, 1.0], bins=2)
+    [2, 2]
+    """
+    counts = [0] * bins
+    for value in values:
+        if not math.isnan(value):
+            share = (min(max(value, low), high) - low) / (high - low)
+            counts[min(bins - 1, int(share * bins))] += 1
+    return counts
+
+
+def histogram(
+    counts: Sequence[int],
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    split: float | None = None,
+    split_label: str = "",
+    title: str = "",
+    x_title: str = "",
+    y_title: str = "",
+    width: float = 760.0,
+    height: float = 280.0,
+) -> str:
+    """Equal bins from low to high; those from `split` on are drawn dark, with a line where they begin."""
+    if not any(counts):
+        return empty_figure(width, height, title=title)
+    top, bottom = (34.0 if y_title else 12.0), height - (48 if x_title else 30)
+    across = Scale(low, high, 60.0, width - 16)
+    upward = Scale(0.0, float(max(counts)), bottom, top)
+    parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
+    parts += grid_across(upward, across.start, across.end, percent=False, title=y_title)
+    size = (across.end - across.start) / len(counts)
+    for order, count in enumerate(counts):
+        begins = low + (high - low) * order / len(counts)
+        dark = split is None or begins >= split - 1e-9
+        y = upward(float(count))
+        if count:
+            fill = COLOURS[0] if dark else PALE
+            x = across.start + size * order + 1
+            parts.append(element("rect", x=x, y=y, width=max(1.0, size - 2), height=max(1.0, bottom - y), fill=fill))
+    if split is not None and low <= split <= high:
+        x = across(split)
+        parts.append(element("line", x1=x, y1=top - 6, x2=x, y2=bottom, stroke=INK, stroke_dasharray="3 3"))
+        parts.append(text(x + 6, top + 4, split_label, fill=FAINT))
+    parts += ticks_below(across, bottom, title=x_title)
+    return figure(width, height, parts, title=title or x_title)

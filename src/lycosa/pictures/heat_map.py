@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from .axes import Scale, nice_ticks, number_label, ticks_below
-from .svg import FAINT, PAPER, TEXT_SIZE, drawing, element, empty_drawing, text
+from .svg import FAINT, PAPER, TEXT_SIZE, element, empty_figure, figure, text
 
 DARK = (11, 32, 64)  # of the fullest cell; cells get lighter evenly, so that grey print shows the same
 LIGHT = (222, 232, 243)  # of a cell with one thing; empty ones are left white
@@ -32,7 +32,7 @@ def heat_map(
     """
     most = max((count for row in counts for count in row), default=0)
     if most <= 0 or not (x_range[0] < x_range[1] and y_range[0] < y_range[1]):
-        return empty_drawing(width, height, title=title)
+        return empty_figure(width, height, title=title)
     left, below = (NAMES_LEFT, NAMES_BELOW) if names else (60.0, 30.0)
     top, bottom = (34.0 if y_title else 16.0), height - below - (18.0 if x_title else 0.0)
     key = width - KEY_WIDTH - 10 - DIGIT * max(4, len(number_label(float(most))))
@@ -53,7 +53,7 @@ def heat_map(
         parts += _ticks_beside(upward, across.start, title=y_title)
         parts += ticks_below(across, bottom, title=x_title)
     parts += _key(most, x=key, top=top, bottom=bottom)
-    return drawing(width, height, parts, title=title or f"{y_title} by {x_title}")
+    return figure(width, height, parts, title=title or f"{y_title} by {x_title}")
 
 
 _FRAME = {"fill": "none", "stroke": FAINT}

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .axes import Scale, covering, drawable, error_bar, grid_across, ticks_below
-from .legend import NAME_LIMIT, legend_places
-from .svg import COLOURS, DASHES, FAINT, INK, PAPER, drawing, element, empty_drawing, text
+from .axes import NAME_LIMIT, Scale, error_bar, grid_across, is_drawable, legend_positions, ticks_below, value_range
+from .svg import COLOURS, DASHES, FAINT, INK, PAPER, element, empty_figure, figure, text
 
 MARKERS_PER_LINE = 8
 SAMPLE = 28.0  # length of the piece of line in the legend
@@ -52,13 +51,13 @@ def line_chart(
     """Curves told apart by colour, dash and marker, with a legend, and labelled marks across them."""
     points = [point for curve in series for point in _places(curve)]
     if not points:
-        return empty_drawing(width, height, title=title)
+        return empty_figure(width, height, title=title)
     legend, legend_height = _legend(series, left=60.0, right=width - 28, top=12.0)
     top = 12.0 + legend_height + (22 if y_title else 6)
     bottom = height - (48 if x_title else 30)
-    across = Scale(*(x_range or covering([x for x, _, _ in points])), 60.0, width - 28)
+    across = Scale(*(x_range or value_range([x for x, _, _ in points])), 60.0, width - 28)
     spans = [end for _, y, error in points for end in ((y - error, y + error) if error else (y,))]
-    upward = Scale(*(y_range or covering(spans, zero=True)), bottom, top)
+    upward = Scale(*(y_range or value_range(spans, zero=True)), bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
     parts += legend
     parts += grid_across(upward, across.start, across.end, percent=percent, title=y_title)
@@ -68,16 +67,16 @@ def line_chart(
     visible_marks = [mark for mark in marks if across.low <= mark.x <= across.high]
     for order, mark in enumerate(visible_marks):
         parts += _mark(mark, order, across, top, bottom)
-    return drawing(width, height, parts, title=title or y_title)
+    return figure(width, height, parts, title=title or y_title)
 
 
 def _places(curve: Series) -> list[tuple[float, float, float]]:
     """The points of a curve that can be drawn, each with its error, which is 0 where it is not known."""
     errors = curve.errors or [0.0] * len(curve.points)
     return [
-        (x, y, error if drawable(error) and error > 0 else 0.0)
+        (x, y, error if is_drawable(error) and error > 0 else 0.0)
         for (x, y), error in zip(curve.points, errors, strict=True)
-        if drawable(x) and drawable(y)
+        if is_drawable(x) and is_drawable(y)
     ]
 
 
@@ -85,7 +84,7 @@ def _curve(curve: Series, order: int, across: Scale, upward: Scale) -> list[str]
     colour, dash = COLOURS[order % len(COLOURS)], DASHES[order % len(DASHES)]
     runs: list[list[tuple[float, float]]] = [[]]
     for x, y in curve.points:
-        if drawable(x) and drawable(y):
+        if is_drawable(x) and is_drawable(y):
             runs[-1].append((across(x), upward(y)))
         elif runs[-1]:
             runs.append([])
@@ -132,7 +131,7 @@ def _mark(mark: Mark, order: int, across: Scale, top: float, bottom: float) -> l
 def _legend(series: Sequence[Series], *, left: float, right: float, top: float) -> tuple[list[str], float]:
     """The legend and its height."""
     parts = []
-    places, height = legend_places([curve.name for curve in series], left=left, right=right, sample=SAMPLE)
+    places, height = legend_positions([curve.name for curve in series], left=left, right=right, sample=SAMPLE)
     for order, (curve, (x, y)) in enumerate(zip(series, places, strict=True)):
         y += top
         colour, dash = COLOURS[order % len(COLOURS)], DASHES[order % len(DASHES)]

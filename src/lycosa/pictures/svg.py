@@ -24,7 +24,7 @@ def text(x: float, y: float, label: str, *, limit: int = 80, **attributes: objec
     return element("text", escape(visible(label, limit)), x=x, y=y, **attributes)
 
 
-def drawing(width: float, height: float, parts: list[str], *, title: str) -> str:
+def figure(width: float, height: float, parts: list[str], *, title: str) -> str:
     """The whole picture; `title` is what screen readers say."""
     return element(
         "svg",
@@ -37,11 +37,11 @@ def drawing(width: float, height: float, parts: list[str], *, title: str) -> str
     )
 
 
-def empty_drawing(width: float, height: float, *, title: str) -> str:
+def empty_figure(width: float, height: float, *, title: str) -> str:
     """What stands in the place of a chart that has nothing to show."""
     frame = element("rect", x=0.5, y=0.5, width=width - 1, height=height - 1, fill=PAPER, stroke=GRID)
     note = text(width / 2, height / 2, "no data yet", fill=FAINT, text_anchor="middle")
-    return drawing(width, height, [frame, note], title=title)
+    return figure(width, height, [frame, note], title=title)
 
 
 def _value(value: object) -> str:

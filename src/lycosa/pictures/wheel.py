@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from .svg import COLOURS, FAINT, GRID, INK, PAPER, drawing, element, empty_drawing, text
+from .svg import COLOURS, FAINT, GRID, INK, PAPER, element, empty_figure, figure, text
 
 MOST_HUBS, MOST_SPOKES, MOST_NAMES = 60, 24, 16  # that are drawn, of a hub the spokes, and hubs that are named
 
@@ -12,7 +12,7 @@ def wheel(hubs: Sequence[tuple[str, int]], *, title: str = "", width: float = 90
     """Hubs by name, and how many spokes each has; of many, the first."""
     shown = hubs[:MOST_HUBS]
     if not shown:
-        return empty_drawing(width, height, title=title)
+        return empty_figure(width, height, title=title)
     middle, radius = (width / 2, height / 2), height * 0.27
     most = max(1, *(spokes for _, spokes in shown))
     angles = [2 * math.pi * place / len(shown) - math.pi / 2 for place in range(len(shown))]
@@ -29,7 +29,7 @@ def wheel(hubs: Sequence[tuple[str, int]], *, title: str = "", width: float = 90
     parts.append(text(12.0, height - 12, f"{note}; of each up to {MOST_SPOKES} of its spokes", fill=FAINT))
     if title:
         parts.append(text(12.0, 22.0, title, fill=INK))
-    return drawing(width, height, parts, title=title or "portals and their spokes")
+    return figure(width, height, parts, title=title or "portals and their spokes")
 
 
 def _point(middle: tuple[float, float], angle: float, distance: float) -> tuple[float, float]:

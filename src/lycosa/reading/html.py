@@ -1,23 +1,25 @@
-"""HTML taken apart: title, visible text, links and where they stand in it, and what the page says about itself.
+"""HTML parsed: title, visible text, links with their places in it, and the page's own metadata.
 
-The parser (Lexbor) is known to this file alone.
+The parsers are known to this file alone: Lexbor for pages, Resiliparse for the main text.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
+from resiliparse.extract.html2text import extract_plain_text
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from lycosa.vocabulary.records import Link, Url
 from lycosa.vocabulary.urls import Joiner, join
 
-from .shallow import MAX_HREF, shallow
+from .prune import MAX_HREF, prune
 
 MAX_LINKS = 5000  # kept of one page
 MAX_ANCHOR = 300  # characters
 MAX_TITLE = 500  # characters
 _MAX_REL = 100  # characters
+_MAX_TAGS = 20_000  # read for the main text: its extraction is quadratic in the number of siblings
 _SURROUNDINGS = ["nav", "footer", "aside"]
 _SURROUNDING_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
 _ROBOTS_NAMES = ("robots", "lycosa")
@@ -31,11 +33,11 @@ _refresh_url = re.compile(r"url\s*+=\s*+[\"']?+([^\"'>]++)", re.IGNORECASE)
 
 
 class Parsed(Struct, frozen=True, gc=False):
-    """What the markup of one page says."""
+    """What the markup of one page holds."""
 
     title: str
     text: str
-    main: str  # the text less what surrounds it
+    main: str  # the text less navigation, asides and footers
     links: tuple[Link, ...]
     canonical: Url | None
     language: str
@@ -43,8 +45,8 @@ class Parsed(Struct, frozen=True, gc=False):
 
 
 def parse_html(html: str, url: Url) -> Parsed:
-    """Takes a page apart; any text is a page."""
-    html = shallow(_unmarked(html))
+    """Parses a page; any text is one."""
+    html = prune(_unmarked(html))
     tree = LexborHTMLParser(html)
     root, body = tree.root, tree.body
     metas = [node.attributes for node in tree.tags("meta")]
@@ -74,7 +76,7 @@ def parse_html(html: str, url: Url) -> Parsed:
 
 
 def _without_surroundings(tree: LexborHTMLParser, text: str, *, has_roles: bool) -> str:
-    """The text less navigation, asides and footers, as far as the markup names them; takes them out of the tree."""
+    """The text less navigation, asides and footers, as the markup marks them; removes them from the tree."""
     tree.strip_tags(_SURROUNDINGS)
     if has_roles:
         for node in tree.css(_SURROUNDING_ROLES):
@@ -128,7 +130,7 @@ def _robots_words(metas: Iterable[Mapping[str, str | None]]) -> Iterator[str]:
 
 
 class _Links:
-    """Gathers the links of one page, each target once."""
+    """Collects the links of one page, each target once."""
 
     def __init__(self, url: Url, base: Url):
         self.found: list[Link] = []
@@ -151,7 +153,7 @@ class _Links:
             self.found.append(Link(target, anchor[:MAX_ANCHOR], _rel(attributes)))
 
     def mark(self, nodes: Iterable[LexborNode]) -> None:
-        """Sets a mark before each link that is wanted."""
+        """Inserts a mark before each link to a new target."""
         new_target, marked = self._new_target, self._marked
         for node in nodes:
             attributes = node.attributes
@@ -160,11 +162,11 @@ class _Links:
                 shown = node.text(separator=" ")[: 4 * MAX_ANCHOR].replace(_MARK, "")
                 anchor = " ".join(shown.split())[:MAX_ANCHOR]
                 rel = _rel(attributes) if "rel" in attributes else ""
-                marked.append((target, anchor or _unwritten_anchor(node), rel))
+                marked.append((target, anchor or _image_anchor(node), rel))
                 node.insert_before(_MARK)
 
     def placed(self, marked_text: str) -> str:
-        """The text without marks; the marked links are added with their places in it."""
+        """The text without marks; adds the marked links with their offsets in it."""
         before, *pieces = marked_text.split(_MARK)
         place, found = len(before), self.found
         for piece, (target, anchor, rel) in zip(pieces, self._marked, strict=False):
@@ -173,7 +175,7 @@ class _Links:
         return before + "".join(pieces)
 
     def _new_target(self, href: str | None) -> Url | None:
-        """The target of a link not met before on this page, else None."""
+        """The target of a link, None where this page has had it before."""
         if not href or href in self._hrefs or len(href) > MAX_HREF or len(self._taken) > MAX_LINKS + 1:
             return None
         self._hrefs.add(href)
@@ -189,8 +191,17 @@ def _rel(attributes: Mapping[str, str | None]) -> str:
     return rel.lower()[:_MAX_REL] if rel else ""
 
 
-def _unwritten_anchor(node: LexborNode) -> str:
-    """What stands for the text of a link that shows an image."""
+def _image_anchor(node: LexborNode) -> str:
+    """The anchor of a link without text: what its image or its title says."""
     image = node.css_first("img[alt]")
     alt = image.attributes.get("alt") if image is not None else node.attributes.get("title")
     return " ".join((alt or "")[: 2 * MAX_ANCHOR].split())[:MAX_ANCHOR]
+
+
+def main_text(html: str) -> str:
+    """The main text of a page without navigation, footers and the like, one paragraph a line; may be empty."""
+    beginning = "<".join(prune(html).split("<", _MAX_TAGS)[:_MAX_TAGS])
+    text: str = extract_plain_text(
+        beginning, main_content=True, preserve_formatting=True, list_bullets=False, links=False, alt_texts=False
+    )
+    return text

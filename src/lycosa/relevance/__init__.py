@@ -1,14 +1,10 @@
 """How well a page fits the topic. Every model has `relevance(page)`, 0 to 1, and a page is relevant from 0.5 on."""
 
-from .background import background
 from .cosine import Cosine
-from .examples import Example, read_examples
+from .examples import Example, background, read_examples
 from .function import Function, load_function
-from .keywords import Keywords
-from .learning import train
-from .predicates import All, Either, Not, Predicate, UrlPattern
-from .retraining import RETRAIN_AT, least_like, retrain
-from .svm import LinearModel
+from .predicates import All, Either, Keywords, Not, Predicate, UrlPattern
+from .svm import RETRAIN_AT, LinearModel, least_like, retrain, train
 from .taxonomy import Taxonomy
 
 __all__ = [

@@ -1,6 +1,11 @@
-"""Files of example pages: one a line, as a URL, the name of a file, or a text."""
+"""Example pages: those that a user lists, and texts that stand for what is off the topic.
+
+A file of examples has one a line: a URL, the name of a file, or a text.
+"""
 
 from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
@@ -13,13 +18,15 @@ MAX_BYTES = 10_000_000
 
 
 class Example(Struct, frozen=True):
+    """One line of a file of examples."""
+
     kind: Literal["url", "file", "text"]
     value: str  # normalised URL, absolute path, or the text itself
-    line: int  # where it stands in its file, from 1
+    line: int  # number of the line in its file, from 1
 
 
 def read_examples(path: Path) -> list[Example]:
-    """The examples in a file; blank lines and lines that begin with # say nothing."""
+    """The examples in a file; blank lines and lines that begin with # are skipped."""
     examples = examples_in(_lines(path), path)
     if not examples:
         raise RecipeError(f"{path} has no examples; write one URL, file name or text a line")
@@ -27,7 +34,7 @@ def read_examples(path: Path) -> list[Example]:
 
 
 def examples_in(lines: Iterable[str], source: Path) -> list[Example]:
-    """The examples in lines that come from `source`, beside which the files lie that they name."""
+    """The examples in the lines of `source`; the files they name are relative to its folder."""
     return [
         _example(source, number, line.strip())
         for number, line in enumerate(lines, start=1)
@@ -76,3 +83,11 @@ def _file(folder: Path, line: str) -> Path | None:
 
 def _short(line: str) -> str:
     return repr(line if len(line) <= 80 else line[:79] + "…")
+
+
+@cache
+def background() -> tuple[str, ...]:
+    """Texts on everyday subjects, the bad examples where the user gives none: some eighty paragraphs, most in English,
+    some in German, French and Spanish."""
+    text = files(__package__).joinpath("background.txt").read_text(encoding="utf-8")
+    return tuple(line for line in text.splitlines() if line)

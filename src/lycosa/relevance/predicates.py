@@ -1,4 +1,6 @@
-"""Predicates: what a page shall be, put together from models, rules and patterns by all, any and not.
+"""Predicates: conditions on a page, combined from models, keywords and URL patterns by all, any and not.
+
+Each gives a relevance from 0 to 1; `all` is the minimum, `any` the maximum, `not` is 1 - x.
 
 >>> from lycosa.reading import page_of_text
 >>> tag = page_of_text("http://site.example/tag/bees", "Bees", "all about bees")
@@ -16,16 +18,72 @@ from msgspec import Meta, Struct, field
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import RecipeError, UsageError
 from lycosa.vocabulary.records import Page
+from lycosa.vocabulary.scripts import has_unspaced
+from lycosa.vocabulary.tokens import tokens_of
 
 from .function import load_function
-from .keywords import Keywords
+
+_Test = Callable[[Page], bool]
+
+
+class Keywords:
+    """1 if any or all of some rules hold for a page, else 0; with `need="share"`, the share of the rules that hold.
+
+    A rule is a word, a phrase of several words, or a regular expression between slashes, searched in title and text.
+    Words and phrases are compared with the unstemmed words of the page, in lower case; in scripts written without
+    blanks they are found within longer runs of characters.
+    """
+
+    def __init__(self, rules: Sequence[str], *, need: Literal["any", "all", "share"] = "any"):
+        if need not in ("any", "all", "share"):
+            raise RecipeError(f"keywords can need 'any', 'all' or 'share' of the rules, not {need!r}")
+        self._tests = [_test(rule) for rule in rules]
+        if not self._tests:
+            raise RecipeError("keywords without a rule; give words, phrases, or /regular expressions/")
+        self._need = need
+
+    def relevance(self, page: Page) -> float:
+        if self._need == "any":
+            return float(any(test(page) for test in self._tests))
+        if self._need == "all":
+            return float(all(test(page) for test in self._tests))
+        return sum(test(page) for test in self._tests) / len(self._tests)
+
+
+def _test(rule: str) -> _Test:
+    rule = rule.strip()
+    if len(rule) > 2 and rule.startswith("/") and rule.endswith("/"):
+        return _pattern(rule[1:-1])
+    words = tokens_of(rule)
+    if not words:
+        raise RecipeError(f"keyword {rule!r} has no word; give words, phrases, or /regular expressions/")
+    if len(words) == 1 and not _is_one_unspaced(words[0]):
+        word = words[0]
+        return lambda page: word in page.tokens
+    before, after = ("" if _is_one_unspaced(word) else " " for word in (words[0], words[-1]))
+    phrase = f"{before}{' '.join(words)}{after}"
+    return lambda page: phrase in f" {' '.join(page.tokens)} "
+
+
+def _is_one_unspaced(word: str) -> bool:
+    """Whether a word is one character of a script without blanks: the words of a page are pairs of such characters."""
+    return len(word) == 1 and bool(has_unspaced(word))
+
+
+def _pattern(pattern: str) -> _Test:
+    try:
+        search = re.compile(pattern, re.IGNORECASE).search
+    except re.error as error:
+        raise RecipeError(f"keyword /{pattern}/ is not a regular expression: {error}") from None
+    return lambda page: bool(search(page.title) or search(page.text))
+
 
 _DEEPEST = 20  # predicates within predicates
 _KINDS = "topic, keywords, text, url, taxonomy, function, all, any, not"
 
 
 class UrlPattern:
-    """1 if the URL of a page is like one of some patterns, else 0.
+    """1 if the URL of a page matches one of some patterns, else 0.
 
     A pattern is shell-style (`*`, `?`) and matches the whole URL, or a regular expression between slashes, searched
     in it.
@@ -51,7 +109,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 class All:
-    """As much as the part that holds least; what comes after one that does not hold at all is not asked."""
+    """The minimum of the parts; those after a 0 are not evaluated."""
 
     def __init__(self, parts: Sequence[Relevance]):
         self._parts = parts
@@ -66,7 +124,7 @@ class All:
 
 
 class Either:
-    """As much as the part that holds most; what comes after one that holds entirely is not asked."""
+    """The maximum of the parts; those after a 1 are not evaluated."""
 
     def __init__(self, parts: Sequence[Relevance]):
         self._parts = parts
@@ -81,7 +139,7 @@ class Either:
 
 
 class Not:
-    """As much as the part does not hold."""
+    """1 - x of its part."""
 
     def __init__(self, part: Relevance):
         self._part = part
@@ -94,7 +152,7 @@ Rules = Annotated[tuple[str, ...], Meta(min_length=1)]
 
 
 class Predicate(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A predicate as a recipe writes it: one kind in each table."""
+    """A predicate as a recipe spells it: one kind in each table."""
 
     topic: bool | None = None  # true: the topic that the rest of [topic] names
     keywords: Rules | None = None  # words, phrases or /regular expressions/
@@ -109,7 +167,7 @@ class Predicate(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     not_: "Predicate | None" = field(default=None, name="not")
 
     def parts(self) -> Iterator[tuple[str, "Predicate"]]:
-        """The predicates within, by where they stand."""
+        """The predicates directly within, with their paths."""
         for name, among in (("all", self.all), ("any", self.any)):
             for number, part in enumerate(among or ()):
                 yield f"{name}[{number}]", part
@@ -125,11 +183,11 @@ class Predicate(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         return self.function is not None or any(part.runs_code for _, part in self.parts())
 
     def kind(self) -> str:
-        """The one thing it says."""
-        ways = ("topic", "keywords", "text", "url", "taxonomy", "function", "all", "any", "not_")
-        said = [way.rstrip("_") for way in ways if getattr(self, way) is not None]
-        if len(said) != 1:
-            what = f"both {' and '.join(said)}" if said else "nothing"
+        """Which kind of predicate this is. Raises RecipeError where it is none or more than one."""
+        kinds = ("topic", "keywords", "text", "url", "taxonomy", "function", "all", "any", "not_")
+        given = [kind.rstrip("_") for kind in kinds if getattr(self, kind) is not None]
+        if len(given) != 1:
+            what = f"both {' and '.join(given)}" if given else "nothing"
             raise RecipeError(f"says {what}; write one of {_KINDS}, and put several together with all or any")
         if self.need != "any" and self.keywords is None:
             raise RecipeError("need goes with keywords alone")
@@ -137,38 +195,38 @@ class Predicate(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
             raise RecipeError("taxonomy and about go together: the file that tells topics apart, and one of its topics")
         if self.topic is False:
             raise RecipeError("topic = false says nothing; write { not = { topic = true } }")
-        return said[0]
+        return given[0]
 
 
 Make = Callable[[Predicate], Relevance]
 
 
-def relevance_of(predicate: Predicate, ways: Mapping[str, Make], *, where: str) -> Relevance:
-    """What judges pages by a predicate.
+def relevance_of(predicate: Predicate, makers: Mapping[str, Make], *, where: str) -> Relevance:
+    """The relevance model that a predicate describes.
 
-    ways: makes what only a collection has at hand, by kind: topic, text, taxonomy. A `function` among them stands for
-    the user's, so that it need not be loaded.
-    where: file and key, for those who write the predicate.
+    makers: by kind, make the models that depend on the collection: topic, text, taxonomy. A maker of `function`
+        replaces the user's function, which is then not loaded.
+    where: file and key, named in errors.
     """
-    return _made(predicate, {**_WAYS, **ways}, where, 0)
+    return _made(predicate, {**_MAKERS, **makers}, where, 0)
 
 
 def check(predicate: Predicate, *, where: str) -> None:
-    """Refuses a predicate that makes no sense, as far as can be told without a collection and the user's code."""
+    """Raises RecipeError for an invalid predicate, without needing a collection or the user's code."""
     unknown = Keywords(["word"])
     relevance_of(predicate, dict.fromkeys(("topic", "text", "taxonomy", "function"), lambda _: unknown), where=where)
 
 
-def _made(predicate: Predicate, ways: Mapping[str, Make], where: str, depth: int) -> Relevance:
+def _made(predicate: Predicate, makers: Mapping[str, Make], where: str, depth: int) -> Relevance:
     try:
         kind = predicate.kind()
         if depth > _DEEPEST:
             raise RecipeError(f"more than {_DEEPEST} predicates within one another; take some out")
-        if kind in ways:
-            return ways[kind](predicate)
+        if kind in makers:
+            return makers[kind](predicate)
     except UsageError as error:
         raise RecipeError(f"{where}: {error}") from None
-    parts = [_made(part, ways, f"{where}.{name}", depth + 1) for name, part in predicate.parts()]
+    parts = [_made(part, makers, f"{where}.{name}", depth + 1) for name, part in predicate.parts()]
     return Not(parts[0]) if kind == "not" else All(parts) if kind == "all" else Either(parts)
 
 
@@ -185,4 +243,4 @@ def _function(predicate: Predicate) -> Relevance:
     return load_function(predicate.function or "")
 
 
-_WAYS: Mapping[str, Make] = {"keywords": _keywords, "url": _url, "function": _function}
+_MAKERS: Mapping[str, Make] = {"keywords": _keywords, "url": _url, "function": _function}

@@ -1,35 +1,62 @@
-"""Relevance learnt from examples: a linear support vector machine over the words of pages."""
+"""Relevance learnt from examples: a linear support vector machine over the words of pages.
 
-from collections.abc import Mapping
-from math import exp, sqrt
+A page is the vector of its words, x_w = (1 + ln count_w) * idf_w, scaled to length 1, with
+
+    idf_w = 1 + ln((1 + pages) / (1 + pages with w)).
+
+`fit` finds the hyperplane between good and bad examples, `train` calibrates its distances to probabilities, and
+`retrain` adds pages of the crawl itself to the bad examples.
+"""
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, inf, log, sqrt
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lycosa.vocabulary.codes import codes_of
-from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.errors import CollectionError, RecipeError
 from lycosa.vocabulary.records import Codes, Page, Plain
 
-from .platt import AT_ONE
-
-MAX_TERMS = 200_000  # of a model; the rarest are left out
+MAX_TERMS = 200_000  # words of a model; the rarest are left out
 MAX_TERM_LENGTH = 200  # characters
-SLOPE = AT_ONE  # of the sigmoid of a distance
+SLOPE = 2.0  # of the sigmoid of a distance: 0.88 and 0.12 at distances of 1 and -1
+RETRAIN_AT = (100, 300, 1000)  # pages in the collection
+MAX_NEGATIVE_SHARE = 0.5  # of the crawl that may be taken as bad, where the good examples give a threshold
+DEFAULT_NEGATIVE_SHARE = 0.2  # of the crawl that may be taken as bad without a threshold
+MIN_NEGATIVE_SHARE = 0.05  # of the crawl that is always taken as bad: no crawl is that clean
+_FOLDS = 3  # of the examples, to calibrate
+_THRESHOLD_FOLDS = 5  # of the good examples, to find the threshold of negatives
+_CLOSEST = 0.05  # distance between the means of good and bad below which there is nothing to calibrate
+_NEWTON_STEPS = 100
+_CONVERGED = 1e-9  # largest step of Newton's method that ends it
 _NO_CODE = np.uint64((1 << 64) - 1)
 _KIND = "linear, sublinear tf-idf, 1"
 
 Terms = Mapping[str, int]
+Floats = NDArray[np.float64]
+Columns = np.ndarray[tuple[int], np.dtype[np.intp]]
+Values = np.ndarray[tuple[int], np.dtype[np.float64]]
+Row = tuple[Columns, Values]  # a sparse vector
+
+X = TypeVar("X")
 
 
 class LinearModel:
-    """A hyperplane between good and bad pages; relevance is a sigmoid of the distance to it.
+    """A hyperplane between good and bad pages: relevance = 1 / (1 + exp(-2 * distance)), distance = weights · x + bias.
 
-    A page is the vector of its words, each (1 + log count) * idf, brought to length 1. Words that were in no example
-    count in the length like the rarest that were, and speak for neither side: a page full of new words lies near the
-    middle, however strongly two known ones speak.
+    Words that were in no example have weight 0 and the idf of the rarest word, so they count in the length of x only:
+    a page full of new words lies near the hyperplane, however large the weights of two known ones are.
+
+    terms: word -> (idf, weight).
+    idf_of_new: idf of words that were in no example.
     """
 
     def __init__(self, terms: Mapping[str, tuple[float, float]], *, bias: float, idf_of_new: float):
-        self._terms = dict(terms)  # word -> idf, weight
+        self._terms = dict(terms)
         self._bias = bias
         self._idf_of_new = idf_of_new
         codes = codes_of(terms)
@@ -42,7 +69,7 @@ class LinearModel:
         return 1.0 / (1.0 + exp(-SLOPE * self._distance(*page.words.counted)))
 
     def distance(self, terms: Terms) -> float:
-        """How far on the good side of the hyperplane, within ±30; a good page is near 1, a bad one near -1."""
+        """The signed distance to the hyperplane, clipped to ±30; a good page is near 1, a bad one near -1."""
         return self._distance(codes_of(terms), np.fromiter(terms.values(), np.uint64, len(terms)))
 
     def _distance(self, codes: Codes, counts: Codes) -> float:
@@ -54,13 +81,13 @@ class LinearModel:
         distance = self._bias + float(self._weights[places] @ values) / sqrt(float(values @ values))
         return max(-30.0, min(30.0, distance))
 
-    def moved(self, by: float, scale: float) -> "LinearModel":
-        """The same hyperplane farther to the good side, all distances from it scaled."""
+    def shifted(self, by: float, scale: float) -> "LinearModel":
+        """The same hyperplane with every distance d replaced by (d - by) * scale."""
         terms = {term: (idf, weight * scale) for term, (idf, weight) in self._terms.items()}
         return LinearModel(terms, bias=(self._bias - by) * scale, idf_of_new=self._idf_of_new)
 
     def to_plain(self) -> Plain:
-        """The model as JSON can say it."""
+        """The model as JSON-compatible data."""
         return {
             "kind": _KIND,
             "bias": self._bias,
@@ -70,7 +97,7 @@ class LinearModel:
 
     @classmethod
     def from_plain(cls, plain: Plain, *, source: str = "the model") -> "LinearModel":
-        """A model that was saved; `source` names it where it cannot be used."""
+        """The model that `to_plain` wrote; `source` names it in the error where it cannot be used."""
         try:
             if plain["kind"] != _KIND:
                 raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_KIND!r}")
@@ -95,5 +122,274 @@ def _number(value: Plain) -> float:
     return float(value)
 
 
+def train(good: Iterable[Page | Terms], bad: Iterable[Page | Terms], *, seed: int = 0) -> LinearModel:
+    """The model that separates good pages from bad ones; the same pages in the same order give the same model.
+
+    Training pages lie farther from the hyperplane than unseen ones. So the distances are calibrated by 3-fold
+    cross-validation (Platt scaling): relevance estimates P(good | page) for equal numbers of good and bad pages.
+    """
+    examples = _Examples(good, bad)
+    plane = _fit_plane(examples, examples.good, examples.bad, seed)
+    good_distances, bad_distances = _cross_validated_distances(examples, seed)
+    if not bad_distances:
+        bad_distances = plane.distances(examples.bad)
+    if not good_distances:
+        middle = _mean(bad_distances)
+        # A single good page cannot be left out; an unseen one is taken to lie halfway between it and the bad ones.
+        good_distances = [(distance + middle) / 2 for distance in plane.distances(examples.good)]
+    model = examples.model(plane)
+    if _mean(good_distances) - _mean(bad_distances) < _CLOSEST:
+        return model
+    slope, offset = calibrate(good_distances, bad_distances)
+    return model.shifted(-offset / slope, slope / SLOPE)
+
+
+def fit(good: Iterable[Page | Terms], bad: Iterable[Page | Terms], *, seed: int = 0) -> LinearModel:
+    """The hyperplane alone, uncalibrated: its margins are at distances 1 and -1."""
+    examples = _Examples(good, bad)
+    return examples.model(_fit_plane(examples, examples.good, examples.bad, seed))
+
+
 def terms_in(page: Page | Terms) -> Terms:
     return page.terms if isinstance(page, Page) else page
+
+
+@dataclass(frozen=True)
+class _Plane:
+    """A hyperplane over the words of some examples; unknown words have weight 0 and the idf of new ones."""
+
+    weights: Values
+    bias: float
+    idf: Values
+    idf_of_new: float
+    is_known: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
+
+    def row(self, document: Row) -> Row:
+        """A document as a tf-idf vector of length 1."""
+        columns, tf = document
+        values = tf * self.idf[columns]
+        return columns, values / np.sqrt(values @ values)
+
+    def distances(self, documents: Iterable[Row]) -> list[float]:
+        rows = map(self.row, documents)
+        return [self.bias + float(self.weights[columns] @ values) for columns, values in rows]
+
+
+class _Examples:
+    """Good and bad documents over one vocabulary, shared by all the models that are trained on parts of them.
+
+    A document is a sparse vector of sublinear term frequencies, 1 + ln count.
+    """
+
+    def __init__(self, good: Iterable[Page | Terms], bad: Iterable[Page | Terms]):
+        good_terms, bad_terms = ([terms for terms in map(terms_in, pages) if terms] for pages in (good, bad))
+        if not good_terms or not bad_terms:
+            missing = "good" if not good_terms else "bad"
+            raise RecipeError(f"no {missing} example has a word in it; give at least one page with text")
+        self.words = sorted(set().union(*good_terms, *bad_terms))
+        self.is_short = np.array([len(word) <= MAX_TERM_LENGTH for word in self.words])
+        self._places = {word: place for place, word in enumerate(self.words)}
+        self.good = [self._document(terms) for terms in good_terms]
+        self.bad = [self._document(terms) for terms in bad_terms]
+
+    def _document(self, terms: Terms) -> Row:
+        columns = np.fromiter(map(self._places.__getitem__, terms), np.intp, len(terms))
+        return columns, 1.0 + np.log(np.fromiter(terms.values(), np.float64, len(terms)))
+
+    def model(self, plane: _Plane) -> LinearModel:
+        known = plane.is_known.nonzero()[0].tolist()
+        idf, weights = plane.idf.tolist(), plane.weights.tolist()
+        terms = {self.words[place]: (idf[place], weights[place]) for place in known}
+        return LinearModel(terms, bias=plane.bias, idf_of_new=plane.idf_of_new)
+
+
+def _fit_plane(examples: _Examples, good: list[Row], bad: list[Row], seed: int) -> _Plane:
+    documents, width = good + bad, len(examples.words)
+    containing = np.bincount(np.concatenate([columns for columns, _ in documents]), minlength=width)
+    is_known = (containing > 0) & examples.is_short
+    if np.count_nonzero(is_known) > MAX_TERMS:
+        commonest = np.argsort(np.where(is_known, -containing, 0), kind="stable")[:MAX_TERMS]
+        is_known = np.zeros(width, dtype=bool)
+        is_known[commonest] = True
+    idf_of_new = log((1 + len(documents)) / 2) + 1.0
+    idf = np.where(is_known, np.log((1 + len(documents)) / (1.0 + containing)) + 1.0, idf_of_new)
+    untrained = _Plane(np.zeros(width), 0.0, idf, idf_of_new, is_known)
+    rows = []
+    for document in documents:
+        columns, values = untrained.row(document)
+        are_known = is_known[columns]
+        rows.append((columns[are_known], values[are_known]))
+    weights, bias = separate(rows, [True] * len(good) + [False] * len(bad), width, seed=seed)
+    return _Plane(np.array(weights), bias, idf, idf_of_new, is_known)
+
+
+def _cross_validated_distances(examples: _Examples, seed: int) -> tuple[list[float], list[float]]:
+    """Distances of good and bad documents by models trained without them; none for a kind of one document."""
+    kinds = (examples.good, examples.bad)
+    distances: tuple[list[float], list[float]] = ([], [])
+    for fold in range(_FOLDS):
+        good, bad = (pages if len(pages) < 2 else _without(pages, fold) for pages in kinds)
+        if len(good) == len(examples.good) and len(bad) == len(examples.bad):
+            continue
+        plane = _fit_plane(examples, good, bad, seed)
+        for pages, found in zip(kinds, distances, strict=True):
+            if len(pages) > 1:
+                found.extend(plane.distances(pages[fold::_FOLDS]))
+    return distances
+
+
+def _without(pages: list[Row], fold: int) -> list[Row]:
+    return [page for number, page in enumerate(pages) if number % _FOLDS != fold]
+
+
+def _mean(distances: list[float]) -> float:
+    return sum(distances) / len(distances)
+
+
+def separate(
+    rows: Sequence[Row],
+    is_good: Sequence[bool],
+    width: int,
+    *,
+    seed: int = 0,
+    tolerance: float = 1e-3,
+    max_rounds: int = 1_000,
+) -> tuple[list[float], float]:
+    """Weights and bias of the L2-loss linear support vector machine, with balanced classes: they minimise
+
+        (|w|² + b²) / 2 + Σ C_i max(0, 1 - y_i (w · x_i + b))²,    C_i = rows / (2 * rows of the class of i).
+
+    Dual coordinate descent with shrinking (Hsieh, Chang, Lin, Keerthi, Sundararajan: A dual coordinate descent method
+    for large-scale linear SVM, 2008).
+
+    rows: columns and values of each vector.
+    width: number of columns.
+    """
+    share = {kind: len(rows) / (2 * sum(good is kind for good in is_good)) for kind in set(is_good)}
+    signs = [1.0 if good else -1.0 for good in is_good]
+    slopes = [1 / (2 * share[good]) for good in is_good]
+    curvatures = [float(values @ values) + 1.0 + slope for (_, values), slope in zip(rows, slopes, strict=True)]
+    multipliers = [0.0] * len(rows)
+    weights, bias = np.zeros(width), 0.0
+    shuffler, active = random.Random(seed), list(range(len(rows)))
+    for _ in range(max_rounds):
+        shuffler.shuffle(active)
+        worst, still_active = 0.0, []
+        for number in active:
+            columns, values = rows[number]
+            sign, multiplier = signs[number], multipliers[number]
+            gradient = sign * (float(weights[columns] @ values) + bias) - 1.0 + slopes[number] * multiplier
+            if multiplier == 0.0 and gradient > tolerance:
+                continue  # beyond the margin: left out until the others have converged
+            still_active.append(number)
+            if multiplier == 0.0 and gradient >= 0.0:
+                continue
+            worst = max(worst, abs(gradient))
+            multipliers[number] = max(0.0, multiplier - gradient / curvatures[number])
+            step = (multipliers[number] - multiplier) * sign
+            weights[columns] += step * values
+            bias += step
+        active = still_active
+        if worst < tolerance:
+            if len(active) == len(rows) or not _violated(rows, signs, weights, bias, multipliers, tolerance):
+                break
+            active = list(range(len(rows)))
+    return weights.tolist(), bias
+
+
+def _violated(
+    rows: Sequence[Row],
+    signs: Sequence[float],
+    weights: Values,
+    bias: float,
+    multipliers: Sequence[float],
+    tolerance: float,
+) -> bool:
+    """Whether a vector with multiplier 0 lies within the margin."""
+    return any(
+        sign * (float(weights[columns] @ values) + bias) < 1.0 - tolerance
+        for (columns, values), sign, multiplier in zip(rows, signs, multipliers, strict=True)
+        if multiplier == 0.0
+    )
+
+
+def calibrate(good: Sequence[float], bad: Sequence[float]) -> tuple[float, float]:
+    """Platt scaling: the slope a and the offset b of P(good | distance) = 1 / (1 + exp(-(a * distance + b))).
+
+    Minimises the log loss, both classes weighted equally, with an L2 penalty of strength 1 / min(good, bad) on the
+    difference from the sigmoid that is 0.88 and 0.12 at the mean distances of good and bad: with few examples, a
+    cross-validated distance tells little of the model that is trained on all. The mean of `bad` must lie below that
+    of `good`.
+
+    Platt: Probabilistic outputs for support vector machines (1999); Lin, Lin and Weng: A note on Platt's probabilistic
+    outputs for support vector machines (2007).
+    """
+    means = np.mean(good), np.mean(bad)
+    middle, half = (means[0] + means[1]) / 2, (means[0] - means[1]) / 2
+    points = np.stack(((np.array([*good, *bad]) - middle) / half, np.ones(len(good) + len(bad))))
+    label = np.array([1.0] * len(good) + [0.0] * len(bad))
+    weight = np.array([0.5 / len(good)] * len(good) + [0.5 / len(bad)] * len(bad))
+    penalty = 1.0 / min(len(good), len(bad))
+    prior = np.array([SLOPE, 0.0])
+    found = prior.copy()
+
+    def loss(at: Floats) -> float:
+        height = at @ points
+        return float(weight @ (np.logaddexp(0.0, height) - label * height) + penalty / 2 * ((at - prior) ** 2).sum())
+
+    for _ in range(_NEWTON_STEPS):
+        probability = 1.0 / (1.0 + np.exp(-(found @ points)))
+        gradient = points @ (weight * (probability - label)) + penalty * (found - prior)
+        curvature = (points * (weight * probability * (1.0 - probability))) @ points.T + penalty * np.eye(2)
+        step = np.linalg.solve(curvature, gradient)
+        while loss(found - step) > loss(found) and np.abs(step).max() > _CONVERGED:
+            step /= 2
+        found = found - step
+        if np.abs(step).max() <= _CONVERGED:
+            break
+    slope = float(found[0] / half)
+    return slope, float(found[1] - slope * middle)
+
+
+def least_like(
+    scored: Sequence[tuple[float, X]],
+    share: float = DEFAULT_NEGATIVE_SHARE,
+    *,
+    below: float = inf,
+    fewest: float = MIN_NEGATIVE_SHARE,
+) -> list[X]:
+    """The items of the lowest scores: those below `below`, at most `share` of all, at least `fewest` of all."""
+    ranked = sorted(scored, key=lambda pair: pair[0])
+    under = sum(score < below for score, _ in ranked)
+    taken = max(min(under, int(share * len(ranked))), int(fewest * len(ranked)))
+    return [item for _, item in ranked[:taken]]
+
+
+def negative_threshold(good: Sequence[Page | Terms], bad: Sequence[Page | Terms], *, seed: int = 0) -> float:
+    """The first decile of the distances of the good examples, each by a model that was trained without it."""
+    folds = min(_THRESHOLD_FOLDS, len(good))
+    if folds < 2:
+        return -1.0  # the margin of the bad ones
+    distances: list[float] = []
+    for fold in range(folds):
+        model = fit([page for number, page in enumerate(good) if number % folds != fold], bad, seed=seed)
+        distances.extend(model.distance(terms_in(page)) for page in good[fold::folds])
+    return sorted(distances)[len(distances) // 10]
+
+
+def retrain(
+    good: Sequence[Page | Terms], bad: Sequence[Page | Terms], crawled: Sequence[Page | Terms], *, seed: int = 0
+) -> LinearModel:
+    """The model of the good pages against the bad ones and those pages of the crawl that are least like the good.
+
+    A background of everyday texts is not the web that is crawled: whatever shares this web's common words looks good
+    beside it. So crawled pages become bad examples too, the lowest first, up to half of the crawl, as far as they lie
+    below nine tenths of the good examples (`negative_threshold`): where most of the crawl is on the topic, half of it
+    would be mostly wrong, and the model would learn to refuse its own topic.
+
+    Crawled pages are judged by a model of `good` and `bad` alone, so that no mistake of an earlier retraining lasts.
+    """
+    first = fit(good, bad, seed=seed)
+    placed = [(first.distance(terms_in(page)), page) for page in crawled]
+    negatives = least_like(placed, MAX_NEGATIVE_SHARE, below=negative_threshold(good, bad, seed=seed))
+    return train(good, [*bad, *negatives], seed=seed)

@@ -4,17 +4,12 @@ In-links come from a table (`read_in_links`) or are counted (`count_in_links`); 
 pages by `standing(page)`, 0 to 1; where there is nothing to learn from, `prior` is the model that comes with Lycosa.
 """
 
-from .background import Background
-from .features import FEATURES, Features
+from .features import FEATURES, Background, Features, Traffic
 from .graph_files import read_graph_in_links
-from .in_links import count_in_links
-from .learning import known, learn
-from .model import StandingModel, median_prediction
+from .in_links import StructureIndex, count_in_links
+from .model import StandingModel, labelled, learn, median_prediction, prior
 from .model_tree import ModelTree
-from .prior import prior
-from .structure import StructureIndex
 from .tables import read_in_links, read_traffic
-from .traffic import Traffic
 
 __all__ = [
     "FEATURES",
@@ -25,7 +20,7 @@ __all__ = [
     "StructureIndex",
     "Traffic",
     "count_in_links",
-    "known",
+    "labelled",
     "learn",
     "median_prediction",
     "prior",

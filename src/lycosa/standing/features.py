@@ -1,20 +1,126 @@
-"""Seven things that a page shows of itself and that go with its standing.
+"""Seven features of a page, computed from the page alone, that go with its standing.
 
-They are those of Pant and Srinivasan (Predicting Web Page Status, 2010), skewed counts as ln(1 + x). No page, however
-empty or strange, has one that is not a finite number.
+They are those of Pant and Srinivasan (Predicting Web Page Status, 2010), skewed counts as ln(1 + x), and finite numbers
+for any page. Two of them are relative to tables: `Background` has the document frequencies of words, `Traffic` the
+reach of domains.
 """
 
-from math import log1p
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from math import log, log1p
 
 import numpy as np
 
-from lycosa.vocabulary.records import Codes, Page, Url
-from lycosa.vocabulary.urls import path_of
+from lycosa.vocabulary.codes import codes_of
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Codes, Page, Plain, Url
+from lycosa.vocabulary.urls import host_of, path_of, site_of
 
-from .background import Background
-from .traffic import Traffic
+from .model_tree import Floats, whole
 
-CHARACTERISTIC = 10  # terms of a page that say how special its words are
+MAX_TERMS = 200_000  # of a background; the rarest are left out
+MAX_TERM_LENGTH = 200  # characters
+_MOST_PAGES = 1 << 53
+_NO_CODE = np.uint64((1 << 64) - 1)
+
+
+class Background:
+    """Inverse document frequencies over some pages: IDF(w) = 1 + ln((1 + pages) / (1 + pages with w)).
+
+    Words of no page count like those of one, so that a page of the background itself, all of whose words occur in it,
+    is measured like any other.
+
+    containing: word -> number of pages with it; words of one page may be left out.
+    """
+
+    def __init__(self, containing: Mapping[str, int], pages: int):
+        self._containing = {term: count for term, count in containing.items() if count > 1}
+        self.pages = pages
+        self.rarest = 1.0 + log((1 + max(pages, 1)) / 2)  # IDF of what is in one page, or in none
+        codes = codes_of(self._containing)
+        order = np.argsort(codes)
+        counts = np.fromiter(self._containing.values(), np.float64, len(self._containing))
+        self._codes = np.append(codes[order], _NO_CODE)  # the last is for all other words
+        self._idfs = np.append((1.0 + np.log((1.0 + pages) / (1.0 + counts)))[order], self.rarest)
+
+    @classmethod
+    def of(cls, pages: Iterable[Page]) -> "Background":
+        """The background of some pages."""
+        containing: Counter[str] = Counter()
+        count = 0
+        for page in pages:
+            count += 1
+            containing.update(page.terms.keys())
+        return cls.counted(containing, count)
+
+    @classmethod
+    def counted(cls, containing: Counter[str], pages: int) -> "Background":
+        """The background of counted words, within the limits of a saved one: the most common `MAX_TERMS`."""
+        shared = {term: count for term, count in containing.items() if count > 1 and _is_one_word(term)}
+        if len(shared) > MAX_TERMS:
+            shared = dict(Counter(shared).most_common(MAX_TERMS))
+        return cls(shared, pages)
+
+    def __len__(self) -> int:
+        """The number of words that are in more than one page."""
+        return len(self._containing)
+
+    def idf(self, codes: Codes) -> Floats:
+        """The IDF of each word, given by its code."""
+        places = self._codes.searchsorted(codes)
+        found: Floats = np.where(self._codes[places] == codes, self._idfs[places], self.rarest)
+        return found
+
+    def to_plain(self) -> Plain:
+        return {"pages": self.pages, "containing": self._containing}
+
+    @classmethod
+    def from_plain(cls, plain: Plain) -> "Background":
+        """The background that `to_plain` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        pages, saved = whole(plain["pages"], 0, _MOST_PAGES), plain["containing"]
+        if not isinstance(saved, dict) or len(saved) > MAX_TERMS:
+            raise ValueError(f"the background is not a table of up to {MAX_TERMS} words")
+        if not all(map(_is_one_word, saved)):
+            raise ValueError(f"a word has a blank in it or more than {MAX_TERM_LENGTH} characters")
+        return cls({term: whole(count, 1, pages) for term, count in saved.items()}, pages)
+
+
+def _is_one_word(term: str) -> bool:
+    return len(term) <= MAX_TERM_LENGTH and term.split() == [term]
+
+
+LARGEST_REACH = 1e15
+
+
+class Traffic:
+    """ln(1 + reach) of the registered domain of a page, from a table.
+
+    A domain that is not in the table counts like the median one (`neutral`); without a table, all count 0.
+
+    reach: registered domain -> reach, in any unit, the same for all.
+    neutral: value of domains that are not in the table, instead of the median.
+    """
+
+    def __init__(self, reach: Mapping[str, float] | None = None, *, neutral: float | None = None):
+        self._reach = reach or {}
+        values = np.fromiter(self._reach.values(), np.float64, len(self._reach))
+        if not ((values >= 0.0) & (values <= LARGEST_REACH)).all():
+            raise UsageError(f"the reach of a domain is to be a number from 0 to {LARGEST_REACH:g}; correct the table")
+        median = float(np.median(np.log1p(values))) if len(values) else 0.0
+        self.neutral = median if neutral is None else neutral
+
+    def __len__(self) -> int:
+        """The number of domains in the table."""
+        return len(self._reach)
+
+    def of(self, url: Url) -> float:
+        if not self._reach or not isinstance(url, str):  # the nodes of a graph are integers
+            return self.neutral
+        reach = self._reach.get(site_of(host_of(url)))
+        return self.neutral if reach is None else log1p(reach)
+
+
+CHARACTERISTIC = 10  # terms of a page, those of the highest tf·idf, that its specificity is taken from
 FEATURES = {  # name -> what it is, in the order of all rows of features
     "information volume": "ln(1 + words), stop words, numbers and single letters not counted",
     "information location": "folders between the host and the file name of the URL",
@@ -27,10 +133,10 @@ FEATURES = {  # name -> what it is, in the order of all rows of features
 
 
 class Features:
-    """Measures the seven features of pages against a fixed background and a fixed table of traffic.
+    """Computes the seven features of pages, given a background and a table of traffic.
 
     background: without one, specificity is 0 for all pages.
-    characteristic: how many terms of a page are its characteristic ones.
+    characteristic: number of characteristic terms of a page.
     """
 
     def __init__(
@@ -57,7 +163,7 @@ class Features:
         )
 
     def specificity(self, counted: tuple[Codes, Codes]) -> float:
-        """How special the words of a page are, 0 where there is no background."""
+        """`information_specificity`; 0 where there is no background."""
         if self.background is None:
             return 0.0
         return information_specificity(counted, self.background, self.characteristic)
@@ -69,17 +175,17 @@ def information_volume(page: Page) -> float:
 
 
 def information_location(url: Url) -> float:
-    """How many folders lie between the host and the file name; the nodes of a graph lie in none."""
+    """The number of folders between the host and the file name; 0 for the nodes of a graph."""
     return float(path_of(url).partition("?")[0].count("/") - 1) if isinstance(url, str) else 0.0
 
 
 def information_specificity(
     counted: tuple[Codes, Codes], background: Background, characteristic: int = CHARACTERISTIC
 ) -> float:
-    """Mean IDF of the terms of a page, here counted, that have the highest tf·idf.
+    """Mean IDF of the `characteristic` terms of a page that have the highest tf·idf; 0 for a page without terms.
 
-    How publications find the characteristic terms is not public; this procedure is our own. Terms that tie for the
-    last places share them. A page without terms is as little special as can be: 0.
+    How the publications choose the characteristic terms is not public; this procedure is our own. Terms that tie for
+    the last places share them.
     """
     codes, counts = counted
     if not len(codes):
@@ -94,17 +200,17 @@ def information_specificity(
 
 
 def information_brokerage(page: Page) -> float:
-    """ln(1 + other pages it links to); links to itself are not counted, and two to one page are one."""
+    """ln(1 + other pages it links to), each page counted once."""
     others = {link.target for link in page.links}
     others.discard(page.url)
     return log1p(len(others))
 
 
 def link_ratio(page: Page) -> float:
-    """Links per word; a page without words counts as one of one word."""
+    """links / max(1, words)."""
     return len(page.links) / max(1, page.words.length)
 
 
 def quantitative_ratio(page: Page) -> float:
-    """The share of its words that are numbers; 0 without words."""
+    """The share of its words that are numbers: numbers / max(1, words)."""
     return page.words.numbers / max(1, page.words.length)

@@ -3,12 +3,9 @@
 Errors name the file and the line. `read_graph_in_links` is what the recipe's `[standing] graph` is read with.
 """
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import RecipeError, UsageError
+from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, first_bytes, line_blocks, unpacked
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import normalise
 
@@ -25,7 +23,6 @@ _BLOCK = 1 << 20  # bytes of text parsed at a time
 _MAX_LINE = 10 << 20  # bytes
 _MAX_DIGITS = 18  # of a number, so that it fits 64 bits
 _MAX_TABLE = 50_000_000  # node numbers up to this are marked in a table; larger ones are sorted
-_GZIP = b"\x1f\x8b"
 _NEWLINE = ord("\n")
 _SEPARATORS = np.zeros(256, np.bool_)
 _SEPARATORS[[ord(character) for character in " \t\r\n"]] = True
@@ -59,16 +56,14 @@ def read_graph_in_links(path: Path) -> dict[Url, int]:
 
 def read_graph(path: Path) -> Graph:
     """The graph in a file; which of the three formats it has is recognised by its first words."""
-    with open_graph_file(path) as file:
-        start, _ = next(read_chunks(file, 4096))
+    start = graph_file_start(path)
     lines = (line.split() for line in start.splitlines() if line.strip() and not line.startswith((b"#", b"%")))
     first = next(lines, [])
-    with open_graph_file(path) as file:
-        if first[:1] in ([b"graph"], [b"Creator"]) or path.name.removesuffix(".gz").endswith(".gml"):
-            return _parse_gml(path, file)
-        if first[:1] in ([b"n"], [b"e"]):
-            return _parse_nodes_and_edges(path, file)
-        return _parse_edge_list(path, file)
+    if first[:1] in ([b"graph"], [b"Creator"]) or path.name.removesuffix(".gz").endswith(".gml"):
+        return _parse_gml(path)
+    if first[:1] in ([b"n"], [b"e"]):
+        return _parse_nodes_and_edges(path)
+    return _parse_edge_list(path)
 
 
 def graph_from_edges(
@@ -81,57 +76,37 @@ def graph_from_edges(
     return Graph(offsets, targets if is_sorted else targets[np.argsort(sources, kind="stable")], names)
 
 
+def graph_line_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The text of a file in blocks of whole lines, each with the number of its first line."""
+    with _readable(path), path.open("rb") as file:
+        try:
+            yield from line_blocks(unpacked(file), longest_line=_MAX_LINE, size=_BLOCK)
+        except DamagedTextError as damage:
+            raise UsageError(
+                f"{path}:{damage.line}: the file is cut short or damaged here ({damage}); fetch it again"
+            ) from None
+        except LineTooLongError as long:
+            raise UsageError(f"{path}:{long.line}: this line has no end; is it a list of links?") from None
+
+
+def graph_file_start(path: Path) -> bytes:
+    """The first bytes of the text of a file, by which its format is recognised."""
+    with _readable(path):
+        return first_bytes(path)
+
+
 @contextmanager
-def open_graph_file(path: Path) -> Iterator[BufferedIOBase]:
-    """The file opened for reading bytes, unpacked if it is gzipped."""
+def _readable(path: Path) -> Iterator[None]:
     try:
-        with path.open("rb") as raw:
-            is_gzipped = raw.read(2) == _GZIP
-            raw.seek(0)
-            with gzip.GzipFile(fileobj=raw) if is_gzipped else raw as file:
-                yield file
+        yield
     except OSError as error:
         raise UsageError(
             f"{path} cannot be read ({error.strerror or error}); name a file with the links of a graph"
         ) from None
 
 
-def line_blocks(path: Path, file: BufferedIOBase) -> Iterator[tuple[int, bytes]]:
-    """The text in blocks of whole lines, each with the number of its first line."""
-    line, rest = 1, b""
-    for data, error in read_chunks(file, _BLOCK):
-        whole, newline, rest = (rest + data).rpartition(b"\n")
-        if error is not None:
-            before = line - 1 + whole.count(b"\n") + len(newline)
-            raise _damaged(path, max(1, before + bool(rest)), error)
-        if len(rest) > _MAX_LINE:
-            number = line + whole.count(b"\n") + len(newline)
-            raise UsageError(f"{path}:{number}: this line has no end; is it a list of links?")
-        if newline:
-            yield line, whole + newline
-            line += whole.count(b"\n") + 1
-    if rest:
-        yield line, rest + b"\n"
-
-
-def read_chunks(file: BufferedIOBase, size: int) -> Iterator[tuple[bytes, Exception | None]]:
-    """The content of a file, about `size` bytes at a time; the last chunk has the error that ended it, if any."""
-    while True:
-        pieces, length = [], 0
-        try:
-            while length < size and (piece := file.read1(size - length)):
-                pieces.append(piece)
-                length += len(piece)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            yield b"".join(pieces), error
-            return
-        yield b"".join(pieces), None
-        if length < size:
-            return
-
-
-def _lines(path: Path, file: BufferedIOBase) -> Iterator[tuple[int, str]]:
-    for first, block in line_blocks(path, file):
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    for first, block in graph_line_blocks(path):
         for line, text in enumerate(block[:-1].decode("utf-8", "replace").split("\n"), first):
             yield line, text.strip()
 
@@ -139,9 +114,9 @@ def _lines(path: Path, file: BufferedIOBase) -> Iterator[tuple[int, str]]:
 # Edge lists: two node numbers on each line
 
 
-def _parse_edge_list(path: Path, file: BufferedIOBase) -> Graph:
+def _parse_edge_list(path: Path) -> Graph:
     blocks: list[RowArray] = [np.zeros((0, 2), np.int32)]
-    for line, block in line_blocks(path, file):
+    for line, block in graph_line_blocks(path):
         pairs = parse_rows(block, 2)
         if pairs is None:
             pairs = _pairs_by_line(path, line, block)
@@ -201,10 +176,10 @@ def compact_numbers(sources: Int32Array, targets: Int32Array) -> tuple[int, Int3
 # Nodes with URLs: "n 0 http://host/" and "e 0 1"
 
 
-def _parse_nodes_and_edges(path: Path, file: BufferedIOBase) -> Graph:
+def _parse_nodes_and_edges(path: Path) -> Graph:
     names: dict[int, str] = {}
     edges: list[tuple[int, int, int]] = []
-    for line, text in _lines(path, file):
+    for line, text in _lines(path):
         words = text.split(None, 2)
         if not words or words[0].startswith(("#", "%")):
             continue
@@ -239,12 +214,12 @@ def _named(path: Path, names: dict[int, str], edges: list[tuple[int, int, int]])
 # GML
 
 
-def _parse_gml(path: Path, file: BufferedIOBase) -> Graph:
+def _parse_gml(path: Path) -> Graph:
     names: dict[int, str] = {}
     edges: list[tuple[int, int, int]] = []
     opened: list[tuple[str, int, dict[str, str]]] = []  # open brackets: their key, their line, their attributes
     key, line = "", 0
-    for line, text in _lines(path, file):
+    for line, text in _lines(path):
         for word in () if text.startswith("#") else _GML_TOKEN.findall(text):
             if word == "[":
                 opened.append((key, line, {}))
@@ -277,10 +252,6 @@ def parse_node(path: Path, line: int, word: str) -> int:
     if not (word.isascii() and word.isdigit() and len(word) <= _MAX_DIGITS):
         raise bad_line(path, line, word, "a node is to be a whole number from 0 on")
     return int(word)
-
-
-def _damaged(path: Path, line: int, error: Exception) -> UsageError:
-    return UsageError(f"{path}:{line}: the file is cut short or damaged here ({error}); fetch it again")
 
 
 def bad_line(path: Path, line: int, text: str, rule: str) -> UsageError:

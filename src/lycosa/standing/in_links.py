@@ -1,19 +1,19 @@
-"""In-links counted from links at hand: those of past collections, or of a graph."""
+"""In-links counted: at once from the links of a collection or a graph, or as a crawl proceeds."""
 
 from array import array
 from collections.abc import Iterable
 
 import numpy as np
 
-from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.records import Plain, Url
 from lycosa.vocabulary.urls import key_of
 
 
 def count_in_links(links: Iterable[tuple[Url, Url]]) -> dict[Url, int]:
     """How many other pages link to each page, from the links' sources and targets in any order.
 
-    Links within a site count like others, as in-links do for publications; those of a page to itself do not, and a
-    page that links twice counts once. Pages that are only sources have 0.
+    Links within a site count, as they do in the publications; those of a page to itself do not, and a page that links
+    twice counts once. Pages that are only sources have 0.
     """
     numbers: dict[Url, int] = {}
     keys, targets = array("q"), array("q")
@@ -26,3 +26,51 @@ def count_in_links(links: Iterable[tuple[Url, Url]]) -> dict[Url, int]:
     _, firsts = np.unique(np.frombuffer(keys, np.int64), return_index=True)
     counts = np.bincount(np.frombuffer(targets, np.int64)[firsts], minlength=len(numbers))
     return dict(zip(numbers, counts.tolist(), strict=True))
+
+
+class StructureIndex:
+    """Counts the in-links of URLs, fetched or not, over the pages seen so far.
+
+    A page counts once for each other URL it links to; a page seen again is ignored. URLs are kept as 64-bit keys; the
+    integers that graphs have for URLs are keys already.
+
+    >>> index = StructureIndex()
+    >>> index.see(Url("http://a.example/"), [Url("http://b.example/")] * 2)
+    >>> index.count(Url("http://b.example/"))
+    1
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+        self._in_links: dict[int, int] = {}
+
+    def see(self, url: Url, targets: Iterable[Url]) -> None:
+        """Counts the links of a page that was fetched."""
+        source = _key(url)
+        if source in self._seen:
+            return
+        self._seen.add(source)
+        in_links = self._in_links
+        for target in set(targets):
+            key = _key(target)
+            if key != source:
+                in_links[key] = in_links.get(key, 0) + 1
+
+    def count(self, url: Url) -> int:
+        """The number of pages seen so far that link to a URL."""
+        return self._in_links.get(_key(url), 0)
+
+    def __len__(self) -> int:
+        """The number of pages seen."""
+        return len(self._seen)
+
+    def state(self) -> Plain:
+        return {"seen": list(self._seen), "linked": list(self._in_links), "counts": list(self._in_links.values())}
+
+    def restore(self, state: Plain) -> None:
+        self._seen = set(state["seen"])
+        self._in_links = dict(zip(state["linked"], state["counts"], strict=True))
+
+
+def _key(url: str | int) -> int:
+    return key_of(url) if isinstance(url, str) else url

@@ -1,21 +1,22 @@
-"""Standing as a model estimates it from the page alone."""
+"""The standing model: what it predicts, how it is trained, and the one that comes with Lycosa."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import exp
+from functools import cache
+from importlib.resources import files
+from itertools import islice
+from math import exp, log1p
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lycosa.vocabulary.errors import CollectionError, UsageError
-from lycosa.vocabulary.records import Page, Plain
+from lycosa.vocabulary.records import Codes, Page, Plain, Url
 
-from .background import Background
-from .features import FEATURES, Features
-from .model_nodes import whole
-from .model_tree import ModelTree
-from .splitting import Floats
-from .traffic import Traffic
+from .features import CHARACTERISTIC, FEATURES, Background, Features, Traffic
+from .model_tree import Floats, ModelTree, whole
 
 LARGEST_STATUS = 50.0  # ln(1 + in-links) of more links than there can be
 MOST_CHARACTERISTIC = 10_000
@@ -25,15 +26,16 @@ _KIND = "standing of pages, 1"
 
 @dataclass(frozen=True)
 class StandingModel:
-    """A model tree over the seven features of a page; standing is a sigmoid of what it predicts.
+    """A model tree over the seven features of a page: standing = 1 / (1 + exp(theta - prediction)), where the
+    prediction is of ln(1 + in-links).
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
 
-    seen: lowest and highest value of each feature in learning, and of the status behind them. What lies beyond counts
-    like the nearest seen: no page is so strange that it gets a standing which no page has taught.
+    seen: minimum and maximum of each feature in the training pages, and of their status. Values beyond are clipped, so
+        that no page gets a standing that none of the training pages had.
     theta: the prediction at which standing is 0.5.
-    pages: how many the model was learnt from.
-    notes: what its user is to know of it.
+    pages: number of training pages.
+    notes: warnings for the user.
     """
 
     tree: ModelTree
@@ -48,10 +50,10 @@ class StandingModel:
         *seen, (lowest, highest) = self.seen
         features = zip(self.features.of(page), seen, strict=True)
         estimate = self.tree.predict_one([max(low, min(high, value)) for value, (low, high) in features])
-        return max(lowest, min(highest, estimate))  # in this order it is a number even where the estimate is none
+        return max(lowest, min(highest, estimate))  # in this order it is a number even where the estimate is NaN
 
     def predictions(self, rows: ArrayLike) -> Floats:
-        """The same for rows of features, as `features` measures them."""
+        """The same for rows of features."""
         *seen, (lowest, highest) = self.seen
         lows, highs = np.array(seen).T
         predictions: Floats = np.clip(self.tree.predict(np.clip(rows, lows, highs)), lowest, highest)
@@ -61,13 +63,13 @@ class StandingModel:
         return 1.0 / (1.0 + exp(self.theta - self.prediction(page)))
 
     def with_theta(self, theta: float) -> "StandingModel":
-        """The same model with another middle."""
+        """The same model with another theta."""
         if not 0.0 <= theta <= LARGEST_STATUS:
             raise UsageError(f"theta is ln(1 + in-links) of a page in the middle, 0 to {LARGEST_STATUS:g}, not {theta}")
         return replace(self, theta=theta)
 
     def explain(self) -> str:
-        """The features and the tree, to be read."""
+        """The features and the tree as text."""
         features, background = self.features, self.features.background
         against = "no background" if background is None else f"{background.pages} pages, {len(background)} words"
         given = f"{len(features.traffic)} domains" if len(features.traffic) else "no table"
@@ -90,7 +92,7 @@ class StandingModel:
         )
 
     def to_plain(self) -> Plain:
-        """The model as JSON can say it; of the table of traffic, only what domains count that are not in it."""
+        """The model as JSON-compatible data; of the table of traffic, only its size and `neutral`."""
         background = self.features.background
         return {
             "kind": _KIND,
@@ -109,9 +111,9 @@ class StandingModel:
     def from_plain(
         cls, plain: Plain, *, traffic: Mapping[str, float] | None = None, source: str = "the model of standing"
     ) -> "StandingModel":
-        """A model that was saved; `source` names it where it cannot be used.
+        """The model that `to_plain` wrote; `source` names it in the error where it cannot be used.
 
-        traffic: the table it was learnt with. Where it is missing, every domain counts as one that is not in it.
+        traffic: the table it was trained with. Where it is missing, every domain counts as one that is not in it.
         """
         try:
             if plain["kind"] != _KIND:
@@ -149,7 +151,7 @@ class StandingModel:
 
 
 def median_prediction(model: StandingModel, pages: Iterable[Page]) -> float:
-    """The theta for which half of the pages stand above 0.5; that of the model where there are no pages."""
+    """The theta for which half of the pages have a standing above 0.5; that of the model where there are none."""
     predictions = list(map(model.prediction, pages))
     return float(np.median(predictions)) if predictions else model.theta
 
@@ -168,3 +170,97 @@ def _texts(values: Plain) -> tuple[str, ...]:
     if not isinstance(values, list) or len(values) > _MOST_NOTES or not all(isinstance(one, str) for one in values):
         raise ValueError("notes are no list of texts")
     return tuple(values)
+
+
+@cache
+def prior() -> StandingModel:
+    """The model that comes with Lycosa, for where nothing is known to learn from; prior.json tells how it was made.
+
+    It uses five features. Words and reach differ too much from one web to another: it has no background, so that all
+    pages have the same specificity, and no table of traffic.
+    """
+    text = files(__package__).joinpath("prior.json").read_text(encoding="utf-8")
+    model = StandingModel.from_plain(json.loads(text)["model"], source="the model that comes with Lycosa")
+    return model.with_note("standing is estimated by the model that comes with Lycosa, which was learnt on other webs")
+
+
+FEWEST_PAGES = 10
+MOST_PAGES = 20_000  # that a model is learnt from
+_SPECIFICITY = list(FEATURES).index("information specificity")
+
+
+def learn(
+    pages: Iterable[tuple[Page, float]],
+    *,
+    background: Iterable[Page] = (),
+    traffic: Mapping[str, float] | None = None,
+    characteristic: int = CHARACTERISTIC,
+) -> StandingModel:
+    """The model trained on pages with their status, ln(1 + in-links).
+
+    The pages are also the background of document frequencies; theta is their median prediction. Where they teach
+    nothing (fewer than 10 of known status, all of one status, all alike), the model is the prior one, and its notes
+    tell why. Pages past the first 20 000 are left out.
+
+    background: further pages for the document frequencies, such as bad examples: where all are on one topic, the words
+        of any other seem special.
+    traffic: registered domain -> reach.
+    characteristic: number of characteristic terms of a page.
+    """
+    if not 1 <= characteristic <= MOST_CHARACTERISTIC:
+        raise UsageError(f"characteristic terms are to be 1 to {MOST_CHARACTERISTIC}, not {characteristic}")
+    reach = Traffic(traffic)
+    containing: Counter[str] = Counter()
+    words: list[tuple[Codes, Codes]] = []
+    rows: list[tuple[float, ...]] = []
+    statuses: list[float] = []
+    for page, status in islice(pages, MOST_PAGES):
+        if 0.0 <= status <= LARGEST_STATUS:
+            containing.update(page.terms.keys())
+            words.append(page.words.counted)
+            rows.append(Features(traffic=reach).of(page))
+            statuses.append(status)
+    count = len(rows)
+    for page in islice(background, MOST_PAGES):
+        containing.update(page.terms.keys())
+        count += 1
+    features = Features(Background.counted(containing, count), reach, characteristic=characteristic)
+    table = np.array(rows).reshape(-1, len(FEATURES))
+    problem = _problem(table, statuses)
+    if problem:
+        return _prior_for(table, problem)
+    table[:, _SPECIFICITY] = [features.specificity(counted) for counted in words]
+    return fit(table, statuses, features)
+
+
+def fit(table: Floats, statuses: Sequence[float], features: Features) -> StandingModel:
+    """The model trained on rows of features, as `features` computes them, and the status of each."""
+    seen = [*zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True), (min(statuses), max(statuses))]
+    model = StandingModel(ModelTree().fit(table, statuses), features, tuple(seen), theta=0.0, pages=len(table))
+    predictions = model.predictions(table)
+    model = model.with_theta(float(np.median(predictions)))
+    if np.ptp(predictions) == 0.0:
+        return model.with_note("the pages learnt from do not show how well they stand: all pages count alike")
+    return model
+
+
+def labelled(pages: Iterable[Page], in_links: Mapping[Url, float]) -> Iterator[tuple[Page, float]]:
+    """The pages whose in-links are known, each with its status: the training data of `learn`."""
+    return ((page, log1p(in_links[page.url])) for page in pages if page.url in in_links)
+
+
+def _problem(table: Floats, statuses: list[float]) -> str:
+    """Why nothing can be learnt from these pages; empty where it can."""
+    if len(statuses) < FEWEST_PAGES:
+        return f"the in-links of {len(statuses)} pages are known, and {FEWEST_PAGES} are needed"
+    if min(statuses) == max(statuses):
+        return f"all {len(statuses)} pages of known in-links have the same number of them"
+    if (table == table[0]).all():
+        return f"all {len(statuses)} pages of known in-links look alike"
+    return ""
+
+
+def _prior_for(table: Floats, problem: str) -> StandingModel:
+    model = prior()
+    theta = float(np.median(model.predictions(table))) if len(table) else model.theta
+    return replace(model, theta=theta, notes=(problem, *model.notes))

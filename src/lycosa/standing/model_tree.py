@@ -1,28 +1,86 @@
-"""Learns a number from numbers: a tree of questions with a linear model at each end."""
+"""M5′ model trees: regression trees with a linear model at each leaf.
 
-from collections.abc import Sequence
+`ModelTree` is the estimator; below it stand the nodes, how a tree is grown and pruned, how a split is chosen, and how
+the linear model of a node is fitted.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Plain
 
-from .least_squares import Line
-from .model_nodes import Node, depth_first, from_plain, grow, to_plain, whole
-from .splitting import Floats
+Floats = NDArray[np.float64]
 
 MOST_CELLS = 10_000_000  # rows times attributes of the training data, and nodes times attributes of a tree
-LARGEST = 1e50  # of a value; beyond it sums of squares may overflow
-SMOOTHING = 15.0  # rows that the model one level up counts like
+LARGEST = 1e50  # absolute value of an attribute or a target; beyond it sums of squares may overflow
+LARGEST_COEFFICIENT = 1e150  # absolute value of a number in a saved tree
+DEEPEST = 200  # levels; a split leaves at least a fifth on each side, so ten million rows need less than 80
+SMOOTHING = 15.0  # rows that the model one level up counts for
+FEWEST_TO_SPLIT = 4  # rows
+SAME_ENOUGH = 0.05  # of the standard deviation of all targets: rows that vary less are not split
+EXACT_ENOUGH = 1e-5  # of the same: a linear model of a smaller error needs no subtree
+CLEARLY = 1e-6  # by which the gain of a later attribute must exceed that of an earlier one
+RIDGE = 1e-8  # on standardised attributes, so that equal attributes share their weight
+TOO_STEEP = 1.5  # standard deviations of the target per standard deviation of an attribute: a sign of collinearity
+SMALLEST_SPREAD = 1e-50  # standard deviation of an attribute that counts as varying
 _KIND = "model tree, 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A linear function of a few attributes; `weights` pairs the number of an attribute with its weight."""
+
+    intercept: float
+    weights: tuple[tuple[int, float], ...] = ()
+
+    def of(self, columns: Floats) -> Floats:
+        """The value for each row of data; `columns` has one row per attribute."""
+        values = np.full(columns.shape[1], self.intercept)
+        for attribute, weight in self.weights:
+            values += weight * columns[attribute]
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A test of one attribute: values up to `cut` go left, others right."""
+
+    attribute: int
+    cut: float
+    left: "Node"
+    right: "Node"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of a tree, with the linear model of its rows."""
+
+    rows: int  # of the training data
+    line: Line
+    split: Split | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    """A subtree, pruned, with what pruning further up needs."""
+
+    node: Node
+    parameters: int
+    error: float  # sum of squares on the rows of the node
+    tested: frozenset[int]  # attributes tested below before anything was pruned
 
 
 class ModelTree:
     """M5′ model tree (Wang, Witten: Induction of model trees for predicting continuous classes, 1996; after Quinlan,
     1992), which grows, prunes and smooths as Weka's M5P does by default.
 
-    smooth: on the way from the leaf to the root, mix the prediction with that of each model passed.
+    smooth: on the way from the leaf to the root, mix the prediction p of n rows with that of each model q passed:
+        (n * p + 15 * q) / (n + 15).
 
     With fewer than 4 rows, or where all targets are the same, it predicts their mean. Among attributes with the same
     gain the first is taken. Values that are not finite, or beyond 1e50, raise ValueError, in learning and predicting.
@@ -58,10 +116,10 @@ class ModelTree:
         at = np.zeros(len(table), dtype=np.intp)
         rows = np.arange(len(table))
         while len(rows):
-            questions = self._asked[at[rows]]
-            rows, questions = rows[questions >= 0], questions[questions >= 0]
+            attributes = self._attributes[at[rows]]
+            rows, attributes = rows[attributes >= 0], attributes[attributes >= 0]
             here = at[rows]
-            at[rows] = np.where(table[rows, questions] <= self._cuts[here], here + 1, self._rights[here])
+            at[rows] = np.where(table[rows, attributes] <= self._cuts[here], here + 1, self._rights[here])
         predictions: Floats = (table * self._weights[at]).sum(axis=1) + self._intercepts[at]
         return predictions
 
@@ -72,43 +130,43 @@ class ModelTree:
             if not -LARGEST <= value <= LARGEST:
                 raise ValueError(f"a value is {value}, which is not finite or beyond {LARGEST:g}")
         number = 0
-        while (asked := self._questions[number]) is not None:
-            attribute, cut, right = asked
+        while (test := self._tests[number]) is not None:
+            attribute, cut, right = test
             number = number + 1 if row[attribute] <= cut else right
         line = self._lines[number]
         return line.intercept + sum(weight * row[attribute] for attribute, weight in line.weights)
 
     def explain(self, names: Sequence[str] | None = None) -> str:
-        """The tree and its linear models, to be read; `names` are those of the attributes."""
+        """The tree and its linear models as text; `names` are those of the attributes."""
         root = self._learnt()
         names = [f"x{number}" for number in range(self._width)] if names is None else names
         if len(names) != self._width:
             raise ValueError(f"{self._width} attributes need as many names, not {len(names)}")
-        questions: list[str] = []
+        tests: list[str] = []
         models: list[str] = []
         waiting = [(root, 0, "")]
         for line in self._lines:
-            node, depth, asked = waiting.pop()
+            node, depth, test = waiting.pop()
             indent = "|   " * (depth - 1)
             if node.split is None:
                 models.append(f"model {len(models) + 1} ({node.rows} rows): {_formula(line, names)}")
-                questions.append(f"{indent}{asked}: model {len(models)} ({node.rows} rows)")
+                tests.append(f"{indent}{test}: model {len(models)} ({node.rows} rows)")
                 continue
-            if asked:
-                questions.append(f"{indent}{asked}:")
+            if test:
+                tests.append(f"{indent}{test}:")
             name, cut = names[node.split.attribute], f"{node.split.cut:.6g}"
             waiting.append((node.split.right, depth + 1, f"{name} >  {cut}"))
             waiting.append((node.split.left, depth + 1, f"{name} <= {cut}"))
-        return "\n".join([*questions, "", *models] if root.split is not None else models)
+        return "\n".join([*tests, "", *models] if root.split is not None else models)
 
     def to_plain(self) -> Plain:
-        """The tree as JSON can say it."""
-        nodes = to_plain(self._learnt())
+        """The tree as JSON-compatible data."""
+        nodes = nodes_to_plain(self._learnt())
         return {"kind": _KIND, "smooth": self.smooth, "attributes": self._width, "nodes": nodes}
 
     @classmethod
     def from_plain(cls, plain: Plain, *, source: str = "the model tree") -> "ModelTree":
-        """A tree that was saved; `source` names it where it cannot be used."""
+        """The tree that `to_plain` wrote; `source` names it in the error where it cannot be used."""
         try:
             if plain["kind"] != _KIND:
                 raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_KIND!r}")
@@ -117,7 +175,7 @@ class ModelTree:
             width = whole(plain["attributes"], 1, MOST_CELLS)
             if len(plain["nodes"]) * width > MOST_CELLS:
                 raise ValueError(f"nodes times attributes are more than {MOST_CELLS}")
-            root = from_plain(plain["nodes"], width)
+            root = nodes_from_plain(plain["nodes"], width)
         except (KeyError, TypeError, ValueError) as error:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise CollectionError(f"cannot use {source}: {problem}; delete it and it is learnt anew") from None
@@ -126,14 +184,14 @@ class ModelTree:
         return tree
 
     def _set(self, root: Node, width: int) -> None:
-        """Number the nodes depth first, so that a left child comes next, and keep them as tables."""
+        """Keep the nodes as tables in depth-first order: a left child follows its parent."""
         self._root, self._width = root, width
         nodes = list(depth_first(root))
-        self._questions = _questions(nodes)
+        self._tests = _tests(nodes)
         self._lines = self._final_lines(nodes)
-        self._asked = np.array([question[0] if question else -1 for question in self._questions], dtype=np.intp)
-        self._cuts = np.array([question[1] if question else 0.0 for question in self._questions])
-        self._rights = np.array([question[2] if question else 0 for question in self._questions], dtype=np.intp)
+        self._attributes = np.array([test[0] if test else -1 for test in self._tests], dtype=np.intp)
+        self._cuts = np.array([test[1] if test else 0.0 for test in self._tests])
+        self._rights = np.array([test[2] if test else 0 for test in self._tests], dtype=np.intp)
         self._intercepts = np.array([line.intercept for line in self._lines])
         self._weights = np.zeros((len(nodes), width))
         for number, line in enumerate(self._lines):
@@ -141,14 +199,14 @@ class ModelTree:
                 self._weights[number, attribute] = weight
 
     def _final_lines(self, nodes: list[Node]) -> list[Line]:
-        """What each node predicts: smoothing mixes linear models, so that a mixture is one again."""
+        """The linear model of each node with smoothing applied: a mixture of linear models is one."""
         lines = [node.line for node in nodes]
         if not self.smooth:
             return lines
         chain: list[tuple[Node, ...]] = [()] * len(nodes)  # ancestors, the nearest first
         for number, node in enumerate(nodes):
-            if (question := self._questions[number]) is not None:
-                chain[number + 1] = chain[question[2]] = (node, *chain[number])
+            if (test := self._tests[number]) is not None:
+                chain[number + 1] = chain[test[2]] = (node, *chain[number])
                 continue
             below = node.rows
             for above in chain[number]:
@@ -167,16 +225,16 @@ class ModelTree:
             raise ValueError(f"the tree knows {self._width} attributes, not {width}")
 
 
-def _questions(nodes: list[Node]) -> list[tuple[int, float, int] | None]:
-    """Of each node the attribute, the cut and the number of its right child; None at a leaf."""
-    questions: list[tuple[int, float, int] | None] = [None] * len(nodes)
+def _tests(nodes: list[Node]) -> list[tuple[int, float, int] | None]:
+    """Attribute, cut and number of the right child of each node; None at a leaf."""
+    tests: list[tuple[int, float, int] | None] = [None] * len(nodes)
     half_done: list[int] = []  # nodes whose right child is still to come
     for number, node in enumerate(nodes):
         if node.split is not None:
             half_done.append(number)
         elif half_done and (split := nodes[parent := half_done.pop()].split) is not None:
-            questions[parent] = split.attribute, split.cut, number + 1  # what follows a leaf is a right child
-    return questions
+            tests[parent] = split.attribute, split.cut, number + 1  # what follows a leaf is a right child
+    return tests
 
 
 def _mixture(line: Line, share: float, other: Line) -> Line:
@@ -204,3 +262,233 @@ def _table(values: ArrayLike) -> Floats:
 def _check_range(values: Floats, what: str) -> None:
     if values.size and not float(np.abs(values).max()) <= LARGEST:  # NaN is not either
         raise ValueError(f"a value of {what} is not finite or beyond {LARGEST:g}")
+
+
+def depth_first(node: Node) -> Iterator[Node]:
+    """The node and all below it, left before right."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if node.split is not None:
+            waiting += (node.split.right, node.split.left)
+
+
+def nodes_to_plain(root: Node) -> list[Plain]:
+    """The nodes as JSON-compatible data, in depth-first order, left before right."""
+    return [
+        {"rows": node.rows, "intercept": node.line.intercept, "weights": [list(pair) for pair in node.line.weights]}
+        | ({} if node.split is None else {"attribute": node.split.attribute, "cut": node.split.cut})
+        for node in depth_first(root)
+    ]
+
+
+def nodes_from_plain(nodes: Plain, attributes: int) -> Node:
+    """The tree that `nodes_to_plain` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+    if not isinstance(nodes, list):
+        raise ValueError("nodes are no list")
+    reader = iter(nodes)
+    root = _read(reader, attributes, 1)
+    if any(True for _ in reader):
+        raise ValueError("there are nodes that belong nowhere")
+    return root
+
+
+def _read(nodes: Iterator[Plain], attributes: int, depth: int) -> Node:
+    plain = next(nodes, None)
+    if plain is None:
+        raise ValueError("a node is missing")
+    if depth > DEEPEST:
+        raise ValueError(f"it is deeper than {DEEPEST} levels")
+    rows = whole(plain["rows"], 1, 1 << 53)
+    weights = tuple((whole(which, 0, attributes - 1), _number(weight)) for which, weight in plain["weights"])
+    if len({which for which, _ in weights}) != len(weights):
+        raise ValueError("an attribute has two weights")
+    line = Line(_number(plain["intercept"]), weights)
+    if "cut" not in plain and "attribute" not in plain:
+        return Node(rows, line)
+    attribute, cut = whole(plain["attribute"], 0, attributes - 1), _number(plain["cut"])
+    left = _read(nodes, attributes, depth + 1)
+    right = _read(nodes, attributes, depth + 1)
+    if left.rows + right.rows != rows:
+        raise ValueError(f"{left.rows} and {right.rows} rows are not the {rows} above them")
+    return Node(rows, line, Split(attribute, cut, left, right))
+
+
+def whole(value: Plain, least: int, most: int) -> int:
+    """A saved value that is an integer from `least` to `most`; else ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(f"{str(value)[:40]!r} is no whole number from {least} to {most}")
+    return value
+
+
+def _number(value: Plain) -> float:
+    if (
+        isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST_COEFFICIENT
+    ):  # NaN is not
+        raise ValueError(f"{str(value)[:40]!r} is no number in range")
+    return float(value)
+
+
+def grow(columns: Floats, target: Floats) -> Node:
+    """The pruned tree for these rows; `columns` has one row per attribute."""
+    return _grow(columns, target, float(target.std()), np.arange(len(target))).node
+
+
+def _grow(columns: Floats, target: Floats, spread: float, rows: NDArray[np.intp]) -> _Grown:
+    here, wanted = columns[:, rows], target[rows]
+    best = None
+    if len(rows) >= FEWEST_TO_SPLIT and float(wanted.std()) >= SAME_ENOUGH * spread > 0.0:
+        best = best_split(here, wanted)
+    if best is None:
+        mean = float(wanted.mean())
+        return _Grown(Node(len(rows), Line(mean)), 1, float(np.square(wanted - mean).sum()), frozenset())
+    attribute, cut = best
+    goes_left = here[attribute] <= cut
+    left = _grow(columns, target, spread, rows[goes_left])
+    right = _grow(columns, target, spread, rows[~goes_left])
+    tested = left.tested | right.tested | {attribute}
+    line = fit_line(here, wanted, sorted(tested))
+    alone = _Grown(Node(len(rows), line), len(line.weights) + 1, float(np.square(wanted - line.of(here)).sum()), tested)
+    split = Split(attribute, cut, left.node, right.node)
+    parameters = left.parameters + right.parameters + 1
+    whole = _Grown(Node(len(rows), line, split), parameters, left.error + right.error, tested)
+    expected = _expected_error(alone)
+    return alone if expected <= _expected_error(whole) or expected < EXACT_ENOUGH * spread else whole
+
+
+def _expected_error(grown: _Grown) -> float:
+    """The error expected on unseen rows: rmse * (rows + 2 * parameters) / (rows - parameters)."""
+    rows, parameters = grown.node.rows, grown.parameters
+    error = sqrt(grown.error / rows)
+    return error * (rows + 2 * parameters) / (rows - parameters) if rows > parameters else 10.0 * error
+
+
+def best_split(columns: Floats, target: Floats) -> tuple[int, float] | None:
+    """The attribute and the cut of the highest gain, or None where no attribute can be cut.
+
+    With n rows, n_1 of them up to the cut, and s(…) the fifth root of the variance of the target:
+    gain = s(all) - n_1 / n * s(left) - n_2 / n * s(right). At least a fifth of the rows and one more go to each side.
+    A cut that gains nothing is taken where there is no better one: its parts may be split well.
+
+    columns: one row per attribute.
+    """
+    rows = columns.shape[1]
+    least = max(1, rows // 5)
+    if rows < 2 * least + 2:
+        return None
+    order = columns.argsort(axis=1, kind="stable")
+    values = np.take_along_axis(columns, order, axis=1)
+    before, after = values[:, least : rows - least - 1], values[:, least + 1 : rows - least]
+    can_cut = after > before
+    gains = np.where(can_cut, _gains(target[order], least), -np.inf)
+    places = gains.argmax(axis=1)
+    best, best_gain = -1, -np.inf
+    for attribute, gain in enumerate(gains[np.arange(len(gains)), places].tolist()):
+        if gain > best_gain + CLEARLY:
+            best, best_gain = attribute, gain
+    if best < 0:
+        return None
+    low, high = float(before[best, places[best]]), float(after[best, places[best]])
+    middle = (low + high) / 2
+    return best, middle if middle < high else low
+
+
+def _gains(targets: Floats, least: int) -> Floats:
+    """The gains with least + 1, least + 2, … rows on the left, for the targets in the order of each attribute.
+
+    Where one part is constant, rounding decides between equals (a variance of 1e-16 is 6e-4 to the power 1/5), so the
+    sums run in the order that gives the same results as Weka.
+    """
+    rows = targets.shape[1]
+    squares = targets * targets
+    left = np.arange(least + 1.0, rows - least)
+    right = rows - left
+    until = rows - least - 1
+    sums, squared = (np.add.accumulate(each, axis=1) for each in (targets, squares))
+    rest, rest_squared = (_suffix_sums(each, least)[:, 1 : until - least + 1] for each in (targets, squares))
+    whole = _spread(sums[:, -1:], squared[:, -1:], np.array([float(rows)]))
+    gains: Floats = (
+        whole
+        - left / rows * _spread(sums[:, least:until], squared[:, least:until], left)
+        - right / rows * _spread(rest, rest_squared, right)
+    )
+    return gains
+
+
+def _suffix_sums(values: Floats, least: int) -> Floats:
+    """The sums of all values but the first `least`, `least` + 1, …"""
+    total = np.add.accumulate(values[:, least:], axis=1)[:, -1:]
+    return np.subtract.accumulate(np.concatenate((total, values[:, least:]), axis=1), axis=1)
+
+
+def _spread(sums: Floats, squared: Floats, counts: Floats) -> Floats:
+    """The fifth root of the variance."""
+    spread: Floats = (np.abs(counts * squared - sums * sums) / (counts * counts)) ** 0.2
+    return spread
+
+
+def fit_line(columns: Floats, target: Floats, attributes: list[int]) -> Line:
+    """Least squares with backward elimination, over some attributes.
+
+    First the attribute of the largest standardised weight is dropped while that is above `TOO_STEEP`; then the one of
+    the smallest, as long as Akaike's criterion falls: AIC = squared error / full squared error * (rows - full
+    parameters) + 2 * parameters.
+    """
+    rows = len(target)
+    taken = columns[attributes]
+    means = taken.mean(axis=1)
+    taken = taken - means[:, None]
+    deviations = np.sqrt((taken * taken).sum(axis=1) / max(1, rows - 1))
+    varying = deviations > np.maximum(1e-12 * np.abs(means), SMALLEST_SPREAD)
+    if not varying.all():
+        attributes = [attribute for attribute, varies in zip(attributes, varying.tolist(), strict=True) if varies]
+        taken, means, deviations = taken[varying], means[varying], deviations[varying]
+    middle = float(target.mean())
+    problem = _Problem(taken / deviations[:, None], target - middle)
+    chosen = list(range(len(attributes)))
+    weights = problem.solve(chosen)
+    deviation = float(np.sqrt(problem.target @ problem.target / max(1, rows - 1)))
+    while chosen and float(np.abs(weights).max()) > TOO_STEEP * deviation:
+        del chosen[int(np.abs(weights).argmax())]
+        weights = problem.solve(chosen)
+    chosen, weights = problem.simplify(chosen, weights)
+    slopes = weights / deviations[chosen]
+    return Line(
+        middle - float(slopes @ means[chosen]),
+        tuple((attributes[place], slope) for place, slope in zip(chosen, slopes.tolist(), strict=True)),
+    )
+
+
+class _Problem:
+    """The normal equations of standardised attributes, one per row, and a centred target."""
+
+    def __init__(self, attributes: Floats, target: Floats):
+        self._attributes = attributes
+        self.target = target
+        self._products = attributes @ attributes.T
+        self._goal = attributes @ target
+
+    def solve(self, chosen: list[int]) -> Floats:
+        products = self._products[chosen][:, chosen]
+        products.flat[:: len(chosen) + 1] += RIDGE
+        weights: Floats = np.linalg.solve(products, self._goal[chosen]).astype(np.float64, copy=False)
+        return weights
+
+    def error(self, chosen: list[int], weights: Floats) -> float:
+        misses = self.target - weights @ self._attributes[chosen]
+        return float(misses @ misses)
+
+    def simplify(self, chosen: list[int], weights: Floats) -> tuple[list[int], Floats]:
+        full = self.error(chosen, weights)
+        free = len(self.target) - len(chosen) - 1
+        criterion = free + 2.0 * (len(chosen) + 1)
+        while chosen and full > 0.0:
+            weakest = int(np.abs(weights).argmin())
+            fewer = chosen[:weakest] + chosen[weakest + 1 :]
+            lighter = self.solve(fewer)
+            reached = self.error(fewer, lighter) / full * free + 2.0 * (len(fewer) + 1)
+            if not reached < criterion:
+                break
+            chosen, weights, criterion = fewer, lighter, reached
+        return chosen, weights

@@ -5,23 +5,19 @@ that begin with # say nothing. Trouble is told by line.
 """
 
 import csv
-import gzip
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, numbered_lines, unpacked
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import host_of, normalise, site_of
 
-from .traffic import LARGEST_REACH
+from .features import LARGEST_REACH
 
 MOST_ROWS = 2_000_000
 LONGEST_LINE = 10_000  # bytes
 MOST_IN_LINKS = 10**15
-_GZIP = b"\x1f\x8b"
 _URL_NAMES = {"url", "page", "address"}
 _DOMAIN_NAMES = {"domain", "site", "host"}
 _IN_LINK_NAMES = {"in_links", "in-links", "in links", "inlinks", "links", "count"}
@@ -78,24 +74,23 @@ def _number(text: str) -> float | None:
 def _rows(path: Path, columns: str, firsts: set[str], seconds: set[str]) -> Iterator[tuple[int, str, str]]:
     """The rows with the numbers of their lines, the line that names the columns left out."""
     separator, count, has_names = "", 0, False
-    with _opened(path) as file:
-        for line, text in _lines(path, file):
-            separator = separator or ("\t" if "\t" in text else ",")
-            fields = _fields(path, line, text, separator)
-            is_first, count = not count, count + 1
-            if is_first and len(fields) == 2 and fields[0].lower() in firsts and fields[1].lower() in seconds:
-                has_names = True
-                continue
-            if len(fields) != 2:
-                raise UsageError(
-                    f"{path}:{line}: a line is to have two columns, {columns}, not {len(fields)}: {_short(text)}"
-                    "; put what has a comma in it between quotes"
-                )
-            if is_first and not any(character.isdigit() for character in fields[1]):
-                raise UsageError(f"{path}:{line}: the columns are to be {columns}, not {_short(text)}; correct them")
-            if count > MOST_ROWS:
-                raise UsageError(f"{path}:{line}: more than {MOST_ROWS} lines; keep those that matter")
-            yield line, fields[0], fields[1]
+    for line, text in _lines(path):
+        separator = separator or ("\t" if "\t" in text else ",")
+        fields = _fields(path, line, text, separator)
+        is_first, count = not count, count + 1
+        if is_first and len(fields) == 2 and fields[0].lower() in firsts and fields[1].lower() in seconds:
+            has_names = True
+            continue
+        if len(fields) != 2:
+            raise UsageError(
+                f"{path}:{line}: a line is to have two columns, {columns}, not {len(fields)}: {_short(text)}"
+                "; put what has a comma in it between quotes"
+            )
+        if is_first and not any(character.isdigit() for character in fields[1]):
+            raise UsageError(f"{path}:{line}: the columns are to be {columns}, not {_short(text)}; correct them")
+        if count > MOST_ROWS:
+            raise UsageError(f"{path}:{line}: more than {MOST_ROWS} lines; keep those that matter")
+        yield line, fields[0], fields[1]
     if count == has_names:
         raise UsageError(f"{path}:1: the table is empty; write lines of {columns}")
 
@@ -107,37 +102,23 @@ def _fields(path: Path, line: int, text: str, separator: str) -> list[str]:
         raise UsageError(f"{path}:{line}: {error}: {_short(text)}; correct the quotes") from None
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines that are neither empty nor comments, with their numbers."""
     try:
-        with path.open("rb") as raw:
-            is_packed = raw.read(2) == _GZIP
-            raw.seek(0)
-            with gzip.GzipFile(fileobj=raw) if is_packed else raw as file:
-                yield file  # type: ignore[misc]
+        with path.open("rb") as file:
+            for number, data in numbered_lines(unpacked(file), longest_line=LONGEST_LINE - 1):
+                try:
+                    text = data.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r ")
+                except UnicodeDecodeError:
+                    raise UsageError(f"{path}:{number}: this is not UTF-8 text; save the table as UTF-8") from None
+                if text.strip() and not text.startswith("#"):
+                    yield number, text
+    except DamagedTextError as damage:
+        raise UsageError(f"{path}:{damage.line}: the file is cut short or damaged here ({damage})") from None
+    except LineTooLongError as long:
+        raise UsageError(f"{path}:{long.line}: the line is longer than {LONGEST_LINE} bytes; is it a table?") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read ({error.strerror or error}); name a table") from None
-
-
-def _lines(path: Path, file: IO[bytes]) -> Iterator[tuple[int, str]]:
-    """The lines that say something, with their numbers."""
-    number = 0
-    while True:
-        number += 1
-        try:
-            data = file.readline(LONGEST_LINE + 1)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise UsageError(f"{path}:{number}: the file is cut short or damaged here ({error})") from None
-        if not data:
-            return
-        if len(data) > LONGEST_LINE:
-            raise UsageError(f"{path}:{number}: the line is longer than {LONGEST_LINE} bytes; is it a table?")
-        try:
-            text = data.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n ")
-        except UnicodeDecodeError:
-            raise UsageError(f"{path}:{number}: this is not UTF-8 text; save the table as UTF-8") from None
-        if text.strip() and not text.startswith("#"):
-            yield number, text
 
 
 def _short(text: str) -> str:

@@ -4,22 +4,16 @@ from collections.abc import Callable, Mapping
 
 from lycosa.vocabulary.contracts import Strategy
 
-from .adaptive import Adaptive
-from .baseline_focused import BaselineFocused
-from .best_first import BestFirst
-from .breadth_first import BreadthFirst
-from .collaborative import Collaborative
-from .combined import Combined
-from .crawl_ai import CrawlAI
-from .crawl_gai import CrawlGAI
+from .authority import CrawlAI, CrawlGAI
+from .best_first import BaselineFocused, BestFirst
+from .collaborative import Collaborative, Combined
 from .guided import Guided
 from .infospiders import InfoSpiders
-from .inlinks import InLinks
-from .intelligent import Intelligent
+from .linkage import Intelligent
 from .mapped import CrawlMap, Mapped, NoMap
 from .pagerank import PageRank
-from .random_order import RandomOrder
-from .utility import Utility
+from .unfocused import BreadthFirst, RandomOrder
+from .utility import Adaptive, InLinks, Utility
 
 STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
     Adaptive.name: Adaptive,

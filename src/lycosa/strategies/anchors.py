@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from lycosa.vocabulary.records import RELEVANT, Candidate, Plain, Visit
 
 
-class WayIn:
+class AnchorBoost:
     """Finds the way to the topic from seeds that are off it: until `enough` relevant pages were seen, a link whose
     anchor says the words of the topic is worth up to half of what is missing to 1 more than its page is.
 

@@ -1,11 +1,13 @@
+"""Strategies that follow the links of the most relevant pages first."""
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from lycosa.reading.words import tokens_of
-from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, Candidate, Plain, Skip, Url, Visit
 
-from .anchors import WayIn
-from .unit_scale import clamped
+from .anchors import AnchorBoost
+from .base import clamped
 
 
 class BestFirst:
@@ -14,7 +16,7 @@ class BestFirst:
     A link is worth the relevance of the best page it was found on; where the topic was also given in words, their
     anchors help to find the way in.
 
-    topic_words, split, enough: as `WayIn` has them.
+    topic_words, split, enough: as `AnchorBoost` has them.
 
     Menczer, Pant, Ruiz, Srinivasan: Evaluating topic-driven web crawlers (SIGIR 2001).
     """
@@ -31,7 +33,7 @@ class BestFirst:
         split: Callable[[str], Iterable[str]] = tokens_of,
         enough: int = 20,
     ):
-        self._way_in = WayIn(topic_words, split=split, enough=enough)
+        self._way_in = AnchorBoost(topic_words, split=split, enough=enough)
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         return [Candidate(seed, 1.0, because={"seed": True}) for seed in seeds]
@@ -57,3 +59,52 @@ class BestFirst:
 
     def restore(self, state: Plain) -> None:
         self._way_in.relevant_seen = state["relevant_seen"]
+
+
+class BaselineFocused:
+    """Follows the links of relevant pages alone, those of the most relevant first: the usual focused crawler.
+
+    A link is worth the relevance of the best page it was found on. The links of a page that is not more likely on the
+    topic than not are left alone, but for those of seeds, which somebody chose.
+
+    Chakrabarti, van den Berg, Dom: Focused crawling: a new approach to topic-specific Web resource discovery (1999).
+    """
+
+    name = "baseline-focused"
+    scale: Literal["unit", "order"] = "unit"
+    exhaustive = False
+    uses_standing = False
+
+    def __init__(self) -> None:
+        self._share = 1.0
+
+    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
+        return [Candidate(seed, 1.0, because={"seed": True}) for seed in seeds]
+
+    def learn(self, event: Visit | Skip) -> None:
+        pass
+
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        if isinstance(event, Skip):
+            return []
+        relevance = clamped(event.relevance)
+        if relevance <= RELEVANT and event.candidate.depth > 0:
+            return []
+        found_on, depth = event.candidate.url, event.candidate.depth + 1
+        priority, links, because = relevance, event.open_links(), {"page": round(relevance, 4)}
+        if self._share != 1.0:
+            priority *= self._share
+            because["share"] = self._share
+        return [Candidate(link.target, priority, found_on, link.anchor, because, depth) for link in links]
+
+    def leave_room(self, share: float) -> None:
+        self._share = share
+
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
+        return max(waiting, offered)
+
+    def state(self) -> Plain:
+        return None
+
+    def restore(self, state: Plain) -> None:
+        pass

@@ -11,10 +11,9 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
 from .best_first import BestFirst
-from .evidence_options import EvidenceOptions
+from .collaborative import Ids, LogOffers, Offer, is_evicted
 from .interest import logistic
-from .log_offers import Ids, LogOffers, Offer, is_evicted
-from .readers import ReadersEvidence
+from .readers import EvidenceOptions, ReadersEvidence
 
 _SURE = 0.999  # a strategy's 1, which would be beyond all evidence
 _NONE: Ids = np.empty(0, np.int64)

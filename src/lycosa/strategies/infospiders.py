@@ -1,15 +1,209 @@
+"""The strategy of agents that learn, reproduce and die."""
+
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from math import hypot, tanh
 from random import Random
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lycosa.vocabulary.records import Candidate, Outcome, Page, Plain, Skip, Url, Visit
+from lycosa.reading.words import terms_of, tokens_of
+from lycosa.vocabulary.records import Candidate, Link, Outcome, Page, Plain, Skip, Url, Visit
 
-from .agents import Agent, boltzmann, cosine, norm_of
-from .settled import SettledUrls
-from .surroundings import Memory, Surroundings, keywords_near
+from .url_sets import SettledUrls
+
+Vector = NDArray[np.float64]
+
+
+def keywords_near(text: str, links: Sequence[Link], keywords: Container[str], *, near: int) -> dict[str, Vector]:
+    """For each keyword that stands near some link, its Σ 1 / distance at every link.
+
+    The distance is counted in words from the first word of the link, which itself is at 1; what is more than `near`
+    words away does not count. A word stands for a keyword if it is one, or else if its stem is.
+    """
+    words, places_of_links = _words_and_places(text, links)
+    terms = {word: word if word in keywords else _stem_of(word) for word in set(words)}
+    wanted = {word: term for word, term in terms.items() if term in keywords}
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(words):
+        if word in wanted:
+            places.setdefault(wanted[word], []).append(place)
+    offsets = np.arange(-near, near + 1)
+    weights = 1.0 / (np.abs(offsets) + 1)
+    found: dict[str, Vector] = {}
+    for keyword, at in places.items():
+        reached = (np.array(at)[:, None] + (offsets + near)).ravel()
+        at_words = np.bincount(reached, np.tile(weights, len(at)), len(words) + 2 * near + 1)
+        at_links = np.asarray(at_words[places_of_links + near], dtype=np.float64)
+        if at_links.any():
+            found[keyword] = at_links
+    return found
+
+
+def _words_and_places(text: str, links: Sequence[Link]) -> tuple[list[str], NDArray[np.intp]]:
+    """All words, and the number of the word at which each link begins."""
+    words: list[str] = []
+    before: dict[int, int] = {}  # words before a place in the text
+    start = 0
+    for position in sorted({link.position for link in links}):
+        words += tokens_of(text[start:position])
+        before[position] = len(words)
+        start = position
+    words += tokens_of(text[start:])
+    return words, np.array([before[link.position] for link in links], dtype=np.intp)
+
+
+@lru_cache(maxsize=50_000)
+def _stem_of(word: str) -> str:
+    """Empty for stop words and numbers."""
+    return next(iter(terms_of([word], stem=True)), "")
+
+
+class Surroundings:
+    """What is remembered of a page: where its links lead, and which keywords stand near them."""
+
+    def __init__(self, targets: Sequence[Url], depth: int, columns: Mapping[str, Vector]):
+        self.targets = targets
+        self.depth = depth
+        self.keywords = list(columns)
+        self.inputs = np.array(list(columns.values())).reshape(len(columns), len(targets))  # keyword by link
+
+    def near(self, link: int) -> dict[str, float]:
+        """The keywords near a link, by its number."""
+        return {key: value for key, value in zip(self.keywords, self.inputs[:, link].tolist(), strict=True) if value}
+
+    def state(self) -> Plain:
+        """Inputs as (number of keyword, number of link, value), without zeros."""
+        rows, columns = self.inputs.nonzero()
+        values = self.inputs[rows, columns]
+        return [list(self.targets), self.depth, self.keywords, rows.tolist(), columns.tolist(), values.tolist()]
+
+    @classmethod
+    def from_state(cls, state: Plain) -> Self:
+        targets, depth, keywords, rows, columns, values = state
+        page = cls(targets, depth, dict.fromkeys(keywords, np.zeros(len(targets))))
+        page.inputs[rows, columns] = values
+        return page
+
+
+class PageMemory:
+    """The pages remembered, the ones used least lately forgotten first.
+
+    limit: pages; those on which somebody stands are kept beyond it.
+    """
+
+    def __init__(self, limit: int):
+        self._limit = limit
+        self._pages: OrderedDict[Url, Surroundings] = OrderedDict()
+
+    def __contains__(self, url: Url) -> bool:
+        return url in self._pages
+
+    def recall(self, url: Url) -> Surroundings:
+        self._pages.move_to_end(url)
+        return self._pages[url]
+
+    def keep(self, url: Url, page: Surroundings, *, occupied: Container[Url]) -> None:
+        self._pages[url] = page
+        excess = len(self._pages) - self._limit
+        if excess > 0:
+            for old in self._unused(occupied)[:excess]:
+                del self._pages[old]
+
+    def _unused(self, occupied: Container[Url]) -> list[Url]:
+        newest = next(reversed(self._pages))
+        return [url for url in self._pages if url not in occupied and url != newest]
+
+    def state(self) -> Plain:
+        return [[url, page.state()] for url, page in self._pages.items()]
+
+    def restore(self, state: Iterable[Plain]) -> None:
+        self._pages = OrderedDict((url, Surroundings.from_state(page)) for url, page in state)
+
+
+@dataclass
+class Agent:
+    """One keyword vector with a perceptron over it, situated on a page and waiting for one of its links."""
+
+    number: int
+    energy: float
+    frequencies: dict[str, float]  # of the keywords, as in a text
+    weights: dict[str, float]  # of the perceptron, one for each keyword
+    page: Url | None = None  # where it is; None before it has read its first
+    link: int = -1  # number of the link of this page that it waits for
+    target: Url | None = None  # where that leads: a redirect may have changed it
+    turn: float = 0.0  # when it moves next
+
+    def take_up(self, frequencies: Mapping[str, float]) -> None:
+        """Takes terms for its keywords; before it learns, each weighs what it weighs in the unit vector of these."""
+        norm = hypot(*frequencies.values())
+        self.frequencies = dict(frequencies)
+        self.weights = {keyword: frequency / norm for keyword, frequency in frequencies.items()}
+
+    def estimates(self, page: Surroundings) -> Vector:
+        """How similar to its keywords it expects the pages behind the links to be: tanh of the weighted inputs."""
+        weights = np.array([self.weights.get(keyword, 0.0) for keyword in page.keywords])
+        estimates: Vector = np.tanh(weights @ page.inputs)
+        return estimates
+
+    def learn(
+        self, inputs: Mapping[str, float], similarity: float, *, epochs: int, rate: float, momentum: float
+    ) -> None:
+        """Corrects its estimate for a link with these inputs, by the similarity of the page that was behind it."""
+        weights = self.weights
+        known = {keyword: value for keyword, value in inputs.items() if keyword in weights}
+        last = dict.fromkeys(known, 0.0)
+        for _ in range(epochs):
+            output = tanh(sum(weights[keyword] * value for keyword, value in known.items()))
+            slope = rate * (similarity - output) * (1 - output * output)
+            for keyword, value in known.items():
+                last[keyword] = slope * value + momentum * last[keyword]
+                weights[keyword] += last[keyword]
+
+    def similarity(self, terms: Mapping[str, int], norm: float) -> float:
+        """Cosine between its keywords and a page of these terms."""
+        return cosine(self.frequencies, terms, norm)
+
+    def offspring(self, number: int, terms: Mapping[str, int], chance: Random) -> "Agent":
+        """A copy with half of the energy; of its keywords, the least frequent one on the page gives way to the page's
+        most frequent term that is none yet, which takes over frequency and weight. Chance decides among equals."""
+        self.energy /= 2
+        child = replace(self, number=number, frequencies=dict(self.frequencies), weights=dict(self.weights))
+        fresh = [(-count, term) for term, count in terms.items() if term not in self.weights]
+        if fresh and self.weights:
+            least = min(terms.get(keyword, 0) for keyword in self.weights)
+            given_up = chance.choice([keyword for keyword in self.weights if terms.get(keyword, 0) == least])
+            taken_up = min(fresh)[1]
+            child.frequencies[taken_up] = child.frequencies.pop(given_up)
+            child.weights[taken_up] = child.weights.pop(given_up)
+        return child
+
+    def state(self) -> Plain:
+        return asdict(self)
+
+
+def cosine(topic: Mapping[str, float], terms: Mapping[str, int], norm: float) -> float:
+    """Between a topic and a page whose terms have this norm, by raw frequencies."""
+    product = sum(frequency * terms.get(term, 0) for term, frequency in topic.items())
+    return product / (norm * hypot(*topic.values())) if product else 0.0
+
+
+def norm_of(terms: Mapping[str, int]) -> float:
+    counts = np.fromiter(terms.values(), np.float64, len(terms))
+    return float(np.sqrt(counts @ counts))
+
+
+def boltzmann(estimates: Vector, temperature: float) -> Vector:
+    """The probabilities with which links of these estimates are chosen."""
+    odds: Vector = np.exp((estimates - estimates.max()) / temperature)
+    chances: Vector = odds / odds.sum()
+    return chances
+
 
 _LOST_AFTER = 100  # pages visited before in a row, after which an agent is looked after
 _OWN_KEYWORDS = 20  # that an agent takes from its first page where the topic is not given in words
@@ -77,7 +271,7 @@ class InfoSpiders:
         self._seeds = 0
         self._born = 0
         self._agents: dict[int, Agent] = {}
-        self._memory = Memory(buffer)
+        self._memory = PageMemory(buffer)
         self._settled = SettledUrls()
         self._wanted: list[Candidate] = []  # chosen, and not proposed yet
 

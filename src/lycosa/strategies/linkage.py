@@ -1,30 +1,174 @@
-"""What links tell of pages not seen yet, by what was learnt of pages seen.
-
-How others use it, in this order at every event:
-
-    evidence.learn(event)             a Visit or a Skip
-    for url in evidence.changed:      waiting URLs about which something new is known: those the page visited links
-        ...                           to, some of its siblings, and a few scored long ago; none after a Skip
-    evidence.log_ratio_of(url)        log of the interest ratio; None for a URL that no page seen links to
-    evidence.lead_to(url)             where it was first found (page, anchor, depth), and how many pages link to it,
-                                      and how many of these satisfy the predicate; None likewise
-    evidence.told(urls)               all this at once and quicker, with the factors for `because`
-"""
+"""Interest ratios of URLs by the links to them, and the strategy that follows them."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from math import inf, isfinite
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import RELEVANT, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, Candidate, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
 
-from .interest import Features, Ids, Logs, Tally, link_logs, share_logs
-from .link_memory import NO_PAGE, Lead, LinkMemory, Parent
-from .linked import linked_by
-from .unit_scale import clamped
+from .base import clamped, distinct_links
+from .interest import Features, Ids, Logs, Tally, link_logs, logistic, share_logs
+from .url_sets import number_of
+
+NO_PAGE = -1  # of a URL that is settled: there was no page
+_PARENTS = 4  # of a URL that are remembered, the latest
+
+
+class Lead(Struct):
+    """A URL that waits, and what is known of it."""
+
+    found_on: Url
+    anchor: str
+    depth: int
+    parents: list[int]  # the latest pages that link here, by number
+    linking: int = 0  # pages that link here
+    satisfying: int = 0  # of these
+    tokens: tuple[int, ...] | None = None  # of the URL, once they were asked for; not saved
+
+
+class Parent(Struct):
+    """A page visited some of whose links wait."""
+
+    words: Ids
+    targets: dict[Url, None]  # that wait
+    seen: int = 0  # pages that it links to and that were visited
+    satisfying: int = 0  # of these
+
+
+class LinkMemory:
+    """The URLs that wait, the pages that link to them, and what came of those visited.
+
+    waiting, pages, visited: how many of each are remembered; the oldest are forgotten.
+    """
+
+    def __init__(self, *, waiting: int, pages: int, visited: int):
+        self._most = waiting, pages, visited
+        self.leads: dict[Url, Lead] = {}  # those looked at longest ago first
+        self._parents: dict[int, Parent] = {}
+        self._visited: dict[int, int] = {}  # by key: 1 satisfies, 0 does not, or NO_PAGE
+        self._last_parent = 0
+
+    def judged(self, url: Url) -> int | None:
+        """1 for a page that satisfies the predicate, 0 for another, NO_PAGE, or None for what is not settled."""
+        return self._visited.get(number_of(url))
+
+    def parents_of(self, lead: Lead | None) -> list[Parent]:
+        """The pages that link to a URL and are remembered."""
+        return [self._parents[number] for number in lead.parents if number in self._parents] if lead else []
+
+    def link(self, here: Url, depth: int, links: Iterable[tuple[Url, str]], words: Ids, satisfies: bool) -> list[Url]:
+        """Notes where a page links to, by URL and anchor; returns the URLs that wait."""
+        self._last_parent += 1
+        number, parent = self._last_parent, Parent(words, {})
+        for target, anchor in links:
+            judged = self.judged(target)
+            if judged is not None:
+                parent.seen += judged != NO_PAGE
+                parent.satisfying += judged == 1
+                continue
+            lead = self.leads.get(target)
+            if lead is None:
+                lead = self.leads[target] = Lead(here, anchor, depth, [])
+            lead.linking += 1
+            lead.satisfying += satisfies
+            lead.parents.append(number)
+            if len(lead.parents) > _PARENTS:
+                self._part(lead.parents.pop(0), target)
+            parent.targets[target] = None
+        if parent.targets:
+            self._parents[number] = parent
+        return list(parent.targets)
+
+    def settle(self, url: Url, judged: int) -> None:
+        """What came of a URL; nothing leads to it any more."""
+        key = number_of(url)
+        self._visited.pop(key, None)
+        self._visited[key] = judged
+        self.drop(url)
+
+    def drop(self, url: Url) -> None:
+        """Forgets a URL, which may come back."""
+        lead = self.leads.pop(url, None)
+        for number in lead.parents if lead else ():
+            self._part(number, url)
+
+    def move(self, url: Url, target: Url) -> None:
+        """What is known of a URL is known of the one it has moved to, unless that is known already."""
+        lead = self.leads.get(url)
+        if lead is None or target in self.leads or self.judged(target) is not None:
+            return
+        self.leads[target] = replace(lead, parents=list(lead.parents))
+        for parent in self.parents_of(lead):
+            parent.targets[target] = None
+
+    def siblings(self, parents: Iterable[Parent], most: int) -> list[Url]:
+        """Some of the waiting URLs to which the same pages link."""
+        found: dict[Url, None] = {}
+        for parent in parents:
+            found |= dict.fromkeys(islice(parent.targets, most))
+        return list(islice(found, most))
+
+    def oldest(self, most: int) -> list[Url]:
+        return list(islice(self.leads, most))
+
+    def look_at(self, urls: Iterable[Url]) -> None:
+        """They are the youngest now."""
+        for url in urls:
+            self.leads[url] = self.leads.pop(url)
+
+    def forget(self) -> None:
+        """Keeps no more than it may."""
+        waiting, pages, visited = self._most
+        while len(self.leads) > waiting:
+            self.drop(next(iter(self.leads)))
+        while len(self._parents) > pages:
+            del self._parents[next(iter(self._parents))]
+        while len(self._visited) > visited:
+            del self._visited[next(iter(self._visited))]
+
+    def _part(self, number: int, url: Url) -> None:
+        parent = self._parents.get(number)
+        if parent is not None:
+            parent.targets.pop(url, None)
+            if not parent.targets:
+                del self._parents[number]
+
+    def state(self) -> Plain:
+        places = {url: place for place, url in enumerate(self.leads)}
+        return {
+            "leads": [
+                [url, lead.found_on, lead.anchor, lead.depth, lead.parents, lead.linking, lead.satisfying]
+                for url, lead in self.leads.items()
+            ],
+            "parents": [
+                [number, parent.words.tolist(), [places[url] for url in parent.targets], parent.seen, parent.satisfying]
+                for number, parent in self._parents.items()
+            ],
+            "visited": [list(self._visited), list(self._visited.values())],
+            "last_parent": self._last_parent,
+        }
+
+    def restore(self, state: Plain) -> None:
+        self.leads = {url: Lead(*known) for url, *known in state["leads"]}
+        urls = list(self.leads)
+        self._parents = {
+            number: Parent(np.array(words, np.int64), _urls_at(targets, urls), seen, satisfying)
+            for number, words, targets, seen, satisfying in state["parents"]
+        }
+        self._visited = dict(zip(*state["visited"], strict=True))
+        self._last_parent = state["last_parent"]
+
+
+def _urls_at(places: Sequence[int], urls: Sequence[Url]) -> dict[Url, None]:
+    return dict.fromkeys(urls[place] for place in places)
+
 
 WEIGHTS: Mapping[str, float] = {"words": 1.0, "tokens": 1.0, "links": 1.0, "siblings": 1.0}
 _WORDS = 64  # of a page, the most frequent
@@ -38,7 +182,7 @@ _tokens = re.compile(r"[^\W\d_]{2,}").findall
 _NOTHING: Ids = np.empty(0, np.int64)
 
 
-class Told(Struct, frozen=True):
+class LinkEvidence(Struct, frozen=True):
     """What links tell of a URL."""
 
     url: Url
@@ -120,7 +264,7 @@ class LinkageEvidence:
             self._count(url, lead, parents, satisfies)
             self._memory.settle(url, int(satisfies))
             siblings = self._memory.siblings(parents, _SIBLINGS)
-        links = [(link.target, link.anchor) for link in linked_by(visit)]
+        links = [(link.target, link.anchor) for link in distinct_links(visit)]
         found: Sequence[Url] = ()
         if links:
             found = self._memory.link(url, visit.candidate.depth + 1, links, self._words_of(page), satisfies)
@@ -149,7 +293,7 @@ class LinkageEvidence:
         """log of the interest ratio; None for a URL that no page seen links to."""
         return next((told.log_ratio for told in self.told([url])), None)
 
-    def told(self, urls: Iterable[Url]) -> list[Told]:
+    def told(self, urls: Iterable[Url]) -> list[LinkEvidence]:
         """What is known of some URLs; nothing of those that no page seen links to."""
         leads = {url: self._memory.leads[url] for url in urls if url in self._memory.leads}
         if not leads:
@@ -165,7 +309,9 @@ class LinkageEvidence:
         ratios = np.exp(np.minimum(logs, _MOST)).round(3).tolist()
         rows = zip(leads.items(), logs.tolist(), ratios, strict=True)
         return [
-            Told(url, sum(row), {name: ratio for name, log, ratio in zip(WEIGHTS, row, said, strict=True) if log}, lead)
+            LinkEvidence(
+                url, sum(row), {name: ratio for name, log, ratio in zip(WEIGHTS, row, said, strict=True) if log}, lead
+            )
             for (url, lead), row, said in rows
         ]
 
@@ -240,3 +386,60 @@ def _words_around(parents: Sequence[Parent]) -> Ids:
     if len(parents) > 1:
         return np.unique(np.concatenate([parent.words for parent in parents]))
     return parents[0].words if parents else _NOTHING
+
+
+UNKNOWN = 0.5  # priority of what nothing is known of
+
+
+class Intelligent:
+    """Learns while it crawls what in links leads to pages that satisfy a predicate, whichever that is.
+
+    A link is worth the logistic of Σ weight · log of interest ratio over the factors that `LinkageEvidence` knows:
+    words of the pages that link there, tokens of its URL, pages that satisfy the predicate or do not and link there,
+    and siblings. A waiting URL is worth something else once another page links to it or a sibling was visited. A page
+    satisfies the predicate from a relevance of 0.5 on; seeds are worth 0.5, as is all that nothing is known of.
+
+    weights, significance, smoothing, clip: as `LinkageEvidence` has them.
+
+    Aggarwal, Al-Garawi, Yu: Intelligent crawling on the World Wide Web with arbitrary predicates (WWW 2001).
+    """
+
+    name = "intelligent"
+    scale: Literal["unit", "order"] = "unit"
+    exhaustive = True
+    uses_standing = False
+
+    def __init__(
+        self,
+        *,
+        weights: Mapping[str, float] = WEIGHTS,
+        significance: float = 2.0,
+        smoothing: float = 10.0,
+        clip: float = 5.0,
+    ):
+        self.evidence = LinkageEvidence(weights=weights, significance=significance, smoothing=smoothing, clip=clip)
+
+    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
+        return [Candidate(seed, UNKNOWN, because={"seed": True}) for seed in seeds]
+
+    def learn(self, event: Visit | Skip) -> None:
+        self.evidence.learn(event)
+
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        return [linked_candidate(told) for told in self.evidence.told(self.evidence.changed)]
+
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
+        return offered
+
+    def state(self) -> Plain:
+        return self.evidence.state()
+
+    def restore(self, state: Plain) -> None:
+        self.evidence.restore(state)
+
+
+def linked_candidate(told: LinkEvidence) -> Candidate:
+    """A URL at what its links tell of it."""
+    lead = told.lead
+    because = told.ratios or {"links": 1.0}
+    return Candidate(told.url, logistic(told.log_ratio), lead.found_on, lead.anchor, because, lead.depth)

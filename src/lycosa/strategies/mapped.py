@@ -6,8 +6,8 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Outcome, Page, Plain, Skip, Url, Visit
 
-from .baseline_focused import BaselineFocused
-from .unit_scale import checked
+from .base import checked_share
+from .best_first import BaselineFocused
 
 _DEAD = frozenset((Outcome.GONE, Outcome.UNWANTED))
 _OUT_OF_REACH = frozenset((Outcome.FORBIDDEN, Outcome.REFUSED, Outcome.FAILED, Outcome.BUSY))
@@ -88,8 +88,8 @@ class Mapped:
         self.uses_standing = self.inner.uses_standing
         self._map: CrawlMap = NoMap() if crawl_map is None else crawl_map
         self._spokes, self._portal_of = self._map.spokes, self._map.portal_of
-        self._map_priority = checked("map priority", map_priority)
-        self._share = checked("share", share)
+        self._map_priority = checked_share("map priority", map_priority)
+        self._share = checked_share("share", share)
         self._inner_learns: Callable[[Visit | Skip], None] = self.inner.learn
         self._hyperlinks: Callable[[Visit | Skip], Iterable[Candidate]] = self._shared
         if isinstance(self.inner, LeavesRoom):

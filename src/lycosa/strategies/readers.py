@@ -1,33 +1,404 @@
-"""What readers tell of pages not seen yet, by what was learnt of pages seen.
+"""Interest ratios of pages by who read them."""
 
-How others use it, in this order at every event:
-
-    evidence.learn(event)             a Visit or a Skip
-    evidence.changed                  pages of the log about which something new is known, by their numbers; only
-                                      pages somebody read of whom another page was visited
-    evidence.log_ratios(ids)          log of the interest ratio of each; 0 where nothing is known
-    evidence.told(ids)                the factors by kind, for `because`
-"""
-
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from array import array
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypedDict
+from zlib import compress, decompress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.logs.readings import Readings
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, Outcome, Page, Plain, Skip, Url, Visit
 
-from .history import History, told_by
+from .base import clamped
 from .interest import Tally
-from .locality import Locality
-from .reader_ratios import ReaderRatios
-from .signatures import Classes, ClosestClasses, Signature, Signatures, WordSignatures
-from .unit_scale import clamped
+
+
+def packed(column: NDArray[Any]) -> str:
+    """The numbers of a column as text; `unpacked` takes it back, given their type."""
+    little = np.ascontiguousarray(column, column.dtype.newbyteorder("<"))
+    return b64encode(compress(little.tobytes(), 1)).decode("ascii")
+
+
+def unpacked(text: str, kind: type[np.generic]) -> NDArray[Any]:
+    """
+    >>> unpacked(packed(np.array([3, -1], np.int32)), np.int32).tolist()
+    [3, -1]
+    """
+    stored = np.frombuffer(decompress(b64decode(text)), np.dtype(kind).newbyteorder("<"))
+    return stored.astype(kind)  # a copy, which may be written to
+
+
+Signature = NDArray[np.int64]  # features as numbers, each once
+
+_WORDS = 20  # of a page, the most frequent
+_RARE = 3  # pages that must have had a word before it is a feature
+_MOST_REMEMBERED = 4_096  # words that may become features
+_CLOSEST = 5  # classes of a page
+
+
+class Classes(Protocol):
+    """What tells how likely a page belongs to each of some classes, as `relevance.Taxonomy` does."""
+
+    @property
+    def topics(self) -> tuple[str, ...]: ...
+
+    def chances(self, page: Page) -> NDArray[np.float64]: ...
+
+
+class Signatures(Protocol):
+    """What pages are compared by."""
+
+    size: int  # how many features there may be
+
+    def of(self, page: Page) -> Signature:
+        """The features of a page, from which this may learn what features there are."""
+        ...
+
+    def state(self) -> Plain: ...
+
+    def restore(self, state: Plain) -> None: ...
+
+
+class WordSignatures:
+    """The most frequent words of a page that other pages have had as well.
+
+    Stop words are no terms of pages anyway; a word becomes a feature with the third page among whose most frequent
+    words it is, as long as there are fewer than `size`.
+    """
+
+    def __init__(self, size: int = 512):
+        self.size = size
+        self._features: dict[int, int] = {}  # by the code of the word
+        self._pages: dict[int, int] = {}  # that had a word which is no feature yet
+
+    def of(self, page: Page) -> Signature:
+        codes, counts = page.words.counted
+        if len(codes) > _WORDS:
+            codes = codes[np.lexsort((codes, -counts.astype(np.int64)))[:_WORDS]]
+        found = [self._feature(code) for code in codes.tolist()]
+        return np.array(sorted(feature for feature in found if feature is not None), np.int64)
+
+    def _feature(self, code: int) -> int | None:
+        feature = self._features.get(code)
+        if feature is not None or len(self._features) >= self.size:
+            return feature
+        pages = self._pages.pop(code, 0) + 1
+        if pages < _RARE:
+            self._pages[code] = pages
+            if len(self._pages) > _MOST_REMEMBERED:
+                del self._pages[next(iter(self._pages))]  # seen longest ago
+            return None
+        feature = self._features[code] = len(self._features)
+        if len(self._features) == self.size:
+            self._pages.clear()
+        return feature
+
+    def state(self) -> Plain:
+        return {"features": list(self._features), "pages": [list(self._pages), list(self._pages.values())]}
+
+    def restore(self, state: Plain) -> None:
+        self._features = {code: number for number, code in enumerate(state["features"])}
+        self._pages = dict(zip(*state["pages"], strict=True))
+
+
+class ClosestClasses:
+    """The five classes of a taxonomy that are closest to a page."""
+
+    def __init__(self, classes: Classes):
+        self.size = len(classes.topics)
+        self._classes = classes
+
+    def of(self, page: Page) -> Signature:
+        closest: Signature = np.argsort(-self._classes.chances(page), kind="stable")[:_CLOSEST]
+        return np.sort(closest)
+
+    def state(self) -> Plain:
+        return None
+
+    def restore(self, state: Plain) -> None:
+        pass
+
 
 Ids = NDArray[np.int64]
 Reals = NDArray[np.float64]
+
+
+class SignatureCounts:
+    """r_ij, pages visited that reader i read and that have feature j, and r_ij^u, those of them that satisfy.
+
+    Of each reader the mean of r_ij^u / r_ij over the features met is kept up to date, so that it is there without
+    looking at the counts. Smoothed, (r_ij^u + s·p) / (r_ij + s) is a sum of two parts, of which one goes with p.
+    """
+
+    def __init__(self, users: int, features: int, smoothing: float):
+        self._smoothing = smoothing
+        self._read = np.zeros((users, features), np.float32)
+        self._satisfying = np.zeros((users, features), np.float32)
+        self._met: Reals = np.zeros(users)  # features
+        self._shares: Reals = np.zeros(users)  # sum over the features of r^u / (r + s)
+        self._priors: Reals = np.zeros(users)  # sum over the features of s / (r + s)
+
+    def add(self, users: NDArray[np.int32], weights: Reals, signature: Signature, satisfies: bool) -> None:
+        """A page with these features, read by these users."""
+        if not len(users) or not len(signature):
+            return
+        cells = np.ix_(users, signature)
+        read, satisfying = self._read[cells], self._satisfying[cells]
+        is_new = read == 0.0
+        more = weights.astype(np.float32)[:, None]
+        read_now = read + more
+        satisfying_now = satisfying + more if satisfies else satisfying
+        self._read[cells] = read_now
+        if satisfies:
+            self._satisfying[cells] = satisfying_now
+        s = self._smoothing
+        before = 1.0 / np.where(is_new, np.inf, read.astype(np.float64) + s)
+        now = 1.0 / (read_now.astype(np.float64) + s)
+        self._met[users] += is_new.sum(axis=1)
+        self._shares[users] += (satisfying_now * now - satisfying * before).sum(axis=1)
+        self._priors[users] += s * (now - before).sum(axis=1)
+
+    def ratios(self, users: Ids, usual: float | Reals) -> Reals:
+        """SF_i of users, as multiples of what is usual; NaN for those of whom no feature is known."""
+        met = self._met[users]
+        ratios: Reals = (self._shares[users] / usual + self._priors[users]) / np.where(met > 0, met, np.nan)
+        return ratios
+
+
+_TINY = 1e-12
+
+
+class ReaderRatios:
+    """The ratios P(U|R_i) / P(U) and SF_i of readers, as logarithms, 0 for those that are not significant.
+
+    factors: of "frequency" and "signature", those that are wanted.
+    features: how many there may be.
+    significance: standard deviations from which on a ratio counts.
+    by_reader: whether the deviation of P(U|R_i) is that of as many pages as the reader read, not of all visited.
+    from_reader: whether SF_i is a multiple of P(U|R_i), not of P(U).
+    smoothing: pages as usual that everybody is taken to have read, with every feature.
+    """
+
+    def __init__(
+        self,
+        users: int,
+        features: int,
+        *,
+        factors: Collection[str],
+        significance: float,
+        by_reader: bool,
+        from_reader: bool,
+        smoothing: float,
+    ):
+        self._frequency, self._signature = ("frequency" in factors), ("signature" in factors)
+        self._significance = significance
+        self._by_reader = by_reader
+        self._from_reader = from_reader
+        self._smoothing = smoothing
+        self._visited: Reals = np.zeros(users)  # q_i
+        self._satisfying: Reals = np.zeros(users)  # q_i^u
+        self._features = SignatureCounts(users, features if self._signature else 0, smoothing)
+        self._ratios: Reals = np.full(users, np.nan)  # SF_i when last looked at
+        self._spread: Reals = np.zeros(3)  # of these: how many, their sum, the sum of their squares
+
+    @property
+    def is_known(self) -> NDArray[np.bool_]:
+        """Of each reader, whether any page was visited that they read."""
+        return self._visited > 0
+
+    @property
+    def has_satisfied(self) -> NDArray[np.bool_]:
+        """Of each reader, whether any of these satisfies the predicate."""
+        return self._satisfying > 0
+
+    def count(self, readers: NDArray[np.int32], weights: Reals, signature: Signature, satisfies: bool) -> None:
+        """A page that these people read."""
+        self._visited[readers] += weights
+        if satisfies:
+            self._satisfying[readers] += weights
+        self._features.add(readers, weights, signature, satisfies)
+
+    def forget_spread(self) -> None:
+        """Before everybody is looked at anew."""
+        self._ratios[:] = np.nan
+        self._spread[:] = 0.0
+
+    def logs(self, users: Ids, *, pages: int, usual: float) -> tuple[Reals, Reals]:
+        """The logarithms for frequency and signature, where so many pages were visited and P(U) is `usual`."""
+        nothing = np.zeros(len(users))
+        frequency = self._frequency_logs(users, pages, usual) if self._frequency else nothing
+        signature = self._signature_logs(users, usual) if self._signature else nothing
+        return frequency, signature
+
+    def _frequency_logs(self, users: Ids, pages: int, usual: float) -> Reals:
+        seen, satisfying = self._visited[users], self._satisfying[users]
+        trials = seen if self._by_reader else float(pages)
+        counted = np.where(seen > 0, seen, 1.0)
+        deviations = np.abs(satisfying / counted - usual) / np.sqrt(usual * (1.0 - usual)) * np.sqrt(trials)
+        logs = np.log(np.maximum(self._shares(users, usual) / usual, _TINY))
+        return np.where((seen > 0) & (deviations >= self._significance), logs, 0.0)
+
+    def _shares(self, users: Ids, usual: float) -> Reals:
+        """P(U|R_i), smoothed."""
+        s = self._smoothing
+        shares: Reals = (self._satisfying[users] + s * usual) / np.maximum(self._visited[users] + s, _TINY)
+        return shares
+
+    def _signature_logs(self, users: Ids, usual: float) -> Reals:
+        base = np.maximum(self._shares(users, usual), _TINY) if self._from_reader else usual
+        ratios, before = self._features.ratios(users, base), self._ratios[users]
+        if self._from_reader:
+            ratios[~np.isnan(ratios) & (base <= _TINY)] = 1.0  # nothing they read satisfies: no feature is an exception
+        self._ratios[users] = ratios
+        self._spread += _moments(ratios) - _moments(before)
+        readers, total, squares = self._spread.tolist()
+        mean = total / max(1.0, readers)
+        deviation = max(0.0, squares / max(1.0, readers) - mean * mean) ** 0.5
+        is_known = ~np.isnan(ratios)
+        counts = is_known
+        if self._significance > 0:
+            counts = is_known & (deviation > _TINY) & (np.abs(ratios - mean) >= self._significance * deviation)
+        return np.where(counts, np.log(np.maximum(np.where(is_known, ratios, 1.0), _TINY)), 0.0)
+
+
+def _moments(ratios: Reals) -> Reals:
+    known = ratios[~np.isnan(ratios)]
+    return np.array((len(known), known.sum(), (known * known).sum()))
+
+
+class Locality:
+    """The temporal locality of a predicate: all that somebody read among the `around` accesses before, or the
+    `around` accesses after, one of a page that satisfies it.
+
+    How much a page belongs to it is the weight of the access by which it does, the largest if there are several; 1
+    where accesses do not age. A page does not belong to it by being read twice.
+    """
+
+    def __init__(self, readings: Readings, around: int):
+        self._readings = readings
+        self._around = around
+        self.strength: Reals = np.zeros(len(readings.urls))  # how much each page belongs to it
+        self.inside = self.outside = 0.0  # pages visited
+        self.inside_satisfying = self.outside_satisfying = 0.0  # of these
+        self._visited: NDArray[np.bool_] = np.zeros(len(readings.urls), np.bool_)
+        self._satisfying: NDArray[np.bool_] = np.zeros(len(readings.urls), np.bool_)
+
+    def add(self, url: int, satisfies: bool) -> Ids:
+        """Takes in a page visited; returns the pages that belong more to the locality than before."""
+        self._visited[url], self._satisfying[url] = True, satisfies
+        strength = float(self.strength[url])
+        self._count(strength, 1.0 - strength, satisfies)
+        return self._widen(url) if satisfies else np.empty(0, np.int64)
+
+    def _count(self, inside: float, outside: float, satisfies: bool) -> None:
+        self.inside += inside
+        self.outside += outside
+        if satisfies:
+            self.inside_satisfying += inside
+            self.outside_satisfying += outside
+
+    def _widen(self, url: int) -> Ids:
+        users, positions = self._readings.places_of(url)
+        starts = self._readings.walk_starts
+        first, last = starts[users], starts[users.astype(np.int64) + 1]
+        places = first + positions
+        steps = np.concatenate((np.arange(-self._around, 0), np.arange(1, self._around + 1)))
+        near = places[:, None] + steps
+        near = near[(near >= first[:, None]) & (near < last[:, None])]
+        urls = self._readings.walks[near]
+        weights = self._readings.weights[near]
+        closer = (weights > self.strength[urls]) & (urls != url)
+        urls, weights = urls[closer], weights[closer]
+        widened = np.unique(urls).astype(np.int64)
+        before = self.strength[widened]
+        np.maximum.at(self.strength, urls, weights)
+        gained = self.strength[widened] - before
+        for is_satisfying in (False, True):
+            chosen = self._visited[widened] & (self._satisfying[widened] == is_satisfying)
+            gain = float(gained[chosen].sum())
+            self._count(gain, -gain, is_satisfying)
+        return widened
+
+    def log_ratios(self, urls: Ids, usual: float, smoothing: float) -> Reals:
+        """log of f1 / P(U) for pages inside, of f2 / P(U) for those outside, of a mixture for those half inside."""
+        if self.inside_satisfying + self.outside_satisfying == 0.0:
+            return np.zeros(len(urls))  # the predicate has no locality yet
+        within = _log_share(self.inside_satisfying, self.inside, usual, smoothing)
+        without = _log_share(self.outside_satisfying, self.outside, usual, smoothing)
+        return without + (within - without) * self.strength[urls]
+
+    def recount(self) -> None:
+        """Sums up anew what was added up page by page."""
+        strength, good = self.strength, self._satisfying
+        self.inside = float(strength[self._visited].sum())
+        self.outside = float(self._visited.sum()) - self.inside
+        self.inside_satisfying = float(strength[good].sum())
+        self.outside_satisfying = float(good.sum()) - self.inside_satisfying
+
+
+def _log_share(satisfying: float, seen: float, usual: float, smoothing: float) -> float:
+    if seen <= 0.0:
+        return 0.0
+    share = (max(0.0, satisfying) + smoothing * usual) / (seen + smoothing)
+    return float(np.log(max(share / usual, _TINY)))
+
+
+class VisitHistory:
+    """Numbers of pages in the order of their visits, whether each satisfies the predicate, and its signature."""
+
+    def __init__(self) -> None:
+        self._pages = array("i")
+        self._satisfying = array("B")
+        self._lengths = array("B")  # of the signatures
+        self._features = array("H")  # the signatures, one after the other
+
+    def __len__(self) -> int:
+        return len(self._pages)
+
+    def append(self, page: int, satisfies: bool, signature: Signature) -> None:
+        self._pages.append(page)
+        self._satisfying.append(satisfies)
+        self._lengths.append(len(signature))
+        self._features.extend(signature.tolist())
+
+    def state(self) -> Plain:
+        return {
+            "pages": packed(np.array(self._pages, np.int32)),
+            "satisfying": packed(np.array(self._satisfying, np.uint8)),
+            "lengths": packed(np.array(self._lengths, np.uint8)),
+            "features": packed(np.array(self._features, np.uint16)),
+        }
+
+
+def saved_visits(state: Plain) -> Iterator[tuple[int, bool, Signature]]:
+    """The visits of a history that was saved."""
+    pages, satisfying = unpacked(state["pages"], np.int32), unpacked(state["satisfying"], np.uint8)
+    features = unpacked(state["features"], np.uint16).astype(np.int64)
+    ends = np.cumsum(unpacked(state["lengths"], np.uint8), dtype=np.int64).tolist()
+    start = 0
+    for page, satisfies, end in zip(pages.tolist(), satisfying.tolist(), ends, strict=True):
+        yield page, bool(satisfies), features[start:end]
+        start = end
+
+
+class EvidenceOptions(TypedDict, total=False):
+    """The keywords of `ReadersEvidence`, for strategies that pass them on."""
+
+    factors: Sequence[str]
+    significance: float
+    around: int
+    signatures: Literal["words"] | Classes
+    trials: Literal["crawl", "reader"]
+    base: Literal["crawl", "reader"]
+    smoothing: float
+    clip: float
+    full_every: int
+    half_life: float | None
+
 
 FACTORS = ("frequency", "signature", "temporal")
 _MOST_CELLS = 16_000_000  # of readers times features: 128 MB
@@ -131,7 +502,7 @@ class ReadersEvidence:
         self._frequency: Reals = np.zeros(urls)  # sums over the readers of each page
         self._signature: Reals = np.zeros(urls)
         self._is_visited: NDArray[np.bool_] = np.zeros(urls, np.bool_)
-        self._history = History()
+        self._history = VisitHistory()
         self._moved: dict[Url, int] = {}
         self._refreshed_at = 0
 
@@ -283,7 +654,7 @@ class ReadersEvidence:
         """Counts again what was visited, and looks again at what was looked at since the last full update."""
         self._begin()
         refreshed_at = state["refreshed_at"]
-        for number, satisfies, signature in told_by(state["history"]):
+        for number, satisfies, signature in saved_visits(state["history"]):
             nearer = self._count(number, satisfies, signature)
             if len(self._history) == refreshed_at:
                 self.refresh()

@@ -80,6 +80,10 @@ class Memory(Protocol):
 class Frontier(Protocol):
     """The URLs that wait. unknown -> waiting -> in flight -> settled."""
 
+    def rank_by(self, strategy: Strategy) -> None:
+        """Merges the priorities of URLs proposed again as the strategy does."""
+        ...
+
     def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
         """Queues the unknown, re-ranks the waiting, ignores the rest; returns what it does not keep."""
         ...

@@ -1,12 +1,9 @@
-"""Where pages come from. Each Web here has the same interface; wrappers take a Web and are one.
+"""Where pages come from. Each Web has the same interface; wrappers take a Web and are one.
 
-live        HTTP (`transfers` drives libcurl, `encodings` unpacks)
-archived    WARC files
+live        HTTP (`transfers` drives libcurl, `encodings` decodes bodies)
 simulated   pages in memory
-robots      wraps any of them: asks only what robots.txt allows
-flaky       wraps any of them: loses some requests
-remembered  wraps any of them: has some answers already
-outcomes    what a response means, the same for all
-asked       counts the requests of a run, and who answered
+robots      wraps any of them: requests only what robots.txt allows
+prefetched  wraps any of them: has some fetches already
+outcomes    what a response means, the same for all, and how many fetches a run made
 sitemaps    the URLs that sites list themselves
 """

@@ -1,4 +1,4 @@
-"""What an HTTP response means for a crawl; the same for live, archived and simulated ones."""
+"""What an HTTP response means for a crawl, the same for live and simulated ones, and how many fetches a run made."""
 
 import re
 from collections.abc import Iterable
@@ -8,18 +8,19 @@ from email.utils import parsedate_to_datetime
 from msgspec import Struct
 
 from lycosa.vocabulary.media_types import HTML_TYPES, media_type
-from lycosa.vocabulary.records import Outcome, Url
+from lycosa.vocabulary.records import Fetch, Outcome, Url
 from lycosa.vocabulary.urls import join
 
 Headers = tuple[tuple[str, str], ...]
 
-DEFAULT_WAIT = 30.0  # seconds a busy host is left alone when it does not say for how long
-LONGEST_WAIT = 86_400.0  # seconds; no host holds us longer than this by Retry-After
-SNIFFED = 512  # bytes of content looked at where there is no content type
+DEFAULT_WAIT = 30.0  # seconds until a busy host is asked again, without a Retry-After
+LONGEST_WAIT = 86_400.0  # seconds; a longer Retry-After is cut to this
+SNIFFED = 512  # bytes of content that are looked at where there is no content type
 
 _PAGE_STATUSES = frozenset({200, 203})
 _MOVED_STATUSES = frozenset({301, 302, 303, 307, 308})
 _BUSY_STATUSES = frozenset({429, 503})
+_UNANSWERED = (Outcome.BUSY, Outcome.FAILED, Outcome.REFUSED)  # where there is no status
 _HTML_START = re.compile(
     rb"\s*<(?:!doctype\s+html|!--|(?:html|head|title|meta|link|base|body|script|style|h1|h2|p|div|table|a|b|br|center"
     rb"|font|iframe|ul|ol|main|header|article|section|nav)[\s>/])",
@@ -29,7 +30,7 @@ _XML_START = re.compile(rb"\s*<\?xml\s", re.IGNORECASE)
 
 
 class Verdict(Struct, frozen=True, gc=False):
-    """How a fetch ended, with what follows from it."""
+    """The outcome of a response, with what follows from it."""
 
     outcome: Outcome
     location: Url | None = None
@@ -43,7 +44,7 @@ _PAGE = Verdict(Outcome.OK)
 def classify(
     url: Url, status: int, reason: str, headers: Headers, *, now: float, start: bytes = b"", any_type: bool = False
 ) -> Verdict:
-    """The verdict on a response; `start` is the beginning of its content, looked at where it names no type."""
+    """The verdict on a response; `start` is the beginning of its content, for responses without a content type."""
     if status in _PAGE_STATUSES:
         if any_type:
             return _PAGE
@@ -51,23 +52,23 @@ def classify(
         if is_html(content_type) or (not content_type and looks_like_html(start)):
             return _PAGE
         return Verdict(Outcome.UNWANTED, detail=f"not HTML but {media_type(content_type) or 'of no stated type'}")
-    said = f"HTTP {status} {reason}".rstrip()
+    summary = f"HTTP {status} {reason}".rstrip()
     if status == 304:
         return Verdict(Outcome.UNCHANGED)
     if status in _MOVED_STATUSES:
         named = header(headers, "location")
         location = join(url, named.strip()) if named else None
         if location is None:
-            return Verdict(Outcome.FAILED, detail=f"{said} leads nowhere" + (f": {named[:200]!r}" if named else ""))
+            return Verdict(Outcome.FAILED, detail=f"{summary} leads nowhere" + (f": {named[:200]!r}" if named else ""))
         return Verdict(Outcome.MOVED, location=location)
     if status in _BUSY_STATUSES:
         wait = seconds_to_wait(header(headers, "retry-after"), now)
-        return Verdict(Outcome.BUSY, host_not_before=now + wait, detail=said)
+        return Verdict(Outcome.BUSY, host_not_before=now + wait, detail=summary)
     if 400 <= status < 500:
-        return Verdict(Outcome.GONE, detail=said)
+        return Verdict(Outcome.GONE, detail=summary)
     if 200 <= status < 400:
-        return Verdict(Outcome.UNWANTED, detail=f"{said} is not a page")
-    return Verdict(Outcome.FAILED, detail=said)
+        return Verdict(Outcome.UNWANTED, detail=f"{summary} is not a page")
+    return Verdict(Outcome.FAILED, detail=summary)
 
 
 def is_page_status(status: int) -> bool:
@@ -96,7 +97,7 @@ def header(headers: Iterable[tuple[str, str]], name: str) -> str:
 
 
 def seconds_to_wait(retry_after: str, now: float) -> float:
-    """What a Retry-After header asks for, as seconds or as a date; never more than a day."""
+    """Seconds that a Retry-After header asks for, as a number or a date; at most a day."""
     text = retry_after.strip()
     if text.isascii() and text.isdigit():
         return min(float(text[:12]), LONGEST_WAIT)
@@ -107,3 +108,41 @@ def seconds_to_wait(retry_after: str, now: float) -> float:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return min(max(moment.timestamp() - now, 0.0), LONGEST_WAIT)
+
+
+class FetchCounts:
+    """Counts the fetches of a run: fetches = requests + barred."""
+
+    def __init__(self) -> None:
+        self.requests = 0  # that were sent, answered or not; without those for robots.txt
+        self.barred = (
+            0  # fetches without a request: robots.txt forbade it or was out of reach, or the address was refused
+        )
+        self.answers = 0  # fetches that a server answered; a robots.txt that forbids is an answer
+        self.latest_trouble = ""  # detail of the latest fetch without an answer
+
+    @property
+    def fetches(self) -> int:
+        return self.requests + self.barred
+
+    def stop_reason(self) -> str:
+        """Why a run ends that was limited to so many fetches."""
+        barred = f"; {self.barred} more were not, as robots.txt or the address was in the way" if self.barred else ""
+        return f"{self.requests} requests were made, as asked{barred}"
+
+    def count(self, fetch: Fetch) -> None:
+        if was_requested(fetch):
+            self.requests += 1
+        else:
+            self.barred += 1
+        if fetch.status is None and fetch.outcome in _UNANSWERED:
+            self.latest_trouble = fetch.detail
+        else:
+            self.answers += 1
+
+
+def was_requested(fetch: Fetch) -> bool:
+    """Whether a request was sent for a fetch: not where robots.txt forbids it or is out of reach, or the address was
+    refused."""
+    is_out_of_reach = fetch.outcome is Outcome.BUSY and fetch.status is None
+    return not is_out_of_reach and fetch.outcome not in (Outcome.FORBIDDEN, Outcome.REFUSED)

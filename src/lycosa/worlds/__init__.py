@@ -1,6 +1,5 @@
-"""Webs that stand still: made up or found, for the demo, for tests and for studies."""
+"""Worlds: fixed webs to crawl without touching the Web, random or read from files, for the demo and for studies."""
 
-from .fixed import FixedWorld
 from .world import Access, Category, Entry, StudyWorld, World
 
-__all__ = ["Access", "Category", "Entry", "FixedWorld", "StudyWorld", "World"]
+__all__ = ["Access", "Category", "Entry", "StudyWorld", "World"]

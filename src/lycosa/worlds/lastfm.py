@@ -1,13 +1,12 @@
 """People who listen to music, as peers: the data set hetrec2011-lastfm-2k."""
 
 import datetime
-import gzip
-import zlib
 from pathlib import Path
 
 import numpy as np
 
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, numbered_lines, unpacked
 
 from .file_sharing import WEEK
 from .peer_networks import (
@@ -62,6 +61,7 @@ class Lastfm(PeerNetwork):
         super().__init__(with_min_degree(graph, least=neighbours, chance=chance), sharing, options=options)
 
 
+_LONGEST_LINE = 10_000  # bytes
 _WIDTHS = {LISTENS: 3, FRIENDS: 2, TAGS: 6}
 
 
@@ -74,18 +74,17 @@ def _file(folder: Path, name: str) -> Path:
 
 def _numbers_in(path: Path, width: int) -> Ints:
     """The rows of whole numbers below the heading."""
-    try:
-        data = path.read_bytes()
-        lines = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).split(b"\n")[1:]
-    except (OSError, EOFError, zlib.error) as error:
-        raise UsageError(f"{path} cannot be read ({error}); fetch it again") from None
     rows = []
-    for number, line in enumerate(lines, start=2):
-        words = line.split()
-        if words:
-            if len(words) != width or not all(word.isdigit() and len(word) < 10 for word in words):
-                raise UsageError(f"{path}:{number}: not {width} whole numbers; fetch the file again")
-            rows.append([int(word) for word in words])
+    try:
+        with path.open("rb") as file:
+            for number, line in numbered_lines(unpacked(file), longest_line=_LONGEST_LINE):
+                words = line.split() if number > 1 else []
+                if words:
+                    if len(words) != width or not all(word.isdigit() and len(word) < 10 for word in words):
+                        raise UsageError(f"{path}:{number}: not {width} whole numbers; fetch the file again")
+                    rows.append([int(word) for word in words])
+    except (OSError, DamagedTextError, LineTooLongError) as error:
+        raise UsageError(f"{path} cannot be read ({error}); fetch it again") from None
     if not rows:
         raise UsageError(f"{path}:1: nothing in it; fetch the file again")
     return np.array(rows, np.int64)

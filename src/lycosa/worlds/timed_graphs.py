@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from lycosa.standing.graph_files import (
     bad_line,
     compact_numbers,
+    graph_file_start,
     graph_from_edges,
-    line_blocks,
-    open_graph_file,
+    graph_line_blocks,
     parse_node,
     parse_rows,
-    read_chunks,
 )
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Plain
@@ -65,8 +64,7 @@ def sort_timed_links(
 
 def has_times(path: Path) -> bool:
     """Whether the first line of a file that tells anything has three columns of numbers."""
-    with open_graph_file(path) as file:
-        start, _ = next(read_chunks(file, 4096))
+    start = graph_file_start(path)
     words = [line.split() for line in start.split(b"\n")[:20] if line.strip() and not line.startswith((b"#", b"%"))]
     told = [row for row in words if row[0].isdigit()]
     return bool(told) and words.index(told[0]) <= 1 and len(told[0]) == 3
@@ -81,13 +79,12 @@ def read_timed_links(path: Path) -> TimedLinks:
     microseconds or finer, and seconds mixed with milliseconds.
     """
     read = []
-    with open_graph_file(path) as file:
-        for first, block in line_blocks(path, file):
-            rows = parse_rows(block, 3)
-            if rows is None:
-                read.append(_rows_by_line(path, first, block))
-            else:
-                read.append((np.arange(first, first + len(rows)), rows[:, :2], rows[:, 2].astype(np.float64)))
+    for first, block in graph_line_blocks(path):
+        rows = parse_rows(block, 3)
+        if rows is None:
+            read.append(_rows_by_line(path, first, block))
+        else:
+            read.append((np.arange(first, first + len(rows)), rows[:, :2], rows[:, 2].astype(np.float64)))
     lines, ends, times = (np.concatenate(columns) for columns in zip(*read, strict=True)) if read else _nothing()
     if not len(lines):
         raise UsageError(f"{path}:1: no links in it; {_RULE}")

@@ -3,8 +3,6 @@
 West, Leskovec: Human wayfinding in information networks (WWW 2012).
 """
 
-import gzip
-import zlib
 from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,6 +11,7 @@ from urllib.parse import unquote
 
 from lycosa.reading.reader import Reader
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, numbered_lines, unpacked
 from lycosa.vocabulary.records import Fetch, Link, Outcome, Url
 
 from .archives import list_files
@@ -22,6 +21,7 @@ from .world import Access, Category, Entry
 
 COLUMNS = "person, time, seconds, articles parted by ';', and what follows"
 BACK = "<"  # in the place of an article: the page before it was seen again
+_MAX_LINE = 1 << 20  # bytes
 
 
 def article_name(name: str) -> str:
@@ -60,11 +60,12 @@ class _Walk(NamedTuple):
 
 def _walks(path: Path) -> Iterator[_Walk]:
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
+        with path.open("rb") as file:
+            for number, data in numbered_lines(unpacked(file), longest_line=_MAX_LINE):
+                line = data.decode()
                 if line.strip() and not line.startswith("#"):
-                    yield _walk(line.rstrip("\n").split("\t"), f"{path}, line {number}")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+                    yield _walk(line.rstrip("\r").split("\t"), f"{path}, line {number}")
+    except (OSError, DamagedTextError, LineTooLongError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{path} cannot be read ({error}); give a file of walks, such as paths_unfinished.tsv"
         ) from None

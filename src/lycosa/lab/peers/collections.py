@@ -7,13 +7,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from lycosa.lab.page_cache import PageCache
-from lycosa.lab.simulation import crawl
-from lycosa.lab.steps import Step
+from lycosa.lab.simulation import Step, crawl
 from lycosa.lab.topics import Topic, TopicCosine, strategy_for
-from lycosa.peers.keeping import Kept
+from lycosa.peers.peer_folder import PeerFolder
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.reading import Reader
-from lycosa.sessions.opening import open_collection, open_for_reading
+from lycosa.run.open import open_collection, open_for_reading
 from lycosa.strategies import BestFirst
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
@@ -80,4 +79,4 @@ def write_collection(folder: Path, world: StudyWorld, pages: Mapping[Url, float]
             fetch = Fetch(url, Outcome.OK, FETCHED_AT, 200, "OK", headers=_HEADERS, body=body, content=body)
             collection.record(Visit(Candidate(url, relevance), fetch, reader(fetch), relevance=relevance))
     with open_for_reading(folder) as collection:
-        SharedCollection(collection, Kept(folder)).catch_up()
+        SharedCollection(collection, PeerFolder(folder)).catch_up()

@@ -10,9 +10,9 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from types import TracebackType
 
-from lycosa.peers.control import Reply, Request, asked
-from lycosa.peers.keeping import Kept
-from lycosa.peers.serving import Searched
+from lycosa.peers.control import Reply, Request, ask_running_peer
+from lycosa.peers.peer import SearchProgress
+from lycosa.peers.peer_folder import PeerFolder
 from lycosa.vocabulary.errors import LycosaError
 
 HOST = "127.0.0.1"
@@ -42,7 +42,7 @@ class Processes:
 
     def __init__(self, folders: Sequence[Path], addresses: Sequence[str]):
         self._places = list(zip(folders, addresses, strict=True))
-        self._kept = [Kept(folder) for folder in folders]
+        self._kept = [PeerFolder(folder) for folder in folders]
         self._running: list[subprocess.Popen[str]] = []
 
     def __enter__(self) -> "Processes":
@@ -76,7 +76,7 @@ class Processes:
                 process.communicate()
         self._running.clear()
 
-    async def search(self, peer: int, words: str, *, limit: int, deadline: float) -> Searched:
+    async def search(self, peer: int, words: str, *, limit: int, deadline: float) -> SearchProgress:
         """What a search of `limit` hits has come to in the end."""
         request = Request("search", words, most=limit, enough=limit, deadline=deadline)
         searched = [reply.searched for reply in await self._replies(peer, request) if reply.searched is not None]
@@ -88,7 +88,7 @@ class Processes:
         return sum((Counter(replies[-1].told["counts"]) for replies in told), Counter[str]())
 
     async def _replies(self, peer: int, request: Request) -> list[Reply]:
-        replies = await asked(self._kept[peer], request)
+        replies = await ask_running_peer(self._kept[peer], request)
         if replies is None:
             raise NoLoopbackError("a peer that was begun is not there any more")
         return [reply async for reply in replies]

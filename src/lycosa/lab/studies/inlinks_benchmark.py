@@ -16,8 +16,7 @@ from lycosa.lab.study import Size
 from lycosa.lab.tables import mean_curve
 from lycosa.lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
 from lycosa.pictures import line_chart
-from lycosa.strategies.adaptive import Adaptive
-from lycosa.strategies.inlinks import InLinks
+from lycosa.strategies.utility import Adaptive, InLinks
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 from lycosa.worlds.synthetic import SyntheticWorld

@@ -5,8 +5,7 @@ from typing import Literal
 
 from lycosa.lab.studies.utility_tradeoff import ALPHAS, fixed
 from lycosa.lab.test_bed import TestBed, TopicCrawls
-from lycosa.strategies.adaptive import Adaptive
-from lycosa.strategies.utility import Utility
+from lycosa.strategies.utility import Adaptive, Utility
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
 TARGETS = (0.6, 0.7, 0.8, 0.9)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lycosa.lab.peers.running import warm_up
+from lycosa.lab.peers.runs import warm_up
 from lycosa.lab.results import Findings
 from lycosa.lab.study import Size
 from lycosa.vocabulary.errors import UsageError

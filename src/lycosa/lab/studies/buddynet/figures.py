@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lycosa.lab.results import Figure, Row
 from lycosa.pictures import GroupedBar, Series, grouped_bars, line_chart
-from lycosa.pictures.svg import COLOURS, FAINT, GRID, INK, PAPER, drawing, element, empty_drawing, text
+from lycosa.pictures.svg import COLOURS, FAINT, GRID, INK, PAPER, element, empty_figure, figure, text
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds.peer_networks import PeerNetwork
 
@@ -186,7 +186,7 @@ def _clusters(cluster: Mapping[str, Plain]) -> Figure:
         title,
         "Every dot is a peer; near each other are those with the same buddies. Coloured are peers with one interest"
         f" only, of the {NAMED} interests whose peers stand farthest from the middle.",
-        drawing(width, height, parts, title=title),
+        figure(width, height, parts, title=title),
     )
 
 
@@ -202,7 +202,7 @@ def _architecture(found: Mapping[str, Plain]) -> Figure:
     neighbours = [peer for peer in found["neighbours"] if peer not in found["buddies"]]
     around = [*((peer, "neighbour") for peer in neighbours), *((peer, "buddy") for peer in found["buddies"])]
     if not around:
-        return Figure(title, "Nobody has buddies yet.", empty_drawing(width, height, title=title))
+        return Figure(title, "Nobody has buddies yet.", empty_figure(width, height, title=title))
     middle_x, middle_y = width / 2, height / 2
     lines, dots = [], []
     for place, (peer, kind) in enumerate(around):
@@ -222,5 +222,5 @@ def _architecture(found: Mapping[str, Plain]) -> Figure:
         title,
         "The peer of the first run that holds most indexes: neighbours on the overlay (dashed), buddies (lines), and"
         " buddies whose index it holds (bold).",
-        drawing(width, height, parts, title=title),
+        figure(width, height, parts, title=title),
     )

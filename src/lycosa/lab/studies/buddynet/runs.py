@@ -4,8 +4,8 @@ import numpy as np
 
 from lycosa.lab.peers.clusters import buddy_links, likings, projected, shared_interests
 from lycosa.lab.peers.records import BUDDIES, INDEXES, Outcomes
-from lycosa.lab.peers.replicated import replicated
-from lycosa.lab.peers.running import network_in, questions_of, simulated
+from lycosa.lab.peers.replication import replicated_network
+from lycosa.lab.peers.runs import network_in, questions_of, simulated
 from lycosa.lab.tables import rounded
 from lycosa.peers.buddies import BuddyList
 from lycosa.peers.messages import Contact
@@ -97,7 +97,7 @@ def in_windows(outcomes: Outcomes) -> list[dict[str, Plain]]:
 
 def run_replication(job: Plain) -> Plain:
     """Random walk and BuddyNet where all peers ask and share; measured over the last third of the queries."""
-    own = replicated(
+    own = replicated_network(
         job["peers"], factor=job["factor"], queries=job["queries"], seed=job["seed"], **SETTINGS[job["peers"]]
     )
     network = network_in(own.graph, own.trace, churns=False, least=LEAST_NEIGHBOURS, seed=job["seed"])
@@ -110,7 +110,7 @@ def run_replication(job: Plain) -> Plain:
 def run_clusters(job: Plain) -> Plain:
     """Buddy lists at the end of the queries, where all peers ask and share, and the interests that buddies share."""
     settings, seed = SETTINGS[CLUSTERED], job["seed"]
-    own = replicated(CLUSTERED, factor=CLUSTER_FACTOR, queries=job["queries"], seed=seed, **settings)
+    own = replicated_network(CLUSTERED, factor=CLUSTER_FACTOR, queries=job["queries"], seed=seed, **settings)
     network = network_in(own.graph, own.trace, churns=False, least=LEAST_NEIGHBOURS, seed=seed)
     lists = simulated(network, questions_of(own.trace, own.holders, seed=seed), BUDDYNET, seed=seed).lists
     links, liked = buddy_links(lists), likings(own.interests, settings["categories"])

@@ -7,8 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 from lycosa.lab.page_cache import PageCache
-from lycosa.lab.simulation import crawl
-from lycosa.lab.steps import Step
+from lycosa.lab.simulation import Step, crawl
 from lycosa.logs.readings import Readings
 from lycosa.strategies import BestFirst, Collaborative, Combined, Guided, Intelligent
 from lycosa.vocabulary.contracts import Strategy

@@ -10,14 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.lab.peers.processes import NoLoopbackError, Processes, free_addresses
-from lycosa.peers.among_friends import OPTIONS
 from lycosa.peers.identity import Identity
-from lycosa.peers.keeping import Kept
-from lycosa.peers.memory import Memory
 from lycosa.peers.messages import Contact
 from lycosa.peers.node import Node
-from lycosa.peers.options import ALGORITHMS, NodeOptions
-from lycosa.peers.searching import Answer, Stage
+from lycosa.peers.options import ALGORITHMS, DEFAULTS, NodeOptions
+from lycosa.peers.peer_folder import PeerFolder
+from lycosa.peers.saved_state import StateFiles
+from lycosa.peers.search import Answer, Stage
 from lycosa.peers.simulation import Network
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds.peer_networks import preferential_attachment
@@ -48,11 +47,11 @@ class SearchOutcome(Struct, frozen=True):
     stages: dict[str, int]  # how many of `urls` were first found at which stage
 
 
-def options_of(algorithm: str, *, walkers: int = OPTIONS.walkers) -> NodeOptions:
+def options_of(algorithm: str, *, walkers: int = DEFAULTS.walkers) -> NodeOptions:
     """The options of a running peer, with the switches of an algorithm."""
     switches = ALGORITHMS[algorithm]
     return replace(
-        OPTIONS,
+        DEFAULTS,
         floods=switches.floods,
         keeps_buddies=switches.keeps_buddies,
         adapts=switches.adapts,
@@ -233,13 +232,13 @@ def compare_with_processes(
         addresses = free_addresses(peers)
     except NoLoopbackError as error:
         return {"reason": str(error), "rounds": []}
-    names = [Identity.kept(Kept(place)).name for place in places]
+    names = [Identity.kept(PeerFolder(place)).name for place in places]
     contacts = [Contact(name, address) for name, address in zip(names, addresses, strict=True)]
     overlay = overlay_of(peers, seed)
     with OpenCollections(inputs, peers) as opened:
 
         def network(seed: int, latency: float = LOOPBACK_LATENCY) -> Network:
-            return network_of(opened.contents, overlay, OPTIONS, contacts=contacts, latency=latency, seed=seed)
+            return network_of(opened.contents, overlay, DEFAULTS, contacts=contacts, latency=latency, seed=seed)
 
         learnt = network(seed)
         ask_all(learnt, opened.questions(practice, seed + 1), limit=limit)
@@ -248,7 +247,7 @@ def compare_with_processes(
         for name, start in (("from nothing", network(seed)), ("practised", learnt)):
             states = [node.state() for node in start.nodes.values()]
             simulated = [_ask_simulated(network(seed + 2 + number), states, questions, limit) for number in range(2)]
-            _save_memories(start, [Kept(place) for place in places])
+            _save_memories(start, [PeerFolder(place) for place in places])
             try:
                 with Processes(places, addresses) as processes:
                     real = asyncio.run(_ask_processes(processes, questions, names, limit))
@@ -258,11 +257,11 @@ def compare_with_processes(
     return {"reason": "", "rounds": rounds}
 
 
-def _save_memories(network: Network, kept: Sequence[Kept]) -> None:
+def _save_memories(network: Network, kept: Sequence[PeerFolder]) -> None:
     """Saves the state of each node where the process of the same peer restores it from."""
     nodes: Sequence[Node] = list(network.nodes.values())
     for node, place in zip(nodes, kept, strict=True):
-        Memory(place).save(node)
+        StateFiles(place).save(node)
 
 
 def _ask_simulated(network: Network, states: Sequence[Plain], questions: Sequence[Question], limit: int) -> _Round:

@@ -14,15 +14,14 @@ from lycosa.lab.page_cache import PageCache
 from lycosa.lab.peers.collections import Collector, collectors_of, union_of, write_collection
 from lycosa.lab.study import Size
 from lycosa.lab.topics import topics_of
-from lycosa.peers.asked import words_of
 from lycosa.peers.content import Change, Found
 from lycosa.peers.content import Summary as HeldSummary
-from lycosa.peers.keeping import Kept
-from lycosa.peers.merging import merge
 from lycosa.peers.messages import MOST_HITS, Contact, Hit, Item, Statistics, Wanted
-from lycosa.peers.searching import Answer, Stage
+from lycosa.peers.peer_folder import PeerFolder
+from lycosa.peers.ranking import merge, query_words
+from lycosa.peers.search import Answer, Stage
 from lycosa.peers.shared_collection import CollectionSummary, SharedCollection
-from lycosa.sessions.opening import open_for_reading
+from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds import StudyWorld
 
@@ -123,7 +122,7 @@ class OpenCollections:
 
     def _open(self, folder: Path, most: int) -> CachedContent:
         collection = self._stack.enter_context(open_for_reading(folder))
-        return CachedContent(SharedCollection(collection, Kept(folder)), most)
+        return CachedContent(SharedCollection(collection, PeerFolder(folder)), most)
 
     def __enter__(self) -> "OpenCollections":
         return self
@@ -149,7 +148,7 @@ class OpenCollections:
             asker = rng.randrange(len(self.contents))
             own, topics = self.inputs.collectors[asker].topics, self.inputs.descriptions
             topic = topics[rng.choice(own) if rng.random() < OWN_TOPIC else rng.randrange(len(topics))]
-            words = words_of(rng.choice(topic))
+            words = query_words(rng.choice(topic))
             query = " ".join(rng.sample(words, min(WORDS, len(words))))
             if query and (best := self.best(query)):
                 asked.append(Question(asker, query, best))

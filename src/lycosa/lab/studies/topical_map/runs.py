@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from lycosa.lab.measures import points_along
 from lycosa.lab.simulation import crawl
 from lycosa.maps import CrawlMap, Reach, Resemblance, TopicMap, cited, crawl_map_of, draw_map
-from lycosa.pictures import counts_of
+from lycosa.pictures import bin_counts
 from lycosa.strategies import BaselineFocused, Mapped
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Page, Plain, Url
@@ -211,7 +211,7 @@ class TopicJob:
             "points": points_along(self._downloads, POINTS),
             "taxonomy": list(self._inputs.taxonomy.topics),
             "pages_read": self._now.count + (self._later.count if self._later is not None else 0),
-            "chances": counts_of((self._now.probability(url, topic.name) for url in self._first), bins=BINS),
+            "chances": bin_counts((self._now.probability(url, topic.name) for url in self._first), bins=BINS),
             "certain": sum(self._now.probability(url, topic.name) == 1.0 for url in self._good),
             "citations": self._citations(),
             "crawls": self._crawls,

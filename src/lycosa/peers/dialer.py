@@ -1,0 +1,185 @@
+"""Outgoing connections: a bounded number at once for each purpose, and no peer again too soon after it failed.
+
+Strangers choose the addresses at which they want to be answered. By that they can fill the slots for answers, and make
+us remember a failure of the pair of a name and an address that they gave; the slots for our own queries stay free.
+Host names are looked up in slots of their own, too, and IP addresses need none.
+"""
+
+import asyncio
+import socket
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from enum import StrEnum
+from ipaddress import ip_address
+
+from lycosa.vocabulary.hosts import why_not_public_address
+
+from .addresses import Place, parse_place
+from .channel import Channel
+
+MOST_LOOKUPS = 8
+LookUp = Callable[[str], Sequence[str]]  # the IP addresses of a name, the best first; none where it has none
+
+
+def look_up(name: str) -> Sequence[str]:
+    """What the machine knows of a name."""
+    try:
+        return [str(address[0]) for *_, address in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)]
+    except (OSError, UnicodeError):
+        return ()
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+class Resolver:
+    """Looks names up, so many at once; one that takes long keeps its room until it is known."""
+
+    def __init__(self, look_up: LookUp):
+        self._look_up = look_up
+        self._room = asyncio.Semaphore(MOST_LOOKUPS)
+
+    async def addresses(self, host: str) -> Sequence[str]:
+        """Those of a name; an IP address is its own, and needs no room."""
+        if _is_address(host):
+            return (host,)
+        await self._room.acquire()
+        loop = asyncio.get_running_loop()
+        found: asyncio.Future[Sequence[str]] = loop.create_future()
+
+        def tell(addresses: Sequence[str]) -> None:
+            self._room.release()
+            if not found.done():
+                found.set_result(addresses)
+
+        def search() -> None:
+            addresses = self._look_up(host)
+            with suppress(RuntimeError):  # the loop has ended, and nobody waits
+                loop.call_soon_threadsafe(tell, addresses)
+
+        threading.Thread(target=search, name="looking up a name", daemon=True).start()
+        return await found
+
+
+DIAL_SECONDS = 3.0
+DIAL_AGAIN_AFTER = 20.0  # seconds; until then one that could not be reached is taken to be down
+MOST_DIALS = 32  # at once, for each purpose
+MOST_WAITING = 64  # frames for one peer that is being called
+MOST_IN_VAIN = 4096  # that are remembered
+Deliver = Callable[[Channel | None], None]  # told the channel, or None where the peer is not there
+
+
+class Purpose(StrEnum):
+    """What somebody is called for."""
+
+    ASKING = "asking"  # for one's own sake
+    ANSWERING = "answering"  # for the sake of others, where they said
+    UPKEEP = "upkeep"
+
+
+class Dialer:
+    """Calls under way, and who waits for them.
+
+    allow_private: whether addresses told by others may be private ones.
+    """
+
+    def __init__(
+        self,
+        dial: Callable[[Place], Awaitable[Channel | None]],
+        counts: Counter[str],
+        *,
+        allow_private: bool,
+        look_up: LookUp = look_up,
+    ):
+        self._dial = dial
+        self._counts = counts
+        self._allow_private = allow_private
+        self._waiting: dict[tuple[str, str], list[Deliver]] = {}  # by peer and address
+        self._in_vain: OrderedDict[tuple[str, str], float] = OrderedDict()  # the same: not called again before
+        self._under_way: dict[Purpose, set[asyncio.Task[None]]] = {purpose: set() for purpose in Purpose}
+        self._resolvers = {purpose: Resolver(look_up) for purpose in Purpose}
+
+    def is_in_vain(self, peer: str, address: str) -> bool:
+        """Whether the peer was not there a moment ago."""
+        return self._in_vain.get((peer, address), 0.0) > asyncio.get_running_loop().time()
+
+    def call(self, peer: str, address: str, purpose: Purpose, deliver: Deliver) -> bool:
+        """Has something delivered over a new connection; False where there is no room for one more call."""
+        waiting = self._waiting.get((peer, address))
+        if waiting is not None:
+            if len(waiting) >= MOST_WAITING:
+                return False
+            waiting.append(deliver)
+            return True
+        tasks = self._under_way[purpose]
+        if len(tasks) >= MOST_DIALS:
+            return False
+        self._waiting[peer, address] = [deliver]
+        task = asyncio.get_running_loop().create_task(self._call(peer, address, self._resolvers[purpose]))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+        return True
+
+    def opened(self, channel: Channel) -> None:
+        """Somebody is connected: what waits for them goes out, whoever called whom, and where."""
+        due: list[Deliver] = []
+        for (peer, _), waiting in self._waiting.items():
+            if peer == channel.peer:
+                due += waiting
+                waiting.clear()
+        for deliver in due:
+            deliver(channel)
+
+    def forget_old(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for key in [key for key, until in self._in_vain.items() if until <= now]:
+            del self._in_vain[key]
+
+    def cancel(self) -> None:
+        for tasks in self._under_way.values():
+            for task in list(tasks):
+                task.cancel()
+
+    async def _call(self, peer: str, address: str, resolver: Resolver) -> None:
+        channel = None
+        try:
+            for place in await self._allowed(parse_place(address), resolver):
+                channel = await self._dial(place)
+                if channel is not None:
+                    break
+        finally:
+            waiting = self._waiting.pop((peer, address))
+        if channel is not None and channel.peer != peer:
+            self._counts["somebody_else"] += 1  # whoever told us the address lied, or the peer has moved
+            channel = None
+        if channel is None:
+            self._in_vain[peer, address] = asyncio.get_running_loop().time() + DIAL_AGAIN_AFTER
+            while len(self._in_vain) > MOST_IN_VAIN:
+                self._in_vain.popitem(last=False)
+        for deliver in waiting:
+            deliver(channel)
+
+    async def _allowed(self, place: Place | None, resolver: Resolver) -> Sequence[Place]:
+        """Where a stranger who names a place may make us connect to: one address of each kind, IPv4 and IPv6, at most;
+        none where one of its addresses is none of theirs to name."""
+        if place is None or not place.port:
+            return ()
+        try:
+            async with asyncio.timeout(DIAL_SECONDS):
+                found = await resolver.addresses(place.host)
+        except TimeoutError:
+            return ()
+        if not self._allow_private and any(map(why_not_public_address, found)):
+            self._counts["private_address"] += 1
+            return ()
+        of_kind: dict[bool, Place] = {}
+        for address in found:
+            of_kind.setdefault(":" in address, Place(address, place.port))
+        return tuple(of_kind.values())

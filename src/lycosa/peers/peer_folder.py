@@ -1,0 +1,74 @@
+"""What a peer keeps between its runs, in the folder `peer` of its collection: files, each replaced at one stroke."""
+
+import fcntl
+from pathlib import Path
+from typing import IO, TypeVar
+
+import msgspec
+
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.files import atomic_write
+
+FOLDER = "peer"
+T = TypeVar("T")
+
+
+class PeerFolder:
+    """Files of one peer. A kill leaves each as it was before or after; one that cannot be read is as one missing."""
+
+    def __init__(self, collection: Path):
+        self.folder = collection / FOLDER
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def bytes_of(self, name: str) -> bytes | None:
+        try:
+            return self.path(name).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise CollectionError(f"cannot read {self.path(name)}: {error.strerror}; give access") from error
+
+    def keep_bytes(self, name: str, data: bytes) -> None:
+        """Writes a file that only its owner may read, whole or not at all."""
+        path = self.path(name)
+        try:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            with atomic_write(path, private=True) as file:
+                file.write(data)
+        except OSError as error:
+            raise CollectionError(f"cannot write {path}: {error.strerror}; make room or give access") from error
+
+    def read(self, name: str, kind: type[T]) -> T | None:
+        """What was kept under a name; None where nothing was, or it is not of that kind any more."""
+        data = self.bytes_of(name)
+        try:
+            return None if data is None else msgspec.json.decode(data, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+
+    def keep(self, name: str, what: object) -> None:
+        self.keep_bytes(name, msgspec.json.encode(what))
+
+    def drop(self, name: str) -> None:
+        self.path(name).unlink(missing_ok=True)
+
+    def lock(self) -> IO[str] | None:
+        """The right to be this peer, for one process at a time, until it is closed; None where another has it."""
+        try:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            lock = self.path(".lock").open("a+")
+        except OSError as error:
+            raise CollectionError(f"cannot use {self.folder}: {error.strerror}; give access") from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            return None
+        except OSError as error:
+            lock.close()
+            raise CollectionError(f"cannot lock {self.folder}: {error.strerror}; keep it on a disk that can") from error
+        for leftover in self.folder.glob("*.new"):
+            leftover.unlink(missing_ok=True)
+        return lock

@@ -1,0 +1,152 @@
+"""A node on a wire: what comes is told to the node, what the node says is sent, and its moments are kept.
+
+Times are those of the event loop, which no clock can set back.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from .channel import Channel
+from .dialer import Purpose
+from .identity import Identity
+from .messages import (
+    SMALL_FRAME,
+    Declined,
+    Fetch,
+    Fetched,
+    Hello,
+    Index,
+    IndexRequest,
+    Message,
+    MessageError,
+    Pong,
+    Query,
+    Response,
+    Send,
+)
+from .messages import decode as decoded
+from .messages import encode as encoded
+from .node import Node
+from .wire import Wire
+
+Notify = Callable[[str], None]
+
+
+class Session:
+    """say: told what happens, for people; never what anybody searches for unless `tells_queries`.
+
+    `changed` is set whenever the node has been told something.
+    """
+
+    def __init__(self, node: Node, identity: Identity, *, allow_private: bool, say: Notify, tells_queries: bool):
+        self.node = node
+        self.counts: Counter[str] = Counter()
+        self.changed = asyncio.Event()
+        self.wire = Wire(identity.context(), self, me=identity.name, allow_private=allow_private)
+        self._say = say
+        self._tells_queries = tells_queries
+        self._timer: asyncio.TimerHandle | None = None
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    async def wait(self, seconds: float) -> None:
+        """Until something changes, but no longer."""
+        self.changed.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self.changed.wait()
+        except TimeoutError:
+            return
+
+    # ------------------------------------------------------------ what the wire tells
+
+    def connected(self, peer: str, channel: Channel) -> None:
+        channel.send(encoded(Hello(self.node.me)))
+        self.node.found(peer)
+
+    def disconnected(self, peer: str) -> None:
+        self.node.lost(peer)
+        self.changed.set()
+
+    def refuses(self, peer: str) -> bool:
+        return self.node.manners.shunned(peer, _now())
+
+    def heard(self, peer: str, channel: Channel, frame: bytes) -> None:
+        try:
+            message = decoded(frame)
+        except MessageError as error:
+            self._say(f"{peer[:8]} sent bytes that are no message ({error.why})")
+            self._misbehaved(peer, channel, error.why)
+            return
+        if _answers_for_large(message):
+            self.wire.large_came(peer)
+        elif len(frame) > SMALL_FRAME:
+            self._say(f"{peer[:8]} sent a message too long")
+            self._misbehaved(peer, channel, "too_long")
+            return
+        if self._tells_queries and isinstance(message, Query):
+            self._say(f"{peer[:8]} asks for {message.wanted}")
+        self.act(self.node.receive(peer, message, _now()))
+        if self.refuses(peer):
+            self._say(f"{peer[:8]} is not listened to for a while")
+            self.wire.disconnect(peer, "not listened to")
+        self.changed.set()
+
+    def _misbehaved(self, peer: str, channel: Channel, what: str) -> None:
+        self.node.misbehaved(peer, what, _now(), by=2.0)
+        channel.close("no message")
+
+    # ------------------------------------------------------------ doing what the node says
+
+    def act(self, sends: Iterable[Send]) -> None:
+        for send in sends:
+            self.wire.send(
+                send.to,
+                send.address,
+                encoded(send.message),
+                purpose=self._purpose(send.message),
+                expects_large=isinstance(send.message, IndexRequest | Fetch),
+                else_call=partial(self._undelivered, send),
+            )
+        self.set_timer()
+
+    def _purpose(self, message: Message) -> Purpose:
+        match message:
+            case Query():
+                return Purpose.ASKING if message.origin.name == self.node.name else Purpose.ANSWERING
+            case Fetch():
+                return Purpose.ASKING
+            case Response() | Declined() | Index() | Fetched() | Pong():
+                return Purpose.ANSWERING
+            case _:
+                return Purpose.UPKEEP
+
+    def _undelivered(self, send: Send) -> None:
+        self.act(self.node.undelivered(send.to, send.message, _now()))
+        self.act(self.node.tick(_now()))  # a search whose last walker has just ended is over
+        self.changed.set()
+
+    def set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_at(self.node.next_deadline(), self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self.act(self.node.tick(_now()))
+        self.changed.set()
+
+
+def _answers_for_large(message: Message) -> bool:
+    """Whether it answers a request for something large."""
+    if isinstance(message, Declined):
+        return message.about != "query"
+    return isinstance(message, Index | Fetched)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,78 @@
+"""The access log that a session goes by: opened, named in the run, and found again by it."""
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.logs import Readings, open_readings
+from lycosa.recipe import Logs, check_takes_log, goes_by_log
+from lycosa.strategies import Guided
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Plain
+
+from .guides import layers
+
+
+class LogNamed(Struct, frozen=True):
+    """What a run says of its log."""
+
+    file: str  # absolute path
+    half_life: float | None  # days
+    min_users: int
+    stamp: str  # differs when other accesses are in it
+
+
+class LogInUse(Struct, frozen=True):
+    """A log that was opened."""
+
+    named: LogNamed
+    readings: Readings
+
+    def around(self, strategy: Strategy) -> Strategy:
+        """The strategy with readers' evidence as one more factor; as it is where it goes by readers itself."""
+        if any(goes_by_log(layer.name) for layer in layers(strategy)):
+            return strategy
+        return Guided(strategy, self.readings)
+
+
+def open_log(wanted: Logs, folder: Path, *, known: LogInUse | None = None) -> LogInUse | None:
+    """The log that a recipe names; None where it names none.
+
+    known: one that was opened just now; it need not be read twice.
+    """
+    if not wanted.file:
+        return None
+    file = str((folder / wanted.file).absolute())
+    named = LogNamed(file, wanted.half_life, wanted.min_users, "")
+    if known is not None and msgspec.structs.replace(known.named, stamp="") == named:
+        return known
+    return _opened(named)
+
+
+def log_of_run(plain: Plain, strategy: str) -> LogInUse | None:
+    """The log of a run that was archived; None where it had none. Refuses one that is no longer as it was."""
+    if not plain:
+        return None
+    try:
+        named = msgspec.convert(plain, LogNamed)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"what the run says of it makes no sense: {error}") from None
+    check_takes_log(strategy)
+    found = _opened(named)
+    if found.named != named:
+        raise UsageError(f"the log {named.file} has other accesses in it since")
+    return found
+
+
+def _opened(named: LogNamed) -> LogInUse:
+    path = Path(named.file)
+    if not path.is_file():
+        raise UsageError(f"there is no log {path}; make it with: lycosa logs import FILE --into {path.name}")
+    readings = open_readings(path, min_users=named.min_users)
+    if not readings.accesses:
+        fewer = f" that {named.min_users} people have read" if named.min_users > 1 else ""
+        raise UsageError(f"the log {path} has no page in it{fewer}; import others with: lycosa logs import")
+    stamp = f"{readings.accesses}-{readings.fingerprint}"
+    return LogInUse(msgspec.structs.replace(named, stamp=stamp), readings.aged(named.half_life))

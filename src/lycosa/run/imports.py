@@ -1,0 +1,86 @@
+"""Pages that others have fetched, on their way into a collection."""
+# docstring of lycosa.run.imports: """Taking pages of other peers into a collection, with where they came from."""
+
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.collection.foreign import ForeignFetches
+from lycosa.recipe import load_recipe
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.records import Candidate, Fetch, Plain, Url
+from lycosa.web.encodings import decoded
+
+from .forgotten import is_forgotten, read_forgotten
+from .session import Session, Tell
+from .training import Training
+
+AHEAD_SECONDS = 86_400.0  # by which the clock of another may be ahead of ours
+
+
+class Importer:
+    """Takes pages into a session as if they had been fetched here when the others fetched them.
+
+    They are judged by the collection's model; a function of the recipe is not run here, but by the next crawl.
+    """
+
+    def __init__(self, session: Session):
+        self._session = session
+        self._forgotten = read_forgotten(session.folder)
+        session.crawl.judge = Training(session).judge_at_hand()
+
+    def pages_in(self, path: Path) -> ForeignFetches:
+        """The pages of a WARC file, those of a time that cannot be left out."""
+        return ForeignFetches(
+            path,
+            decode=decoded,
+            max_bytes=self._session.recipe.requests.max_body,
+            latest=self._session.clock.now() + AHEAD_SECONDS,
+        )
+
+    def is_known(self, url: Url) -> bool:
+        """Whether the collection has the page already, or was told to forget it."""
+        return self._session.frontier.is_settled(url) or is_forgotten(url, self._forgotten)
+
+    def take(self, fetch: Fetch, because: dict[str, Plain]) -> None:
+        self._session.crawl.absorb(Candidate(fetch.url, 0.0, because=because), fetch)
+        self._session.checkpoint_if_due()
+
+
+class PeerPage(Struct, frozen=True):
+    """A stored page of another peer: its WARC record, unpacked, and who gave it."""
+
+    url: Url
+    record: bytes
+    provider: str
+
+
+class ImportedPeerPages(Struct, frozen=True):
+    """What came of pages that were given."""
+
+    pages: tuple[Url, ...]
+    known: tuple[Url, ...]  # the collection has them already, or was told to forget them
+    unusable: tuple[Url, ...]  # no HTML page, not the one it was said to be, or of a time that cannot be
+
+
+def import_peer_pages(folder: Path, given: Iterable[PeerPage], *, clock: Clock, tell: Tell) -> ImportedPeerPages:
+    """Takes pages into the collection as of the time at which others fetched them; `explain` tells whose they are."""
+    pages, known, unusable = list[Url](), list[Url](), list[Url]()
+    with Session(folder, load_recipe(folder), clock=clock, tell=tell) as session:
+        intake = Importer(session)
+        for each in given:
+            if intake.is_known(each.url):
+                known.append(each.url)
+                continue
+            with tempfile.NamedTemporaryFile(suffix=".warc") as file:
+                file.write(each.record)
+                file.flush()
+                fetches = list(intake.pages_in(Path(file.name)))
+            if len(fetches) != 1 or fetches[0].url != each.url:
+                unusable.append(each.url)
+                continue
+            intake.take(fetches[0], {"taken from peer": each.provider})
+            pages.append(each.url)
+    return ImportedPeerPages(tuple(pages), tuple(known), tuple(unusable))

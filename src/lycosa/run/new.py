@@ -1,0 +1,101 @@
+"""A new collection: a folder with a recipe, examples and seeds of its own. Touches no network."""
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from lycosa.recipe import FILE_NAME, read_seeds, recipe_text, seeds_in
+from lycosa.relevance.examples import Example, examples_in, read_examples
+from lycosa.standing import read_in_links, read_traffic
+from lycosa.vocabulary.errors import CollectionError, UsageError
+from lycosa.vocabulary.records import Url
+
+
+def new_collection(
+    folder: Path,
+    *,
+    topic: str = "",
+    examples: Path | Sequence[str] | None = None,
+    negatives: Path | Sequence[str] | None = None,
+    seeds: Path | Sequence[str] | None = None,
+    contact: str = "",
+    in_links: Path | None = None,
+    traffic: Path | None = None,
+) -> Path:
+    """Writes the folder and returns the path of its recipe; what is wrong with what is given is said before.
+
+    Examples, negatives and seeds are files with one a line, or the lines themselves; in-links and traffic are tables
+    from which is learnt how much pages matter.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} is there already; choose another name, or go on with: lycosa crawl {folder}")
+    good = _examples(examples, "examples")
+    bad = _examples(negatives, "negatives")
+    if bad and not good:
+        raise UsageError("negatives alone do not name a topic; give --examples too")
+    urls = _seeds(seeds)
+    if in_links is not None:
+        read_in_links(in_links)
+    if traffic is not None:
+        read_traffic(traffic)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        named = {
+            "examples": _keep_examples(folder, "good", good),
+            "negatives": _keep_examples(folder, "bad", bad),
+            "seeds": "",
+        }
+        if urls:
+            named["seeds"] = "seeds.txt"
+            (folder / "seeds.txt").write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
+        text = recipe_text(name=folder.name, topic_text=" ".join(topic.split()), contact=contact, **named)
+        text = _with_table(text, "in_links", _keep_table(folder, "in-links.csv", in_links))
+        text = _with_table(text, "traffic", _keep_table(folder, "traffic.csv", traffic))
+        (folder / FILE_NAME).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise CollectionError(f"cannot write {folder}: {error.strerror}") from None
+    return folder / FILE_NAME
+
+
+def _examples(given: Path | Sequence[str] | None, what: str) -> list[Example]:
+    if isinstance(given, Path):
+        return read_examples(given)
+    return examples_in((" ".join(line.split()) for line in given or ()), Path(what))
+
+
+def _seeds(given: Path | Sequence[str] | None) -> list[Url]:
+    return read_seeds(given) if isinstance(given, Path) else seeds_in(given or (), "seeds")
+
+
+def _keep_examples(folder: Path, name: str, examples: list[Example]) -> str:
+    """Copies examples into the collection, files included, so that it can be moved and shared."""
+    if not examples:
+        return ""
+    lines = []
+    for number, example in enumerate(examples, 1):
+        if example.kind == "file":
+            path = Path(example.value)
+            copy = f"{name}-{number:04d}{path.suffix.lower()}"
+            (folder / "examples").mkdir(exist_ok=True)
+            shutil.copyfile(path, folder / "examples" / copy)
+            lines.append(copy)
+        else:
+            lines.append(example.value)
+    (folder / "examples").mkdir(exist_ok=True)
+    (folder / "examples" / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return f"examples/{name}.txt"
+
+
+def _keep_table(folder: Path, name: str, table: Path | None) -> str:
+    """Copies a table into the collection, for the same reason."""
+    if table is None:
+        return ""
+    copy = f"{name}.gz" if table.suffix.lower() == ".gz" else name
+    shutil.copyfile(table, folder / copy)
+    return copy
+
+
+def _with_table(text: str, key: str, name: str) -> str:
+    """The recipe with that line of [standing] in force which it has as a comment; as it is where there is no table."""
+    return re.sub(f'^# {key} = "[^"]*"', f'{key} = "{name}"', text, flags=re.MULTILINE) if name else text

@@ -1,0 +1,125 @@
+"""How pages were when they were seen last, and what has become of them since."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lycosa.collection import Collection
+from lycosa.collection.rows import LookRow, PageRow
+from lycosa.collection.warc import digest
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.records import Change, Fetch, Outcome, PastFetch, Url, Visit
+
+TRUSTED = 7  # answers "not modified" in a row before a page is asked for without conditions: some servers always say so
+FAILURES = 3  # looks in a row that failed, after which a page counts as vanished
+OUT_OF_REACH = 86_400.0  # seconds since the last look that did not fail, before which it does not
+_FOR_GOOD = frozenset((301, 308))  # redirects; others may lead elsewhere tomorrow
+_NO_LONGER = frozenset((404, 410))
+
+
+class _Known(Struct, frozen=True):
+    page: PageRow
+    not_modified: int  # answers in a row that said so
+    failures: int  # looks in a row
+    good_at: float  # the last look that did not fail
+
+    @property
+    def is_gone(self) -> bool:
+        return self.page.vanished_at is not None
+
+
+class RecrawlMemory:
+    """Compares answers with the newest versions of some pages of a collection.
+
+    Digests decide, whatever a server says of its pages: a body that the archive has is no change, and neither is one
+    that differs in markup alone, its words and links being the same. Only "not modified" is believed unseen, and that
+    not for ever.
+    """
+
+    def __init__(self, collection: Collection, urls: Iterable[Url] = (), *, clock: Clock):
+        self._collection = collection
+        self._clock = clock
+        self._known: dict[Url, _Known] = {}
+        self._payloads: dict[Url, str] = {}
+        self.know(urls)
+
+    def know(self, urls: Iterable[Url]) -> None:
+        """Takes down how pages are, before they are seen again."""
+        catalog = self._collection.catalog
+        for url in urls:
+            page = catalog.page(url)
+            if page is not None:
+                self._known[url] = _known(page, catalog.looks(page.number))
+
+    def past(self, url: Url) -> PastFetch | None:
+        """What to ask by whether a page has changed; None where it is to be asked for without conditions."""
+        known = self._known[url]
+        page = known.page
+        if known.is_gone or known.not_modified >= TRUSTED or not (page.etag or page.last_modified):
+            return None
+        return page.past
+
+    def compared(self, fetch: Fetch) -> Fetch:
+        """The answer, told to be UNCHANGED where it says what the newest version says; one that the archive has to the
+        byte has no body any more."""
+        page = self._known[fetch.url].page
+        if fetch.outcome is not Outcome.OK or page.place is None:
+            return fetch
+        before = self._collection.archive.fetch_at(page.place)
+        if before.body == fetch.body and before.header("content-encoding") == fetch.header("content-encoding"):
+            self._payloads[fetch.url] = digest(fetch.body)
+            return replace(fetch, outcome=Outcome.UNCHANGED, body=b"", content=b"", truncated="")
+        same = before.content == fetch.content  # packed in another way
+        return replace(fetch, outcome=Outcome.UNCHANGED) if same else fetch
+
+    def noted(self, visit: Visit) -> Visit:
+        """The visit with what has become of its page."""
+        url = visit.candidate.url
+        known = self._known[url]
+        visit = replace(visit, known=replace(known.page.past, payload=self._payloads.pop(url, "")))
+        if visit.fetch.outcome is Outcome.REFUSED:
+            return replace(visit, change=Change.REFUSED)
+        if visit.fetch.outcome is Outcome.UNCHANGED:
+            return replace(visit, change=Change.RETURNED if known.is_gone else Change.UNCHANGED)
+        if visit.page is not None and visit.is_kept:
+            return self._read_again(visit, known)
+        if self._is_gone(visit, known):
+            return replace(visit, change=Change.STILL_GONE if known.is_gone else Change.VANISHED)
+        return replace(visit, change=Change.STILL_GONE if known.is_gone else Change.FAILED)
+
+    def _read_again(self, visit: Visit, known: _Known) -> Visit:
+        assert visit.page is not None
+        before = self._collection.catalog.links_of(known.page.number)
+        targets = dict.fromkeys(link.target for link in visit.page.links)
+        if visit.page.digest == known.page.digest and targets.keys() == before and not known.is_gone:
+            fetch = replace(visit.fetch, outcome=Outcome.UNCHANGED)
+            return Visit(visit.candidate, fetch, known=visit.known, change=Change.UNCHANGED)
+        new_links = tuple(target for target in targets if target not in before)
+        change = Change.RETURNED if known.is_gone else Change.CHANGED
+        return replace(visit, change=change, new_links=new_links)
+
+    def _is_gone(self, visit: Visit, known: _Known) -> bool:
+        fetch = visit.fetch
+        match fetch.outcome:
+            case Outcome.OK | Outcome.UNWANTED:  # it asks not to be kept, is in another language, or is no page
+                return True
+            case Outcome.FORBIDDEN:
+                return False
+            case _:
+                if fetch.status in _NO_LONGER or fetch.status in _FOR_GOOD:
+                    return True
+                is_long_ago = self._clock.now() - known.good_at >= OUT_OF_REACH
+                return known.failures + 1 >= FAILURES and is_long_ago
+
+
+def _known(page: PageRow, looks: list[LookRow]) -> _Known:
+    not_modified = failures = 0
+    good_at = page.at
+    for look in looks:
+        if look.change in (Change.FAILED, Change.REFUSED):
+            failures += look.change == Change.FAILED
+            continue
+        failures, good_at = 0, look.at
+        not_modified = not_modified + 1 if look.status == 304 else 0
+    return _Known(page, not_modified, failures, good_at)

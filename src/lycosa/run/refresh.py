@@ -1,0 +1,347 @@
+"""The history of a collection as refresh policies want it. Time is in seconds."""
+# docstring of lycosa.run.refresh: """What came of a refresh, in numbers and by name."""
+# docstring of lycosa.run.refresh: """Seeing the pages of a collection again, and new ones on the way."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Set
+from contextlib import aclosing
+from functools import partial
+from heapq import nlargest
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from lycosa.collection import Catalog
+from lycosa.collection.rows import Due
+from lycosa.frontier.lanes import Lanes
+from lycosa.recipe import Budget, Recipe
+from lycosa.refresh import POLICIES, HistoryTable, Look, expected_changes, history_of, policy_for
+from lycosa.run.crawl import ALLOW_PRIVATE_HINT, INTERRUPTED
+from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
+from lycosa.vocabulary.records import REFRESH, Candidate, Change, Host, Url, Visit
+from lycosa.vocabulary.urls import host_of
+from lycosa.web.robots import RobotsWeb
+
+from .live import Crawling, insist_on_contact, make_web
+from .open import open_for_reading
+from .options import Settings
+from .recrawl_memory import RecrawlMemory
+from .session import Session
+
+LEAST = 0.01  # importance of any page, so that none is never seen again
+_UNKNOWN = 0.5  # relevance or standing where no page of the collection tells any
+
+_ALTERED = frozenset((Change.CHANGED, Change.VANISHED, Change.RETURNED))
+_IN_VAIN = frozenset((Change.FAILED, Change.REFUSED))
+
+
+class Typical(Struct, frozen=True):
+    """The average page, which stands in for what is not known of another."""
+
+    relevance: float = _UNKNOWN
+    standing: float = _UNKNOWN
+
+    def importance(self, relevance: float | None, standing: float | None) -> float:
+        """Relevance × standing; never so little that a page is never seen again."""
+        known_relevance = self.relevance if relevance is None else relevance
+        return max(LEAST, known_relevance * (self.standing if standing is None else standing))
+
+
+def history_in(catalog: Catalog, now: float, *, is_wanted: Callable[[Url], bool] = lambda url: True) -> HistoryTable:
+    """The pages that may be seen again, with how often and when they were seen, and how often they had changed.
+
+    A page that has vanished is due again after as long as it had been gone when it was last seen to be: soon at first,
+    then less and less often.
+    """
+    every = list(catalog.dues())
+    pages, typical = [page for page in every if is_wanted(page.url) and _is_due(page, now)], typical_of(every)
+    importance = {page.url: typical.importance(page.relevance, page.standing) for page in pages}
+    table = history_of(_looks(catalog, {page.number for page in pages}), importance=importance)
+    looked_at = {page.url: page.looked_at for page in pages}
+    return dataclasses.replace(table, fetched_at=np.array([looked_at[url] for url in table.urls], dtype=np.float64))
+
+
+def typical_of(pages: Iterable[Due]) -> Typical:
+    pages = list(pages)
+    return Typical(_mean(page.relevance for page in pages), _mean(page.standing for page in pages))
+
+
+def _is_due(page: Due, now: float) -> bool:
+    return page.vanished_at is None or now - page.looked_at >= page.looked_at - page.vanished_at
+
+
+def _looks(catalog: Catalog, wanted: set[int]) -> Iterator[Look]:
+    scores = catalog.link_scores()
+    for number, url, look in catalog.all_looks():
+        if number in wanted and look.change not in _IN_VAIN:
+            changed = look.change in _ALTERED
+            yield Look(url, look.at, changed, look.links or 0, look.new_links, float(scores.get(number, 0.0)))
+
+
+def _mean(values: Iterable[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else _UNKNOWN
+
+
+NAMED = 5  # pages of each kind that a result names, the most important
+
+
+class Named(Struct, frozen=True):
+    """A page that a result names."""
+
+    url: Url
+    title: str
+    importance: float
+
+
+class Refreshed(Struct, frozen=True):
+    """A refresh in numbers. Pages *looked at* were in the collection before; *new* ones were not."""
+
+    policy: str
+    budget: int
+    requests: int  # made; those for robots.txt aside
+    looked_at: int
+    unchanged: int
+    changed: int
+    vanished: int
+    returned: int  # had vanished before
+    still_gone: int
+    failed: int  # could not be had this time
+    refused: int  # not looked at, as their addresses are not ones to connect to
+    new: int
+    led_nowhere: int  # links that were followed and brought no page
+    changed_pages: list[Named]
+    new_pages: list[Named]
+    vanished_pages: list[Named]
+    returned_pages: list[Named]
+    expected_changes: dict[str, float]  # that each policy would find with the same budget a day from now
+    pages: int  # in the collection
+    stopped: str
+
+
+class Tally:
+    """Folds the visits of a refresh."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[Change | str] = Counter()
+        self.known: dict[Url, Named] = {}  # the pages that are to be seen again, as they were
+        self.typical = Typical()  # page of the collection
+        self._named: dict[Change | str, list[Named]] = {}
+
+    def add(self, visit: Visit) -> None:
+        kind = visit.change or ("new" if visit.is_kept else "led nowhere")
+        self.counts[kind] += 1
+        if kind in ("new", Change.CHANGED, Change.VANISHED, Change.RETURNED):
+            named = self._named.setdefault(kind, [])
+            named.append(self._called(visit))
+            if len(named) > 20 * NAMED:
+                self._named[kind] = _most_important(named)
+
+    def _called(self, visit: Visit) -> Named:
+        url = visit.candidate.url
+        if visit.page is None or not visit.is_kept:
+            return self.known.get(url, Named(url, "", 0.0))
+        return Named(url, visit.page.title, round(self.typical.importance(visit.relevance, visit.standing), 4))
+
+    @property
+    def looked_at(self) -> int:
+        return sum(self.counts[change] for change in Change if change is not Change.REFUSED)
+
+    def result(self, **more: Any) -> Refreshed:
+        counts = self.counts
+        return Refreshed(
+            looked_at=self.looked_at,
+            unchanged=counts[Change.UNCHANGED],
+            changed=counts[Change.CHANGED],
+            vanished=counts[Change.VANISHED],
+            returned=counts[Change.RETURNED],
+            still_gone=counts[Change.STILL_GONE],
+            failed=counts[Change.FAILED],
+            refused=counts[Change.REFUSED],
+            new=counts["new"],
+            led_nowhere=counts["led nowhere"],
+            changed_pages=self._most(Change.CHANGED),
+            new_pages=self._most("new"),
+            vanished_pages=self._most(Change.VANISHED),
+            returned_pages=self._most(Change.RETURNED),
+            **more,
+        )
+
+    def _most(self, kind: Change | str) -> list[Named]:
+        return _most_important(self._named.get(kind, []))
+
+
+def _most_important(pages: list[Named]) -> list[Named]:
+    return nlargest(NAMED, pages, key=lambda page: page.importance)
+
+
+POLICY = "crawl-value"  # which pages are seen again, where nothing else is said
+EXPAND = 0.7  # share of the requests that go to links that wait; within 2 % of the best in the study `one-budget`
+MOST_REQUESTS = 10**12  # that anybody can mean
+NEXT_REFRESH = 86_400.0  # seconds from now, for which it is told what the policies expect
+
+
+class NobodyAnsweredError(LycosaError):
+    pass
+
+
+class Plan(Struct, frozen=True):
+    """What a user wants of one refresh."""
+
+    budget: int  # requests
+    policy: str = POLICY
+    expand: float = EXPAND  # probability that a request goes to a link that waits
+
+
+def plan_of(*, budget: int, policy: str | None = None, expand: float | None = None) -> Plan:
+    """The plan, once it is known to be possible."""
+    plan = Plan(budget, policy or POLICY, EXPAND if expand is None else expand)
+    if plan.budget < 1:
+        raise UsageError(f"a budget of {plan.budget} requests sees nothing; give 1 or more")
+    if plan.budget > MOST_REQUESTS:
+        raise UsageError(f"a budget of {plan.budget} requests is never used up; give {MOST_REQUESTS} or less")
+    if not 0.0 <= plan.expand <= 1.0:
+        raise UsageError(f"expand is a share from 0 (only pages seen before) to 1 (only new ones), not {plan.expand:g}")
+    policy_for(plan.policy)
+    return plan
+
+
+def refreshing_recipe(recipe: Recipe, plan: Plan, *, minutes: float | None = None) -> Recipe:
+    """The recipe with the bounds of a refresh; those of the whole collection stay as they are."""
+    stop = recipe.stop
+    minutes = minutes if minutes is not None else stop.minutes
+    bounds = Budget(requests=plan.budget, minutes=minutes, pages=stop.pages, bytes=stop.bytes, dry_after=0)
+    return replace(recipe, stop=bounds)
+
+
+def insist_on_pages(folder: Path) -> None:
+    """Refuses a collection that has nothing to see again, before anything is written."""
+    with open_for_reading(folder) as collection:
+        if not collection.catalog.count():
+            raise CollectionError(f"{folder} has no pages to see again; fill it with: lycosa crawl {folder}")
+
+
+class Refreshing:
+    """A refresh of a session's collection over HTTP; `tally` counts what came of it."""
+
+    def __init__(self, session: Session, settings: Settings, plan: Plan):
+        self._session = session
+        self._settings = settings
+        self._plan = plan
+        self._memory = RecrawlMemory(session.collection, clock=session.clock)
+        self.tally = Tally()
+
+    async def visits(self) -> AsyncGenerator[Visit, None]:
+        """Looks at pages and follows links until the budget is used up, and leaves no connection open."""
+        session, settings = self._session, self._settings
+        insist_on_contact(session, settings.resolve)
+        web = make_web(
+            session.recipe, clock=session.clock, allow_private=settings.allow_private, resolve=settings.resolve
+        )
+        try:
+            async with aclosing(self._visits_on(web)) as visits:
+                async for visit in visits:
+                    yield visit
+        finally:
+            await web.close()
+
+    async def _visits_on(self, web: RobotsWeb) -> AsyncGenerator[Visit, None]:
+        session, crawl = self._session, self._session.crawl
+        crawling = Crawling(session, web)
+        await crawling.learn_topic()
+        if crawl.is_interrupted:
+            crawl.stopped = INTERRUPTED
+            return
+        crawl.web = web
+        crawling.learn_standing(session.strategy_name)
+        crawling.begin(session.run_as_before(asdict(self._plan)))
+        crawl.memory = self._memory
+        table = self._table(session.clock.now())
+        chosen = self._chosen(table, self._plan.budget)
+        self.tally.typical = typical_of(session.collection.catalog.dues())
+        crawl.loop.frontier = Lanes(
+            session.frontier,
+            chosen,
+            turns=self._plan.budget,
+            expand=self._plan.expand,
+            chance=Random(self._seed()),
+            clock=session.clock,
+            delay=session.recipe.requests.delay,
+            instead=partial(self._chosen, table),
+            has_room=crawl.has_room,
+        )
+        try:
+            async with aclosing(crawling.follow()) as visits:
+                async for visit in visits:
+                    self.tally.add(visit)
+                    yield visit
+        finally:
+            crawl.loop.frontier = session.frontier
+
+    def result(self) -> Refreshed:
+        """What came of the refresh, and what each policy expects of the next."""
+        crawl, budget = self._session.crawl, self._plan.budget
+        then = self._session.clock.now() + NEXT_REFRESH
+        table = self._table(then)
+        expected = {}
+        for name in POLICIES:
+            rows = policy_for(name, seed=self._seed()).choose(table, then, budget)
+            expected[name] = round(expected_changes(table, rows, then), 2)
+        return self.tally.result(
+            policy=self._plan.policy,
+            budget=budget,
+            requests=crawl.asked.requests,
+            pages=crawl.pages,
+            stopped=crawl.stopped or INTERRUPTED,
+            expected_changes=expected,
+        )
+
+    def insist_on_an_answer(self) -> None:
+        """Raises where nothing that was asked for brought any answer, unless somebody ended the refresh."""
+        crawl, asked = self._session.crawl, self._session.crawl.asked
+        if asked.fetches and not asked.answers and crawl.stopped != INTERRUPTED:
+            why = f" ({asked.latest_trouble})" if asked.latest_trouble else ""
+            if self.tally.counts[Change.REFUSED] == asked.fetches:
+                raise NobodyAnsweredError(f"nobody was asked, every address was refused{why}; {ALLOW_PRIVATE_HINT}")
+            raise NobodyAnsweredError(
+                f"nobody answered: all {asked.fetches} fetches were in vain{why}; is the network there?"
+            )
+
+    def _seed(self) -> int:
+        """Chance is another one in every run, and the same if the run were made again."""
+        return len(self._session.collection.catalog.runs())
+
+    def _table(self, moment: float) -> HistoryTable:
+        """What is known of the pages that may be seen again at a moment."""
+        session = self._session
+
+        def is_wanted(url: Url) -> bool:
+            return session.is_in_scope(url)
+
+        return history_in(session.collection.catalog, moment, is_wanted=is_wanted)
+
+    def _chosen(self, table: HistoryTable, count: int, left_alone: Set[Host] = frozenset()) -> list[Candidate]:
+        """So many pages to see again, the most urgent first, besides those chosen before and those of some hosts; it is
+        taken down how they were."""
+        now, catalog, known = self._session.clock.now(), self._session.collection.catalog, self.tally.known
+        table = table.of([url not in known and host_of(url) not in left_alone for url in table.urls])
+        rows = policy_for(self._plan.policy, seed=self._seed()).choose(table, now, count)
+        ages = table.ages(now)
+        chosen = []
+        for row in rows.tolist():
+            page = catalog.page(table.urls[row])
+            if page is not None:
+                self.tally.known[page.url] = Named(page.url, page.title, round(float(table.importance[row]), 4))
+                because = {"refresh": self._plan.policy, "days": round(float(ages[row]) / 86_400, 3)}
+                chosen.append(
+                    Candidate(
+                        page.url, page.priority, page.found_on, page.anchor, because, depth=page.depth, lane=REFRESH
+                    )
+                )
+        self._memory.know(candidate.url for candidate in chosen)
+        return chosen

@@ -1,0 +1,342 @@
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+import msgspec
+from msgspec.structs import replace
+
+from lycosa.collection.events import Attempt, Event, Run, Scores
+from lycosa.frontier.admission import Admission, Scope
+from lycosa.frontier.durable import DurableFrontier
+from lycosa.reading import Reader
+from lycosa.reading.fingerprint import NearDuplicates
+from lycosa.recipe import Recipe, Utility, goes_by_log, make_strategy, read_seeds
+from lycosa.run.crawl import Crawl
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.contracts import Relevance, Standing, Strategy
+from lycosa.vocabulary.records import REFRESH, RELEVANT, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.urls import site_of
+from lycosa.web.simulated import SimulatedWeb
+
+from .access_log import log_of_run
+from .forgotten import is_forgotten, read_forgotten
+from .guides import Guide
+from .open import open_collection
+from .topic import Terms, TopicJudge
+from .topical_map import map_of_run
+
+_RANKS_BEHIND = (
+    "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
+)
+_SHORT_HOLD = 10.0  # seconds; what is shorter need not outlive a run
+Tell = Callable[[str], None]
+
+
+class Session:
+    """One collection, opened for writing by one process at a time, and the crawl it is in the middle of."""
+
+    def __init__(
+        self, folder: Path, recipe: Recipe, *, clock: Clock, tell: Tell = lambda line: None, afresh: bool = False
+    ):
+        self.folder = folder
+        self.recipe = recipe
+        self.clock = clock
+        self.tell = tell
+        self.reader = Reader(stem=recipe.topic.stem, check_language=bool(recipe.scope.languages))
+        self.topic = TopicJudge(recipe.topic, folder, self.reader)
+        self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
+        self._checkpointed_at = time.monotonic()
+        self._unsaved = 0
+        self.map = Guide("map", find=partial(map_of_run, stem=recipe.topic.stem), tell=tell)
+        self.log = Guide("access log", find=log_of_run, tell=tell)
+        try:
+            with self.collection.catalog.watched():
+                self.crawl = self._prepare()
+            self._catch_up()
+            self.pages_forgotten = self._finish_forgetting()
+        except BaseException:
+            self.collection.abandon()  # what was half read again is read again by the next
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self.collection.abandon()  # something may be half done; the archive is whole, and the next session reads it
+            return
+        try:
+            self.checkpoint()
+        except BaseException:
+            self.collection.abandon()  # catalog and frontier fit each other as of the last checkpoint
+            raise
+        self.collection.close()
+
+    def recipe_seeds(self) -> list[Url]:
+        """Where the recipe says to start: its seeds, else its good examples."""
+        if self.recipe.seeds:
+            return read_seeds(self.folder / self.recipe.seeds)
+        return [url for url, good in self.topic.examples.urls.items() if good]
+
+    def _prepare(self) -> Crawl:
+        catalog, recipe = self.collection.catalog, self.recipe
+        self._seeds: list[Url] = catalog.get_state("seeds") or []
+        self._utility = _utility_of(catalog.get_state("utility") or msgspec.to_builtins(recipe.utility))
+        self.strategy_name: str = catalog.get_state("strategy") or recipe.strategy
+        self.map.use(catalog.get_state("map"), self.strategy_name)
+        self.log.use(catalog.get_state("logs"), self.strategy_name)
+        strategy = self._restored_strategy()
+        self._scope = msgspec.convert(catalog.get_state("scope") or {}, Scope)  # of the last run, flags included
+        self._admission = Admission(
+            self._scope,
+            recipe.traps,
+            sites=frozenset(map(site_of, self._seeds)),
+            forgotten=read_forgotten(self.folder),
+        )
+        self.frontier = DurableFrontier(
+            catalog.connection,
+            clock=self.clock,
+            admission=self._admission,
+            delay=recipe.requests.delay,
+            limit=recipe.waiting.limit,
+        )
+        for host, until in (catalog.get_state("holds") or {}).items():
+            self.frontier.hold(host, until)
+        self.frontier.know_settled(catalog.visited())
+        seen = NearDuplicates()
+        for url, fingerprint in catalog.fingerprints():
+            seen.add(fingerprint, url)
+        facts = catalog.summary()
+        return Crawl(
+            web=SimulatedWeb({}, clock=self.clock),  # until somebody crawls
+            read=self.reader,
+            judge=None,
+            strategy=strategy,
+            frontier=self.frontier,
+            clock=self.clock,
+            journal=self,
+            budget=recipe.stop,
+            concurrency=recipe.requests.concurrency,
+            retries=recipe.requests.retries,
+            languages=frozenset(recipe.scope.languages),
+            seen=seen,
+            pages=facts.pages,
+            relevant=facts.relevant,
+            pages_since_relevant=catalog.pages_since_relevant(),
+            bytes_kept=facts.bytes,
+        )
+
+    def _restored_strategy(self) -> Strategy:
+        """As it was at the last checkpoint; where an older version kept less of it, what waits is to be ranked anew."""
+        strategy, state = self._made_strategy(), self._strategy_state()
+        if state is None:
+            return strategy
+        try:
+            strategy.restore(state)
+        except KeyError:
+            self.tell("an older version has crawled here: ranking anew what waits")
+            self.collection.catalog.put_state(_RANKS_BEHIND, True)
+            return self._made_strategy()
+        return strategy
+
+    def _strategy_state(self) -> Plain:
+        """What the strategy knew at the last checkpoint, less what it knew by a map or a log that is not there."""
+        catalog = self.collection.catalog
+        state, log_is_lost = catalog.get_state("strategy_state"), catalog.get_state("logs") and not self.log.named
+        if state is None or (log_is_lost and goes_by_log(self.strategy_name)):
+            return None
+        if log_is_lost:
+            state = state["inner"]
+        return state["inner"] if catalog.get_state("map") and not self.map.named else state
+
+    # ------------------------------------------------------------ from the archive
+
+    def _catch_up(self) -> None:
+        """Applies the events that the archive holds and the catalog does not know."""
+        catalog = self.collection.catalog
+        applied = 0
+        for event, place in self.collection.unapplied():
+            if isinstance(event, Visit):
+                event = replace(event, page=self.reader(event.fetch))
+                self.collection.apply(event, place)
+                catalog.add_skips(self.crawl.loop.replay(event), event.fetch.at)
+            else:
+                self.collection.apply(event, place)
+                if isinstance(event, Attempt):
+                    if event.candidate.lane != REFRESH:  # a page to see again is chosen anew by the next refresh
+                        self.frontier.give_back(replace(event.candidate, attempts=event.candidate.attempts + 1))
+                elif isinstance(event, Scores) or (isinstance(event, Run) and self.begin_run(event)):
+                    catalog.put_state(_RANKS_BEHIND, True)
+            applied += 1
+            if applied % 1_000 == 0:
+                self.tell(f"{applied} events of the archive read again")
+                self.checkpoint()
+        if catalog.get_state(_RANKS_BEHIND):
+            self.relive()
+            catalog.put_state(_RANKS_BEHIND, False)
+        if applied:
+            self.checkpoint()
+
+    def begin_run(self, run: Run) -> bool:
+        """Takes over the seeds and the strategy of a run; True if what waits has to be ranked anew."""
+        known = set(self._seeds)
+        self._seeds += [seed for seed in run.seeds if seed not in known]
+        scope = msgspec.convert(run.scope or {}, Scope)
+        utility = _utility_of(run.utility)
+        before = (self.strategy_name, self._utility, self.map.named, self.log.named)
+        goes_another_way = (run.strategy, utility, run.map, run.logs) != before
+        changes = goes_another_way or scope != self._scope
+        if goes_another_way:
+            self.strategy_name, self._utility = run.strategy, utility
+            self.map.use(run.map, run.strategy)
+            self.log.use(run.logs, run.strategy)
+            self._start_strategy()
+        self._use_scope(scope)
+        self.collection.catalog.put_state("seeds", self._seeds)
+        self.collection.catalog.put_state("scope", run.scope)
+        self.collection.catalog.put_state("utility", run.utility)
+        seeds = [seed for seed in run.seeds if not self.frontier.is_known(seed)]
+        if seeds or not (self.crawl.pages or len(self.frontier)):  # a strategy may begin without any
+            self.crawl.loop.start(seeds)
+        return changes
+
+    def run_as_before(self, refresh: Plain) -> Run:
+        """A run that changes neither strategy nor scope, whatever the recipe says by now."""
+        scope, utility = msgspec.to_builtins(self._scope), msgspec.to_builtins(self._utility)
+        return Run(self.clock.now(), self.strategy_name, (), scope, utility, refresh, self.map.named, self.log.named)
+
+    def is_in_scope(self, url: Url) -> bool:
+        """Whether a URL may be part of this collection."""
+        return self._admission.out_of_scope(url) is None
+
+    def _use_scope(self, scope: Scope) -> None:
+        self._scope = scope
+        self._admission.use(scope, sites=frozenset(map(site_of, self._seeds)))
+
+    def _made_strategy(self) -> Strategy:
+        stem = self.recipe.topic.stem
+        taught = [url for url, is_good in self.topic.examples.urls.items() if is_good]
+        strategy = make_strategy(
+            self.strategy_name,
+            topic_words=self.topic.words,
+            stem=stem,
+            utility=self._utility,
+            taught=taught,
+            readings=self.log.in_use.readings if self.log.in_use else None,
+        )
+        return self.log.around(self.map.around(strategy))
+
+    def _start_strategy(self) -> None:
+        self.crawl.loop.use_strategy(self._made_strategy())
+
+    def relive(
+        self, judge: Relevance | None = None, esteem: Standing | None = None
+    ) -> tuple[dict[str, float], dict[str, float]]:
+        """Ranks what waits anew, as the strategy would have from the start.
+
+        With a judge of relevance or of standing, every page is judged anew too. Returns what they say.
+        """
+        judged: dict[str, float] = {}
+        esteemed: dict[str, float] = {}
+        known = {row.url: (row.relevance, row.standing) for row in self.collection.catalog.pages()}
+
+        def past_visits() -> Iterator[Visit]:
+            for number, visit in enumerate(self._archived_visits(), 1):
+                if number % 1_000 == 0:
+                    self._write_frontier()
+                relevance, standing = known.get(visit.candidate.url, (visit.relevance, visit.standing))
+                told = esteem or (self.crawl.esteem if standing is None else None)
+                if told and visit.page is not None:
+                    standing = told.standing(visit.page)
+                    if esteem and visit.is_kept:
+                        esteemed[visit.page.url] = standing
+                if judge and visit.page is not None:
+                    relevance = judge.relevance(visit.page)
+                    if visit.is_kept:
+                        judged[visit.page.url] = relevance
+                yield replace(visit, relevance=relevance, standing=standing)
+
+        self.crawl.loop.rerank_from_history(self._made_strategy(), self._seeds, past_visits())
+        if judge:
+            are_relevant = [relevance >= RELEVANT for relevance in judged.values()]
+            self.crawl.relevant = sum(are_relevant)
+            self.crawl.pages_since_relevant = are_relevant[::-1].index(True) if any(are_relevant) else len(are_relevant)
+        return judged, esteemed
+
+    def _archived_visits(self) -> Iterator[Visit]:
+        for event, _ in self.collection.archive.events():
+            if isinstance(event, Visit):
+                yield replace(event, page=self.reader(event.fetch))
+
+    def page(self, url: Url) -> Page | None:
+        """A page of the collection, read again from the archive, or an example that was fetched."""
+        row = self.collection.catalog.page(url)
+        if row is not None and row.place is not None:
+            return self.reader(self.collection.archive.fetch_at(row.place))
+        example = self.collection.catalog.example(url)
+        if example is not None and example.place is not None:
+            return self.reader(self.collection.archive.fetch_at(example.place))
+        return None
+
+    def sample_of_terms(self, most: int = 2_000) -> list[Terms]:
+        """The terms of the pages, or of every n-th so that there are not more than so many."""
+        step = 1 + self.crawl.pages // most
+        places = [row.place for row in self.collection.catalog.pages() if row.number % step == 0 and row.place]
+        pages = (self.reader(self.collection.archive.fetch_at(place)) for place in places)
+        return [page.terms for page in pages if page is not None]
+
+    def _finish_forgetting(self) -> int:
+        """Removes what is to be forgotten from archive, catalog, index and frontier; returns how many pages went.
+
+        It is noted as done at the end, so that after a kill the next session does it again.
+        """
+        catalog, forgotten = self.collection.catalog, read_forgotten(self.folder)
+        if sorted(forgotten) == (catalog.get_state("forgotten") or []):
+            return 0
+        pages = self.collection.forget(lambda url: is_forgotten(url, forgotten))
+        self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
+        self.relive()
+        catalog.put_state("seeds", self._seeds)
+        catalog.put_state("forgotten", sorted(forgotten))
+        self.checkpoint()
+        return pages
+
+    # ------------------------------------------------------------ the journal of the crawl
+
+    def record(self, event: Event) -> None:
+        self.collection.record(event)
+        self._unsaved += 1
+
+    def record_skips(self, skips: Iterable[Skip]) -> None:
+        self.collection.catalog.add_skips(skips, self.clock.now())
+
+    def checkpoint(self) -> None:
+        """Everything up to now survives a kill without being read again from the archive."""
+        catalog = self.collection.catalog
+        self._write_frontier()
+        catalog.put_state("strategy", self.strategy_name)
+        catalog.put_state("map", self.map.named)
+        catalog.put_state("logs", self.log.named)
+        catalog.put_state("strategy_state", self.crawl.strategy.state())
+        catalog.put_state("holds", self.frontier.holds(self.clock.now() + _SHORT_HOLD))
+        self.collection.checkpoint()
+        self._unsaved = 0
+        self._checkpointed_at = time.monotonic()
+
+    def _write_frontier(self) -> None:
+        with self.collection.catalog.watched():
+            self.frontier.save()
+
+    def checkpoint_if_due(self) -> None:
+        if self._unsaved >= 500 or (self._unsaved and time.monotonic() - self._checkpointed_at > 2.0):
+            self.checkpoint()
+
+
+def _utility_of(saved: Plain) -> Utility:
+    """What a run said of utility; as usual where it makes no sense, lest one bad run close a collection for ever."""
+    try:
+        return msgspec.convert(saved or {}, Utility)
+    except msgspec.ValidationError:
+        return Utility()

@@ -1,0 +1,73 @@
+"""Taxonomies of topics: learnt from folders of examples, saved, and read again."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from lycosa.reading import page_of_html, page_of_text
+from lycosa.reading.decode import decode
+from lycosa.relevance.taxonomy import Taxonomy
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.files import output_file
+from lycosa.vocabulary.records import Page, Url
+
+LARGEST_EXAMPLE = 2_000_000  # bytes; of a longer file the beginning counts
+LARGEST_FILE = 500_000_000  # bytes, of a taxonomy that was saved
+_HTML, _TEXT = frozenset((".html", ".htm", ".xhtml")), frozenset((".txt", ".md", ".text"))
+
+
+def load_taxonomy(path: Path, *, seed: int = 0) -> Taxonomy:
+    """The taxonomy saved in a file, or learnt from a folder that has a folder of example pages for each topic."""
+    if path.is_dir():
+        return Taxonomy.train(examples_in_folders(path), seed=seed)
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read the taxonomy {path}: {error.strerror}") from None
+    if len(content) > LARGEST_FILE:
+        raise UsageError(f"{path} is larger than {LARGEST_FILE // 1_000_000} MB, which no taxonomy is")
+    try:
+        plain = msgspec.json.decode(content)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not a taxonomy ({error}); learn one with: lycosa map topics FOLDER") from None
+    try:
+        return Taxonomy.from_plain(plain, source=str(path))
+    except LycosaError as error:
+        raise UsageError(str(error)) from None
+
+
+def examples_in_folders(folder: Path) -> Mapping[str, list[Page]]:
+    """The pages (.html, .txt) in each folder of a folder, by its name; those in folders further down count too."""
+    try:
+        topics = sorted(each for each in folder.iterdir() if each.is_dir() and not each.name.startswith("."))
+        examples = {
+            topic.name: [_page(path) for path in sorted(topic.rglob("*")) if _is_page(path)] for topic in topics
+        }
+    except OSError as error:
+        raise UsageError(f"cannot read {error.filename or folder}: {error.strerror}") from None
+    for topic, pages in examples.items():
+        if not pages:
+            raise UsageError(f"{folder / topic} has no example page; put .html or .txt files there")
+    if len(examples) < 2:
+        raise UsageError(f"{folder} needs a folder of example pages for each of two topics or more")
+    return examples
+
+
+def save_taxonomy(taxonomy: Taxonomy, path: Path) -> None:
+    """Writes a taxonomy where `load_taxonomy` finds it, whole or not at all."""
+    with output_file(path) as file:
+        file.write(msgspec.json.encode(taxonomy.to_plain()))
+
+
+def _is_page(path: Path) -> bool:
+    return path.suffix.lower() in _HTML | _TEXT and path.is_file()
+
+
+def _page(path: Path) -> Page:
+    with path.open("rb") as file:
+        content = file.read(LARGEST_EXAMPLE)
+    text = decode(content, "")
+    url = Url(f"http://examples.invalid/{path.name}")
+    return page_of_html(url, text) if path.suffix.lower() in _HTML else page_of_text(url, "", text)

@@ -1,0 +1,277 @@
+"""From what a user says of a topic to something that judges pages.
+
+Of the ways to name a topic, the first given decides: a predicate, a function, keywords, examples, words. A predicate
+may ask for the topic that the other ways name. Examples train a linear model. Where no negatives are given, a built-in
+background stands for them, and at 100, 300 and 1 000 pages the model is trained again with the pages of the crawl
+least like the examples.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.collection.trouble import told
+from lycosa.reading import Reader, page_of_html, page_of_text
+from lycosa.reading.decode import decode
+from lycosa.recipe import FILE_NAME, Topic
+from lycosa.relevance.cosine import Cosine
+from lycosa.relevance.examples import Example, background, read_examples
+from lycosa.relevance.function import load_function
+from lycosa.relevance.predicates import Keywords, Predicate, relevance_of
+from lycosa.relevance.svm import LinearModel, retrain, train
+from lycosa.vocabulary.contracts import Relevance
+from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
+from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.records import Page, Plain, Url
+
+from .forgotten import is_forgotten, read_forgotten
+from .taxonomies import load_taxonomy
+
+MODEL_FILE = "model.json"
+LABELS_FILE = "labels.txt"
+
+Terms = Mapping[str, int]
+Recall = Callable[[Url], Page | None]  # an example page that was fetched earlier
+
+
+class Examples(Struct, frozen=True):
+    """What the user calls good and bad."""
+
+    good: tuple[Example, ...] = ()
+    bad: tuple[Example, ...] = ()
+    negatives_given: bool = False
+
+    @property
+    def urls(self) -> dict[Url, bool]:
+        """The examples that have to be fetched, and whether they are good."""
+        given = [(example, False) for example in self.bad] + [(example, True) for example in self.good]
+        return {Url(example.value): good for example, good in given if example.kind == "url"}
+
+    @property
+    def digest(self) -> str:
+        said = repr([[(e.kind, _moved_along(e)) for e in each] for each in (self.good, self.bad)])
+        return hashlib.sha256(said.encode()).hexdigest()
+
+
+def _moved_along(example: Example) -> str:
+    """What an example says, wherever its collection has been moved to."""
+    return Path(example.value).name if example.kind == "file" else example.value
+
+
+class TrainedModel(Struct, frozen=True):
+    """A model with what it was made of, so that one knows when to make it again."""
+
+    examples: str  # digest
+    rounds: int  # how many of the sizes at which it is trained again the collection had reached
+    model: Plain
+
+
+def is_rule(topic: Topic) -> bool:
+    """Whether there is nothing in it that learns from examples."""
+    if topic.predicate is not None and not topic.predicate.asks_for_topic:
+        return True
+    return bool(topic.function or topic.keywords)
+
+
+def examples_of(topic: Topic, folder: Path) -> Examples:
+    """The examples of the recipe and the labels given since, less what was forgotten."""
+    good = read_examples(folder / topic.examples) if topic.examples else []
+    bad = read_examples(folder / topic.negatives) if topic.negatives else []
+    for url, is_good in read_labels(folder).items():
+        good = [example for example in good if example.value != url]
+        bad = [example for example in bad if example.value != url]
+        (good if is_good else bad).append(Example("url", url, 0))
+    forgotten = read_forgotten(folder)
+    good, bad = (
+        [example for example in kind if example.kind != "url" or not is_forgotten(Url(example.value), forgotten)]
+        for kind in (good, bad)
+    )
+    return Examples(tuple(good), tuple(bad), negatives_given=bool(topic.negatives))
+
+
+def read_labels(folder: Path) -> dict[Url, bool]:
+    """What `lycosa label` has noted: lines of `good URL` or `bad URL`, the last of a URL counting."""
+    path = folder / LABELS_FILE
+    if not path.exists():
+        return {}
+    labels: dict[Url, bool] = {}
+    try:
+        with told(path):
+            lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise RecipeError(f"{path}: not UTF-8 text; mend or delete it") from None
+    for number, line in enumerate(lines, 1):
+        word, _, url = line.partition(" ")
+        if word not in ("good", "bad") or not url:
+            raise RecipeError(f"{path}:{number}: write `good URL` or `bad URL`")
+        labels[Url(url)] = word == "good"
+    return labels
+
+
+def forget_labels(folder: Path, is_forgotten: Callable[[Url], bool]) -> None:
+    """Leaves no forgotten URL in the file of labels."""
+    labels = read_labels(folder)
+    if any(map(is_forgotten, labels)):
+        lines = [f"{'good' if good else 'bad'} {url}\n" for url, good in labels.items() if not is_forgotten(url)]
+        path = folder / LABELS_FILE
+        with told(path), atomic_write(path) as file:
+            file.write("".join(lines).encode())
+
+
+def add_label(folder: Path, url: Url, *, good: bool) -> None:
+    path = folder / LABELS_FILE
+    with told(path), path.open("a", encoding="utf-8") as file:
+        file.write(f"{'good' if good else 'bad'} {url}\n")
+
+
+class TopicJudge:
+    """The judge of a collection, made of its recipe. It is trained once the example pages are at hand."""
+
+    def __init__(self, topic: Topic, folder: Path, reader: Reader):
+        self._topic = topic
+        self._folder = folder
+        self._reader = reader
+        self.examples = Examples() if is_rule(topic) else examples_of(topic, folder)
+        self.rounds = 0
+
+    @property
+    def words(self) -> Terms:
+        """The topic as the user put it in words."""
+        return self._terms(self._topic.text) if self._topic.text else {}
+
+    @property
+    def learns(self) -> bool:
+        return bool(self.examples.good)
+
+    @property
+    def wants_negatives(self) -> bool:
+        """Whether pages of the crawl serve as negatives, because the user gave none."""
+        return self.learns and not self.examples.negatives_given
+
+    def has_good_page(self, recall: Recall) -> bool:
+        """Whether there is an example to learn from without another fetch."""
+        return any(example.kind != "url" or recall(Url(example.value)) for example in self.examples.good)
+
+    def is_at_hand(self, recall: Recall) -> bool:
+        """Whether there is every example, and a good one among them."""
+        return self.learns and all(recall(url) for url in self.examples.urls)
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether pages cannot be judged without a function of the user's."""
+        predicate = self._topic.predicate
+        if predicate is None or predicate.asks_for_topic:
+            return bool(self._topic.function) or (predicate is not None and predicate.runs_code)
+        return predicate.runs_code
+
+    def untrained(self, *, may_run_code: bool) -> Relevance | None:
+        """The judge for topics that need no training; None where the function may not be run."""
+        if self.runs_code and not may_run_code:
+            return None
+        return self.judge(None)
+
+    def check(self) -> None:
+        """Refuses a predicate that cannot judge pages, before anything is fetched; loads the user's code."""
+        if self._topic.predicate is not None:
+            self.judge(Keywords(["stands for the model"]) if self.learns else None)
+
+    def judge(self, model: Relevance | None) -> Relevance:
+        """What judges pages, given the model of the examples; without one, by the other ways. May run user's code."""
+        predicate = self._topic.predicate
+        if predicate is None:
+            return model or self._named()
+        ways = {
+            "topic": lambda _: model or self._named(),
+            "text": lambda part: Cosine(self._terms(part.text or "")),
+            "taxonomy": self._one_of_many,
+        }
+        return relevance_of(predicate, ways, where=f"{self._folder / FILE_NAME}: topic.predicate")
+
+    def _named(self) -> Relevance:
+        """By the first way that the recipe names, other than examples."""
+        topic = self._topic
+        if topic.function:
+            return load_function(topic.function)
+        if topic.keywords:
+            return Keywords(topic.keywords)
+        if topic.text:
+            return Cosine(self.words)
+        raise UsageError(
+            f"{self._folder}: the recipe names no topic; "
+            "give [topic] examples, text, keywords or function in lycosa.toml"
+        )
+
+    def _one_of_many(self, part: Predicate) -> Relevance:
+        path = self._folder / (part.taxonomy or "")
+        if self._topic.stem:
+            raise UsageError(f"the taxonomy {path} knows whole words, and the collection compares stems (topic.stem)")
+        return load_taxonomy(path).judge(part.about)
+
+    def load(self) -> LinearModel | None:
+        """The model trained earlier, if it was trained on the examples there are now."""
+        path = self._folder / MODEL_FILE
+        if not path.exists():
+            return None
+        try:
+            with told(path):
+                saved = msgspec.json.decode(path.read_bytes(), type=TrainedModel)
+        except msgspec.DecodeError as error:
+            raise CollectionError(
+                f"{path}: not a model of ours ({error}); delete it to have it trained again"
+            ) from None
+        if saved.examples != self.examples.digest:
+            return None
+        self.rounds = saved.rounds
+        return LinearModel.from_plain(saved.model)
+
+    def train(self, recall: Recall, crawled: Sequence[Terms], rounds: int) -> LinearModel:
+        """A model of the examples.
+
+        crawled: pages among which to find negatives where none were given, after `rounds` of learning.
+        """
+        good = self._terms_of(self.examples.good, recall)
+        bad = self._terms_of(self.examples.bad, recall)
+        if not good:
+            raise LycosaError(
+                f"{self._folder}: none of the examples could be read; give others in {self._topic.examples}"
+            )
+        if self.wants_negatives:
+            bad = [*bad, *map(self._terms, background())]
+        if not bad:
+            raise LycosaError(
+                f"{self._folder}: none of the negatives could be read; give others in {self._topic.negatives}"
+            )
+        self.rounds = rounds
+        return retrain(good, bad, crawled) if crawled else train(good, bad)
+
+    def save(self, model: LinearModel) -> None:
+        """Keeps a model in the collection, as plain data."""
+        saved = TrainedModel(self.examples.digest, self.rounds, model.to_plain())
+        path = self._folder / MODEL_FILE
+        with told(path), atomic_write(path) as file:
+            file.write(msgspec.json.encode(saved))
+
+    def _terms_of(self, examples: Sequence[Example], recall: Recall) -> list[Terms]:
+        pages = (self._page_of(example, recall) for example in examples)
+        return [page.terms for page in pages if page is not None and page.terms]
+
+    def _page_of(self, example: Example, recall: Recall) -> Page | None:
+        if example.kind == "url":
+            return recall(Url(example.value))
+        url = Url(f"example:{example.value}")
+        if example.kind == "text":
+            return page_of_text(url, "", example.value, stem=self._reader.stem)
+        path = self._folder / example.value
+        try:
+            content = path.read_bytes()[: 1 << 20]
+        except OSError as error:
+            raise RecipeError(f"{path}: cannot be read: {error.strerror}") from None
+        if path.suffix.lower() in (".txt", ".md"):
+            return page_of_text(url, "", content.decode("utf-8", "replace"), stem=self._reader.stem)
+        return page_of_html(url, decode(content, ""), stem=self._reader.stem)
+
+    def _terms(self, text: str) -> Terms:
+        return page_of_text(Url("text:"), "", text, stem=self._reader.stem).terms

@@ -1,0 +1,107 @@
+"""What is done to a collection between crawls."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.recipe import Recipe, load_recipe
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.urls import host_of, hostname_of, normalise
+
+from .forgotten import add_forgotten
+from .imports import Importer
+from .session import Session, Tell
+from .topic import MODEL_FILE, add_label, forget_labels, is_rule
+from .training import Training
+
+REPORT_FILE = "report.html"
+
+
+class Imported(Struct, frozen=True):
+    """What came of other people's archive."""
+
+    pages: int
+    known: int  # URLs the collection has already, or was told to forget
+    passed_over: int  # records that are no HTML page, or damaged, or of a time that cannot be
+    damage: str  # for people; empty where the file is whole
+
+
+def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
+    """Makes catalog, search index and frontier anew from the archive; returns the number of pages."""
+    with Session(folder, load_recipe(folder), clock=clock, tell=tell, afresh=True) as session:
+        for file, records in session.collection.archive.passed_over.items():
+            tell(
+                f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them, or others did,"
+                f" whose pages are taken in with: lycosa import"
+            )
+        return session.crawl.pages
+
+
+def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imported:
+    """Takes the HTML pages of a WARC file into the collection, as of the time at which they were fetched."""
+    with Session(folder, load_recipe(folder), clock=clock, tell=tell) as session:
+        intake = Importer(session)
+        fetches = intake.pages_in(path)
+        pages = known = 0
+        for fetch in fetches:
+            if intake.is_known(fetch.url):
+                known += 1
+                continue
+            intake.take(fetch, {"imported from": path.name})
+            pages += 1
+            if pages % 1_000 == 0:
+                tell(f"{pages} pages imported")
+        return Imported(pages, known, fetches.skipped, fetches.damage)
+
+
+def label(folder: Path, url: Url, *, good: bool, clock: Clock, tell: Tell) -> bool:
+    """Notes an example and trains the model anew; False if its page has to be fetched first, by the next crawl."""
+    recipe = load_recipe(folder)
+    if is_rule(recipe.topic):
+        raise UsageError(f"{folder}: the recipe's topic is a rule, which learns nothing from labels; change the rule")
+    _insist_on_writing(folder, recipe, clock, tell)
+    add_label(folder, url, good=good)
+    with Session(folder, recipe, clock=clock, tell=tell) as session:
+        if not session.topic.is_at_hand(session.page) or session.topic.runs_code:
+            return False
+        Training(session).train_again("an example was labelled")
+        return True
+
+
+def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> int:
+    """Removes a URL, or everything of a host, everywhere, and never fetches it again; returns the number of pages."""
+    name = _url_or_host(what)
+    recipe = load_recipe(folder)
+    _insist_on_writing(folder, recipe, clock, tell)
+    add_forgotten(folder, name)
+
+    def is_named(url: Url) -> bool:
+        return name in (url, host_of(url), hostname_of(url))
+
+    forget_labels(folder, is_named)
+    with Session(folder, recipe, clock=clock, tell=tell) as session:
+        pages = session.pages_forgotten
+        if session.topic.learns and session.topic.load() is None:
+            (folder / MODEL_FILE).unlink(missing_ok=True)  # it holds words of an example; the next crawl makes another
+    (folder / REPORT_FILE).unlink(missing_ok=True)
+    return pages
+
+
+def _insist_on_writing(folder: Path, recipe: Recipe, clock: Clock, tell: Tell) -> None:
+    """Fails where the collection cannot be written, before anything is noted that should then be done."""
+    with Session(folder, recipe, clock=clock, tell=tell):
+        pass
+
+
+def _url_or_host(what: str) -> str:
+    if "://" in what:
+        url = normalise(what)
+        if url is None:
+            raise UsageError(f"not a URL: {what!r}; give a URL, or a host such as example.org")
+        return url
+    host = what.lower().strip("/")
+    if "/" in host or not host:
+        raise UsageError(f"neither a URL nor a host: {what!r}; write http://… or a host such as example.org")
+    return host

@@ -1,0 +1,227 @@
+"""Files written atomically, and text read in blocks of whole lines, plain or gzipped."""
+
+import fcntl
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from errno import EBADF, EINVAL, ENOLCK, EOPNOTSUPP
+from functools import partial
+from io import BufferedIOBase
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from .errors import LycosaError
+
+BLOCK = 1 << 20  # bytes of text read at a time
+_GZIP_MAGIC = b"\x1f\x8b"
+_DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)  # what unpacking a file that is cut off or damaged raises
+
+
+# ---------------------------------------------------------------- writing
+
+
+@contextmanager
+def atomic_write(path: Path, *, private: bool = False, durable: bool = True, wait: bool = True) -> Iterator[BinaryIO]:
+    """A file to write, which replaces `path` when the block ends: a reader, or a crash, finds the old bytes or the new.
+
+    The bytes go to `path` + ".new", are flushed and fsynced, renamed to `path`, and the folder is fsynced. Where the
+    block raises, `path` stays as it was and the file beside it is removed; one that a kill left behind is used again.
+    Of several writers, each has its turn. A symbolic link is followed. A pipe or a device is written directly.
+
+    private: only the owner may read the file.
+    durable: off where speed matters more than a power cut: a kill is survived all the same.
+    wait: off to raise BlockingIOError, rather than to wait, while another process writes the file.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with path.open("wb") as file:
+            yield file
+        return
+    target = path.resolve()
+    beside = target.with_name(f"{target.name}.new")
+    with _locked(beside, 0o600 if private else 0o666, wait=wait) as file:
+        try:
+            if private:
+                os.fchmod(file.fileno(), 0o600)  # what a kill left behind may be open to others
+            file.truncate(0)
+            yield file
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+            beside.replace(target)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+    if durable:
+        _sync_folder(target.parent)
+
+
+@contextmanager
+def output_file(path: Path) -> Iterator[BinaryIO]:
+    """A file that the user named, written by `atomic_write`; errors of the disk leave as one line."""
+    try:
+        with atomic_write(path) as file:
+            yield file
+    except OSError as error:
+        raise LycosaError(f"cannot write {path}: {error.strerror}; give another file") from None
+
+
+@contextmanager
+def _locked(beside: Path, mode: int, *, wait: bool) -> Iterator[BinaryIO]:
+    """The file `beside`, opened for appending, for one writer at a time."""
+    while True:
+        with open(beside, "ab", opener=partial(os.open, mode=mode)) as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except OSError as error:
+                if error.errno not in (ENOLCK, EOPNOTSUPP) or not wait:  # not every file system can lock
+                    raise
+            if _is_at(file, beside):  # else the writer before renamed or removed it between our open and our lock
+                yield file
+                return
+
+
+def _is_at(file: BinaryIO, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes a rename within a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (EBADF, EINVAL):  # file systems whose folders cannot be synced
+            raise
+    finally:
+        os.close(descriptor)
+
+
+# ---------------------------------------------------------------- reading
+
+
+class DamagedTextError(Exception):
+    """The gzipped text is cut off or damaged; `line`, counted from 1, is the last of which anything could be read."""
+
+    def __init__(self, reason: object, line: int = 1):
+        super().__init__(str(reason))
+        self.line = line
+
+
+class LineTooLongError(Exception):
+    """Line `line`, counted from 1, is longer than the reader allows."""
+
+    def __init__(self, line: int):
+        super().__init__(f"line {line} is too long")
+        self.line = line
+
+
+def is_gzip(file: BinaryIO) -> bool:
+    """Whether an opened file begins as gzip does; it is left at its beginning."""
+    file.seek(0)
+    start = file.read(2)
+    file.seek(0)
+    return start == _GZIP_MAGIC
+
+
+def unpacked(file: BinaryIO) -> BufferedIOBase:
+    """The text of an opened file: unpacked where it is gzip, else the file itself."""
+    return gzip.GzipFile(fileobj=file) if is_gzip(file) else cast(BufferedIOBase, file)
+
+
+def pieces(text: BufferedIOBase, size: int | Callable[[], int] = BLOCK) -> Iterator[bytes]:
+    """The text, `size` bytes at a time; what comes before damage is yielded before DamagedTextError is raised.
+
+    size: bytes, or a function that is called before each piece.
+    """
+    while True:
+        wanted = size if isinstance(size, int) else size()
+        parts, held = [], 0
+        damage: Exception | None = None
+        try:
+            while held < wanted and (part := text.read1(wanted - held)):
+                parts.append(part)
+                held += len(part)
+        except _DAMAGE as error:
+            damage = error
+        if held:
+            yield b"".join(parts)
+        if damage is not None:
+            raise DamagedTextError(damage) from None
+        if held < wanted:
+            return
+
+
+def first_bytes(path: Path, size: int = 4096) -> bytes:
+    """The beginning of a file's text, plain or gzipped, as far as it can be read."""
+    with path.open("rb") as file:
+        try:
+            return next(pieces(unpacked(file), size), b"")
+        except DamagedTextError:
+            return b""
+
+
+class LineSplitter:
+    """Whole lines out of the pieces of a text; memory holds a piece and one line that is not finished yet.
+
+    longest_line: bytes; a line that is longer before its end comes is cut to `longest_line` + 1.
+
+    >>> splitter = LineSplitter(longest_line=100)
+    >>> splitter.add(b"one\\ntw"), splitter.line
+    (b'one\\n', 2)
+    >>> splitter.add(b"o\\nthree"), splitter.rest
+    (b'two\\n', b'three')
+    """
+
+    def __init__(self, *, longest_line: int):
+        self._longest_line = longest_line
+        self.rest = b""  # the line whose end has not come yet
+        self.is_cut = False  # whether that line was too long
+        self.line = 1  # its number
+
+    def add(self, piece: bytes) -> bytes:
+        """The lines that the piece completes, with their ends; empty where it completes none."""
+        end = piece.rfind(b"\n") + 1
+        whole = b""
+        if end:
+            whole = self.rest + piece[:end]
+            self.rest, self.is_cut = piece[end:], False
+            self.line += whole.count(b"\n")
+        elif not self.is_cut:
+            self.rest += piece
+        if len(self.rest) > self._longest_line:
+            self.rest, self.is_cut = self.rest[: self._longest_line + 1], True
+        return whole
+
+
+def line_blocks(text: BufferedIOBase, *, longest_line: int, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
+    """Blocks of whole lines, each line with its end, and the number of the first line of each block.
+
+    Raises DamagedTextError or LineTooLongError, with the number of the line, after all whole lines before it were
+    yielded. A long line that lies whole within `size` bytes is yielded.
+    """
+    splitter, first = LineSplitter(longest_line=longest_line), 1
+    try:
+        for piece in pieces(text, size):
+            if whole := splitter.add(piece):
+                yield first, whole
+                first = splitter.line
+            if splitter.is_cut:
+                raise LineTooLongError(first)
+    except DamagedTextError as damage:
+        raise DamagedTextError(damage, splitter.line if splitter.rest else max(1, splitter.line - 1)) from None
+    if splitter.rest:
+        yield first, splitter.rest + b"\n"
+
+
+def numbered_lines(text: BufferedIOBase, *, longest_line: int) -> Iterator[tuple[int, bytes]]:
+    """Each line without its end, and its number from 1; raises DamagedTextError and LineTooLongError."""
+    for first, block in line_blocks(text, longest_line=longest_line):
+        for number, line in enumerate(block[:-1].split(b"\n"), first):
+            if len(line) > longest_line:
+                raise LineTooLongError(number)
+            yield number, line

@@ -1,0 +1,167 @@
+"""Records what this version computes, or compares it with what was recorded.
+
+    python tests/golden/record.py [--check] [--seeds 1,2] [PART ...]
+
+Parts: orders, command-line, served-crawl, and studies or studies:NAME; all of them unless named. --check prints what
+differs and ends with 1; without it the files in tests/golden/data are written anew. See README.md.
+"""
+
+import argparse
+import gzip
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE / "data"
+MOST_SHOWN = 40  # differences of one part
+sys.path.insert(0, str(HERE.parent))
+
+
+def _orders(seed: int) -> Any:
+    from golden.orders import orders
+
+    return orders()
+
+
+def _command_line(seed: int) -> Any:
+    from golden.command_line import command_line
+
+    return command_line()
+
+
+def _served_crawl(seed: int) -> Any:
+    from golden.served_crawl import served_crawl
+
+    with tempfile.TemporaryDirectory(prefix="lycosa-golden-") as work:
+        return served_crawl(Path(work))
+
+
+def _study(name: str) -> Callable[[int], Any]:
+    def run(seed: int) -> Any:
+        from golden.studies import study
+
+        with tempfile.TemporaryDirectory(prefix="lycosa-golden-") as work:
+            return study(name, seed, Path(work))
+
+    return run
+
+
+QUICK: Mapping[str, Callable[[int], Any]] = {
+    "orders": _orders,
+    "command-line": _command_line,
+    "served-crawl": _served_crawl,
+}
+SEEDS = (1, 2)  # of studies
+COMPRESSED = {"orders", "served-crawl"}
+
+
+def file_of(part: str, seed: int) -> Path:
+    if part.startswith("studies:"):
+        return DATA / "studies" / f"{part.partition(':')[2]}-{seed}.json"
+    return DATA / f"{part}.json{'.gz' if part in COMPRESSED else ''}"
+
+
+def recorded(part: str, seed: int = 0) -> Any:
+    content = file_of(part, seed).read_bytes()
+    return json.loads(gzip.decompress(content) if part in COMPRESSED else content)
+
+
+def computed(part: str, seed: int = 0) -> Any:
+    """What this version computes, as plain as a file has it."""
+    make = _study(part.partition(":")[2]) if part.startswith("studies:") else QUICK[part]
+    return json.loads(json.dumps(make(seed)))
+
+
+def write(part: str, seed: int, found: Any) -> None:
+    path = file_of(part, seed)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(found, indent=None if part in COMPRESSED else 1, ensure_ascii=False, sort_keys=False)
+    content = f"{text}\n".encode()
+    path.write_bytes(gzip.compress(content, mtime=0) if part in COMPRESSED else content)
+
+
+def differences(old: Any, new: Any, where: tuple[str, ...] = ()) -> Iterator[str]:
+    """What differs, a line each: where it is, what it was, what it is."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys([*old, *new]):
+            if key not in new:
+                yield f"{' / '.join((*where, key))}: is gone, was {_short(old[key])}"
+            elif key not in old:
+                yield f"{' / '.join((*where, key))}: is new: {_short(new[key])}"
+            else:
+                yield from differences(old[key], new[key], (*where, key))
+        return
+    if isinstance(old, list) and isinstance(new, list) and old != new:
+        place = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+        here = (*where, f"[{place}]")
+        if len(old) != len(new):
+            yield f"{' / '.join(where)}: {len(old)} entries, now {len(new)}; the first that differs is {place}"
+        if place < min(len(old), len(new)):
+            if isinstance(old[place], dict | list):
+                yield from differences(old[place], new[place], here)
+            else:
+                yield f"{' / '.join(here)}: was {_short(old[place : place + 8])}, is {_short(new[place : place + 8])}"
+        others = sum(a != b for a, b in zip(old[place + 1 :], new[place + 1 :], strict=False))
+        if others:
+            yield f"{' / '.join(where)}: {others} entries after {place} differ, too"
+        return
+    if old != new:
+        yield f"{' / '.join(where)}: was {_short(old)}, is {_short(new)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 300 else f"{text[:300]}…"
+
+
+def checked(part: str, seed: int = 0) -> list[str]:
+    """What differs in a part from what was recorded."""
+    named = f"{part}{f', seed {seed}' if part.startswith('studies:') else ''}"
+    return list(differences(recorded(part, seed), computed(part, seed), (named,)))
+
+
+def _jobs(parts: list[str], seeds: list[int]) -> Iterator[tuple[str, int]]:
+    from golden.studies import STUDY_NAMES
+
+    for part in parts or [*QUICK, "studies"]:
+        if part == "studies":
+            yield from ((f"studies:{name}", seed) for name in STUDY_NAMES for seed in seeds)
+        elif part.startswith("studies:"):
+            yield from ((part, seed) for seed in seeds)
+        else:
+            yield part, 0
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--seeds", default=",".join(map(str, SEEDS)))
+    options = parser.parse_args()
+    differ = False
+    for part, seed in _jobs(options.parts, [int(seed) for seed in options.seeds.split(",")]):
+        if not options.check:
+            write(part, seed, computed(part, seed))
+            _say(f"{part}: written {file_of(part, seed).relative_to(HERE)}")
+            continue
+        found = checked(part, seed)
+        differ |= bool(found)
+        _say(f"{part}{f', seed {seed}' if seed else ''}: {len(found) or 'no'} differences")
+        for line in found[:MOST_SHOWN]:
+            _say(f"  {line}")
+        if len(found) > MOST_SHOWN:
+            _say(f"  and {len(found) - MOST_SHOWN} more")
+    sys.exit(differ)
+
+
+if __name__ == "__main__":
+    main()

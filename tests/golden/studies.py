@@ -1,0 +1,66 @@
+"""What every study finds at the small scale, less what it cost: its claims as they are, its tables column by column."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from crawling import begin
+from lycosa.lab.studies import STUDIES
+
+STUDY_NAMES = list(STUDIES)
+PATIENCE = 1_800.0  # seconds that one study may take on a busy machine
+# Processor time of strategies and wall clock of real processes differ from run to run. Nothing else is left out.
+COSTS = {
+    "measures": {"processor ms per page", "accepted pages per processor second"},
+    "columns": {"median_ms_real", "slowest_ms_real"},
+    "claims": {"topic-driven.cost"},
+}
+
+
+def study(name: str, seed: int, work: Path) -> dict[str, Any]:
+    """Runs a study by the command line."""
+    out = work / name
+    process = begin("lab", "run", name, "--scale", "small", "--seed", seed, "--out", out, "--quiet")
+    _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, said
+    return summary(json.loads((out / "results.json").read_text(encoding="utf-8")))
+
+
+def summary(results: Mapping[str, Any]) -> dict[str, Any]:
+    """Results without seconds and the wording of claims; a figure may differ in the seventh digit."""
+    return {
+        "world": _rounded(results["world"]),
+        "claims": {claim["id"]: _claim(claim) for claim in results["claims"]},
+        "tables": {name: _table(rows) for name, rows in results["tables"].items()},
+    }
+
+
+def _claim(claim: Mapping[str, Any]) -> dict[str, Any]:
+    wanted = (
+        ("kind", "holds") if claim["id"] in COSTS["claims"] else ("kind", "paper", "measured", "holds", "p", "reason")
+    )
+    return {fact: _rounded(claim[fact]) for fact in wanted}
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How many rows it has; of each column a digest, and the mean of its numbers."""
+    kept = [row for row in rows if row.get("measure") not in COSTS["measures"]]
+    names = [name for name in dict.fromkeys(key for row in kept for key in row) if name not in COSTS["columns"]]
+    return {"rows": len(kept), **{f"column {name}": _column([row.get(name) for row in kept]) for name in names}}
+
+
+def _column(values: Sequence[Any]) -> str:
+    digest = hashlib.sha1(json.dumps(_rounded(values)).encode()).hexdigest()[:10]
+    numbers = [value for value in values if isinstance(value, int | float)]
+    return f"{digest}, mean {fmean(numbers):.6g}" if numbers else digest
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _rounded(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(part) for part in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value

@@ -1,0 +1,160 @@
+"""Dialer where others said, while those who keep the names of those places answer late or never."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+
+from lycosa.peers.addresses import Place
+from lycosa.peers.channel import Channel
+from lycosa.peers.dialer import MOST_DIALS, MOST_LOOKUPS, Dialer, Purpose, look_up
+
+NAMES = {
+    "friend.example": ["8.8.8.8"],
+    "both.example": ["2600::1", "2600::2", "8.8.4.4", "8.8.8.8"],
+    "home.example": ["8.8.8.8", "192.168.1.1"],
+    "nobody.example": [],
+}
+
+
+class NameServers:
+    """Some names are known at once; those under slow.example when somebody lets them."""
+
+    def __init__(self) -> None:
+        self.may_answer = threading.Event()
+        self.asked: list[str] = []
+
+    def __call__(self, name: str) -> Sequence[str]:
+        self.asked.append(name)
+        if name.endswith(".slow.example"):
+            self.may_answer.wait()
+            return ["9.9.9.9"]
+        return NAMES[name]
+
+
+Called = Callable[[str, Purpose], Awaitable[list[str]]]
+
+
+def playing(play: Callable[[Dialer, Called], Awaitable[None]], servers: NameServers, **options: bool) -> Counter[str]:
+    """Lets somebody call; `called` tells where that led until the call was given up, as nobody is anywhere."""
+    counts: Counter[str] = Counter()
+    dialled: list[Place] = []
+
+    async def dial(place: Place) -> Channel | None:
+        dialled.append(place)
+        return None
+
+    async def run() -> None:
+        calls = Dialer(dial, counts, look_up=servers, **{"allow_private": False, **options})
+
+        async def called(address: str, purpose: Purpose = Purpose.ASKING) -> list[str]:
+            given_up = asyncio.Event()
+            before = len(dialled)
+            assert calls.call(f"peer at {address}", address, purpose, lambda channel: given_up.set())
+            await given_up.wait()
+            return [str(place) for place in dialled[before:]]
+
+        try:
+            await asyncio.wait_for(play(calls, called), 60)
+        finally:
+            calls.cancel()
+            servers.may_answer.set()
+
+    asyncio.run(run())
+    return counts
+
+
+@pytest.mark.parametrize("allow_private", [False, True])
+@pytest.mark.parametrize("address", ["8.8.8.8:4000", "[2600::1]:4000", "friend.example:4000"])
+def test_names_that_strangers_give_and_nobody_resolves_do_not_keep_us_from_asking(
+    address: str, allow_private: bool
+) -> None:
+    servers = NameServers()
+
+    async def play(calls: Dialer, called: Called) -> None:
+        for number in range(MOST_DIALS):
+            assert calls.call("stranger", f"h{number}.slow.example:9", Purpose.ANSWERING, lambda channel: None)
+        while len(servers.asked) < MOST_LOOKUPS:
+            await asyncio.sleep(0.001)
+        assert await called(address, Purpose.ASKING) == [address.replace("friend.example", "8.8.8.8")]
+        assert len([name for name in servers.asked if name.endswith("slow.example")]) == MOST_LOOKUPS
+
+    playing(play, servers, allow_private=allow_private)
+
+
+def test_a_name_that_was_late_gives_its_room_back() -> None:
+    servers = NameServers()
+
+    async def play(calls: Dialer, called: Called) -> None:
+        late = [f"h{number}.slow.example:9" for number in range(MOST_LOOKUPS)]
+        given_up = await asyncio.gather(*(called(address, Purpose.ASKING) for address in late))
+        assert given_up == [[]] * MOST_LOOKUPS
+        servers.may_answer.set()
+        assert await called("friend.example:4000", Purpose.ASKING) == ["8.8.8.8:4000"]
+
+    playing(play, servers)
+
+
+def test_an_address_is_not_looked_up() -> None:
+    servers = NameServers()
+
+    async def play(calls: Dialer, called: Called) -> None:
+        assert await called("8.8.8.8:4000", Purpose.ANSWERING) == ["8.8.8.8:4000"]
+        assert await called("127.0.0.1:4000", Purpose.ANSWERING) == []
+
+    assert playing(play, servers) == {"private_address": 1}
+    assert servers.asked == []
+
+
+def test_a_name_leads_to_one_address_of_each_kind() -> None:
+    async def play(calls: Dialer, called: Called) -> None:
+        assert await called("both.example:4000", Purpose.ASKING) == ["[2600::1]:4000", "8.8.4.4:4000"]
+        assert await called("nobody.example:4000", Purpose.ASKING) == []
+
+    assert playing(play, NameServers()) == {}
+
+
+def test_a_name_that_leads_home_too_leads_nowhere_unless_that_is_allowed() -> None:
+    async def refused(calls: Dialer, called: Called) -> None:
+        assert await called("home.example:4000", Purpose.ASKING) == []
+
+    async def taken(calls: Dialer, called: Called) -> None:
+        assert await called("home.example:4000", Purpose.ASKING) == ["8.8.8.8:4000"]
+
+    assert playing(refused, NameServers()) == {"private_address": 1}
+    assert playing(taken, NameServers(), allow_private=True) == {}
+
+
+def test_the_machine_knows_itself_and_no_names_that_are_none() -> None:
+    assert "127.0.0.1" in look_up("127.1")
+    assert not look_up("x" * 64 + ".example")
+
+
+def test_a_process_ends_though_a_name_is_never_resolved() -> None:
+    program = """
+import asyncio, threading
+from collections import Counter
+from lycosa.peers.dialer import Dialer, Purpose
+
+async def main():
+    asked = threading.Event()
+
+    def never(name):
+        asked.set()
+        threading.Event().wait()
+
+    calls = Dialer(None, Counter(), allow_private=False, look_up=never)
+    calls.call("stranger", "slow.example:9", Purpose.ANSWERING, print)
+    while not asked.is_set():
+        await asyncio.sleep(0.001)
+    calls.cancel()
+
+asyncio.run(main())
+print("ended")
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ended\n", "")

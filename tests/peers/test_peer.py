@@ -1,0 +1,332 @@
+"""Peers in one process, over real sockets."""
+
+import asyncio
+from contextlib import AsyncExitStack, ExitStack
+
+import pytest
+from msgspec.structs import replace
+
+from lycosa.peers import dialer, peer
+from lycosa.peers.addresses import Place
+from lycosa.peers.control import Control, Request, ask_running_peer
+from lycosa.peers.messages import Contact, Fetch, Fetched, decode, encode
+from lycosa.peers.options import DEFAULTS
+from lycosa.peers.peer import peer_status
+from lycosa.peers.peer_folder import PeerFolder
+from lycosa.peers.ranking import merge
+from lycosa.vocabulary.errors import LycosaError
+from sharing import Caller, add_pages, peer_of, shared
+
+LOCAL = Place("127.0.0.1", 0)
+TOPICS = {"bees": "honey hive", "ships": "sail mast", "stars": "comet orbit", "trees": "birch bark"}
+
+
+def with_peers(tmp_path, play, **options):
+    """Lets something happen among four peers, of which each has joined the one before."""
+
+    async def run():
+        with ExitStack() as opened:
+            async with AsyncExitStack() as running:
+                peers = {}
+                for topic, words in TOPICS.items():
+                    pages = {f"http://{topic}.example/{word}": (word, f"{word} of {topic}") for word in words.split()}
+                    folder = add_pages(tmp_path / topic, pages)
+                    content = opened.enter_context(shared(folder))
+                    changed = replace(DEFAULTS, **options)
+                    peer = peer_of(content, folder, allow_private=True, options=changed)
+                    running.push_async_callback(peer.end)
+                    await peer.begin(LOCAL)
+                    for other in list(peers.values())[-1:]:
+                        host, _, port = other.node.me.address.rpartition(":")
+                        assert await peer.join("", Place(host, int(port))) == other.identity.name
+                    peers[topic] = peer
+                return await play(peers)
+
+    return asyncio.run(run())
+
+
+async def searched(peer, words, **options):
+    wanted = {"most": 10, "enough": 1, "deadline": 2.0} | options
+    *_, last = [each async for each in peer.search(words, **wanted)]
+    return last, merge(words, last.answers.answers, me=peer.identity.name)
+
+
+def test_a_search_goes_home_then_to_neighbours_and_farther(tmp_path):
+    async def play(peers):
+        for words, stage in (("honey", "home"), ("sail", "walking"), ("birch", "walking")):
+            last, merged = await searched(peers["bees"], words)
+            assert [hit.url.rpartition("/")[2] for hit in merged.hits] == [words]
+            assert last.answers.answers[0].stage == stage
+            assert last.is_over
+        last, _ = await searched(peers["bees"], "mast")  # by now somebody is known to have ships
+        assert last.answers.answers[0].stage == "buddies"
+        last, merged = await searched(peers["bees"], "nowhere")
+        assert not merged.hits
+        assert last.seconds < 1.9  # all walkers have told that they ended
+
+    with_peers(tmp_path, play)
+
+
+def test_buddies_hold_indexes_and_are_asked_by_them(tmp_path):
+    async def play(peers):
+        bees = peers["bees"]
+        await searched(bees, "sail")
+        for _ in range(2):
+            bees.session.act(bees.node.checkpoint())
+            await asyncio.sleep(0.05)
+        for _ in range(200):
+            if len(bees.node.held):
+                break
+            await asyncio.sleep(0.01)
+        assert bees.node.held.names() == [peers["ships"].identity.name]
+        last, merged = await searched(bees, "mast")
+        assert last.answers.answers[0].stage == "indexes"
+        assert last.answers.issued == 1
+        told = peer_status(bees)
+        assert told["indexes"][0]["bytes"] > 0
+        bees.save()
+        again = peer_of(bees.content, tmp_path / "bees", allow_private=True)
+        assert again.node.held.names() == bees.node.held.names()
+        assert again.node.buddies.names() == bees.node.buddies.names()
+        return merged
+
+    assert with_peers(tmp_path, play).hits
+
+
+def test_half_of_the_peers_gone_at_once_do_not_stop_a_search(tmp_path):
+    async def play(peers):
+        await searched(peers["bees"], "sail")
+        await peers["ships"].end()
+        await peers["trees"].end()
+        last, merged = await searched(peers["bees"], "mast", deadline=1.0)
+        assert last.is_over
+        assert last.seconds < 1.3
+        assert not merged.hits
+        _, merged = await searched(peers["bees"], "honey")
+        assert len(merged.hits) == 1
+
+    with_peers(tmp_path, play)
+
+
+def test_a_page_comes_from_who_has_it_and_from_nobody_else(tmp_path):
+    async def play(peers):
+        bees = peers["bees"]
+        _, merged = await searched(bees, "comet")
+        (hit,) = merged.hits
+        body = await bees.fetch(hit.providers[0], hit.url)
+        assert bees.content.verify(hit.url, body)
+        assert await bees.fetch(hit.providers[0], "http://stars.example/none") is None
+        assert await bees.fetch(peers["ships"].node.me, hit.url) is None
+        await peers["stars"].end()
+        assert await bees.fetch(hit.providers[0], hit.url) is None
+
+    with_peers(tmp_path, play, fetch_wait=1.0)
+
+
+def test_the_owner_asks_through_the_control_socket(tmp_path):
+    async def play(peers):
+        kept = PeerFolder(tmp_path / "bees")
+        control = Control(peers["bees"], kept)
+        await control.open()
+        assert kept.path("control").stat().st_mode & 0o777 == 0o600
+        replies = [reply async for reply in await ask_running_peer(kept, Request("search", "sail", enough=1))]
+        assert replies[-1].is_over
+        assert replies[-1].searched.answers.answers[0].hits[0].item == "http://ships.example/sail"
+        (shown,) = [reply async for reply in await ask_running_peer(kept, Request("show"))]
+        assert shown.told["name"] == peers["bees"].identity.name
+        provider = replies[-1].searched.answers.answers[0].provider
+        request = Request("fetch", provider=provider, url="http://ships.example/sail")
+        (fetched,) = [reply async for reply in await ask_running_peer(kept, request)]
+        assert peers["bees"].content.verify(request.url, fetched.body)
+        reader, writer = await asyncio.open_unix_connection(str(kept.path("control")))
+        writer.write(b"nonsense\n")
+        assert b"error" in await reader.readline()
+        writer.close()
+        await control.close()
+        assert await ask_running_peer(kept, Request("show")) is None
+
+    with_peers(tmp_path, play)
+
+
+@pytest.mark.parametrize(("damaged", "is_known"), [(["state.json"], False), (["indexes"], True)])
+def test_of_what_was_kept_a_part_that_is_damaged_is_done_without_and_told(tmp_path, damaged, is_known):
+    async def play():
+        folder = add_pages(tmp_path / "c", {"http://a.example/": ("A", "honey")})
+        said = []
+        with shared(folder) as content:
+            before = peer_of(content, folder)
+            before.node.buddies.answered(Contact("anna", "127.0.0.1:9"))
+            before.save()
+            for file in damaged:
+                PeerFolder(folder).keep_bytes(file, b"\xc1")
+            peer = peer_of(content, folder, say=said.append)
+            assert (peer.node.buddies.names() == ["anna"]) == is_known
+        return said
+
+    (told,) = asyncio.run(play())
+    assert "cannot be read" in told
+    assert damaged[0] in told
+
+
+def test_no_word_is_said_of_queries_unless_asked_for(tmp_path):
+    async def play(peers):
+        said = []
+        peers["ships"].session._say = said.append
+        await searched(peers["bees"], "sail")
+        assert not any("sail" in line for line in said)
+        peers["ships"].session._tells_queries = True
+        await searched(peers["bees"], "mast")
+        return said
+
+    assert any("mast" in line for line in with_peers(tmp_path, play))
+
+
+async def eventually(happened) -> bool:
+    for _ in range(500):
+        if happened():
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+def test_who_comes_back_at_the_same_place_is_joined_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(peer, "JOIN_SECONDS", 0.05)
+    monkeypatch.setattr(dialer, "DIAL_AGAIN_AFTER", 0.05)
+
+    async def play():
+        bees = add_pages(tmp_path / "bees", {"http://bees.example/": ("Bees", "honey")})
+        ships = add_pages(tmp_path / "ships", {"http://ships.example/": ("Ships", "sail")})
+        with shared(bees) as its, shared(ships) as other:
+            one, two = peer_of(its, bees, allow_private=True), peer_of(other, ships, allow_private=True)
+            place = await one.begin(LOCAL)
+            await two.begin(LOCAL)
+            two.keep_joining([("", place)])
+            assert await eventually(lambda: one.identity.name in two.wire.peers)
+            one.node.neighbours.names.clear()  # as a kill would, it says no goodbye
+            await one.end()
+            assert await eventually(lambda: one.identity.name in two.node.neighbours.down)
+            again = peer_of(its, bees, allow_private=True)
+            await again.begin(place)
+            assert await eventually(lambda: one.identity.name in two.wire.peers)
+            _, merged = await searched(two, "honey")
+            await again.end()
+            await two.end()
+            return merged
+
+    assert asyncio.run(play()).hits
+
+
+def test_one_whose_place_another_had_meanwhile_is_joined_again_and_the_other_is_told_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(peer, "JOIN_SECONDS", 0.02)
+    monkeypatch.setattr(dialer, "DIAL_AGAIN_AFTER", 0.02)
+
+    async def play():
+        bees = add_pages(tmp_path / "bees", {"http://bees.example/": ("Bees", "honey")})
+        ships = add_pages(tmp_path / "ships", {"http://ships.example/": ("Ships", "sail")})
+        said = []
+        with shared(bees) as its, shared(ships) as other:
+            one = peer_of(its, bees, allow_private=True)
+            two = peer_of(other, ships, allow_private=True, say=said.append)
+            place = await one.begin(LOCAL)
+            await two.begin(LOCAL)
+            two.keep_joining([(one.identity.name, place)])
+            assert await eventually(lambda: said)
+            await one.end()
+            for _ in range(2):
+                posing = Caller()  # each time with another key
+                await posing.wire.listen(place)
+                seen = two.counts["another_key"]
+                assert await eventually(lambda seen=seen: two.counts["another_key"] > seen + 1)
+                await posing.wire.close()
+            again = peer_of(its, bees, allow_private=True)
+            await again.begin(place)
+            assert await eventually(lambda: sum("joined" in line for line in said) == 2)
+            await again.end()
+            await two.end()
+            return said
+
+    assert sum("is answered by" in line for line in asyncio.run(play())) == 1
+
+
+def test_a_disk_that_cannot_be_written_is_told_once_and_stops_neither_searches_nor_saving(tmp_path, monkeypatch):
+    monkeypatch.setattr(peer, "SAVE_SECONDS", 0.02)
+
+    async def play(peers):
+        bees, said = peers["bees"], []
+        bees._say = said.append
+        state = tmp_path / "bees" / "peer" / "state.json"
+        await eventually(state.exists)
+        state.unlink()
+        state.mkdir()
+        _, merged = await searched(bees, "sail")
+        assert merged.hits
+        assert await eventually(lambda: said)
+        await asyncio.sleep(0.2)
+        state.rmdir()
+        assert await eventually(state.is_file)
+        return said
+
+    (told,) = with_peers(tmp_path, play)
+    assert "state.json" in told
+
+
+def test_searches_beyond_as_many_as_can_be_are_refused_in_words(tmp_path):
+    async def play(peers):
+        bees = peers["bees"]
+        wanted = (searched(bees, "nowhere", deadline=0.5) for _ in range(5))
+        outcomes = await asyncio.gather(*wanted, return_exceptions=True)
+        refused = [each for each in outcomes if isinstance(each, LycosaError)]
+        assert len(refused) == 2
+        assert "3 searches are under way" in str(refused[0])
+        control = Control(bees, PeerFolder(tmp_path / "bees"))
+        await control.open()
+        bees._searches = 3
+        with pytest.raises(LycosaError, match="under way"):
+            [
+                reply
+                async for reply in await ask_running_peer(PeerFolder(tmp_path / "bees"), Request("search", "nowhere"))
+            ]
+        await control.close()
+        return [each for each in outcomes if each not in refused]
+
+    assert all(last.is_over for last, _ in with_peers(tmp_path, play, searches=3))
+
+
+def test_a_search_that_many_later_ones_push_out_is_over(tmp_path):
+    async def play(peers):
+        bees, seen = peers["bees"], []
+        await peers["ships"].end()
+        silent = Caller()
+        place = await silent.wire.listen(LOCAL)
+        bees.node.connect([Contact(silent.identity.name, str(place))])
+        async for each in bees.search("nowhere", most=1, enough=1, deadline=30.0):
+            seen.append(each)
+            for number in range(3):
+                bees.node.ask(f"another {number}", asyncio.get_running_loop().time())
+            bees.session.changed.set()
+            asyncio.get_running_loop().call_later(0.05, bees.session.changed.set)
+        await silent.wire.close()
+        return seen[-1]
+
+    last = with_peers(tmp_path, play, searches=3)
+    assert last.is_over
+    assert last.seconds < 20
+
+
+def test_a_page_that_is_none_is_brought_by_nobody(tmp_path):
+    async def play(peers):
+        bees, liar = peers["bees"], Caller()
+        host, _, port = bees.node.me.address.rpartition(":")
+        channel = await liar.wire.call(Place(host, int(port)))
+        liar.heard = lambda peer, channel, frame: (
+            channel.send(encode(Fetched(message.id, message.item, b"no record")))
+            if isinstance(message := decode(frame), Fetch)
+            else None
+        )
+        assert await eventually(lambda: liar.identity.name in bees.wire.peers)
+        assert await bees.fetch(Contact(liar.identity.name), "http://liar.example/") is None
+        assert channel.is_open
+        await liar.wire.close()
+        return bees.node.counts["failed_wrong"]
+
+    assert with_peers(tmp_path, play) == 1

@@ -1,0 +1,144 @@
+"""Hits of several collections in one order."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lycosa.peers.messages import Contact, Hit, Statistics
+from lycosa.peers.ranking import merge
+from lycosa.peers.search import Answer, Stage
+
+ME, ANNA, BERT = Contact("me"), Contact("anna"), Contact("bert")
+
+
+def answer(who, hits, *, documents=100, words=10_000, terms=("bees",), frequencies=(10,), stage=Stage.BUDDIES):
+    return Answer(who, who.name, stage, tuple(hits), Statistics(documents, words, terms, frequencies))
+
+
+def hit(url, times, **more):
+    return Hit(url, more.pop("title", url), length=more.pop("length", 100), frequencies=times, **more)
+
+
+def urls(merged):
+    return [page.url for page in merged.hits]
+
+
+def test_hits_are_scored_alike_whoever_has_them():
+    anna = answer(ANNA, [hit("http://a.example/much", (9,)), hit("http://a.example/little", (1,))])
+    bert = answer(BERT, [hit("http://b.example/some", (4,))], documents=50_000, frequencies=(3,))
+    assert urls(merge("bees", [anna, bert], me="me")) == [
+        "http://a.example/much",
+        "http://b.example/some",
+        "http://a.example/little",
+    ]
+
+
+def test_a_word_that_is_rare_in_all_collections_weighs_more():
+    terms = ("bees", "propolis")
+    anna = answer(ANNA, [hit("http://a.example/bees", (5, 1))], terms=terms, frequencies=(90, 2))
+    bert = answer(BERT, [hit("http://b.example/propolis", (1, 5))], terms=terms, frequencies=(80, 1))
+    assert urls(merge("bees propolis", [anna, bert], me="me"))[0] == "http://b.example/propolis"
+
+
+def test_a_page_that_several_have_is_one_hit_and_our_copy_is_told():
+    old, new = hit("http://x.example/", (3,), fetched_at=5.0), hit("http://x.example/", (4,), fetched_at=9.0)
+    mine = hit("http://x.example/", (2,), fetched_at=1.0, title="Mine")
+    (page,) = merge("bees", [answer(ANNA, [old]), answer(BERT, [new])], me="me").hits
+    assert [contact.name for contact in page.providers] == ["bert", "anna"]
+    (page,) = merge("bees", [answer(ANNA, [old]), answer(ME, [mine], stage=Stage.HOME)], me="me").hits
+    assert (page.title, page.at_home, len(page.providers)) == ("Mine", True, 2)
+
+
+def test_pages_with_the_same_words_are_told_together():
+    anna = answer(ANNA, [hit("http://a.example/", (5,), digest="77")])
+    bert = answer(BERT, [hit("http://b.example/", (5,), digest="77")])
+    (page,) = merge("bees", [anna, bert], me="me").hits
+    assert {page.url, *page.also} == {"http://a.example/", "http://b.example/"}
+
+
+def test_urls_that_may_not_be_crawled_are_left_out():
+    bad = [
+        "http://10.0.0.1/",
+        "javascript:alert(1)",
+        "http://localhost/",
+        "file:///etc/passwd",
+        "http://a.example/\x1b[2J",
+    ]
+    merged = merge("bees", [answer(ANNA, [hit(url, (9,)) for url in bad] + [hit("http://a.example/", (1,))])], me="me")
+    assert urls(merged) == ["http://a.example/"]
+    assert merged.refused == len(bad)
+
+
+def test_exaggeration_gains_little():
+    liar = answer(BERT, [hit("http://b.example/", (1 << 40,), length=1)], documents=1 << 40, words=1 << 47)
+    honest = answer(ANNA, [hit("http://a.example/", (8,))])
+    merged = merge("bees", [liar, honest], me="me")
+    scores = {page.url: page.score for page in merged.hits}
+    assert scores["http://b.example/"] < 3 * scores["http://a.example/"]
+
+
+def test_what_others_say_of_their_pages_does_not_hide_ours():
+    mine = answer(ME, [hit("http://good.example/", (3,), digest="77", title="Mine")], stage=Stage.HOME)
+    spam = answer(BERT, [hit("http://spam.example/", (100,), digest="77")], stage=Stage.WALKING)
+    (page,) = merge("bees", [mine, spam], me="me").hits
+    assert (page.url, page.title, page.also) == ("http://good.example/", "Mine", ("http://spam.example/",))
+
+
+def test_of_a_page_the_copy_of_one_who_answered_before_is_told_and_no_copy_makes_it_worse():
+    good = answer(ANNA, [hit("http://x.example/", (8,), title="Good", fetched_at=5.0)])
+    lie = answer(BERT, [hit("http://x.example/", (1,), title="Lie", fetched_at=1e11)], stage=Stage.WALKING)
+    (alone,) = merge("bees", [good, answer(BERT, [], stage=Stage.WALKING)], me="me", now=9.0).hits
+    (page,) = merge("bees", [good, lie], me="me", now=9.0).hits
+    assert (page.title, page.score, page.fetched_at) == ("Good", alone.score, 5.0)
+    assert merge("bees", [lie], me="me", now=9.0).hits[0].fetched_at == 9.0
+
+
+def test_hits_of_others_that_do_not_have_the_words_are_left_out():
+    bare = Answer(BERT, BERT.name, Stage.WALKING, (Hit("http://spam.example/", "Spam"),))
+    half = answer(ANNA, [hit("http://half.example/", (3, 0))], terms=("bees", "honey"), frequencies=(5, 5))
+    unsaid = answer(ANNA, [hit("http://other.example/", (3,))])
+    assert merge("bees honey", [bare, half, unsaid], me="me").hits == ()
+
+
+def test_a_peer_that_several_walkers_met_weighs_no_more_than_once():
+    terms = ("rare", "common")
+    home = answer(ME, [hit("http://h.example/", (2, 1))], terms=terms, frequencies=(50, 2), stage=Stage.HOME)
+    far = answer(BERT, [hit("http://b.example/", (1, 2))], terms=terms, frequencies=(1, 90), stage=Stage.WALKING)
+    unsaid = Answer(BERT, BERT.name, Stage.WALKING, far.hits)
+    met_once, met_often = (merge("rare common", [home, *of_bert], me="me") for of_bert in ([far], [far] * 8 + [unsaid]))
+    assert [page.score for page in met_once.hits] == [page.score for page in met_often.hits]
+
+
+counts = st.integers(0, 1 << 48)
+anything = st.builds(
+    Hit,
+    st.sampled_from(["http://a.example/", "http://b.example/", "http://192.168.0.1/", "", "no"]) | st.integers(0, 99),
+    st.text(max_size=20),
+    st.text(max_size=20),
+    st.floats(),
+    st.floats(),
+    st.floats(),
+    st.sampled_from(["", "1", "2"]),
+    counts,
+    st.lists(counts, max_size=4).map(tuple),
+)
+told = st.none() | st.builds(
+    Statistics,
+    counts,
+    counts,
+    st.lists(st.sampled_from(["bees", "honey", "x"]), max_size=4).map(tuple),
+    st.lists(counts, max_size=4).map(tuple),
+)
+
+
+hits = st.lists(anything, max_size=4).map(tuple)
+answers_of_strangers = st.builds(
+    Answer, st.sampled_from([ANNA, BERT, ME]), st.just("anna"), st.sampled_from(Stage), hits, told
+)
+
+
+@given(st.lists(answers_of_strangers, max_size=5))
+def test_whatever_strangers_claim_is_merged(answers):
+    pages = merge("bees honey", answers, me="me").hits
+    assert len({page.url for page in pages}) == len(pages)
+    assert [page.score for page in pages] == sorted((page.score for page in pages), reverse=True)
+    assert all(0 <= page.standing <= 1 and 0 <= page.relevance <= 1 and page.score >= 0 for page in pages)

@@ -1,0 +1,74 @@
+"""What was forgotten stays so, whichever way it might come back."""
+
+import shutil
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+
+import lycosa
+from fixtures.made_up_web import MadeUpWeb
+from lycosa.run import upkeep
+from lycosa.run.forgotten import add_forgotten
+from lycosa.vocabulary.clock import WallClock
+from lycosa.worlds.server import WorldServer
+
+WORLD = MadeUpWeb(seed=2, hosts=8, pages=120)
+EXAMPLES = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"][:8]
+WITH_CLOCK = {"clock": WallClock(), "tell": lambda line: None}
+
+
+@pytest.fixture
+def bees(tmp_path):
+    folder = lycosa.new(tmp_path / "bees", examples=EXAMPLES, seeds=[WORLD.front_page])
+    crawl(folder, pages=15)
+    return folder
+
+
+def crawl(folder, *, pages):
+    with WorldServer(WORLD) as served:
+        for _ in lycosa.crawl(folder, pages=pages, delay=0, resolve=[served.resolve]):
+            pass
+        return served.asked
+
+
+def a_page_of(folder):
+    with lycosa.open(folder) as collection:
+        return list(collection)[10].url
+
+
+def test_a_forgotten_page_does_not_come_back_by_import(bees, tmp_path):
+    [archive] = (bees / "archive").glob("*.warc.gz")
+    shutil.copy(archive, tmp_path / "copy.warc.gz")
+    url = a_page_of(bees)
+    assert upkeep.forget(bees, url, **WITH_CLOCK) == 1
+    upkeep.import_archive(bees, tmp_path / "copy.warc.gz", **WITH_CLOCK)
+    with lycosa.open(bees) as collection:
+        assert collection.page(url) is None
+
+
+def test_a_forgotten_label_is_not_named_any_more(bees):
+    url = a_page_of(bees)
+    upkeep.label(bees, WORLD.front_page, good=False, **WITH_CLOCK)
+    upkeep.label(bees, url, good=False, **WITH_CLOCK)
+    upkeep.forget(bees, url, **WITH_CLOCK)
+    assert (bees / "labels.txt").read_text() == f"bad {WORLD.front_page}\n"
+
+
+def test_a_forgotten_example_is_not_fetched_again(bees):
+    upkeep.forget(bees, EXAMPLES[0], **WITH_CLOCK)
+    asked = crawl(bees, pages=20)  # trains anew on the examples that are left
+    assert asked
+    assert EXAMPLES[0] not in asked
+
+
+def test_a_forgetting_that_was_killed_is_finished_by_whoever_opens_the_collection_next(bees):
+    with lycosa.open(bees) as opened:
+        url = [page.url for page in opened][5]
+    add_forgotten(bees, url)  # noted, and then nothing: as after a kill
+    upkeep.rebuild(bees, **WITH_CLOCK)
+    with lycosa.open(bees) as opened:
+        assert opened.page(url) is None
+        assert len(opened) == 14
+    for path in bees.glob("archive/*.gz"):
+        with path.open("rb") as file:
+            assert url not in [record.rec_headers.get_header("WARC-Target-URI") for record in ArchiveIterator(file)]

@@ -1,0 +1,78 @@
+"""The log of a run: found again by what the run says of it, and put to use in the strategy."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from crawling import done
+from lycosa.logs import Readings
+from lycosa.recipe import Logs
+from lycosa.run.access_log import LogInUse, LogNamed, log_of_run, open_log
+from lycosa.run.guides import Guide, layers
+from lycosa.strategies import Adaptive, BestFirst, Collaborative, Combined, Guided, Mapped
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Url
+
+SQUID = "1700000000.000     45 10.0.0.{} TCP_MISS/200 4321 GET http://a.example/{} - DIRECT/192.0.2.1 text/html\n"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    lines = [SQUID.format(person, page) for person in range(3) for page in range(person, 5)]
+    (tmp_path / "access").write_text("".join(lines))
+    done("logs", "import", tmp_path / "access", "--into", tmp_path / "readers.log")
+    return tmp_path / "readers.log"
+
+
+def in_use() -> LogInUse:
+    return LogInUse(LogNamed("", None, 1, ""), Readings.of([("a", Url("http://a.example/"), 1.0)]))
+
+
+def test_a_strategy_gets_readers_as_one_more_factor_unless_it_goes_by_them_itself() -> None:
+    guided = in_use().around(Mapped(Adaptive()))
+    assert [type(layer) for layer in layers(guided)] == [Guided, Mapped, Adaptive]
+    for strategy in (Collaborative(), Combined(), Mapped(Collaborative()), Guided(BestFirst())):
+        assert in_use().around(strategy) is strategy
+
+
+def test_a_log_is_known_by_what_is_in_it(log: Path) -> None:
+    first = open_log(Logs("readers.log"), log.parent)
+    assert first is not None
+    said = msgspec.to_builtins(first.named)
+    again = log_of_run(said, "collaborative")
+    assert again is not None and again.named == first.named
+    assert again.readings.accesses == first.readings.accesses > 0
+    (log.parent / "more").write_text(SQUID.format(9, 9))
+    done("logs", "import", log.parent / "more", "--into", log)
+    with pytest.raises(UsageError, match="has other accesses in it since"):
+        log_of_run(said, "collaborative")
+
+
+def test_half_life_and_least_readers_are_part_of_what_a_run_says(log: Path) -> None:
+    logs = [Logs("readers.log", half_life, least) for half_life, least in ((None, 1), (3.0, 1), (None, 2))]
+    named = {open_log(each, log.parent).named for each in logs}  # type: ignore[union-attr]
+    assert len(named) == 3
+
+
+@pytest.mark.parametrize(
+    ("said", "strategy", "complaint"),
+    [
+        ({"file": 3}, "collaborative", "makes no sense"),
+        ("text", "collaborative", "makes no sense"),
+        ({"file": "none", "half_life": None, "min_users": 1, "stamp": ""}, "adaptive", "there is no log"),
+        ({"file": "none", "half_life": None, "min_users": 1, "stamp": ""}, "pagerank", "pagerank cannot go by"),
+    ],
+)
+def test_a_run_whose_log_cannot_be_found_goes_on_without(said: object, strategy: str, complaint: str) -> None:
+    told: list[str] = []
+    beside = Guide("access log", find=log_of_run, tell=told.append)
+    beside.use(said, strategy)
+    assert beside.named is beside.in_use is None
+    assert len(told) == 1 and told[0].startswith("going on without the access log") and complaint in told[0]
+    assert isinstance(beside.around(BestFirst()), BestFirst)
+
+
+def test_no_log_is_named_by_a_recipe_that_has_none(tmp_path: Path) -> None:
+    assert open_log(Logs(), tmp_path) is None
+    assert log_of_run(None, "adaptive") is None

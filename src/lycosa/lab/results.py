@@ -14,6 +14,11 @@ from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Plain
 
+RESULTS_FILE = "results.json"
+PAGE_FILE = "index.html"
+ROWS_SHOWN = 60  # of a table, on the page
+_NUMBER = ' class="number"'
+
 Kind = Literal["paper", "beyond", "calibration"]
 Row = Mapping[str, Plain]
 
@@ -57,12 +62,6 @@ class Results(Struct, frozen=True):
     claims: Sequence[Claim]
     tables: Mapping[str, Sequence[Mapping[str, Any]]]
     seconds: float
-
-
-RESULTS_FILE = "results.json"
-PAGE_FILE = "index.html"
-ROWS_SHOWN = 60  # of a table, on the page
-_NUMBER = ' class="number"'
 
 
 def write_results(out: Path, results: Results, figures: Mapping[str, Figure], *, says: str) -> None:

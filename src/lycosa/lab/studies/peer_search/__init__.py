@@ -1,6 +1,6 @@
 """Whether people who crawl for themselves find, by asking each other, what one index of everything would find.
 
-A study of our own. Collections are crawled from a world, each about one topic or two; peers over them search as
+A study beyond the papers. Collections are crawled from a world, each about one topic or two; peers over them search as
 `lycosa peer search` does, on a simulated wire, and for comparison in processes on loopback.
 """
 

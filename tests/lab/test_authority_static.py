@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from lab.studying import ran
+from lab.study_runs import run_small
 from lycosa.lab.authority import a_source, as_graph, linkers_of, most_linked, performances
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.studies.authority_static import SAMPLES, sample_nodes
@@ -119,7 +119,8 @@ def test_the_source_is_of_the_largest_strong_component() -> None:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory):
     return [
-        ran(STUDIES["authority-static"], SMALL, seed=seed, out=tmp_path_factory.mktemp("out")) for seed in (5, 5, 6)
+        run_small(STUDIES["authority-static"], SMALL, seed=seed, out=tmp_path_factory.mktemp("out"))
+        for seed in (5, 5, 6)
     ]
 
 
@@ -165,6 +166,6 @@ def test_the_claim_fails_where_no_way_leads_to_what_is_most_linked(tmp_path: Pat
     fans = [(1_010 + fan, 1_000 + (fan + step) % 10) for fan in range(100) for step in range(5)]
     world = graph_with([*ring, *fans], 1_110)
     study = STUDIES["authority-static"]
-    results = ran(study, world, seed=5, out=tmp_path)
+    results = run_small(study, world, seed=5, out=tmp_path)
     assert results.claims[0].holds is False
     assert "crawl-ai is not above sample-i" in results.claims[0].reason

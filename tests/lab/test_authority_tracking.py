@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, ttest_1samp
 
-from lab.studying import ran
+from lab.study_runs import run_small
 from lycosa.lab.recrawls import RECRAWLS, Sums
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.studies.authority_tracking import AuthorityTracking
@@ -196,7 +196,7 @@ def test_compacting_leaves_out_pages_without_links_alone() -> None:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory):
     study, world = STUDIES["authority-tracking"], BlogPosts(nodes=60_000, links=8_000, seed=4)
-    return [ran(study, world, seed=seed, out=tmp_path_factory.mktemp("out")) for seed in (5, 5, 6)]
+    return [run_small(study, world, seed=seed, out=tmp_path_factory.mktemp("out")) for seed in (5, 5, 6)]
 
 
 def test_the_study_computes_its_claims_from_its_tables(results) -> None:
@@ -249,7 +249,7 @@ def test_where_the_world_is_made_up_by_the_study_every_run_has_its_own(tmp_path:
     for another in (other, BlogPosts(nodes=20_000, links=4_000, seed=7, renown=4.0), TimedLinkGraph(own.timed)):
         assert len(study.prepare(another, size, 7)) == 1
         assert {job["world"] for job in study.jobs(another, size, 7)} == {0}
-    results = ran(study, own, seed=7, out=tmp_path)
+    results = run_small(study, own, seed=7, out=tmp_path)
     assert [row["world_seed"] for row in results.tables["runs"]] == [7, 7001, 7002]
     assert [row["pages with a link"] for row in results.tables["runs"]] == [len(inputs.graph) for inputs in every]
     assert results.tables["set-up"][0]["worlds"] == 3
@@ -300,13 +300,13 @@ def test_a_file_without_targets_for_part_of_the_time_is_refused(tmp_path: Path, 
     world = TimedGraphWorld(path=str(tmp_path / "odd.txt"))
     study = STUDIES["authority-tracking"]
     with pytest.raises(UsageError, match=says):
-        ran(study, world, seed=1, out=tmp_path / "out")
+        run_small(study, world, seed=1, out=tmp_path / "out")
 
 
 def test_a_chain_of_links_is_enough(tmp_path: Path) -> None:
     (tmp_path / "chain.txt").write_text("".join(f"{page} {page + 1} {page * HOUR}\n" for page in range(900)))
     world = TimedGraphWorld(path=str(tmp_path / "chain.txt"))
-    results = ran(Tiny(), world, seed=1, out=tmp_path / "out")
+    results = run_small(Tiny(), world, seed=1, out=tmp_path / "out")
     assert results.tables["set-up"][0]["targets"] == 1
 
 

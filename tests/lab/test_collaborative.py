@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from lab.studying import ran_and_written
+from lab.study_runs import run_small_as_json
 from lycosa.lab.statistics import paired_t
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.studies.collaborative import CollaborativeCrawling
@@ -50,7 +50,7 @@ class Tiny(CollaborativeCrawling):
 
 
 def results_of(folder, world=WORLD, seed=11):
-    return ran_and_written(Tiny(), world, seed=seed, out=folder)
+    return run_small_as_json(Tiny(), world, seed=seed, out=folder)
 
 
 @pytest.fixture(scope="module")

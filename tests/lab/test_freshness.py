@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.studying import ran
+from lab.study_runs import run_small
 from lycosa.lab.best_freshness import best_freshness, best_intervals, freshness_at
 from lycosa.lab.evolution import Evolution, change_rates_in, evolving
 from lycosa.lab.studies.freshness import Freshness
@@ -33,7 +33,7 @@ class Tiny(Freshness):
 
 def results_of(folder, seed=11):
     world = SyntheticWorld(pages=400, topics=4, seed=seed)
-    results = ran(Tiny(), world, seed=seed, out=folder)
+    results = run_small(Tiny(), world, seed=seed, out=folder)
     return json.loads(msgspec.json.encode(results))
 
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import pytest
 
-from lab.studying import ran_and_written
+from lab.study_runs import run_small_as_json
 from lycosa.lab.comparison import POINTS
 from lycosa.lab.measures import points_along
 from lycosa.lab.statistics import holm
@@ -20,7 +20,7 @@ class Tiny(TopicDriven):
 
 def results_of(folder, *, seed=5, **options):
     world = SyntheticWorld(pages=12_000, topics=12, seed=seed, **options)
-    return ran_and_written(Tiny(), world, seed=seed, out=folder)
+    return run_small_as_json(Tiny(), world, seed=seed, out=folder)
 
 
 @pytest.fixture(scope="module")

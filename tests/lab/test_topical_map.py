@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 
-from lab.studying import ran_and_written
+from lab.study_runs import run_small_as_json
 from lycosa.lab.measures import points_along
 from lycosa.lab.statistics import paired_t
 from lycosa.lab.studies import STUDIES
@@ -58,7 +58,7 @@ class Tiny(TopicalMap):
 
 
 def results_of(folder, world=WORLD, seed=11):
-    return ran_and_written(Tiny(), world, seed=seed, out=folder)
+    return run_small_as_json(Tiny(), world, seed=seed, out=folder)
 
 
 @pytest.fixture(scope="module")

@@ -112,7 +112,7 @@ def _run(
         opened = open_world(world, unless_given=options, of=kind)
     if isinstance(study, FreeComparison) and not quiet:
         _warn_of_fewer_topics(study.topics_in(opened), study.scales[scale]["topics"])
-    folder = out or _free_folder(HOME / study.name / f"{_as_name(world)}-{scale}-{seed}", study, scale)
+    folder = out or _folder_of(HOME / study.name / f"{_slug(world)}-{scale}-{seed}", study, scale)
     try:
         with Counting(f"{study.name} on {opened.name}", quiet=quiet) as progress:
             results = run(study, opened, scale=scale, seed=seed, out=folder, workers=workers, progress=progress)
@@ -131,11 +131,11 @@ def _warn_of_fewer_topics(there: int, asked: int) -> None:
         tell(f"the world has {there} topics with {FEWEST_ENTRIES} pages or more, not {asked}; these are compared")
 
 
-def _as_name(world: str) -> str:
+def _slug(world: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in world).strip("-.") or "world"
 
 
-def _free_folder(folder: Path, study: Study, scale: str) -> Path:
+def _folder_of(folder: Path, study: Study, scale: str) -> Path:
     """The folder of a study; comparisons of different things get folders of their own."""
     if not isinstance(study, FreeComparison):
         return folder

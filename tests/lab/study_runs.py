@@ -11,11 +11,11 @@ from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 
 
-def ran(study: Study, world: StudyWorld, *, seed: int, out: Path) -> Results:
+def run_small(study: Study, world: StudyWorld, *, seed: int, out: Path) -> Results:
     """At the small scale, in this process."""
     return run(study, world, scale="small", seed=seed, out=out, workers=1, progress=lambda done, total: None)
 
 
-def ran_and_written(study: Study, world: StudyWorld, *, seed: int, out: Path) -> Plain:
+def run_small_as_json(study: Study, world: StudyWorld, *, seed: int, out: Path) -> Plain:
     """The same, as `results.json` has it."""
-    return json.loads(msgspec.json.encode(ran(study, world, seed=seed, out=out)))
+    return json.loads(msgspec.json.encode(run_small(study, world, seed=seed, out=out)))

@@ -121,7 +121,7 @@ def texts(count: int) -> list[Page]:
 
 def judges(taxonomy: Taxonomy, pages: list[Page]) -> float:
     """Microseconds a page for the chances of all topics."""
-    return 1e6 * seconds_of(lambda: [taxonomy.chances(page) for page in pages] and None) / len(pages)
+    return 1e6 * seconds_of(lambda: [taxonomy.probabilities(page) for page in pages] and None) / len(pages)
 
 
 def main() -> None:

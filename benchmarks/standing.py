@@ -10,11 +10,12 @@ import argparse
 from collections.abc import Callable, Iterator
 from time import perf_counter
 
-from lycosa.reading.words import FoldedWords, folded
+from lycosa.reading.words import FoldedWords
 from lycosa.relevance import train
 from lycosa.standing import Features, learn
 from lycosa.standing import features as each
 from lycosa.vocabulary.records import Page
+from lycosa.vocabulary.tokens import folded
 from lycosa.worlds.synthetic import SyntheticWorld
 
 

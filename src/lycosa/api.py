@@ -22,7 +22,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Literal, Self
 
@@ -31,11 +31,11 @@ from lycosa.collection.rows import LookRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import Recipe, load_recipe
-from lycosa.run.live import crawl_live
+from lycosa.run.live import live_crawl
 from lycosa.run.new import new_collection
 from lycosa.run.open import main_text_of, open_for_reading
 from lycosa.run.options import Settings, changed_recipe, settings_of
-from lycosa.run.refresh import Plan, Refreshed, Refreshing, insist_on_pages, plan_of, refreshing_recipe
+from lycosa.run.refresh import Plan, Refresh, Refreshed, insist_on_pages, plan_of, refreshing_recipe
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
@@ -187,25 +187,29 @@ class Run(_Readable):
     def __iter__(self) -> Iterator[Visit]:
         _insist_on_no_loop()
         with self._running() as session, asyncio.Runner() as runner:
-            visits = self._visits(session)
+            opened = AsyncExitStack()
             try:
+                visits = runner.run(opened.enter_async_context(self._open(session)))
                 while (visit := runner.run(_next(visits))) is not None:
                     yield visit
-            finally:
-                runner.run(visits.aclose())
+            except BaseException as error:
+                runner.run(opened.__aexit__(type(error), error, error.__traceback__))
+                raise
+            else:
+                runner.run(opened.aclose())
 
     async def __aiter__(self) -> AsyncGenerator[Visit, None]:
         with self._running() as session:
-            async with aclosing(self._visits(session)) as visits:
+            async with self._open(session) as visits:
                 async for visit in visits:
                     yield visit
 
-    def _visits(self, session: Session) -> AsyncGenerator[Visit, None]:
-        return crawl_live(session, self._settings)
+    def _open(self, session: Session) -> AbstractAsyncContextManager[AsyncGenerator[Visit, None]]:
+        return live_crawl(session, self._settings)
 
     def _end(self, session: Session) -> None:
         """Takes down what is to be known of a run that has ended, its session still open."""
-        self.stopped = session.crawl.stopped or "interrupted"
+        self.stopped = session.status.stop_reason or "interrupted"
 
     @contextmanager
     def _running(self) -> Iterator[Session]:
@@ -243,17 +247,17 @@ class RefreshRun(Run):
         super().__init__(folder, recipe, settings, tell=tell)
         self.result: Refreshed | None = None  # once it has ended
         self._plan = plan
-        self._refreshing: Refreshing | None = None
+        self._refresh: Refresh | None = None
 
-    def _visits(self, session: Session) -> AsyncGenerator[Visit, None]:
-        self._refreshing = Refreshing(session, self._settings, self._plan)
-        return self._refreshing.visits()
+    def _open(self, session: Session) -> AbstractAsyncContextManager[AsyncGenerator[Visit, None]]:
+        self._refresh = Refresh(session, self._settings, self._plan)
+        return self._refresh.visits()
 
     def _end(self, session: Session) -> None:
         super()._end(session)
-        if self._refreshing is not None:
+        if self._refresh is not None:
             with suppress(CollectionError):  # what ended the run is told already
-                self.result = self._refreshing.result()
+                self.result = self._refresh.result()
 
 
 async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from lycosa.frontier.admission import Scope, Traps
 from lycosa.logs import Readings
-from lycosa.reading.words import terms_of, tokens_of
+from lycosa.reading.words import terms_of
 from lycosa.relevance import predicates
 from lycosa.relevance.predicates import Predicate
 from lycosa.strategies import STRATEGIES
@@ -24,6 +24,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError
 from lycosa.vocabulary.field_mistakes import mistake_in
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.tokens import tokens_of
 from lycosa.vocabulary.urls import normalise
 
 FILE_NAME = "lycosa.toml"

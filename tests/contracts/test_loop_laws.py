@@ -66,7 +66,8 @@ def test_live_lab_and_replay_visit_the_same_pages_in_one_order(name: str, seed: 
     world, scores = random_world(seed), Scores()
     seeds = list(world)[:2]
     frontier = MemoryFrontier(clock=SimulatedClock(), delay=0.0, limit=buffer)
-    live = crawl_of(world, made(name, world), frontier=frontier, seen=NoDuplicates(), judge=scores, esteem=scores)
+    shared = {"frontier": frontier, "duplicates": NoDuplicates(), "judge": scores, "standing": scores}
+    live = crawl_of(world, made(name, world), **shared)
     visits = visits_of(live, seeds)
     pages = [visit.candidate.url for visit in visits if visit.page is not None]
 

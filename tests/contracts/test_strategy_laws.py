@@ -160,7 +160,7 @@ def test_takes_over_from_another_strategy(name: str) -> None:
     crawl = crawl_of(TOPICAL, BreadthFirst(), budget=Budget(pages=8))
     begun = visits_of(crawl, [seed])
     strategy = made(name, TOPICAL)
-    crawl = crawl_of(TOPICAL, strategy, frontier=crawl.frontier)
+    crawl = crawl_of(TOPICAL, strategy, frontier=crawl.loop.frontier)
     crawl.loop.rerank_from_history(strategy, [seed], begun)
     visited = urls_of(begun) + urls_of(list(without_event_loop(crawl.visits())))
     assert len(visited) == len(set(visited)) > 8

@@ -47,9 +47,7 @@ def signposts() -> LinkRewriter:
 )
 def test_a_link_in_any_spelling_leads_to_its_page(href: str, name: str) -> None:
     url = Url(BASE + "a/b(c)'d.html") if name != "a/b(c)'d.html" else Url(BASE + "a/other.html")
-    text, targets = signposts().set_right(
-        url, f'<p><a class="x" href="{href}">go</a>', "/usr/share/doc/site/a/page.html"
-    )
+    text, targets = signposts().rewrite(url, f'<p><a class="x" href="{href}">go</a>', "/usr/share/doc/site/a/page.html")
     assert targets == [URLS[name]]
     assert [link.target for link in page_of_html(url, text).links] == [URLS[name]]
     assert ("#part" in href) == ("#part" in text)
@@ -69,21 +67,21 @@ def test_a_link_in_any_spelling_leads_to_its_page(href: str, name: str) -> None:
 )
 def test_other_links_are_left_as_they_are(href: str) -> None:
     html = f"<a href='{href}'>go</a><a HREF={href or 'x'}>again</a>"
-    assert signposts().set_right(Url(BASE + "a/page.html"), html, "/usr/share/doc/site/a/page.html") == (html, [])
+    assert signposts().rewrite(Url(BASE + "a/page.html"), html, "/usr/share/doc/site/a/page.html") == (html, [])
 
 
 def test_a_link_that_is_right_keeps_its_spelling_and_base_tags_count() -> None:
     html = '<base href="http://site.example/docs/a/"><a href="../index.html?">x</a><a href=index.html>y</a>'
-    text, targets = signposts().set_right(Url("http://far.example/"), html, "/elsewhere/page.html")
+    text, targets = signposts().rewrite(Url("http://far.example/"), html, "/elsewhere/page.html")
     assert "<a href=index.html>y</a>" in text
     assert targets == [URLS["index.html"], URLS["a/index.html"]]
 
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_set_right(text: str) -> None:
-    signposts().set_right(Url(BASE), text, "/usr/share/doc/site/x.html")
+    signposts().rewrite(Url(BASE), text, "/usr/share/doc/site/x.html")
     hostile = f'<a href="{text}">'
-    rewritten, _ = signposts().set_right(Url(BASE), hostile, "/usr/share/doc/site/x.html")
+    rewritten, _ = signposts().rewrite(Url(BASE), hostile, "/usr/share/doc/site/x.html")
     assert rewritten.count("<a ") >= 1
 
 
@@ -107,6 +105,6 @@ def test_pages_are_told_by_their_names() -> None:
 
 def test_of_two_pages_that_differ_in_case_each_is_found_by_its_own_name() -> None:
     urls = [Url(BASE + "Chess.html"), Url(BASE + "chess.html")]
-    _, targets = LinkRewriter(urls, [Site(BASE)]).set_right(Url(BASE), '<a href="chess.html">', "/x.html")
+    _, targets = LinkRewriter(urls, [Site(BASE)]).rewrite(Url(BASE), '<a href="chess.html">', "/x.html")
     assert targets == [urls[1]]
     assert UrlVariants(urls).page(BASE + "CHESS.html") == urls[0]

@@ -203,7 +203,7 @@ def test_what_one_scope_refused_may_wait_under_another(make: Make) -> None:
     admission = Admission(Scope(hosts=("elsewhere.example",)))
     frontier = make(clock=SimulatedClock(), admission=admission)
     assert len(frontier.put(wildcards(0, 1))) == 1
-    admission.use(Scope(), sites=frozenset())
+    admission.set_scope(Scope(), sites=frozenset())
     frontier.forget_waiting()
     assert frontier.put(wildcards(0, 1)) == []
     assert len(frontier) == 1

@@ -55,7 +55,7 @@ def lanes(
     waiting.put(found)
     others = instead if isinstance(instead, StandingBy) else StandingBy(list(instead))
     both = Lanes(
-        waiting, seen, turns=turns, expand=expand, chance=Random(seed), clock=clock, delay=delay, instead=others
+        waiting, seen, turns=turns, expand=expand, random=Random(seed), clock=clock, delay=delay, substitutes=others
     )
     return both, clock
 
@@ -140,7 +140,7 @@ def test_once_there_is_no_more_room_the_turns_of_links_go_to_pages_seen_before(e
         again(4, 5),
         turns=20,
         expand=expand,
-        chance=Random(1),
+        random=Random(1),
         clock=clock,
         delay=0.0,
         has_room=lambda under_way: under_way < room[0],
@@ -227,7 +227,7 @@ def test_no_more_links_are_under_way_than_there_is_room_for():
     clock = SimulatedClock(100.0)
     waiting = MemoryFrontier(clock=clock, delay=0.0)
     waiting.put(links(4, 1))
-    options = {"turns": 9, "expand": 1.0, "chance": Random(1), "clock": clock, "delay": 0.0}
+    options = {"turns": 9, "expand": 1.0, "random": Random(1), "clock": clock, "delay": 0.0}
     frontier = Lanes(waiting, [], has_room=lambda under_way: under_way < 2, **options)
     first, second, third = (frontier.take(clock.now()) for _ in range(3))
     assert third is None

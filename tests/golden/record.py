@@ -96,21 +96,23 @@ def differences(old: Any, new: Any, where: tuple[str, ...] = ()) -> Iterator[str
                 yield from differences(old[key], new[key], (*where, key))
         return
     if isinstance(old, list) and isinstance(new, list) and old != new:
-        place = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-        here = (*where, f"[{place}]")
-        if len(old) != len(new):
-            yield f"{' / '.join(where)}: {len(old)} entries, now {len(new)}; the first that differs is {place}"
-        if place < min(len(old), len(new)):
-            if isinstance(old[place], dict | list):
-                yield from differences(old[place], new[place], here)
-            else:
-                yield f"{' / '.join(here)}: was {_short(old[place : place + 8])}, is {_short(new[place : place + 8])}"
-        others = sum(a != b for a, b in zip(old[place + 1 :], new[place + 1 :], strict=False))
-        if others:
-            yield f"{' / '.join(where)}: {others} entries after {place} differ, too"
-        return
-    if old != new:
+        yield from _differing_lists(old, new, where)
+    elif old != new:
         yield f"{' / '.join(where)}: was {_short(old)}, is {_short(new)}"
+
+
+def _differing_lists(old: list[Any], new: list[Any], where: tuple[str, ...]) -> Iterator[str]:
+    """Where lists part, and how."""
+    pairs = list(zip(old, new, strict=False))
+    place = next((number for number, (was, now) in enumerate(pairs) if was != now), len(pairs))
+    length = "" if len(old) == len(new) else f"{len(old)} entries, now {len(new)}; "
+    others = f"; {sum(was != now for was, now in pairs[place + 1 :])} more differ"
+    if place < len(pairs) and isinstance(old[place], dict | list):
+        yield f"{' / '.join(where)}: {length}the first that differs is {place}{others}"
+        yield from differences(old[place], new[place], (*where, f"[{place}]"))
+    else:
+        was, now = _short(old[place : place + 8]), _short(new[place : place + 8])
+        yield f"{' / '.join(where)}: {length}from {place} on was {was}, is {now}{others}"
 
 
 def _short(value: Any) -> str:

@@ -58,7 +58,7 @@ def test_degrees_kept_while_the_window_moves_are_those_counted_anew(
 ) -> None:
     graph = WindowedGraph(links_of([*rows, (0, 1, 3.0)]), window=window)
     rows = [*rows, (0, 1, 3.0)]
-    sliding = graph.sliding()
+    sliding = graph.window_degrees()
     for time in sorted(times):
         sliding.move_to(time)
         there = there_at(rows, time, window)
@@ -154,7 +154,7 @@ def test_a_saved_world_is_the_same_when_loaded(tmp_path: Path) -> None:
     loaded = load_world(tmp_path / "saved")
     assert isinstance(loaded, TimedLinkGraph)
     assert loaded.facts == world.facts
-    assert loaded.seen_through(1e3).out(0, 400.0) == world.seen_through(1e3).out(0, 400.0) == [1, 2]
+    assert loaded.windowed(1e3).out(0, 400.0) == world.windowed(1e3).out(0, 400.0) == [1, 2]
     (tmp_path / "saved" / "times.npz").unlink()
     with pytest.raises(UsageError, match="no timed graph"):
         load_world(tmp_path / "saved")
@@ -167,8 +167,8 @@ def test_a_real_file_that_is_not_sorted() -> None:
     assert (len(links.times) + links.self_links + links.repeated, links.size) == (280_102, 137_517)
     assert (np.diff(links.times) >= 0).all()
     assert 2_600 < float(world.facts["days"]) < 2_700
-    graph = world.seen_through(7 * DAY)
-    sliding, time = graph.sliding(), graph.begin + 1_000 * DAY
+    graph = world.windowed(7 * DAY)
+    sliding, time = graph.window_degrees(), graph.begin + 1_000 * DAY
     sliding.move_to(time)
     _, targets = graph.at(time)
     assert np.array_equal(sliding.in_degrees, np.bincount(targets, minlength=len(graph)))

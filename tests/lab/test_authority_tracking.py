@@ -165,7 +165,7 @@ class Noting:
 @pytest.mark.parametrize("expansion", EXPANSIONS)
 @pytest.mark.parametrize("policy", RECRAWLS)
 def test_every_combination_crawls_pages_once_and_knows_only_what_it_saw(expansion: str, policy: str) -> None:
-    graph = compacted(BlogPosts(nodes=6_000, links=3_000, seed=2).seen_through())
+    graph = compacted(BlogPosts(nodes=6_000, links=3_000, seed=2).windowed())
     day = (graph.end - graph.begin) / 24
     tracker = Tracker(graph, expansion=expansion, policy=policy, expand=0.5, day=day, seed=3)
     begin = graph.begin + day
@@ -183,11 +183,11 @@ def test_every_combination_crawls_pages_once_and_knows_only_what_it_saw(expansio
 
 def test_compacting_leaves_out_pages_without_links_alone() -> None:
     world = BlogPosts(nodes=2_000, links=500, seed=2)
-    whole, small = world.seen_through(), compacted(world.seen_through())
+    whole, small = world.windowed(), compacted(world.windowed())
     assert len(small) == len(np.unique([whole.links.sources, whole.links.targets]))
     degrees = []
     for graph in (whole, small):
-        window = graph.sliding()
+        window = graph.window_degrees()
         window.move_to(graph.end)
         degrees.append(window.in_degrees[window.in_degrees > 0].tolist())
     assert degrees[0] == degrees[1]

@@ -124,7 +124,7 @@ def test_pages_are_judged_for_all_topics_and_keep_their_links(inputs, pages):
     read = WORLD.read(url)
     assert [link.target for link in pages.judged(url).page.links] == [link.target for link in read.links]
     for topic in inputs.taxonomy.topics:
-        assert pages.probability(url, topic) == pytest.approx(inputs.taxonomy.chance(read, topic))
+        assert pages.probability(url, topic) == pytest.approx(inputs.taxonomy.probability(read, topic))
 
 
 def test_a_page_that_is_not_there_is_no_good(pages, inputs):

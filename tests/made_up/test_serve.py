@@ -57,7 +57,7 @@ def test_every_request_but_those_for_robots_is_recorded_in_order(served):
     ask(served, "one.example", "/robots.txt")
     ask(served, "ONE.example", "/a")
     ask(served, "one.example", "/nothing", method="HEAD")
-    assert served.asked == ["http://one.example/a", "http://one.example/nothing"]
+    assert served.requests == ["http://one.example/a", "http://one.example/nothing"]
 
 
 def test_robots_redirects_lost_pages_and_other_types(served):

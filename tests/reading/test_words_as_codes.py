@@ -2,8 +2,9 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lycosa.reading.words import FoldedWords, folded
+from lycosa.reading.words import FoldedWords
 from lycosa.vocabulary.codes import _powers, codes_of
+from lycosa.vocabulary.tokens import folded
 
 
 @given(st.text(max_size=300), st.booleans())

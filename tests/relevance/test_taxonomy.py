@@ -48,7 +48,7 @@ def test_chances_are_those_of_another_implementation(
     theirs = dict(zip(other.classes_, other.predict_proba([[terms.get(word, 0) for word in known]])[0], strict=True))
     ours = taxonomy_of(examples, smoothing=smoothing)
     assert ours.topics == tuple(examples)
-    assert ours.chances(page(**terms)) == pytest.approx([theirs[topic] for topic in examples], abs=1e-9)
+    assert ours.probabilities(page(**terms)) == pytest.approx([theirs[topic] for topic in examples], abs=1e-9)
 
 
 @given(EXAMPLES, TERMS)
@@ -56,24 +56,24 @@ def test_chances_sum_to_one_and_each_can_be_asked_for_alone(
     examples: dict[str, list[dict[str, int]]], terms: dict[str, int]
 ) -> None:
     taxonomy, asked = taxonomy_of(examples), page(**terms)
-    chances = taxonomy.chances(asked)
+    chances = taxonomy.probabilities(asked)
     assert chances.sum() == pytest.approx(1.0)
     for topic, chance in zip(taxonomy.topics, chances, strict=True):
-        assert taxonomy.chance(asked, topic) == taxonomy.judge(topic).relevance(asked) == chance
-    assert taxonomy.chance(asked, taxonomy.best(asked)) == chances.max()
+        assert taxonomy.probability(asked, topic) == taxonomy.judge(topic).relevance(asked) == chance
+    assert taxonomy.probability(asked, taxonomy.best(asked)) == chances.max()
 
 
 def test_very_long_pages_are_judged_all_the_same() -> None:
-    chances = taxonomy_of(THREE).chances(page(bee=10**7, ship=10**7 + 1000))
+    chances = taxonomy_of(THREE).probabilities(page(bee=10**7, ship=10**7 + 1000))
     assert np.isfinite(chances).all()
     assert chances.sum() == pytest.approx(1.0)
 
 
 def test_words_never_seen_say_nothing() -> None:
     taxonomy = taxonomy_of(THREE)
-    assert taxonomy.chances(page(unheard=9)) == pytest.approx([3 / 8, 3 / 8, 2 / 8])
-    assert (taxonomy.chances(page(bee=2, unheard=900)) == taxonomy.chances(page(bee=2))).all()
-    assert taxonomy.chances(page()) == pytest.approx([3 / 8, 3 / 8, 2 / 8])
+    assert taxonomy.probabilities(page(unheard=9)) == pytest.approx([3 / 8, 3 / 8, 2 / 8])
+    assert (taxonomy.probabilities(page(bee=2, unheard=900)) == taxonomy.probabilities(page(bee=2))).all()
+    assert taxonomy.probabilities(page()) == pytest.approx([3 / 8, 3 / 8, 2 / 8])
 
 
 def many_topics(topics: int, each: int, *, seed: int) -> dict[str, list[Page]]:
@@ -124,7 +124,7 @@ def test_a_saved_taxonomy_judges_as_before(examples: dict[str, list[dict[str, in
     plain = json.loads(json.dumps(taxonomy.to_plain()))
     loaded = Taxonomy.from_plain(plain)
     assert loaded.to_plain() == plain
-    assert (loaded.chances(page(**terms)) == taxonomy.chances(page(**terms))).all()
+    assert (loaded.probabilities(page(**terms)) == taxonomy.probabilities(page(**terms))).all()
 
 
 @pytest.mark.parametrize(

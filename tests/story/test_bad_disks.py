@@ -114,7 +114,7 @@ def test_a_full_disk_ends_the_crawl_in_one_line_and_loses_nothing(tmp_path, size
         said = apart(*command, preexec_fn=little_room)
         assert said.is_one_clear_line(1, "make room")
         done(*command)
-        assert len(served.asked) - len(set(served.asked)) <= 4
+        assert len(served.requests) - len(set(served.requests)) <= 4
     assert len(pages(folder)) == 150
     assert set(pages(folder)) <= set(archived(folder))
     assert passes_warcio_check(folder)
@@ -152,8 +152,8 @@ def test_a_second_crawl_of_the_same_collection_is_refused_and_the_first_goes_on(
         folder = collection(tmp_path / "c", [WORLD.front_page])
         first = begin("crawl", folder, "--pages", 300, "--concurrency", 1, "--resolve", served.resolve)
         try:
-            wait_until(lambda: len(served.asked) > 3, first)
-            url = served.asked[0]
+            wait_until(lambda: len(served.requests) > 3, first)
+            url = served.requests[0]
             for command in (
                 ["crawl", folder, "--resolve", served.resolve],
                 ["rebuild", folder],
@@ -161,8 +161,8 @@ def test_a_second_crawl_of_the_same_collection_is_refused_and_the_first_goes_on(
                 ["label", folder, url, "--good"],
             ):
                 assert lycosa(*command).is_one_clear_line(1, "another crawl is running on ", str(first.pid)), command
-            seen = len(served.asked)
-            wait_until(lambda: len(served.asked) > seen, first)
+            seen = len(served.requests)
+            wait_until(lambda: len(served.requests) > seen, first)
             assert first.poll() is None
         finally:
             kill(first)

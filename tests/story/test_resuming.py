@@ -73,7 +73,7 @@ def test_a_crawl_that_is_interrupted_says_so_and_goes_on(tmp_path, number):
         folder = collection(tmp_path / "c", [WORLD.front_page])
         command = ["crawl", folder, "--pages", 100, "--concurrency", 4, "--resolve", served.resolve]
         process = begin(*command)
-        wait_until(lambda: len(served.asked) > 20, process)
+        wait_until(lambda: len(served.requests) > 20, process)
         process.send_signal(number)
         said = end(process)
         assert said.code == 0, said.err
@@ -82,9 +82,9 @@ def test_a_crawl_that_is_interrupted_says_so_and_goes_on(tmp_path, number):
         stored = len(pages(folder))
         assert 0 < stored < 100
         assert done("search", folder, "the", "--json").json
-        asked = len(served.asked)
+        asked = len(served.requests)
         assert apart(*command).code == 0
-        assert len(served.asked) - asked <= 100 - stored + 4 + 10
+        assert len(served.requests) - asked <= 100 - stored + 4 + 10
     assert len(pages(folder)) == 100
     assert rows(folder, "SELECT stop_reason FROM runs")[0] == ("interrupted",)
 
@@ -96,11 +96,11 @@ def test_an_interrupt_while_examples_are_fetched_ends_the_crawl_soon(tmp_path):
         folder = tmp_path / "c"
         done("new", folder, "--examples", tmp_path / "good.txt")
         process = begin("crawl", folder, "--delay", 0, "--concurrency", 1, "--resolve", served.resolve)
-        wait_until(lambda: len(served.asked) >= 2, process)
+        wait_until(lambda: len(served.requests) >= 2, process)
         process.send_signal(signal.SIGINT)
         said = end(process)
         assert "Traceback" not in said.err
-        assert len(served.asked) < 10, "the examples were all fetched before the interrupt was heeded"
+        assert len(served.requests) < 10, "the examples were all fetched before the interrupt was heeded"
 
 
 def test_another_strategy_ranks_anew_what_waits_and_the_report_marks_where(tmp_path):

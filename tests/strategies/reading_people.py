@@ -29,7 +29,7 @@ class Digits:
 
     topics = tuple("01234567")
 
-    def chances(self, page: Page) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    def probabilities(self, page: Page) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
         return np.array([1.0 / (2 + page.title.find(topic)) if topic in page.title else 0.0 for topic in self.topics])
 
 

@@ -140,8 +140,8 @@ def test_where_links_run_out_it_goes_on_with_what_people_read_who_read_pages_on_
     rows = [(reader, url, float(at)) for reader in range(8) for at, url in enumerate([SEEDS[reader % good], *HIDDEN])]
     if good < len(SEEDS):
         rows += [(reader, url, float(at)) for reader in range(8, 16) for at, url in enumerate([SEEDS[-1], *SHIPS])]
-    crawl = crawl_of(ISLANDS, Guided(BestFirst(), Readings.of(rows)))
-    crawl.judge = OnTopic([*SEEDS[:good], *HIDDEN])
+    judge = OnTopic([*SEEDS[:good], *HIDDEN])
+    crawl = crawl_of(ISLANDS, Guided(BestFirst(), Readings.of(rows)), judge=judge)
     visited = urls_of(visits_of(crawl, SEEDS))
     assert set(visited[:7]) == set(SEEDS)
     assert set(visited) == {*SEEDS, *HIDDEN}

@@ -7,7 +7,7 @@ import typer
 from lycosa.recipe import load_recipe
 from lycosa.refresh import POLICIES
 from lycosa.run.options import changed_recipe, settings_of
-from lycosa.run.refresh import EXPAND, POLICY, Named, Refreshed, Refreshing, insist_on_pages, plan_of, refreshing_recipe
+from lycosa.run.refresh import EXPAND, POLICY, Named, Refresh, Refreshed, insist_on_pages, plan_of, refreshing_recipe
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.plain_text import visible
@@ -58,7 +58,7 @@ def refresh(
     with log_pages(log, verbose=verbose), Progress(form=form) as progress:
         bounded = refreshing_recipe(recipe, plan, minutes=minutes)
         with Session(name, bounded, clock=WallClock(), tell=progress.say) as session:
-            refreshing = Refreshing(session, settings, plan)
+            refreshing = Refresh(session, settings, plan)
             with asyncio.Runner() as runner:
                 runner.run(watch(session, refreshing.visits(), _Shown(session, refreshing, plan.budget, progress)))
             result = refreshing.result() if as_json or not quiet else None
@@ -73,8 +73,8 @@ def refresh(
 class _Shown:
     """Tells the progress of a refresh after every visit."""
 
-    def __init__(self, session: Session, refreshing: Refreshing, budget: int, progress: Progress):
-        self._crawl, self._frontier = session.crawl, session.frontier
+    def __init__(self, session: Session, refreshing: Refresh, budget: int, progress: Progress):
+        self._requests, self._frontier = session.status.requests, session.frontier
         self._tally = refreshing.tally
         self._budget = budget
         self._progress = progress
@@ -83,7 +83,7 @@ class _Shown:
 
     def __call__(self, visit: Visit) -> None:
         self._errors += is_trouble(visit) and visit.change in (None, Change.FAILED, Change.REFUSED)
-        fetches, counts = self._crawl.asked.fetches, self._tally.counts
+        fetches, counts = self._requests.fetches, self._tally.counts
         speed = fetches / max(time.monotonic() - self._began, 1e-6)
         altered = counts[Change.CHANGED] + counts[Change.RETURNED]
         self._progress.update(

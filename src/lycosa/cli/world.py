@@ -10,7 +10,7 @@ import typer
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plain_text import visible
-from lycosa.worlds.calibration import Statistic, figures
+from lycosa.worlds.calibration import Statistic, measure
 from lycosa.worlds.registry import WORLDS, make_world, open_world, require_empty, save_world
 from lycosa.worlds.server import WorldServer
 from lycosa.worlds.world import StudyWorld
@@ -97,7 +97,7 @@ def show(
         _show_category(opened, category)
         return
     with working("measuring"):
-        measured = figures(opened)
+        measured = measure(opened)
     if as_json:
         print_json(
             {

@@ -1,14 +1,21 @@
-"""The URLs that wait, and the hosts that must not be hurried.
+"""The URLs that wait, and the hosts that must be left in peace between requests.
 
 A URL is *unknown* until it is put, then *waiting*, *in flight* once taken, and *settled* when visited or skipped;
 a settled URL is never queued again. A fetch worth another try goes from in flight back to waiting.
 
 A host is *idle* when it may be asked, *busy* while one of its URLs is in flight, and *resting* until its delay has
-passed. There is one URL in flight per host, so a slow host delays only itself. A host of which nothing waits and
-that does not rest is forgotten, however many are ever seen.
+passed. There is one URL in flight per host, so a slow host delays only itself. A host is forgotten when none of its
+URLs waits and it is neither busy nor resting, so that memory does not grow with the hosts ever seen.
 
 What waits is bounded: past `limit` URLs, those of the lowest priority are evicted. An evicted URL is unknown again; it
-comes back when somebody links to it once more. Of the URLs that were refused, the latest are remembered, so that each
+comes back when a page links to it once more. Of the URLs that were refused, the latest are remembered, so that each
 is skipped once; one refused long ago and linked to again is refused again. What was visited is never forgotten: memory
 grows with it, by 64 bits in a set for each URL, and a count for each host and for each path that had a query.
+
+admission    which URLs may wait
+host_queues  which URL is next, among the hosts that may be asked now
+memory       the frontier of a live crawl
+durable      the same, with its candidates in SQLite
+lanes        the frontier of a refresh: links and pages to fetch again
+sequential   the frontier of simulated crawls
 """

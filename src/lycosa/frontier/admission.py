@@ -15,8 +15,8 @@ Refusal = tuple[SkipReason, str]  # and which rule it was
 
 
 class Scope(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the crawl is about to stay within. Hosts stand for themselves and their subdomains; patterns are
-    shell-style (`*`, `?`) and match whole URLs. What is not given does not limit."""
+    """What a crawl stays within. Hosts stand for themselves and their subdomains; patterns are shell-style (`*`, `?`)
+    and match whole URLs. An empty field does not limit."""
 
     hosts: tuple[str, ...] = ()
     exclude_hosts: tuple[str, ...] = ()
@@ -33,12 +33,12 @@ class Traps(Struct, frozen=True, forbid_unknown_fields=True):
     depth: AtLeastOne = 100  # links from a seed
     url_length: AtLeastOne = 2_000
     path_segments: AtLeastOne = 20
-    repeats: AtLeastOne = 3  # times one segment may stand in a path
+    repeats: AtLeastOne = 3  # times one segment may occur in a path
     queries: AtLeastOne = 200  # distinct query strings on one path
 
 
 class Admission:
-    """Says why a URL may not wait, and counts those that may."""
+    """Decides which URLs may wait, and counts them by host and by path with a query."""
 
     def __init__(
         self,
@@ -46,16 +46,16 @@ class Admission:
         traps: Traps | None = None,
         *,
         sites: frozenset[str] = frozenset(),  # of the seeds
-        forgotten: frozenset[int] = frozenset(),  # keys of URLs and hosts that somebody had removed
+        forgotten: frozenset[int] = frozenset(),  # keys of URLs and hosts that the user had removed
     ):
-        self.use(scope or Scope(), sites=sites)
+        self.set_scope(scope or Scope(), sites=sites)
         self._traps = traps or Traps()
         self._forgotten = forgotten
         self._of_host: Counter[str] = Counter()
         self._of_path: Counter[str] = Counter()
 
-    def use(self, scope: Scope, *, sites: frozenset[str]) -> None:
-        """Takes another scope; `sites` are those of the seeds."""
+    def set_scope(self, scope: Scope, *, sites: frozenset[str]) -> None:
+        """Replaces the scope; `sites` are those of the seeds."""
         self._scope = scope
         self._sites = sites
         self._urls = _any_of(scope.urls)
@@ -76,14 +76,14 @@ class Admission:
             self._of_path[path] += 1
 
     def discount(self, url: Url) -> None:
-        """Takes back a `count`."""
+        """Reverts a `count`."""
         _take_one(self._of_host, host_of(url))
         path, asks, _ = url.partition("?")
         if asks:
             _take_one(self._of_path, path)
 
     def out_of_scope(self, url: Url) -> Refusal | None:
-        """Why a URL is none of this crawl's business, or None."""
+        """Why a URL is out of the scope, or None."""
         scope = self._scope
         if scope.hosts and not _is_within(url, scope.hosts):
             return SkipReason.SCOPE, "host not included"

@@ -1,3 +1,5 @@
+"""A frontier that survives a kill."""
+
 import sqlite3
 from typing import Any
 
@@ -19,18 +21,18 @@ CREATE TABLE IF NOT EXISTS frontier (
 )"""
 
 
-class _Burden(Struct):
-    """Of a candidate, what its entry tells too."""
+class _RetriesAndHops(Struct):
+    """The fields of a candidate that its entry has too; decoding these alone is quicker."""
 
     attempts: int = 0
     hops: int = 0
 
 
 class DurableFrontier(MemoryFrontier):
-    """A frontier that survives a kill: the queue in memory, the candidates in a table of the given database.
+    """The queue in memory, the candidates in a table of the given database.
 
-    Changes are kept until `save`; whoever owns the connection commits them together with the rest. What is in flight
-    stays in the table until it is settled, and so waits again after a kill.
+    Changes are buffered until `save` writes them; the owner of the connection commits. What is in flight stays in the
+    table until it is settled, and so waits again after a kill.
     """
 
     def __init__(self, connection: sqlite3.Connection, **options: Any):
@@ -40,13 +42,13 @@ class DurableFrontier(MemoryFrontier):
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(Candidate).decode
         connection.execute(_TABLE)
-        burden_of = msgspec.json.Decoder(_Burden).decode
+        retries_and_hops_of = msgspec.json.Decoder(_RetriesAndHops).decode
         for arrival, url, priority, candidate in connection.execute(
             "SELECT arrival, url, priority, candidate FROM frontier"
         ):
-            burden = burden_of(candidate)
-            is_burdened = burden.attempts or burden.hops
-            entry = Entry(-priority, arrival, url, (burden.attempts, burden.hops) if is_burdened else None)
+            saved = retries_and_hops_of(candidate)
+            retries_and_hops = (saved.attempts, saved.hops) if saved.attempts or saved.hops else None
+            entry = Entry(-priority, arrival, url, retries_and_hops)
             self._waiting[url] = entry
             self._hosts.push(host_of(url), entry)
             self._admission.count(url)
@@ -83,14 +85,14 @@ class DurableFrontier(MemoryFrontier):
 
 
 def count_waiting(connection: sqlite3.Connection) -> int:
-    """How many URLs wait in a database, for readers."""
+    """The number of URLs that wait in a database, for readers."""
     if not _has_table(connection):
         return 0
     return int(connection.execute("SELECT count(*) FROM frontier").fetchone()[0])
 
 
 def waiting_candidate(connection: sqlite3.Connection, url: Url) -> Candidate | None:
-    """The waiting candidate of a URL, for readers; looks through the table."""
+    """The candidate of a URL that waits, for readers; scans the table."""
     if not _has_table(connection):
         return None
     row = connection.execute("SELECT candidate FROM frontier WHERE url = ?", (url,)).fetchone()

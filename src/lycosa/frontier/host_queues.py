@@ -1,4 +1,4 @@
-"""Whose turn it is: the best waiting URL among the hosts that may be asked now."""
+"""Which URL is next: the best that waits, among the hosts that may be asked now."""
 
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush, heapreplace
@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from lycosa.vocabulary.records import Host, Url
 
-_SOON = 0.1  # seconds
-_BLOCKED_LOOKED_AT = 8  # hosts, the best first
-_MOST_LISTINGS = 1_000  # and four for each host that has a queue
+_SOON = 0.1  # seconds; a wait up to this costs nothing
+_BLOCKED_LOOKED_AT = 8  # hosts that are considered for waiting, the best first
+_MAX_LISTINGS = 1_000  # and four for each host that has a queue; beyond, outdated ones are dropped
 
 
 class Entry(Struct, order=True, gc=False):
@@ -19,10 +19,12 @@ class Entry(Struct, order=True, gc=False):
     rank: float  # minus its priority
     order: int  # first come, first served among equals
     url: Url
-    burden: tuple[int, int] | None = None  # failures and redirects, where there are any
+    retries_and_hops: tuple[int, int] | None = None  # failed attempts and redirects, where there are any
 
 
 class _Queue:
+    """The waiting entries of one host, and its state."""
+
     __slots__ = ("asked_at", "busy", "entries", "listed", "not_before")
 
     def __init__(self) -> None:
@@ -30,19 +32,19 @@ class _Queue:
         self.not_before = 0.0  # 0 for a host that does not rest
         self.busy = False
         self.asked_at = 0.0
-        self.listed: Entry | None = None  # for which the host stands among the blocked
+        self.listed: Entry | None = None  # by which the host is among the blocked
 
 
 class HostQueues:
-    """One queue per host that has something waiting or in flight, or that rests: the others are forgotten.
+    """A priority queue per host that has something waiting or in flight, or that rests; others are forgotten.
 
-    A host that is busy or resting may have a better URL than those that can be asked now. Spending a download on a
-    worse one is a waste, and so is waiting long for a little. A host that is expected within a tenth of a second is
-    waited for if its URL is better at all; the longer the wait, the more its priority must be higher, by `slack` for
-    each second; beyond `patience` seconds nothing is waited for.
+    A blocked host, one that is busy or resting, may have a better URL than the hosts that are idle. `pop` waits for it
+    if, with w the seconds until it is expected to be idle,
+
+        w <= patience  and  its priority > the best idle priority + slack * max(0, w - 0.1).
 
     delay: seconds a host rests after a request.
-    is_current: tells entries that still count from those re-ranked or settled since.
+    is_current: whether an entry still counts: it was neither re-ranked nor settled since.
     """
 
     def __init__(self, *, delay: float, patience: float, is_current: Callable[[Entry], bool]):
@@ -53,17 +55,18 @@ class HostQueues:
         self._queues: dict[Host, _Queue] = {}
         self._busy: set[Host] = set()
         self._forget_listings()
-        self._patient_until: float | None = None  # why the last `pop` gave nothing
+        self._patient_until: float | None = None  # where the last `pop` chose to wait
 
     def _forget_listings(self) -> None:
-        # Heaps by the best of a host, or by when it may be asked again; what is out of date is dropped when popped, or
-        # when there is much of it.
+        # Heaps of hosts by their best entry, or by when they may be asked again. A listing is not changed when its host
+        # changes; an outdated one is dropped when popped, or when there are many of them.
         self._idle: list[tuple[float, int, Host]] = []
         self._blocked: list[tuple[float, int, Host]] = []
         self._resting: list[tuple[float, Host]] = []
-        self._leaving: list[tuple[float, Host]] = []  # resting, with nothing that waits
+        self._leaving: list[tuple[float, Host]] = []  # resting, with nothing waiting: forgotten when their rest is over
 
     def push(self, host: Host, entry: Entry) -> None:
+        """Queues an entry; its host needs a new listing only if it is now the best."""
         queue = self._queues.get(host)
         if queue is None:
             queue = self._queues[host] = _Queue()
@@ -77,7 +80,7 @@ class HostQueues:
             self._list(host, queue)
 
     def pop(self, now: float) -> Entry | None:
-        """The best entry whose host is idle, unless a much better one is worth waiting for; its host is now busy."""
+        """The best entry whose host is idle, unless a better one is worth waiting for; its host is now busy."""
         self._wake(now)
         self._patient_until = None
         host = self._best_idle()
@@ -94,7 +97,7 @@ class HostQueues:
         return entry
 
     def occupy(self, host: Host, now: float) -> None:
-        """Somebody else asks the host for something: it is busy until `release`."""
+        """Makes a host busy for a request that is not of these queues, until `release`."""
         self._wake(now)
         self._occupy(host, self._queues.setdefault(host, _Queue()), now)
 
@@ -104,7 +107,7 @@ class HostQueues:
         self._list_blocked(host, queue)
 
     def release(self, host: Host, now: float) -> None:
-        """The host's URL in flight has landed: the host rests for its delay."""
+        """The request of a host has ended: the host rests for its delay."""
         queue = self._queues[host]
         queue.busy = False
         self._busy.discard(host)
@@ -120,7 +123,7 @@ class HostQueues:
             self._list(host, queue)
 
     def holds(self, after: float) -> dict[Host, float]:
-        """The hosts that rest beyond a moment, and until when."""
+        """The hosts that rest beyond a moment, each with the end of its rest."""
         return {host: queue.not_before for host, queue in self._queues.items() if queue.not_before > after}
 
     def next_ready_at(self) -> float | None:
@@ -141,14 +144,14 @@ class HostQueues:
         return None
 
     def may_give_within(self, seconds: float, now: float) -> bool:
-        """Whether something waits at a host that is busy now, or that may be asked before so many seconds are over."""
+        """Whether something waits at a host that is busy, or that may be asked within so many seconds."""
         if any(self._best(self._queues[host]) for host in self._busy):
             return True
         ready_at = self.next_ready_at()
         return ready_at is not None and ready_at - now <= seconds
 
     def drop_stale(self) -> None:
-        """Frees the entries that no longer count, and the hosts that have no others."""
+        """Drops the entries that no longer count, and the hosts that have no others."""
         for queue in self._queues.values():
             queue.entries = [entry for entry in queue.entries if self._is_current(entry)]
             heapify(queue.entries)
@@ -164,14 +167,14 @@ class HostQueues:
                 self._list(host, queue)
 
     def _best(self, queue: _Queue) -> Entry | None:
+        """The best entry that still counts; drops those before it that do not."""
         entries = queue.entries
         while entries and not self._is_current(entries[0]):
             heappop(entries)
         return entries[0] if entries else None
 
     def _list(self, host: Host, queue: _Queue) -> None:
-        """Notes when a host that is not busy may be asked, and how good its best is; forgets it where nothing waits
-        and it does not rest."""
+        """Lists a host that is not busy by its best entry or the end of its rest; forgets it where it has neither."""
         best = self._best(queue)
         if queue.not_before:
             heappush(self._resting if best else self._leaving, (queue.not_before, host))
@@ -182,12 +185,14 @@ class HostQueues:
             del self._queues[host]
 
     def _list_blocked(self, host: Host, queue: _Queue) -> None:
+        """Lists a busy or resting host by its best entry, if that is better than the one it is listed by."""
         best = self._best(queue)
         if self.slack < inf and best is not None and (queue.listed is None or best < queue.listed):
             queue.listed = best
             heappush(self._blocked, (best.rank, best.order, host))
 
     def _wake(self, now: float) -> None:
+        """Makes the hosts idle whose rest is over."""
         for resting in (self._resting, self._leaving):
             while resting and resting[0][0] <= now:
                 moment, host = heappop(resting)
@@ -196,10 +201,11 @@ class HostQueues:
                     queue.not_before = 0.0
                     self._list(host, queue)
         listings = len(self._idle) + len(self._blocked) + len(self._resting) + len(self._leaving)
-        if listings > 4 * len(self._queues) + _MOST_LISTINGS:
+        if listings > 4 * len(self._queues) + _MAX_LISTINGS:
             self._list_anew()
 
     def _best_idle(self) -> Host | None:
+        """The idle host of the best entry, which is then at the top of its heap."""
         idle = self._idle
         while idle:
             rank, order, host = idle[0]
@@ -216,7 +222,7 @@ class HostQueues:
         return None
 
     def _better_soon(self, idle: Entry, now: float) -> float | None:
-        """Until when to wait for a better entry of a blocked host; None if there is none worth it."""
+        """Until when to wait for a better entry of a blocked host; None if none is worth it."""
         looked_at: list[tuple[float, int, Host]] = []
         wait_until = None
         while self._blocked and wait_until is None and len(looked_at) < _BLOCKED_LOOKED_AT:
@@ -245,7 +251,7 @@ class HostQueues:
     def _expected(self, queue: _Queue, now: float) -> float | None:
         """Seconds until a blocked host is likely to be free; None if that is too long, or if it is not blocked."""
         if queue.busy:
-            elapsed = now - queue.asked_at  # it may well take as long again
+            elapsed = now - queue.asked_at  # expected to take as long again
             return max(elapsed, _SOON / 2) if elapsed < self._patience else None
         rest = queue.not_before - now
         return rest if 0.0 < rest <= self._patience else None

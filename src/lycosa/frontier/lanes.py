@@ -1,3 +1,5 @@
+"""The frontier of a refresh: new links and pages to fetch again share one budget of requests and the same hosts."""
+
 from collections.abc import Callable, Iterable, Sequence, Set
 from math import inf
 from random import Random
@@ -12,56 +14,62 @@ from lycosa.vocabulary.urls import host_of
 from .host_queues import Entry, HostQueues
 from .memory import MemoryFrontier
 
-LANE_TIMEOUT = 60.0  # seconds that a lane is waited for while others could have its turns
+LANE_TIMEOUT = 60.0  # seconds until which a lane must have something to take, else the other lane may use its turns
 
 
 class Lanes:
-    """A frontier of two lanes over the same hosts: the links that wait, and pages of the collection to see again.
+    """A frontier of two lanes: the links that wait, and the pages of the collection to fetch again.
 
-    For each of so many turns a lane is drawn beforehand, links with the probability `expand`. Turns are dealt at
-    random; a lane whose hosts must all be left alone for now lets the other go first, and one in which nothing may be
-    asked for within a minute leaves its turns to the other, but for a lane of which nothing at all is wanted. One URL
-    of a host is in flight, whichever lane it is of.
+    Each of the `turns` requests belongs to a lane, drawn beforehand: links ~ Binomial(turns, expand). `take` draws the
+    lane at random in proportion to the turns left. A lane that has nothing to take now lets the other go first, keeping
+    its turns; one that has nothing within `LANE_TIMEOUT` gives its turns to the other, unless the other is not wanted
+    at all (`expand` is 0 or 1). At most one URL of a host is in flight, whichever lane it is of.
 
-    again: pages to see again, the most urgent first.
-    instead: gives so many others, next in urgency, that are not of these hosts; they join the pages to see again when
-        none of those may be asked for within a minute.
-    has_room: whether one more link may be followed, should so many that are under way become pages. As soon as there
-        is no room even without them, what is left of the turns of links goes to the other lane.
+    links: the frontier of links that wait.
+    refresh: pages to fetch again, the most urgent first.
+    turns: requests to make.
+    expand: probability that a request is for a link.
+    delay: seconds between two requests to one host, as in `links`.
+    substitutes: gives up to so many further pages, next in urgency, that are on none of the given hosts; they are asked
+        for when no page to fetch again can be taken within `LANE_TIMEOUT`.
+    has_room: whether the collection takes one more page, should so many links that are in flight become pages. Without
+        room even for none in flight, the turns of links go to the other lane.
     """
 
     def __init__(
         self,
         links: MemoryFrontier,
-        again: Sequence[Candidate],
+        refresh: Sequence[Candidate],
         *,
         turns: int,
         expand: float,
-        chance: Random,
+        random: Random,
         clock: Clock,
         delay: float = 1.0,
-        instead: Callable[[int, Set[Host]], Sequence[Candidate]] = lambda count, hosts: (),
-        has_room: Callable[[int], bool] = lambda under_way: True,
+        substitutes: Callable[[int, Set[Host]], Sequence[Candidate]] = lambda count, hosts: (),
+        has_room: Callable[[int], bool] = lambda in_flight: True,
     ):
         self._links = links
         self._clock = clock
-        self._chance = chance
-        self._instead = instead
-        self._is_anything_left = True  # that `instead` could give
+        self._random = random
+        self._substitutes = substitutes
+        self._has_substitutes = True
         self._has_room = has_room
-        self._in_flight: dict[Url, str] = {}  # and the lane of each
-        self._again: dict[Url, Candidate] = {}
-        self._again_hosts = HostQueues(delay=delay, patience=0.0, is_current=lambda entry: entry.url in self._again)
-        self._order = 0
-        self._queue(again)
+        self._lane_of: dict[Url, str] = {}  # of what is in flight
+        self._refresh: dict[Url, Candidate] = {}
+        # Pages to fetch again have no priorities that could be compared with those of links, and none is worth waiting
+        # for: hence queues of their own, without patience.
+        self._refresh_hosts = HostQueues(delay=delay, patience=0.0, is_current=lambda entry: entry.url in self._refresh)
+        self._last_order = 0
+        self._queue(refresh)
         for host, until in links.holds(clock.now()).items():
-            self._again_hosts.hold(host, until)
-        self._open = {LINKS: expand > 0.0, REFRESH: expand < 1.0}
-        drawn = int(np.random.default_rng(chance.getrandbits(64)).binomial(turns, expand))
+            self._refresh_hosts.hold(host, until)
+        self._is_wanted = {LINKS: expand > 0.0, REFRESH: expand < 1.0}
+        drawn = int(np.random.default_rng(random.getrandbits(64)).binomial(turns, expand))
         self._turns = {LINKS: drawn, REFRESH: turns - drawn}
 
     def __len__(self) -> int:
-        return len(self._links) + len(self._again)
+        return len(self._links) + len(self._refresh)
 
     def rank_by(self, strategy: Strategy) -> None:
         self._links.rank_by(strategy)
@@ -70,63 +78,75 @@ class Lanes:
         return self._links.put(candidates)
 
     def is_known(self, url: Url) -> bool:
-        return url in self._again or url in self._in_flight or self._links.is_known(url)
+        return url in self._refresh or url in self._lane_of or self._links.is_known(url)
 
     def take(self, now: float) -> Candidate | None:
-        for lane in self._in_turn(now):
-            candidate = self._take_again(now) if lane == REFRESH else self._take_link(now)
+        for lane in self._lanes_in_turn(now):
+            candidate = self._take_refresh(now) if lane == REFRESH else self._take_link(now)
             if candidate is not None:
+                # A lane without turns of its own was let in by `_may_take` to use those of the other.
                 self._turns[lane if self._turns[lane] else _other(lane)] -= 1
-                self._in_flight[candidate.url] = lane
+                self._lane_of[candidate.url] = lane
                 return candidate
         return None
 
-    def _in_turn(self, now: float) -> list[str]:
+    def _lanes_in_turn(self, now: float) -> list[str]:
         """The lanes that may be taken from, the one drawn first."""
         left = sum(self._turns.values())
         if not left:
             return []
-        first = LINKS if self._chance.random() * left < self._turns[LINKS] else REFRESH
+        # Drawn in proportion to the turns left, the lanes come in random order and both run out at the end, as if all
+        # turns had been shuffled beforehand.
+        first = LINKS if self._random.random() * left < self._turns[LINKS] else REFRESH
         return [lane for lane in (first, _other(first)) if self._may_take(lane, now)]
 
     def _may_take(self, lane: str, now: float) -> bool:
+        """Whether a lane has turns, its own or those that the other cannot use."""
         other, is_full = _other(lane), not self._has_room(0)
-        if lane == LINKS and (is_full or not self._has_room(self._links_under_way())):
+        # Links in flight may all become pages; a link is taken only where there is room for it beside them.
+        if lane == LINKS and (is_full or not self._has_room(self._links_in_flight())):
             return False
-        may_stand_in = self._open[lane] or is_full
+        # A full collection cannot use the turns of links; then they go to refresh even if `expand` is 1.
+        may_stand_in = self._is_wanted[lane] or is_full
         return self._turns[lane] > 0 or (may_stand_in and self._turns[other] > 0 and not self._is_near(other, now))
 
     def _is_near(self, lane: str, now: float) -> bool:
+        """Whether a lane may have something to take within `LANE_TIMEOUT`."""
         if lane == REFRESH:
-            return self._again_hosts.may_give_within(LANE_TIMEOUT, now)
+            return self._refresh_hosts.may_give_within(LANE_TIMEOUT, now)
         return self._has_room(0) and self._links.may_give_within(LANE_TIMEOUT, now)
 
-    def _links_under_way(self) -> int:
-        return sum(lane == LINKS for lane in self._in_flight.values())
+    def _links_in_flight(self) -> int:
+        return sum(lane == LINKS for lane in self._lane_of.values())
 
-    def _take_again(self, now: float) -> Candidate | None:
-        entry = self._again_hosts.pop(now)
-        if entry is None and self._is_anything_left and not self._is_near(REFRESH, now):
-            self._call_others(now)
-            entry = self._again_hosts.pop(now)
+    # One URL of a host is in flight: what a lane takes makes the host busy in the queues of the other lane too.
+
+    def _take_refresh(self, now: float) -> Candidate | None:
+        entry = self._refresh_hosts.pop(now)
+        if entry is None and self._has_substitutes and not self._is_near(REFRESH, now):
+            self._queue_substitutes(now)
+            entry = self._refresh_hosts.pop(now)
         if entry is None:
             return None
         self._links.occupy(host_of(entry.url), now)
-        return self._again.pop(entry.url)
-
-    def _call_others(self, now: float) -> None:
-        left = sum(self._turns.values())
-        others = self._instead(left, self._again_hosts.holds(now + LANE_TIMEOUT).keys())
-        self._is_anything_left = len(others) == left
-        self._queue(others)
+        return self._refresh.pop(entry.url)
 
     def _take_link(self, now: float) -> Candidate | None:
         candidate = self._links.take(now)
         if candidate is not None:
-            self._again_hosts.occupy(host_of(candidate.url), now)
+            self._refresh_hosts.occupy(host_of(candidate.url), now)
         return candidate
 
+    def _queue_substitutes(self, now: float) -> None:
+        # Whatever is left of the turns, links included, may come to this lane. Fewer than asked for means that there
+        # are no more, however the holds change.
+        left = sum(self._turns.values())
+        found = self._substitutes(left, self._refresh_hosts.holds(now + LANE_TIMEOUT).keys())
+        self._has_substitutes = len(found) == left
+        self._queue(found)
+
     def settle(self, url: Url) -> None:
+        # A page fetched again was settled when it was first visited; the frontier of links need not hear of it.
         if self._land(url) != REFRESH:
             self._links.settle(url)
 
@@ -137,19 +157,21 @@ class Lanes:
             self._links.give_back(candidate)
 
     def _land(self, url: Url) -> str | None:
-        lane = self._in_flight.pop(url, None)
+        """Releases the host of a URL in flight; returns its lane."""
+        lane = self._lane_of.pop(url, None)
         if lane is not None:
             host, now = host_of(url), self._clock.now()
-            self._again_hosts.release(host, now)
-            if lane == REFRESH:
+            self._refresh_hosts.release(host, now)
+            if lane == REFRESH:  # of a link, `settle` or `give_back` releases the host
                 self._links.release(host, now)
         return lane
 
     def _queue(self, candidates: Iterable[Candidate]) -> None:
         for candidate in candidates:
-            self._order += 1
-            self._again[candidate.url] = candidate
-            self._again_hosts.push(host_of(candidate.url), Entry(0.0, self._order, candidate.url))
+            self._last_order += 1
+            self._refresh[candidate.url] = candidate
+            # All of one rank: pages are taken in the order in which they come, the most urgent first.
+            self._refresh_hosts.push(host_of(candidate.url), Entry(0.0, self._last_order, candidate.url))
 
     def forget_waiting(self) -> None:
         """Empties the lane of links."""
@@ -157,10 +179,10 @@ class Lanes:
 
     def hold(self, host: Host, until: float) -> None:
         self._links.hold(host, until)
-        self._again_hosts.hold(host, until)
+        self._refresh_hosts.hold(host, until)
 
     def next_ready_at(self) -> float | None:
-        ready = {LINKS: self._links.next_ready_at, REFRESH: self._again_hosts.next_ready_at}
+        ready = {LINKS: self._links.next_ready_at, REFRESH: self._refresh_hosts.next_ready_at}
         now = self._clock.now()
         moments = [ready[lane]() for lane in (LINKS, REFRESH) if self._may_take(lane, now)]
         soonest = min((moment for moment in moments if moment is not None), default=inf)

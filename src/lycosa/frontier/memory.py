@@ -1,3 +1,5 @@
+"""The frontier of a live crawl, in memory."""
+
 from collections.abc import Callable, Iterable
 from heapq import nlargest
 from math import inf
@@ -12,40 +14,16 @@ from lycosa.vocabulary.urls import host_of, key_of
 from .admission import Admission
 from .host_queues import Entry, HostQueues
 
-
-class LatestKeys:
-    """Numbers of which the latest are remembered.
-
-    at_least: how many are; never twice as many.
-    """
-
-    def __init__(self, *, at_least: int):
-        self._at_least = at_least
-        self._new: set[int] = set()
-        self._old: set[int] = set()
-
-    def add(self, key: int) -> None:
-        self._new.add(key)
-        if len(self._new) >= self._at_least:
-            self._new, self._old = set(), self._new
-
-    def __contains__(self, key: int) -> bool:
-        return key in self._new or key in self._old
-
-    def __len__(self) -> int:
-        return len(self._new) + len(self._old)
-
-
-SLACK = 0.5  # by which a priority on the unit scale must be higher to be worth a second of waiting
-REFUSED_KNOWN = 100_000  # refused URLs, the latest, that are remembered at least; others are refused once more
+SLACK = 0.5  # by which a priority from 0 to 1 must be higher to be worth a second of waiting
+REFUSED_KNOWN = 100_000  # of the latest refused URLs that are remembered at least; others are refused once more
 
 
 class MemoryFrontier:
-    """A frontier in memory; `DurableFrontier` keeps the candidates on disk.
+    """A frontier with its candidates in memory; `DurableFrontier` has them on disk.
 
     delay: seconds between two requests to one host.
-    patience: seconds to wait for a busy or resting host that has something much better; 0 never waits.
-    limit: waiting URLs; past it, the tenth of lowest priority is evicted (one by one below 10 000).
+    patience: most seconds to wait for a busy or resting host that has something better; 0 never waits.
+    limit: most URLs that wait; past it, the tenth of lowest priority is evicted (one by one below 10 000).
     """
 
     def __init__(
@@ -71,7 +49,7 @@ class MemoryFrontier:
         self._candidates: dict[int, Candidate] = {}
 
     def rank_by(self, strategy: Strategy) -> None:
-        """Merges priorities as a strategy does; waits for better ones where its priorities tell how much better."""
+        """Merges priorities as a strategy does; waits for better ones where its priorities are on a scale."""
         self._merge = strategy.merge
         self._hosts.slack = SLACK if strategy.scale == "unit" else inf
 
@@ -103,20 +81,21 @@ class MemoryFrontier:
         return key in self._settled or key in self._refused
 
     def _offer_again(self, entry: Entry, offered: Candidate) -> None:
+        """Re-ranks a waiting URL; the offered candidate replaces it, but for its failed attempts and redirects."""
         waiting = -entry.rank
         merged = self._merge(offered.url, waiting, offered.priority)
         if merged != waiting:
             self._forget(entry)
-            if entry.burden:
-                attempts, hops = entry.burden
+            if entry.retries_and_hops:
+                attempts, hops = entry.retries_and_hops
                 offered = replace(offered, priority=merged, attempts=attempts, hops=hops)
             self._enqueue(offered if merged == offered.priority else replace(offered, priority=merged))
             self._count_stale()
 
     def _enqueue(self, candidate: Candidate) -> None:
         self._last_order += 1
-        burden = (candidate.attempts, candidate.hops) if candidate.attempts or candidate.hops else None
-        entry = Entry(-candidate.priority, self._last_order, candidate.url, burden)
+        retries_and_hops = (candidate.attempts, candidate.hops) if candidate.attempts or candidate.hops else None
+        entry = Entry(-candidate.priority, self._last_order, candidate.url, retries_and_hops)
         self._waiting[candidate.url] = entry
         self._hosts.push(host_of(candidate.url), entry)
         self._remember(entry, candidate)
@@ -129,15 +108,15 @@ class MemoryFrontier:
         return self._recall(entry)
 
     def settle(self, url: Url) -> None:
-        self._take_away(url)
+        self._remove(url)
         self._settled.add(key_of(url))
 
     def give_back(self, candidate: Candidate) -> None:
-        self._take_away(candidate.url)
+        self._remove(candidate.url)
         self._enqueue(candidate)
 
-    def _take_away(self, url: Url) -> None:
-        """The URL is neither in flight nor waiting any more."""
+    def _remove(self, url: Url) -> None:
+        """Removes a URL that is in flight or waits."""
         entry = self._land(url)
         if entry is None and (entry := self._waiting.pop(url, None)):
             self._count_stale()
@@ -151,11 +130,11 @@ class MemoryFrontier:
         return entry
 
     def occupy(self, host: Host, now: float) -> None:
-        """Another lane asks the host for something: nothing else is asked of it until `release`."""
+        """Makes a host busy for a request of another lane, until `release`."""
         self._hosts.occupy(host, now)
 
     def release(self, host: Host, now: float) -> None:
-        """What another lane asked of the host has landed."""
+        """The request of another lane has ended."""
         self._hosts.release(host, now)
 
     def hold(self, host: Host, until: float) -> None:
@@ -165,12 +144,12 @@ class MemoryFrontier:
         return self._hosts.next_ready_at()
 
     def may_give_within(self, seconds: float, now: float) -> bool:
-        """Whether something that waits may be asked for before so many seconds are over."""
+        """Whether something that waits may be taken within so many seconds."""
         return self._hosts.may_give_within(seconds, now)
 
     def forget_waiting(self) -> None:
-        """Empties the queue; what is settled or in flight stays so. What was refused is unknown again: the scope may
-        have become another."""
+        """Empties the queue; what is settled or in flight stays so. What was refused is unknown again, as the scope may
+        have changed."""
         for entry in self._waiting.values():
             self._forget(entry)
             self._admission.discount(entry.url)
@@ -179,7 +158,7 @@ class MemoryFrontier:
         self._drop_stale()
 
     def holds(self, after: float) -> dict[Host, float]:
-        """The hosts that are to be left alone for longer than until the given moment."""
+        """The hosts that must not be asked before a moment later than `after`, each with that moment."""
         return self._hosts.holds(after)
 
     def _evicted(self, entry: Entry) -> Skip:
@@ -190,7 +169,7 @@ class MemoryFrontier:
         return skip
 
     def know_settled(self, urls: Iterable[Url]) -> None:
-        """Takes over what an earlier run has visited."""
+        """Settles the URLs that an earlier run visited."""
         for url in urls:
             self._settled.add(key_of(url))
             self._admission.count(url)
@@ -198,7 +177,7 @@ class MemoryFrontier:
     def _evict(self) -> list[Skip]:
         excess = len(self._waiting) - self._limit
         if self._limit >= 10_000:
-            excess += self._limit // 10  # make room at once for many, since finding the worst looks at all
+            excess += self._limit // 10  # a tenth at once, as finding the worst looks at all
         skips = [self._evicted(entry) for entry in nlargest(excess, self._waiting.values())]
         self._drop_stale()
         return skips
@@ -215,7 +194,7 @@ class MemoryFrontier:
     def _is_current(self, entry: Entry) -> bool:
         return self._waiting.get(entry.url) is entry
 
-    # Where candidates are kept while they wait:
+    # Where the candidates of entries are stored; `DurableFrontier` overrides these.
 
     def _remember(self, entry: Entry, candidate: Candidate) -> None:
         self._candidates[entry.order] = candidate
@@ -228,5 +207,25 @@ class MemoryFrontier:
 
 
 def the_higher(url: Url, waiting: float, offered: float) -> float:
-    """How priorities are merged before any strategy ranks."""
+    """Merges priorities before any strategy ranks: their maximum."""
     return max(waiting, offered)
+
+
+class LatestKeys:
+    """A set of integers that remembers the latest: at least `at_least` of them, fewer than twice as many."""
+
+    def __init__(self, *, at_least: int):
+        self._at_least = at_least
+        self._new: set[int] = set()
+        self._old: set[int] = set()
+
+    def add(self, key: int) -> None:
+        self._new.add(key)
+        if len(self._new) >= self._at_least:
+            self._new, self._old = set(), self._new
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._new or key in self._old
+
+    def __len__(self) -> int:
+        return len(self._new) + len(self._old)

@@ -13,28 +13,28 @@ from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
 
 from .memory import the_higher
 
-_MANY = 10_000  # URLs; a frontier of so many evicts a tenth at once, since finding the worst looks at all
-_MOST_STALE = 1_000  # entries, and as many more as there are that count
+_MANY = 10_000  # URLs; a frontier of this limit evicts a tenth at once, as finding the worst looks at all
+_MAX_STALE = 1_000  # candidates in the queue that were replaced, and as many more as wait
 _UNKNOWN = Candidate(Url(""), 0.0)
-_RUNG = 4_096  # candidates; few enough for a heap of them to stay in a cache
+_RUNG = 4_096  # candidates; few enough for a heap of them to stay in the processor's cache
 
 
 class SequentialFrontier:
-    """A quick frontier for one fetch at a time in a web that needs no manners: a world in memory, a graph.
+    """A fast frontier for one fetch at a time, in a world in memory or a graph.
 
-    It knows no hosts, so nothing rests, is held or is waited for, `take` cares for no time and holds are ignored; it
-    admits everything. URLs may be anything that can be a key; graphs use integers.
+    It has no hosts: nothing rests or is waited for, and `take` and `hold` ignore the time. It admits everything. URLs
+    may be any hashable values; graphs use integers.
 
-    limit: waiting URLs; past it, those of the lowest priority are evicted, of equals the newest (from 10 000 on, a
-    tenth at once).
+    limit: most URLs that wait; past it, those of the lowest priority are evicted, of equals the newest (from 10 000 on,
+        a tenth at once).
     """
 
     def __init__(self, *, limit: int = 1_000_000):
         self._limit = limit
         self._merge: Callable[[Url, float, float], float] = the_higher
         self._queue = Ladder()  # with stale candidates, which are dropped when popped
-        # Every URL with the candidate that waits for it, or none where it is in flight or settled: one table, since in
-        # a large graph each look into another one is a look into far memory.
+        # Every URL with the candidate that waits for it, or None where it is in flight or settled: one table, as in a
+        # large graph each look-up in another one would miss the caches.
         self._known: dict[Url, Candidate | None] = {}
         self._waiting = 0
 
@@ -65,7 +65,7 @@ class SequentialFrontier:
         self._queue.push(offered)
         if self._waiting > self._limit:
             return self._evict()
-        if len(self._queue) > 2 * self._waiting + _MOST_STALE:
+        if len(self._queue) > 2 * self._waiting + _MAX_STALE:
             self._queue = Ladder(self._in_force())
         return []
 
@@ -120,27 +120,27 @@ class SequentialFrontier:
 
 
 def _offered_again(waiting: Candidate, offered: Candidate, priority: float) -> Candidate:
-    """The offer that replaces a waiting one, which has not lost its failures and redirects by it."""
+    """The offered candidate with the failed attempts and redirects of the waiting one, which it replaces."""
     if waiting.attempts or waiting.hops:
         return replace(offered, priority=priority, attempts=waiting.attempts, hops=waiting.hops)
     return offered if offered.priority == priority else replace(offered, priority=priority)
 
 
 class Ladder:
-    """Candidates, the highest priority first, and the older of equals: those of the highest are a heap, the others lie
-    unsorted on rungs until theirs is reached.
+    """A ladder queue of candidates: the highest priority first, and the older of equals.
 
-    A heap of millions touches far memory at every step of every push and pop; here a push behind the first rung is an
-    append to what is dealt out to the rungs when it is much, and each rung is sorted once, by numbers that lie side by
-    side.
+    The best are a heap; the others lie on rungs, each of a range of priorities, unsorted until it is their turn. A heap
+    of millions misses the caches at every step of every push and pop. Here a push behind the first rung is an append
+    to a buffer, which is dealt out to the rungs when it is full, and each rung is sorted once, by keys that are
+    contiguous in memory.
     """
 
     def __init__(self, candidates: Iterable[Candidate] = ()):
-        self._near: list[tuple[float, int, Candidate]] = []  # minus the priority, the order of arrival here
+        self._near: list[tuple[float, int, Candidate]] = []  # the heap: minus the priority, the order of arrival
         self._last_order = 0
-        self._rungs: list[_Rung] = []  # all of one before all of the next
+        self._rungs: list[_Rung] = []  # in the order of their ranges
         self._lowest: list[float] = []  # the first key of each rung
-        self._undealt = _Rung(array("d"), [])  # of any rung
+        self._undealt = _Rung(array("d"), [])  # the buffer, of any rung
         self._length = 0
         self.push(candidates)
 
@@ -185,7 +185,7 @@ class Ladder:
         return heappop(self._near)[2]
 
     def _deal(self) -> None:
-        """Gives every rung its own."""
+        """Moves the buffered candidates to their rungs."""
         if not self._undealt.candidates:
             return
         dealt = self._undealt.in_order()
@@ -198,7 +198,7 @@ class Ladder:
                 rung.candidates.extend(dealt.candidates[start:end])
 
     def _climb(self, rung: "_Rung") -> None:
-        """Makes a rung the heap, which is empty; what is too many becomes rungs again."""
+        """Makes a rung the heap, which is empty; what is beyond the size of a rung becomes rungs again."""
         first, *others = rung.in_order().parts()
         order = self._last_order
         self._last_order += len(first.candidates)
@@ -209,6 +209,8 @@ class Ladder:
 
 
 class _Rung:
+    """Candidates with their keys, minus the priorities."""
+
     __slots__ = ("candidates", "keys")
 
     def __init__(self, keys: "array[float]", candidates: list[Candidate]):
@@ -216,11 +218,12 @@ class _Rung:
         self.candidates = candidates
 
     def in_order(self) -> "_Rung":
+        """Sorted by key, the older of equals first."""
         order = np.argsort(self.keys, kind="stable")
         keys = array("d", np.asarray(self.keys)[order].tobytes())
         return _Rung(keys, [self.candidates[place] for place in order.tolist()])
 
     def parts(self) -> "list[_Rung]":
-        """As many as are enough for none to be larger than one should be."""
+        """Consecutive rungs of at most `_RUNG` candidates."""
         starts = range(0, len(self.candidates), _RUNG)
         return [_Rung(self.keys[start : start + _RUNG], self.candidates[start : start + _RUNG]) for start in starts]

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from lycosa.maps.public_urls import why_left_out
 from lycosa.reading.stop_words import STOP_WORDS
-from lycosa.reading.words import tokens_of
+from lycosa.vocabulary.tokens import tokens_of
 
 from .messages import Contact, Hit, PeerName, Statistics
 from .search import Answer, Stage

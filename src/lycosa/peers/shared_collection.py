@@ -20,10 +20,11 @@ from lycosa.collection.search_index import MAX_TEXT, SearchIndex
 from lycosa.maps.public_urls import why_left_out
 from lycosa.reading import Reader
 from lycosa.reading.stop_words import STOP_WORDS
-from lycosa.reading.words import FoldedWords, folded
+from lycosa.reading.words import FoldedWords
 from lycosa.vocabulary.codes import codes_of
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Codes, Url
+from lycosa.vocabulary.tokens import folded
 from lycosa.vocabulary.urls import normalise
 
 from .content import Change, Found

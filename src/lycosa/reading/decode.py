@@ -1,4 +1,4 @@
-"""Bytes to text, as browsers do it: a byte order mark, the header, a meta tag, UTF-8 if it is that, else a guess."""
+"""Bytes to text in the order of browsers: byte order mark, header, meta tag, UTF-8 if valid, else a detected one."""
 
 import codecs
 import re
@@ -8,8 +8,8 @@ from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _IN_HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", re.IGNORECASE)
 _IN_META = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]+)", re.IGNORECASE)
-_META_WITHIN = 1024  # bytes in which the HTML standard looks for a meta tag
-_PYTHON_NAMES = {  # where Python calls an encoding of the WHATWG otherwise, or a near one fits pages better
+_META_WITHIN = 1024  # bytes in which the HTML standard looks for the meta tag
+_PYTHON_NAMES = {  # where Python has another name for an encoding of the WHATWG, or a superset that pages use
     "big5": "big5hkscs",
     "euc-kr": "cp949",
     "iso-8859-8-i": "iso-8859-8",
@@ -22,7 +22,7 @@ _PYTHON_NAMES = {  # where Python calls an encoding of the WHATWG otherwise, or 
 
 
 def decode(content: bytes, content_type: str = "") -> str:
-    """The text that the bytes of a page spell; what cannot be read becomes U+FFFD."""
+    """The text of a page; bytes that cannot be decoded become U+FFFD."""
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return content[len(mark) :].decode(encoding, "replace")
@@ -47,7 +47,7 @@ def _declared(content: bytes, content_type: str) -> str | None:
     if not in_meta:
         return None
     encoding = _codec(in_meta[1].decode("ascii"))
-    # A meta tag that could be read is not UTF-16, whatever it says.
+    # A meta tag that could be read as ASCII is not UTF-16, whatever it declares.
     return "utf-8" if encoding and encoding.startswith("utf-16") else encoding
 
 

@@ -1,8 +1,9 @@
-"""What tells whether two pages say the same: a digest of the text, and a fingerprint that nearly equal texts share.
+"""Exact and near duplicates: a digest of the words of a page, and a fingerprint that nearly equal pages share.
 
-The fingerprint is 64 one-bit minhashes (Li and König, b-Bit Minwise Hashing, 2010) over runs of four words. A changed
-word changes four runs of hundreds, and a bit only where one of these was the least of its part of the circle of hashes:
-on average less than one bit, where the bits of a simhash would change three or four times as often.
+The fingerprint is 64 one-bit minhashes (Li and König, b-Bit Minwise Hashing, 2010) over shingles of four words: the
+range of hashes is divided into 64 parts, and the minimum of each part gives one bit. A changed word changes four
+shingles of hundreds, and a bit only where one of these was the minimum of its part: on average less than one bit, where
+the bits of a simhash would change three or four times as often.
 """
 
 from collections.abc import Iterator
@@ -13,8 +14,8 @@ import xxhash
 from lycosa.vocabulary.records import Codes, Url
 
 NEAR = 3  # bits in which the fingerprints of near-duplicates may differ
-FEWEST_WORDS = 20  # fewer are too short to tell
-_RUN = 4  # words; single words would flag half of a topic's pages as copies of each other
+FEWEST_WORDS = 20  # pages of fewer words have no fingerprint
+_SHINGLE = 4  # words; single words would flag half of a topic's pages as copies of each other
 _PARTS = 64
 _FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5], dtype=np.uint64)
 _HALF, _TO_PART, _BIT = np.uint64(32), np.uint64(58), np.uint64(20)
@@ -22,25 +23,24 @@ _NONE = np.uint64((1 << 64) - 1)
 
 
 def digest_of(words: Codes) -> int:
-    """64 bits that differ wherever the words do."""
+    """A 64-bit hash of the words in order."""
     digest: int = xxhash.xxh3_64_intdigest(words.tobytes())
     return digest
 
 
 def fingerprint_of(words: Codes) -> int:
-    """64 bits of a page's words, of which near-duplicates share all but a few; 0 for pages too short to tell."""
-    count = len(words) - _RUN + 1
+    """64 bits, of which near-duplicates share all but a few; 0 for pages that are too short."""
+    count = len(words) - _SHINGLE + 1
     if len(words) < FEWEST_WORDS:
         return 0
-    runs = words[:count] * _FACTORS[0]
-    for place in range(1, _RUN):
-        runs += words[place : place + count] * _FACTORS[place]
-        runs ^= runs >> _HALF
-    runs *= _FACTORS[0]
-    # The range of hashes in 64 parts: the least of each part gives one bit.
+    shingles = words[:count] * _FACTORS[0]
+    for place in range(1, _SHINGLE):
+        shingles += words[place : place + count] * _FACTORS[place]
+        shingles ^= shingles >> _HALF
+    shingles *= _FACTORS[0]
     least = np.full(_PARTS, _NONE)
-    np.minimum.at(least, (runs >> _TO_PART).astype(np.intp), runs)
-    if least.max() == _NONE:  # an empty part, of a short page: it takes the least of the next that is not
+    np.minimum.at(least, (shingles >> _TO_PART).astype(np.intp), shingles)
+    if least.max() == _NONE:  # an empty part, as short pages have, takes the minimum of the next that is not
         filled = np.flatnonzero(least != _NONE)
         least = least[filled[np.searchsorted(filled, np.arange(_PARTS)) % len(filled)]]
     bits = np.packbits((least >> _BIT).astype(np.uint8) & 1)
@@ -50,17 +50,17 @@ def fingerprint_of(words: Codes) -> int:
 class NearDuplicates:
     """Finds a page seen earlier whose fingerprint differs in at most `NEAR` bits.
 
-    Two such fingerprints agree in at least one of four blocks of 16 bits, so only pages that share one are compared.
-    A block value remembers its last `block_size` pages: what a find costs is bounded whatever the pages are.
+    Two such fingerprints agree in at least one of four blocks of 16 bits, so only pages that share a block are
+    compared. Each value of a block keeps its latest `block_size` pages, so that the cost of `find` is bounded.
     """
 
     def __init__(self, *, block_size: int = 200):
         self._block_size = block_size
         self._pages: dict[int, Url] = {}  # by fingerprint
-        self._blocks: dict[int, int | list[int]] = {}  # fingerprints by block; most blocks have but one
+        self._blocks: dict[int, int | list[int]] = {}  # fingerprints by block; most have only one
 
     def find(self, fingerprint: int) -> Url | None:
-        """A page that is nearly the same, or None."""
+        """A near-duplicate seen earlier, or None."""
         if fingerprint == 0:
             return None
         for block in _blocks_of(fingerprint):
@@ -71,7 +71,7 @@ class NearDuplicates:
         return None
 
     def add(self, fingerprint: int, url: Url) -> None:
-        """Remembers a page; of pages with one fingerprint, the first."""
+        """Remembers a page; of pages with the same fingerprint, the first."""
         if fingerprint == 0 or fingerprint in self._pages:
             return
         self._pages[fingerprint] = url

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
+from lycosa.vocabulary.tokens import folded
 
 from .decode import decode
 from .fingerprint import digest_of, fingerprint_of
 from .html import Parsed, parse_html
 from .language import language_of
-from .words import FoldedWords, folded
+from .words import FoldedWords
 
 _DIRECTIVES_WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
 _OUR_NAMES = frozenset(("", "*", "lycosa", "robots"))
@@ -17,10 +18,10 @@ _OUR_NAMES = frozenset(("", "*", "lycosa", "robots"))
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads what a fetch brought.
+    """Makes a page of a fetch.
 
-    stem: whether terms are brought to their stems.
-    check_language: whether the language is told from the text even where the page declares one.
+    stem: whether terms are Porter stems.
+    check_language: whether the language is detected in the text even where the page declares one.
 
     >>> fetch = Fetch(Url("http://a.example/"), Outcome.OK, at=0.0, content=b"<title>Spiders</title><p>They hunt.")
     >>> Reader(stem=True)(fetch).terms
@@ -31,23 +32,23 @@ class Reader:
     check_language: bool = False
 
     def __call__(self, fetch: Fetch) -> Page | None:
-        """The page a fetch brought, or None where it brought none; never raises for what the Web sends."""
+        """The page of a fetch, or None where its outcome is not OK; never raises for what the Web sends."""
         if fetch.outcome is not Outcome.OK:
             return None
         html = decode(fetch.content, fetch.header("content-type") or "")
         parsed = parse_html(html, fetch.url)
-        in_header = frozenset(_header_robots(fetch.headers)) | parsed.robots
-        return _page(fetch.url, parsed, robots=in_header, stem=self.stem, check_language=self.check_language)
+        robots = frozenset(_header_robots(fetch.headers)) | parsed.robots
+        return _page(fetch.url, parsed, robots=robots, stem=self.stem, check_language=self.check_language)
 
 
 def page_of_html(url: Url, html: str, *, stem: bool = False) -> Page:
-    """A page from HTML at hand, such as an example in a file."""
+    """A page of HTML that was not fetched, such as an example in a file."""
     parsed = parse_html(_encodable(html), url)
     return _page(url, parsed, robots=parsed.robots, stem=stem)
 
 
 def page_of_text(url: Url, title: str, text: str, *, stem: bool = False) -> Page:
-    """A page from plain text, without links."""
+    """A page of plain text, without links."""
     title, text = (" ".join(_encodable(part).split()) for part in (title, text))
     parsed = Parsed(title=title, text=text, main=text, links=(), canonical=None, language="", robots=frozenset())
     return _page(url, parsed, robots=parsed.robots, stem=stem)
@@ -76,7 +77,7 @@ def _page(url: Url, parsed: Parsed, *, robots: frozenset[str], stem: bool, check
 
 
 def _header_robots(headers: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """The words of X-Robots-Tag headers that speak to everybody or to us."""
+    """The directives of X-Robots-Tag headers that are for all robots or for Lycosa."""
     for name, value in headers:
         if name.lower() != "x-robots-tag":
             continue

@@ -1,4 +1,4 @@
-"""Words too common to tell a topic, of the languages most pages are written in."""
+"""Words too common to characterise a topic, of the languages most pages are written in."""
 
 _ENGLISH = """
 a about above after again against all also am an and any are aren as at be because been before being below between

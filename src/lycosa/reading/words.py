@@ -1,9 +1,9 @@
-"""Words: the tokens of a page in their order, and its terms, counted once.
+"""The words of a page: its tokens in order, and its terms with their counts.
 
->>> tokens_of("The spider's 2 webs")
-['the', 'spider', 's', '2', 'webs']
->>> dict(terms_of(tokens_of("The spider's 2 webs, and webs")))
-{'spider': 1, 'webs': 2}
+Tokens are all words, folded to lower case; terms are the words less stop words, numbers and single letters.
+
+>>> terms_of(["the", "spider", "s", "2", "webs", "and", "webs"])
+Counter({'webs': 2, 'spider': 1})
 """
 
 from collections import Counter
@@ -16,17 +16,15 @@ import Stemmer
 from lycosa.vocabulary.codes import LONGEST_WORD, Marks, codes_in, codes_of
 from lycosa.vocabulary.records import Codes
 from lycosa.vocabulary.scripts import has_unspaced
-from lycosa.vocabulary.tokens import folded, tokens_of, words_in
+from lycosa.vocabulary.tokens import words_in
 
 from .stop_words import STOP_WORDS
 
-__all__ = ["FoldedWords", "folded", "terms_of", "tokens_of", "words_in"]
-
-_SINGLE = frozenset(filter(str.isalnum, map(chr, range(0x250)))) | {"_"}  # Latin letters, no words by themselves
+_SINGLE = frozenset(filter(str.isalnum, map(chr, range(0x250)))) | {"_"}  # Latin letters and digits
 
 
 class FoldedWords:
-    """The words of a folded text."""
+    """The words of a folded text, computed when first asked for: most pages are judged by their codes alone."""
 
     def __init__(self, data: bytes, *, stem: bool = False):
         self._data = data
@@ -48,7 +46,7 @@ class FoldedWords:
 
     @cached_property
     def codes(self) -> Codes:
-        """The codes of all tokens, in their order."""
+        """The codes of all tokens, in order."""
         return self._codes[0]
 
     @property
@@ -57,10 +55,12 @@ class FoldedWords:
 
     @cached_property
     def numbers(self) -> int:
+        """How many tokens are numbers."""
         return int(np.count_nonzero(self._codes[1]))
 
     @cached_property
     def counted(self) -> tuple[Codes, Codes]:
+        """The codes of all terms, sorted, and the count of each; as `terms`, without making strings."""
         if self._stem:
             codes = codes_of(self.terms)
             order = np.argsort(codes)
@@ -86,7 +86,7 @@ class FoldedWords:
 
 
 def terms_of(tokens: Iterable[str], *, stem: bool = False) -> dict[str, int]:
-    """How often each word occurs, less stop words, numbers and single characters; stemmed (Porter) if so asked."""
+    """The count of each word, without stop words, numbers and single letters; with `stem`, of each Porter stem."""
     counts = Counter(tokens)
     if not stem:
         unwanted = STOP_WORDS.intersection(counts).union(_SINGLE.intersection(counts), filter(_is_number, counts))
@@ -108,12 +108,12 @@ def _is_too_long(word: str) -> bool:
     return len(word) > LONGEST_WORD // 4 and len(word.encode()) > LONGEST_WORD
 
 
-class _Terms(dict[str, str]):
-    """The term a word counts for, or nothing where it counts for none; remembered for the words met lately."""
+class _Stems(dict[str, str]):
+    """A cache of the stems of words; empty for words that are no terms."""
 
-    def __init__(self, term_of: Callable[[str], str]):
+    def __init__(self, stem: Callable[[str], str]):
         super().__init__(_NO_TERMS)
-        self._term_of = term_of
+        self._stem = stem
 
     def __missing__(self, word: str) -> str:
         if _is_too_long(word) or _is_number(word):
@@ -121,14 +121,12 @@ class _Terms(dict[str, str]):
         if len(self) >= 50_000:
             self.clear()
             self.update(_NO_TERMS)
-        term = self[word] = self._term_of(word)
+        term = self[word] = self._stem(word)
         return term
 
 
 _NO_TERMS = dict.fromkeys(STOP_WORDS | _SINGLE, "")
-
-
-_UNCOUNTED = np.append(
+_UNCOUNTED = np.append(  # codes; the sentinel at the end makes every place that `searchsorted` finds a valid one
     np.sort(codes_of(STOP_WORDS | _SINGLE)), np.uint64((1 << 64) - 1)
-)  # a last one, so that all are before it
-_STEMS = _Terms(Stemmer.Stemmer("porter", 0).stemWord)
+)
+_STEMS = _Stems(Stemmer.Stemmer("porter", 0).stemWord)

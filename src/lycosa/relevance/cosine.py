@@ -1,4 +1,4 @@
-"""Relevance as likeness to a topic text."""
+"""Relevance as similarity to a topic text."""
 
 from collections.abc import Mapping
 from math import sqrt
@@ -7,10 +7,10 @@ from lycosa.vocabulary.records import Page
 
 
 class Cosine:
-    """The cosine between the words of a topic and of a page, c, as c / (c + `even`).
+    """relevance = c / (c + even), where c is the cosine between the term counts of a topic and of a page.
 
     Raw counts, as in Menczer, Pant and Srinivasan, Topical Web Crawlers, 2004. Pages on the topic of a few words rarely
-    reach a cosine of 0.5, so the scale is bent, keeping the order: a cosine of `even` is a relevance of one half.
+    reach a cosine of 0.5, so the scale is transformed, keeping the order: a cosine of `even` is a relevance of 0.5.
 
     >>> from types import SimpleNamespace
     >>> page = SimpleNamespace(terms={"spider": 3, "silk": 4})

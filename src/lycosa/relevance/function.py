@@ -1,4 +1,4 @@
-"""Relevance by any function of the user's; loaded only for the user's own recipe."""
+"""Relevance by a function of the user; it is imported only for the user's own recipe."""
 
 import importlib
 import math
@@ -9,7 +9,7 @@ from lycosa.vocabulary.records import Page
 
 
 class Function:
-    """A function of a page as a relevance, its result kept within 0 and 1."""
+    """A relevance model that calls a function of a page, its result clipped to 0..1."""
 
     def __init__(self, name: str, function: Callable[[Page], float]):
         self._name = name
@@ -18,7 +18,7 @@ class Function:
     def relevance(self, page: Page) -> float:
         try:
             value = float(self._function(page))
-        except Exception as error:  # anything can go wrong in a stranger's function; it is named and told
+        except Exception as error:  # the user's function may raise anything; the error names it
             problem = " ".join(f"{type(error).__name__}: {error}".split())
             raise LycosaError(f"{self._name} failed on {page.url}: {problem}; mend the function and go on") from error
         if math.isnan(value):
@@ -33,7 +33,7 @@ def load_function(path: str) -> Function:
         raise RecipeError(f"{path!r} names no function; write package.module:function")
     try:
         found = importlib.import_module(module_name)
-    except Exception as error:  # importing runs the user's module; whatever it raises, say which one it was
+    except Exception as error:  # importing runs the user's module, which may raise anything
         problem = " ".join(f"{type(error).__name__}: {error}".split())
         raise RecipeError(f"cannot import {module_name} for {path}: {problem}; is its folder on PYTHONPATH?") from error
     for name in attribute.split("."):

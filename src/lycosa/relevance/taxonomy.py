@@ -21,16 +21,18 @@ _KIND = "multinomial naive Bayes, 1"
 
 
 class Taxonomy:
-    """The chance of each of some topics that a page is about it, given its words: multinomial naive Bayes.
+    """Multinomial naive Bayes over some topics:
 
-    A page is a bag of words, each drawn from its topic's words independently of the others; a topic is as likely
-    beforehand as it has example pages. Words that were in no example say nothing. That there is a topic for whatever
-    is none of the others ("others") is for the examples to say.
+        P(t | page) ∝ P(t) Π_w P(w | t)^count(w),  P(t) = pages_t / pages,
+        P(w | t) = (count(w in t) + smoothing) / (count(all words in t) + smoothing * words).
 
-    pages: examples of each topic.
-    codes: the words that are known, as sorted codes.
-    counts: how often each of them (rows) occurs in the examples of each topic (columns).
-    smoothing: how often a word counts as seen in a topic where it was never seen.
+    Words that were in no example are ignored. A topic for whatever is on none of the others, if there is to be one,
+    needs examples of its own.
+
+    pages: number of examples of each topic.
+    codes: the known words, as sorted codes.
+    counts: how often each known word (rows) occurs in the examples of each topic (columns).
+    smoothing: pseudo-count of every word in every topic.
 
     McCallum, Nigam: A comparison of event models for naive Bayes text classification (AAAI 1998).
     """
@@ -51,10 +53,11 @@ class Taxonomy:
     def train(
         cls, examples: Mapping[str, Iterable[Page]], *, seed: int = 0, smoothing: float = 1.0, most: int = MOST_PAGES
     ) -> "Taxonomy":
-        """A taxonomy learnt from pages on each topic; of a topic with more than `most`, some drawn by chance."""
-        chance = Random(seed)
+        """A taxonomy trained on pages of each topic; of a topic with more than `most`, on a random sample."""
+        random = Random(seed)
         learnt = {
-            topic: _drawn([page for page in pages if _says(page)], most, chance) for topic, pages in examples.items()
+            topic: _sample([page for page in pages if _has_words(page)], most, random)
+            for topic, pages in examples.items()
         }
         return cls._of(learnt, smoothing)
 
@@ -62,15 +65,15 @@ class Taxonomy:
     def accuracy(
         cls, examples: Mapping[str, Iterable[Page]], *, seed: int = 0, smoothing: float = 1.0, most: int = MOST_PAGES
     ) -> dict[str, float]:
-        """The share of pages of each topic that are told to be on it, learnt from two thirds, tried on the others."""
-        chance = Random(seed)
+        """The share of pages of each topic that are classified as it: trained on two thirds, tested on the others."""
+        random = Random(seed)
         learnt: dict[str, list[Page]] = {}
         tried: dict[str, list[Page]] = {}
         for topic, given in examples.items():
-            pages = _drawn([page for page in given if _says(page)], most, chance)
+            pages = _sample([page for page in given if _has_words(page)], most, random)
             if len(pages) < 2:
                 raise RecipeError(f"the topic {topic!r} has too few pages to learn from some and try others; give two")
-            chance.shuffle(pages)
+            random.shuffle(pages)
             cut = min(len(pages) - 1, round(2 * len(pages) / 3))
             learnt[topic], tried[topic] = pages[:cut], pages[cut:]
         taxonomy = cls._of(learnt, smoothing)
@@ -95,33 +98,33 @@ class Taxonomy:
             counts[codes.searchsorted(bag.codes[is_known]), place] = bag.counts[is_known]
         return cls({topic: len(pages) for topic, pages in learnt.items()}, codes, counts, smoothing=smoothing)
 
-    def chances(self, page: Page) -> Floats:
-        """P(topic | page) for all topics in their order; they sum to 1."""
-        likely = self._log_likely(page)
-        np.exp(likely - likely.max(), out=likely)
-        likely /= likely.sum()
-        return likely
+    def probabilities(self, page: Page) -> Floats:
+        """P(topic | page) for all topics, in the order of `topics`."""
+        probabilities = self._log_joint(page)
+        np.exp(probabilities - probabilities.max(), out=probabilities)  # less the maximum, lest it underflows
+        probabilities /= probabilities.sum()
+        return probabilities
 
-    def chance(self, page: Page, topic: str) -> float:
-        return float(self.chances(page)[self._place(topic)])
+    def probability(self, page: Page, topic: str) -> float:
+        return float(self.probabilities(page)[self._place(topic)])
 
     def best(self, page: Page) -> str:
         """The likeliest topic."""
-        return self.topics[int(self._log_likely(page).argmax())]
+        return self.topics[int(self._log_joint(page).argmax())]
 
     def judge(self, topic: str) -> "TopicOfMany":
-        """Judges pages by how likely they are about one of the topics."""
+        """The relevance model of one of the topics."""
         return TopicOfMany(self, self._place(topic))
 
-    def _log_likely(self, page: Page) -> Floats:
-        """How likely topic and page are together, as a logarithm, up to a number that all topics share."""
+    def _log_joint(self, page: Page) -> Floats:
+        """ln P(topic, page) for all topics, up to a constant."""
         codes, counts = page.words.counted
         places = self._codes.searchsorted(codes)
         places[places == len(self._codes)] = 0
         is_known = self._codes[places] == codes
-        likely: Floats = counts[is_known].astype(np.float64) @ self._weights.take(places[is_known], axis=0)
-        likely += self._priors
-        return likely
+        log_joint: Floats = counts[is_known].astype(np.float64) @ self._weights.take(places[is_known], axis=0)
+        log_joint += self._priors
+        return log_joint
 
     def _place(self, topic: str) -> int:
         if topic not in self._places:
@@ -129,7 +132,7 @@ class Taxonomy:
         return self._places[topic]
 
     def to_plain(self) -> Plain:
-        """The taxonomy as JSON can say it: the words as codes, and for each topic which of them how often."""
+        """The taxonomy as JSON-compatible data: the words as codes, and the sparse counts of each topic."""
         topics = {}
         for place, topic in enumerate(self.topics):
             words = self._counts[:, place].nonzero()[0]
@@ -142,7 +145,7 @@ class Taxonomy:
 
     @classmethod
     def from_plain(cls, plain: Plain, *, source: str = "the taxonomy") -> "Taxonomy":
-        """A taxonomy that was saved; `source` names it where it cannot be used."""
+        """The taxonomy that `to_plain` wrote; `source` names it in the error where it cannot be used."""
         try:
             if plain["kind"] != _KIND:
                 raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_KIND!r}")
@@ -167,18 +170,18 @@ class Taxonomy:
 
 
 class TopicOfMany:
-    """Relevance as the chance that a page is about one topic rather than the others of a taxonomy."""
+    """Relevance as P(topic | page) for one topic of a taxonomy."""
 
     def __init__(self, taxonomy: Taxonomy, place: int):
         self._taxonomy = taxonomy
         self._place = place
 
     def relevance(self, page: Page) -> float:
-        return float(self._taxonomy.chances(page)[self._place])
+        return float(self._taxonomy.probabilities(page)[self._place])
 
 
 class _Bag:
-    """The words of some pages: how often each occurs, and in how many pages."""
+    """The words of some pages: the count of each, and the number of pages with it."""
 
     def __init__(self, pages: Sequence[Page]):
         counted = [page.words.counted for page in pages]
@@ -197,12 +200,12 @@ def _commonest(bags: Sequence[_Bag], most: int) -> Codes:
     return np.sort(codes[np.argsort(-containing, kind="stable")[:most]])
 
 
-def _says(page: Page) -> bool:
+def _has_words(page: Page) -> bool:
     return len(page.words.counted[0]) > 0
 
 
-def _drawn(pages: list[Page], most: int, chance: Random) -> list[Page]:
-    return pages if len(pages) <= most else chance.sample(pages, most)
+def _sample(pages: list[Page], most: int, random: Random) -> list[Page]:
+    return pages if len(pages) <= most else random.sample(pages, most)
 
 
 def _codes(saved: Plain) -> Codes:

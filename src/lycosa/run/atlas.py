@@ -166,7 +166,7 @@ class _Survey:
             return [(topic, row.relevance or 0.0)]
         if page is None:
             return ()
-        chances = self._taxonomy.chances(page)
+        chances = self._taxonomy.probabilities(page)
         return [(self._topics[place], float(chances[place])) for place in np.flatnonzero(chances > _LEAST).tolist()]
 
     def links_in(self, collection: PageCollection) -> Integers:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
-from lycosa.reading.words import tokens_of
 from lycosa.vocabulary.records import RELEVANT, Candidate, Plain, Skip, Url, Visit
+from lycosa.vocabulary.tokens import tokens_of
 
 from .anchors import AnchorBoost
 from .base import clamped

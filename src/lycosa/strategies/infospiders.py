@@ -12,8 +12,9 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.reading.words import terms_of, tokens_of
+from lycosa.reading.words import terms_of
 from lycosa.vocabulary.records import Candidate, Link, Outcome, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.tokens import tokens_of
 
 from .url_sets import SettledUrls
 

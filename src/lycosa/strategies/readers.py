@@ -46,7 +46,7 @@ class Classes(Protocol):
     @property
     def topics(self) -> tuple[str, ...]: ...
 
-    def chances(self, page: Page) -> NDArray[np.float64]: ...
+    def probabilities(self, page: Page) -> NDArray[np.float64]: ...
 
 
 class Signatures(Protocol):
@@ -113,7 +113,7 @@ class ClosestClasses:
         self._classes = classes
 
     def of(self, page: Page) -> Signature:
-        closest: Signature = np.argsort(-self._classes.chances(page), kind="stable")[:_CLOSEST]
+        closest: Signature = np.argsort(-self._classes.probabilities(page), kind="stable")[:_CLOSEST]
         return np.sort(closest)
 
     def state(self) -> Plain:

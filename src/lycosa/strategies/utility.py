@@ -9,10 +9,10 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from lycosa.reading.words import tokens_of
 from lycosa.standing.in_links import StructureIndex
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
+from lycosa.vocabulary.tokens import tokens_of
 
 from .anchors import AnchorBoost
 from .base import checked_share, clamped

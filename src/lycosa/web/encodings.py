@@ -1,4 +1,4 @@
-"""Content encodings, decoded within a bound: however much a body claims to hold, no more than that is made of it."""
+"""Content encodings (gzip, deflate, br, zstd), decoded up to a limit: no body can expand beyond it."""
 
 import zlib
 from collections.abc import Callable, Generator, Iterator
@@ -7,7 +7,7 @@ from io import BytesIO
 import brotli
 import zstandard
 
-MOST_LAYERS = 3  # encodings put on top of each other
+MOST_LAYERS = 3  # encodings applied one after the other
 _STEP = 16_384  # bytes of input given to a decoder at a time
 _PIECE = 65_536  # bytes of output taken from a decoder at a time
 _MOST_MEMBERS = 10_000  # gzip members in one body
@@ -24,7 +24,7 @@ def decoded(body: bytes, content_encoding: str, limit: int) -> tuple[bytes, bool
     cut = False
     for name in reversed(layers):
         decode = _DECODERS.get(name)
-        if decode is not None:  # other names ("identity", "utf-8") stand for no encoding
+        if decode is not None:  # other names ("identity", "utf-8") mean no encoding
             body, cut_here = _gathered(decode(body), limit)
             cut = cut or cut_here
     return (body[:limit], True) if len(body) > limit else (body, cut)
@@ -43,7 +43,7 @@ def _gathered(pieces: Pieces, limit: int) -> tuple[bytes, bool]:
 
 
 def _gunzip(body: bytes) -> Pieces:
-    if not body.startswith(b"\x1f\x8b"):  # sent as it is, under a wrong name
+    if not body.startswith(b"\x1f\x8b"):  # not encoded, though declared so
         yield body
         return
     at = 0
@@ -55,13 +55,13 @@ def _gunzip(body: bytes) -> Pieces:
 
 
 def _inflate(body: bytes) -> Pieces:
-    """The zlib format where its header is right, else bare deflate, which many servers send under that name."""
+    """The zlib format where its header is valid, else raw deflate, which many servers send under that name."""
     is_zlib = len(body) >= 2 and body[0] & 0x0F == 8 and (body[0] * 256 + body[1]) % 31 == 0
     yield from _inflated(zlib.decompressobj(wbits=15 if is_zlib else -15), body, 0)
 
 
 def _inflated(decoder: "zlib._Decompress", body: bytes, at: int) -> Generator[bytes, None, int]:
-    """Yields what one stream that begins at `at` holds; returns where it ended."""
+    """Yields the content of the stream that begins at `at`; returns where it ends."""
     while at < len(body) and not decoder.eof:
         step = body[at : at + _STEP]
         at += len(step)

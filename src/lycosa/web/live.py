@@ -14,9 +14,9 @@ from .encodings import decoded
 from .outcomes import Headers, classify, header, is_html, is_page_status, looks_like_html
 from .transfers import TIMED_OUT, Order, Received, Refuses, Transfers
 
-_READ_ANYWAY = 65_536  # bytes of an error's or redirect's body read to keep the connection
+_READ_ANYWAY = 65_536  # bytes of the body of an error or redirect that are read to keep the connection
 _ACCEPT_PAGE = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
-_SECRET = frozenset(("cookie", "authorization"))  # sent, but not for the archive
+_SECRET = frozenset(("cookie", "authorization"))  # sent, but not archived
 _UNSENDABLE = re.compile(r"[\x00-\x20\x7f]")  # in a URL
 _UNSENDABLE_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]|[^\x00-\xff]")  # in a header
 _PROXY = re.compile(r"(?:(?:https?|socks[45][ah]?)://)?[^/\s]+/?", re.IGNORECASE)
@@ -24,21 +24,21 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 def user_agent(version: str, contact: str) -> str:
-    """How Lycosa introduces itself: its name, a page about it, and whom to write to."""
+    """The User-Agent header: name and version, a page about Lycosa, and the contact of its user."""
     return f"lycosa/{version} (+https://github.com/lycosa/lycosa; {contact})"
 
 
 def connect_to(entry: str) -> str:
-    """What `HOST=ADDR:PORT` or `*=ADDR:PORT` means, in the words of CURLOPT_CONNECT_TO.
+    """The entry of CURLOPT_CONNECT_TO for `HOST=ADDR:PORT` or `*=ADDR:PORT`.
 
     >>> connect_to("a.example=127.0.0.1:8080")
     'a.example::127.0.0.1:8080'
     """
     host, address, port = _resolve_entry(entry)
-    return f"{'' if host == '*' else _shown(host)}::{_shown(address)}:{port}"
+    return f"{'' if host == '*' else _bracketed(host)}::{_bracketed(address)}:{port}"
 
 
-def _shown(address: str) -> str:
+def _bracketed(address: str) -> str:
     return f"[{address}]" if ":" in address else address
 
 
@@ -60,6 +60,7 @@ def _resolve_entry(entry: str) -> tuple[str, str, int]:
 
 
 def _refuses(allow_private: bool, allow_public: bool) -> Refuses | None:
+    """What judges the addresses of sockets; None where all are allowed."""
     if allow_private and allow_public:
         return None
 
@@ -73,10 +74,10 @@ def _refuses(allow_private: bool, allow_public: bool) -> Refuses | None:
 
 
 class LiveWeb:
-    """Asks servers for pages, within bounds of time and size, and connects to public addresses only.
+    """Requests pages over HTTP, within limits of time and size, from public addresses only.
 
     The address is judged where a socket is opened, so that it does not matter how a URL, a redirect or a name server
-    spells it. `resolve` sends the named hosts to an address of the user's choice, which may be of any kind.
+    spells it. Hosts in `resolve` are at an address of the user's choice, which may be of any kind.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class LiveWeb:
         timeout: float = 10.0,  # seconds for a whole request
         max_body: int = 1_000_000,  # bytes, before and after decoding
         allow_private: bool = False,
-        allow_public: bool = True,  # not to be had without a contact
+        allow_public: bool = True,  # False without a contact
         resolve: Sequence[str] = (),  # 'HOST=ADDR:PORT' or '*=ADDR:PORT'
         proxy: str | None = None,
         headers: Mapping[str, str] = {},
@@ -96,41 +97,41 @@ class LiveWeb:
         self._clock = clock
         self._max_body = max_body
         self._judges_names = bool(proxy) and not allow_private  # behind a proxy there is no socket to judge
-        self._elsewhere = {
-            host: (f"::{_shown(address)}:{port}", (address, port))
+        self._resolved = {
+            host: (f"::{_bracketed(address)}:{port}", (address, port))
             for host, address, port in map(_resolve_entry, resolve)
         }
-        own = [("User-Agent", user_agent), ("Accept-Encoding", "gzip, deflate, br, zstd"), *headers.items()]
+        fixed = [("User-Agent", user_agent), ("Accept-Encoding", "gzip, deflate, br, zstd"), *headers.items()]
         if cookies:
-            own.append(("Cookie", cookies))
-        for name, value in own:
+            fixed.append(("Cookie", cookies))
+        for name, value in fixed:
             if not _HEADER_NAME.fullmatch(name) or not value.strip() or _UNSENDABLE_VALUE.search(value):
                 raise UsageError(f'cannot send the header {name!r}: {value!r}; write it as NAME = "value" on one line')
         if proxy and not _PROXY.fullmatch(proxy):
             raise UsageError(f"cannot use the proxy {proxy!r}; write it as http://HOST:PORT")
-        self._own_headers = tuple(own)
-        self._named = {name.lower() for name, _ in own}
+        self._fixed_headers = tuple(fixed)
+        self._fixed_names = {name.lower() for name, _ in fixed}
         self._transfers = Transfers(timeout=timeout, refuses=_refuses(allow_private, allow_public), proxy=proxy or "")
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
-        """One request for a page; follows no redirect; whatever goes wrong is the outcome."""
-        return await self._ask(url, known, self._max_body, any_type=False)
+        """One request for a page; follows no redirect; every failure is an outcome."""
+        return await self._request(url, known, self._max_body, any_type=False)
 
     async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
         """One request for content of any type, of which at most `limit` bytes are read."""
-        return await self._ask(url, None, limit, any_type=True)
+        return await self._request(url, None, limit, any_type=True)
 
     async def close(self) -> None:
         self._transfers.close()
 
-    async def _ask(self, url: Url, known: PastFetch | None, limit: int, *, any_type: bool) -> Fetch:
+    async def _request(self, url: Url, known: PastFetch | None, limit: int, *, any_type: bool) -> Fetch:
         at = self._clock.now()
         if not url.startswith(("http://", "https://")) or _UNSENDABLE.search(url):
             return Fetch(url, Outcome.FAILED, at, detail="not a URL that can be fetched")
         if self._judges_names and is_private(name := hostname_of(url)):
             return Fetch(url, Outcome.REFUSED, at, detail=f"{name} is {why_not_public(name)}")
         sent = self._request_headers(url, known, any_type)
-        where, permitted = self._elsewhere.get(hostname_of(url).lower()) or self._elsewhere.get("*") or (None, None)
+        where, permitted = self._resolved.get(hostname_of(url).lower()) or self._resolved.get("*") or (None, None)
 
         def bytes_wanted(status: int, headers: Headers) -> int:
             if is_page_status(status):
@@ -143,17 +144,17 @@ class LiveWeb:
             if any_type or header(headers, "content-type"):
                 return True
             content, _ = decoded(start, header(headers, "content-encoding"), limit)
-            return looks_like_html(content) or len(content.strip()) < 64  # too little yet to tell
+            return looks_like_html(content) or len(content.strip()) < 64  # too little yet to judge
 
         lines = [f"{name}: {value}".encode("latin-1", "replace") for name, value in sent]
         received = await self._transfers.run(Order(url, lines, bytes_wanted, is_wanted, where, permitted))
         return self._fetch_of(url, at, sent, received, limit, any_type=any_type, conditional=known is not None)
 
     def _request_headers(self, url: Url, known: PastFetch | None, any_type: bool) -> Headers:
-        sent: list[tuple[str, str]] = [] if "host" in self._named else [("Host", host_of(url))]
-        if "accept" not in self._named:
+        sent: list[tuple[str, str]] = [] if "host" in self._fixed_names else [("Host", host_of(url))]
+        if "accept" not in self._fixed_names:
             sent.append(("Accept", "*/*" if any_type else _ACCEPT_PAGE))
-        sent.extend(self._own_headers)
+        sent.extend(self._fixed_headers)
         if known is not None:
             for name, value in (("If-None-Match", known.etag), ("If-Modified-Since", known.last_modified)):
                 if value.strip() and not _UNSENDABLE_VALUE.search(value):
@@ -180,7 +181,7 @@ class LiveWeb:
 
         if got.error and got.refused:
             return fetch(Outcome.REFUSED, detail=got.refused)
-        late = got.error == TIMED_OUT and got.status >= 200
+        late = got.error == TIMED_OUT and got.status >= 200  # a body that was cut off by the timeout
         if (got.error and not late) or got.status < 200:
             return fetch(Outcome.FAILED, detail=got.message or "the answer is not HTTP")
         content, cut = b"", got.cut

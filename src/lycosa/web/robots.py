@@ -1,4 +1,4 @@
-"""What robots.txt says, kept for every host (RFC 9309)."""
+"""Compliance with robots.txt (RFC 9309)."""
 
 import asyncio
 import re
@@ -14,21 +14,21 @@ from lycosa.vocabulary.contracts import Web
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.vocabulary.urls import join, origin_of, path_of
 
-LONGEST_CRAWL_DELAY = 30.0  # seconds; what a robots.txt asks beyond that is not obeyed
+LONGEST_CRAWL_DELAY = 30.0  # seconds; a longer Crawl-delay is cut to this
 _BYTES_READ = 512_000  # of a robots.txt: 500 KiB, as RFC 9309 asks for
 _MOST_HOPS = 5  # redirects
 _LIFETIME = 86_400.0  # seconds
-_FIRST_WAIT = 60.0  # seconds until a robots.txt out of reach is asked for again; doubles
-_FIRST_WAIT_UNANSWERED = 5.0  # where nobody answers at all: no such name, no TLS, no connection; doubles too
+_FIRST_WAIT = 60.0  # seconds until a robots.txt that is out of reach is requested again; doubles
+_FIRST_WAIT_UNANSWERED = 5.0  # the same where there is no response at all: no such name, no TLS, no connection
 _LONGEST_WAIT = 3_600.0
 _MOST_HOSTS = 10_000
-_MOST_TEXT = 8_000_000  # characters of robots.txt remembered over all hosts; rules take many times their text
+_MOST_TEXT = 8_000_000  # characters of robots.txt cached over all hosts; parsed rules take many times their text
 _AGENT_LINE = re.compile(r"\s*user[-\s]?\s*agent[\s:]+([^#]*)", re.IGNORECASE)
 _PRODUCT_TOKEN = re.compile(r"[a-z_-]*", re.IGNORECASE)
 
 
 class TextWeb(Web, Protocol):
-    """A Web that also hands out what is not HTML; robots.txt and sitemaps come this way."""
+    """A Web that also fetches what is not HTML: robots.txt and sitemaps."""
 
     async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
         """One request for content of any type, of which at most `limit` bytes are read."""
@@ -36,31 +36,33 @@ class TextWeb(Web, Protocol):
 
 
 class _Policy(Struct, frozen=True):
-    """What one host's robots.txt means until `until`."""
+    """What the robots.txt of an origin allows, valid until `until`."""
 
     until: float
     rules: Protego | None = None  # None: everything is allowed
     crawl_delay: float = 0.0  # seconds
     size: int = 0  # characters
-    barred: Outcome | None = None  # set where robots.txt could not be had: the outcome of every page
+    barred: Outcome | None = None  # where robots.txt could not be fetched: the outcome of every page
     detail: str = ""
-    wait: float = 0.0  # seconds until robots.txt is asked for again
+    wait: float = 0.0  # seconds until robots.txt is requested again
 
 
 class RobotsWeb:
-    """Asks for nothing that a host's robots.txt forbids, and for nothing at all while that is out of reach."""
+    """Requests nothing that the robots.txt of a host forbids, and nothing at all while that is out of reach."""
 
     def __init__(self, web: TextWeb, *, user_agent: str, clock: Clock):
         self._web = web
         self._clock = clock
         token = _PRODUCT_TOKEN.match(user_agent)
         self._token = token[0].lower() if token else ""
-        self._policies: OrderedDict[str, _Policy] = OrderedDict()  # by origin, the one used last at the end
+        self._policies: OrderedDict[str, _Policy] = OrderedDict()  # by origin, least recently used first
         self._text_kept = 0
-        self._downloads: dict[str, list[asyncio.Future[None]]] = {}  # origins being asked, and who waits for the answer
+        self._downloads: dict[
+            str, list[asyncio.Future[None]]
+        ] = {}  # robots.txt under way, by origin, and who waits for it
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
-        """The page, or why it was not asked for; with the moment from which on the host may be asked again."""
+        """The page, or why it was not requested; with the moment from which on the host may be asked again."""
         policy = await self._policy_for(url)
         return self._barrier(url, policy) or self._delayed(await self._web.fetch(url, known=known), policy)
 
@@ -151,7 +153,7 @@ class RobotsWeb:
 
 
 def _for_one_robot(text: str, token: str) -> str:
-    """The same rules with every other robot called by one name, so that many robots times many rules cost nothing."""
+    """The same rules with all other robots under one name: parsing takes time in proportion to robots times rules."""
     lines: list[str] = []
     for line in text.splitlines():
         agent = _AGENT_LINE.match(line)

@@ -1,4 +1,4 @@
-"""A web in memory."""
+"""A web of pages in memory, for tests and plug-in checks."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from .outcomes import Headers, classify, header, is_page_status
 
 
 class Reply(Struct, frozen=True, gc=False):
-    """What a simulated server answers where it is more than a page."""
+    """A simulated response that is more than a page."""
 
     status: int = 200
     headers: Mapping[str, str] = {}
@@ -25,7 +25,7 @@ _REASONS = {200: "OK", 304: "Not Modified", 301: "Moved Permanently", 302: "Foun
 
 
 class SimulatedWeb:
-    """Answers from a mapping of URLs to pages, with ETags, and never waits but on its clock.
+    """Serves a mapping of URLs to pages, with ETags; its latency passes on the given clock.
 
     With a simulated clock, or without latency, a fetch needs no event loop.
     """

@@ -17,10 +17,10 @@ _LONGEST_URL = 2_048  # characters, by the protocol
 
 
 class _EnoughReadError(Exception):
-    """The rest of the XML is not wanted: there is too much of it, or it holds what no sitemap needs."""
+    """Stops the XML parser: there is too much, or something that no sitemap needs."""
 
 
-async def _at_once(url: Url) -> bool:
+async def _without_waiting(url: Url) -> bool:
     return True
 
 
@@ -29,11 +29,11 @@ async def urls_in_sitemaps(
     sitemap_urls: Iterable[Url],
     *,
     limit: int = 50_000,
-    before: Callable[[Url], Awaitable[bool]] = _at_once,
+    before: Callable[[Url], Awaitable[bool]] = _without_waiting,
 ) -> list[Url]:
-    """The first `limit` URLs that these sitemaps, and those they name in turn, list; leaves out what cannot be read.
+    """The first `limit` URLs in these sitemaps and those they refer to; sitemaps that cannot be read are left out.
 
-    before: waits until a sitemap may be asked for; False ends it all.
+    before: awaited before each request; returns False to stop.
     """
     found: dict[Url, None] = {}
     waiting = deque((url, True) for url in sitemap_urls)  # with whether it may be an index: those do not nest

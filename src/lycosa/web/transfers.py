@@ -1,6 +1,6 @@
-"""libcurl on an asyncio event loop: requests go in, what came back comes out; nothing here knows what it means.
+"""libcurl on an asyncio event loop. What a response means is not known here, but in `outcomes`.
 
-Order --run--> a Transfer from the pool --curl--> callbacks gather head and body --> Received
+Order --run--> a transfer from the pool --curl--> callbacks collect head and body --> Received
 """
 
 import asyncio
@@ -21,9 +21,9 @@ _KEPT_CONNECTIONS = 512  # fewer where the process may open few files
 _IDLE_TRANSFERS = 256
 _STOP = 0  # a callback that takes none of its bytes ends the transfer
 
-_UNSPOKEN = {100: "a header is too long"}  # libcurl's CURLE_TOO_LARGE comes without a text
+_MESSAGES = {100: "a header is too long"}  # libcurl has no message for CURLE_TOO_LARGE
 
-Refuses = Callable[[str], str | None]  # what an address is that may not be connected to
+Refuses = Callable[[str], str | None]  # why an address may not be connected to, None where it may
 
 TIMED_OUT: int = pycurl.E_OPERATION_TIMEDOUT
 
@@ -33,16 +33,16 @@ class Order(Struct, frozen=True, gc=False):
 
     url: str
     headers: list[bytes]
-    bytes_wanted: Callable[[int, Headers], int]  # of the body, asked when status and headers are known; 0 ends it there
-    is_wanted: Callable[[Headers, bytes], bool]  # asked once more when the body has begun
-    connect_to: str | None = None  # in the words of CURLOPT_CONNECT_TO
-    permitted: tuple[str, int] | None = None  # address and port that may be connected to, whatever kind it is
+    bytes_wanted: Callable[[int, Headers], int]  # of the body, by status and headers; 0 ends the transfer
+    is_wanted: Callable[[Headers, bytes], bool]  # by headers and the first bytes of the body
+    connect_to: str | None = None  # an entry of CURLOPT_CONNECT_TO
+    permitted: tuple[str, int] | None = None  # address and port that may be connected to without being judged
 
 
 class Received(Struct, frozen=True, gc=False):
-    """What an order brought, as far as it came."""
+    """The response to an order, as far as it came."""
 
-    error: int  # libcurl's code; 0 where all went well or we ended it ourselves
+    error: int  # code of libcurl; 0 for success, and where we ended the transfer ourselves
     message: str = ""
     refused: str = ""  # the address that was not connected to, and why
     status: int = 0  # 0 where no status line came
@@ -56,7 +56,7 @@ class Received(Struct, frozen=True, gc=False):
 
 
 class _Transfer:
-    """A curl handle, used for one order after the other, and what the present one has brought."""
+    """A curl handle, reused for one order after the other, and the response to the present one."""
 
     def __init__(self, *, timeout: float, refuses: Refuses | None, proxy: str):
         self.curl = curl = pycurl.Curl()
@@ -76,7 +76,7 @@ class _Transfer:
             (pycurl.CAINFO, certifi.where()),
             (pycurl.SSL_VERIFYPEER, 1),
             (pycurl.SSL_VERIFYHOST, 2),
-            (pycurl.PROXY, proxy),  # set even when empty: then the environment is not asked
+            (pycurl.PROXY, proxy),  # set even when empty, so that the environment is ignored
             (pycurl.NOPROXY, "" if proxy else "*"),
             (_SUPPRESS_CONNECT_HEADERS, 1),
             (_DISALLOW_USERNAME_IN_URL, 1),
@@ -85,11 +85,11 @@ class _Transfer:
         ):
             curl.setopt(option, value)
         self._refuses = refuses
-        if refuses and not proxy:  # a proxy is named by the user, and the only address connected to
+        if refuses and not proxy:  # a proxy is the only address connected to, and the user's choice
             curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
         self._order: Order
-        self._connects_elsewhere = False
-        self._opened: list[socket.socket] = []  # pycurl goes on with copies of them
+        self._has_connect_to = False
+        self._opened: list[socket.socket] = []  # pycurl duplicates their descriptors
 
     def begin(self, order: Order) -> None:
         self._order = order
@@ -98,16 +98,16 @@ class _Transfer:
         self._headers: Headers = ()
         self._chunks: list[bytes] = []
         self._room = 0
-        self._looked_into = self._cut = self._stopped = False
+        self._is_sniffed = self._cut = self._stopped = False
         self._refused = ""
         self.curl.setopt(pycurl.URL, order.url.encode("utf-8", "replace"))
         self.curl.setopt(pycurl.HTTPHEADER, order.headers)
         if order.connect_to:
             self.curl.setopt(pycurl.CONNECT_TO, [order.connect_to])
-            self._connects_elsewhere = True
-        elif self._connects_elsewhere:
+            self._has_connect_to = True
+        elif self._has_connect_to:
             self.curl.unsetopt(pycurl.CONNECT_TO)
-            self._connects_elsewhere = False
+            self._has_connect_to = False
 
     def end(self) -> None:
         while self._opened:
@@ -116,7 +116,7 @@ class _Transfer:
     def received(self, error: int, message: str) -> Received:
         return Received(
             error=0 if self._stopped else error,
-            message="" if self._stopped or not error else message or _UNSPOKEN.get(error, f"curl error {error}"),
+            message="" if self._stopped or not error else message or _MESSAGES.get(error, f"curl error {error}"),
             refused=self._refused if error else "",
             status=self._status,
             reason=self._reason,
@@ -129,7 +129,7 @@ class _Transfer:
         )
 
     def _take_header_line(self, line: bytes) -> int | None:
-        if self._status >= 200:  # a trailer, behind the body
+        if self._status >= 200:  # a trailer after the body
             return None
         if line not in (b"\r\n", b"\n"):
             self._lines.append(line)
@@ -149,8 +149,8 @@ class _Transfer:
             return _STOP
         self._chunks.append(data)
         self._room -= len(data)
-        if not self._looked_into:
-            self._looked_into = True
+        if not self._is_sniffed:
+            self._is_sniffed = True
             self._stopped = not self._order.is_wanted(self._headers, data)
         return _STOP if self._stopped else None
 
@@ -169,7 +169,7 @@ class _Transfer:
 
 
 class Transfers:
-    """Runs any number of orders at a time on one event loop, over connections that are kept and used again."""
+    """Runs any number of orders at a time on one event loop, over a pool of connections."""
 
     def __init__(self, *, timeout: float, refuses: Refuses | None, proxy: str):
         self._make = partial(_Transfer, timeout=timeout, refuses=refuses, proxy=proxy)
@@ -205,7 +205,7 @@ class Transfers:
                 self._idle.append(transfer)
 
     def close(self) -> None:
-        """Ends what is under way and every connection."""
+        """Ends all transfers and connections."""
         self._closed = True
         for curl, done in self._running.items():
             if self._multi is not None:
@@ -234,6 +234,7 @@ class Transfers:
         return multi
 
     def _watch(self, event: int, descriptor: int, _multi: object, _data: object) -> None:
+        """libcurl wants to be called when a socket is ready: CURLMOPT_SOCKETFUNCTION."""
         if event == pycurl.POLL_REMOVE:
             event = 0
         before = self._watched.pop(descriptor, 0)
@@ -249,6 +250,7 @@ class Transfers:
                 remove(descriptor)
 
     def _set_timer(self, milliseconds: int) -> None:
+        """libcurl wants to be called after a time: CURLMOPT_TIMERFUNCTION."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -262,9 +264,9 @@ class Transfers:
             return
         _, running = self._multi.socket_action(descriptor, ready)
         if running < len(self._running):
-            self._hand_over()
+            self._collect()
 
-    def _hand_over(self) -> None:
+    def _collect(self) -> None:
         assert self._multi is not None
         waiting = 1
         while waiting:
@@ -283,7 +285,7 @@ class Transfers:
 
 
 def _head_of(lines: list[bytes]) -> tuple[int, str, str, Headers]:
-    """Status, reason, HTTP version and headers of one header block; status 0 where the first line is none."""
+    """Status, reason, HTTP version and headers of one header block; status 0 where the status line is invalid."""
     if not lines:
         return 0, "", "1.1", ()
     version, _, rest = lines[0].decode("latin-1").strip().partition(" ")
@@ -291,7 +293,7 @@ def _head_of(lines: list[bytes]) -> tuple[int, str, str, Headers]:
     headers: list[tuple[str, str]] = []
     for line in lines[1:]:
         text = line.decode("latin-1").rstrip("\r\n")
-        if text[:1] in (" ", "\t") and headers:  # a folded line goes on with the value before
+        if text[:1] in (" ", "\t") and headers:  # a folded line continues the value before
             name, value = headers[-1]
             headers[-1] = (name, f"{value} {text.strip()}")
             continue

@@ -28,16 +28,16 @@ def replicated_network(
     Only files that somebody asks for are told of; who asks for one does not have it.
     """
     chance = np.random.default_rng([seed, 12])
-    graph = preferential_attachment(peers, least=neighbours, chance=chance)
-    liked = sample_interests(peers, categories, least=interests, chance=chance)
+    graph = preferential_attachment(peers, min_degree=neighbours, rng=chance)
+    liked = sample_interests(peers, categories, least=interests, rng=chance)
     own = make_files(files, categories, SKEW)
     askers = chance.integers(peers, size=queries)
     places = liked.offsets[askers] + (chance.random(queries) * liked.lengths()[askers]).astype(np.int64)
-    wanted, items = np.unique(own.drawn(liked.values[places], chance), return_inverse=True)
+    wanted, items = np.unique(own.sample(liked.values[places], chance), return_inverse=True)
     category = np.searchsorted(own.firsts, wanted, side="right") - 1
     ranks = np.minimum(wanted - own.firsts[category], files // categories - 1)
     copies = copy_shares(files // categories, factor)[ranks] * peers
-    likers, askers_of = liked.turned(categories), group_by_row(items, askers, len(wanted))
+    likers, askers_of = liked.transposed(categories), group_by_row(items, askers, len(wanted))
     rows = []
     for item in range(len(wanted)):
         fans = likers.row(int(category[item]))

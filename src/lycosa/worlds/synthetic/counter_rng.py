@@ -25,7 +25,7 @@ def key(seed: int, purpose: str, *numbers: int) -> int:
     return digest
 
 
-def substream(start: int, number: int) -> int:
+def subkey(start: int, number: int) -> int:
     """The key of one of many things of a kind, cheaper than `key`."""
     return (start ^ ((number + 1) * 0xD1B54A32D192ED03)) * 0x9E3779B97F4A7C15 & _MASK
 
@@ -52,5 +52,5 @@ def uniforms(start: int, count: int) -> Floats:
 def normals(start: int, count: int) -> Floats:
     """Standard normal draws, by the method of Box and Muller."""
     radius = np.sqrt(-2.0 * np.log1p(-uniforms(start, count)))
-    radius *= np.cos(2.0 * np.pi * uniforms(substream(start, 1), count))
+    radius *= np.cos(2.0 * np.pi * uniforms(subkey(start, 1), count))
     return radius

@@ -22,8 +22,8 @@ _AGAIN = 4.0  # each page of a site is listed later than the one before it
 def known_sites(options: Options, plan: Plan) -> NDArray[np.bool_]:
     """The sites that the editors know; those whose home pages stand well more often."""
     home = plan.latent[plan.site_start[:-1]].astype(np.float64)
-    chance = 1.0 / (1.0 + np.exp(-KNOWN - STANDING_TELLS * home))
-    return uniforms(key(options.seed, "known sites"), len(chance)) < chance
+    probability = 1.0 / (1.0 + np.exp(-KNOWN - STANDING_TELLS * home))
+    return uniforms(key(options.seed, "known sites"), len(probability)) < probability
 
 
 def chosen_pages(options: Options, plan: Plan) -> list[NDArray[np.int64]]:

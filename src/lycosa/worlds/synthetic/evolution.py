@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 
-from .counter_rng import Floats, Ints, key, normals, substream, uniforms, uniforms_at
+from .counter_rng import Floats, Ints, key, normals, subkey, uniforms, uniforms_at
 from .links import SECTIONS_SHOWN, Attraction, Links
 from .pages import CHUNK
 from .plan import Features, Kind, Options, Plan, draw_features
@@ -53,8 +53,8 @@ class Snapshot:
 
     def changes(self, page: int) -> NDArray[np.float64]:
         """The days on which a page has changed so far."""
-        start = substream(self._changes, page)
-        rate = CHANGES[self.plan.kind[page]] * float(np.exp(CHANGE_SPREAD * normals(substream(start, 0), 1)[0]))
+        start = subkey(self._changes, page)
+        rate = CHANGES[self.plan.kind[page]] * float(np.exp(CHANGE_SPREAD * normals(subkey(start, 0), 1)[0]))
         rate = min(rate, MOST_CHANGES)
         times = np.empty(0)
         while not len(times) or times[-1] <= self.days:
@@ -66,7 +66,7 @@ class Snapshot:
         """For each chunk of a page's text, the number of the change that wrote it; 0 for what it said at the start."""
         chunks = -(-int(self.plan.words[page]) // CHUNK)
         count = len(self.changes(page))
-        return _latest(substream(self._texts, page), count, chunks, REWRITTEN, at_least_one=True)
+        return _latest(subkey(self._texts, page), count, chunks, REWRITTEN, at_least_one=True)
 
     def links_of(self, page: int) -> tuple[NDArray[np.int32], int]:
         """Where a page links to, and how many of its links are navigation."""
@@ -75,7 +75,7 @@ class Snapshot:
         else:
             targets, navigation = self._first_links(page)
         slots = len(targets) - navigation
-        latest = _latest(substream(self._relinks, page), len(self.changes(page)), slots, RELINKED)
+        latest = _latest(subkey(self._relinks, page), len(self.changes(page)), slots, RELINKED)
         moved = np.flatnonzero(latest)
         if len(moved):
             targets[navigation + moved] = self._new_targets(page, latest[moved] * 1024 + moved)
@@ -85,7 +85,7 @@ class Snapshot:
 
     def _new_targets(self, page: int, counters: Ints) -> Ints:
         """Pages for links that are rewritten: some of the same section, some fit ones on the topic elsewhere."""
-        start, section = substream(self._relinks, ~page), int(self.plan.section_of_page[page])
+        start, section = subkey(self._relinks, ~page), int(self.plan.section_of_page[page])
         u = uniforms_at(start, 2 * counters)
         topics = np.full(len(counters), self.plan.topic[page], dtype=np.int64)
         fit = self._attraction.fit(topics, uniforms_at(start, 2 * counters + 1))

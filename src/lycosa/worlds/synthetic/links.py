@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .counter_rng import Floats, Ints, key, normals, substream, uniforms
+from .counter_rng import Floats, Ints, key, normals, subkey, uniforms
 from .plan import Kind, Options, Plan, topic_looseness
 from .vocabulary import Vocabulary
 
@@ -172,8 +172,8 @@ def _cross_links(options: Options, plan: Plan, words: Vocabulary) -> Pair:
     topics = _linked_topics(options, plan.topic[source], attraction.topic_shares(), words, key(options.seed, "cross"))
     start = key(options.seed, "cross targets")
     target = attraction.fit(topics, uniforms(start, len(source)))
-    seeks_its_like = uniforms(substream(start, 1), len(source)) < KERNEL_SHARE * options.status_homophily
-    width = KERNEL_WIDTH * normals(substream(start, 2), int(seeks_its_like.sum()))
+    seeks_its_like = uniforms(subkey(start, 1), len(source)) < KERNEL_SHARE * options.status_homophily
+    width = KERNEL_WIDTH * normals(subkey(start, 2), int(seeks_its_like.sum()))
     rank = np.abs(ranks[source[seeks_its_like]] + width)
     rank = np.where(rank > 1.0, 2.0 - rank, rank)
     target[seeks_its_like] = attraction.alike(topics[seeks_its_like], rank)
@@ -183,8 +183,8 @@ def _cross_links(options: Options, plan: Plan, words: Vocabulary) -> Pair:
 def _linked_topics(options: Options, topics: Ints, shares: Floats, words: Vocabulary, start: int) -> Ints:
     """The topic of the page that a link across sites leads to, for each topic of the page it stands on."""
     u = uniforms(start, len(topics)) / max(options.topical_homophily, 1e-9)
-    any_topic = np.searchsorted(shares, uniforms(substream(start, 1), len(topics)), side="right")
-    related = words.related(topics, uniforms(substream(start, 2), len(topics)))
+    any_topic = np.searchsorted(shares, uniforms(subkey(start, 1), len(topics)), side="right")
+    related = words.related(topics, uniforms(subkey(start, 2), len(topics)))
     looseness = topic_looseness(options)[topics]
     same = 1.0 - (1.0 - SAME_LEAF) * looseness
     return np.where(u < same, topics, np.where(u < same + SAME_TOP * looseness, related, any_topic))

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.reading.fingerprint import digest_of, fingerprint_of
-from lycosa.reading.words import FoldedWords, folded
+from lycosa.reading.words import FoldedWords
 from lycosa.vocabulary.records import Link, Page, Url
+from lycosa.vocabulary.tokens import folded
 
-from .counter_rng import Floats, Ints, key, substream, uniforms, uniforms_at
+from .counter_rng import Floats, Ints, key, subkey, uniforms, uniforms_at
 from .plan import Options, Plan, topic_looseness
 from .vocabulary import BACKGROUND, FUNCTION_WORDS, GENERIC_ANCHORS, NUMBERS, PER_LEAF, PER_TOP, RARE, Vocabulary
 
@@ -88,11 +89,11 @@ class TextGenerator:
     def passage(self, page: int, targets: Ints, editions: Ints | None = None) -> Passage:
         """What a page with links to `targets` says; `editions` tells how often each chunk of its text was rewritten."""
         count, size = int(self._plan.words[page]), self._words.size
-        own = uniforms(substream(self._pages, page), _OF_PAGE + 4 * OWN_WORDS)
+        own = uniforms(subkey(self._pages, page), _OF_PAGE + 4 * OWN_WORDS)
         counters = np.arange(2 * count)
         if editions is not None:
             counters += np.tile(np.repeat(editions, CHUNK)[:count], 2) * _EDITION
-        u = uniforms_at(substream(self._tokens, page), counters)
+        u = uniforms_at(subkey(self._tokens, page), counters)
         strength = float(STRONGEST * own[1] ** SKEW * self._clearness[self._plan.topic[page]])
         ids = self._ids(page, own, strength, u[:count], u[count:])
         anchors, offsets = self._set_links(page, ids, targets, strength)
@@ -106,7 +107,7 @@ class TextGenerator:
 
     def description(self, page: int) -> str:
         """What a directory says of a page: 10 to 25 words, most of them of its topic."""
-        u = uniforms(substream(self._entries, page), 51)
+        u = uniforms(subkey(self._entries, page), 51)
         count = 10 + int(u[0] * 16)
         source, pick = u[1 : 1 + count], u[26 : 26 + count]
         topic = self._plan.topic[page]
@@ -136,12 +137,12 @@ class TextGenerator:
         """What every page of a site ends with."""
         if not self._footer_words:
             return "All rights reserved."
-        u = uniforms(substream(self._sites, site), SITE_WORDS + self._footer_words)[SITE_WORDS:]
+        u = uniforms(subkey(self._sites, site), SITE_WORDS + self._footer_words)[SITE_WORDS:]
         ids = self._words.background + zipf(u, BACKGROUND, BACKGROUND_SHIFT)
         return f"All rights reserved. Please write to us about {' '.join(self._words.words(ids))}."
 
     def _draw_words_of_site(self, site: int) -> Floats:
-        return uniforms(substream(self._sites, site), SITE_WORDS)
+        return uniforms(subkey(self._sites, site), SITE_WORDS)
 
     def _ids(self, page: int, own: Floats, strength: float, source: Floats, pick: Floats) -> NDArray[np.int64]:
         """Words for the whole text."""
@@ -171,7 +172,7 @@ class TextGenerator:
         if not count:
             return [], []
         u = uniforms_at(
-            substream(self._links, page), targets[:, None].astype(np.int64) * _OF_LINK + np.arange(2 * _NEAR + 7)
+            subkey(self._links, page), targets[:, None].astype(np.int64) * _OF_LINK + np.arange(2 * _NEAR + 7)
         )
         offsets = ((np.arange(count) + 0.2 + 0.6 * u[:, -1]) * (len(ids) / count)).astype(np.int64)
         topical = self._words.leaves[self._plan.topic[targets]][:, None]

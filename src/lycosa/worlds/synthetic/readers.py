@@ -54,15 +54,15 @@ def interests(user: int, *, topics: int, seed: int) -> tuple[int, ...]:
     return _interests(random.Random(f"{seed} reader {user}"), topics)
 
 
-def _interests(chance: random.Random, topics: int) -> tuple[int, ...]:
-    return tuple(chance.sample(range(topics), min(topics, chance.choice((1, 1, 2, 3)))))
+def _interests(rng: random.Random, topics: int) -> tuple[int, ...]:
+    return tuple(rng.sample(range(topics), min(topics, rng.choice((1, 1, 2, 3)))))
 
 
 class _Reader:
-    def __init__(self, library: BrowsedWeb, user: int, days: float, chance: random.Random):
-        self._library, self._user, self._end, self._chance = library, user, days * DAY, chance
-        self._interests = _interests(chance, library.topics)
-        self._eagerness = SESSIONS_A_DAY * chance.expovariate(1.0)
+    def __init__(self, library: BrowsedWeb, user: int, days: float, rng: random.Random):
+        self._library, self._user, self._end, self._rng = library, user, days * DAY, rng
+        self._interests = _interests(rng, library.topics)
+        self._eagerness = SESSIONS_A_DAY * rng.expovariate(1.0)
         self._known = [self._popular_page() for _ in range(KNOWN_PAGES * len(self._interests))]
 
     def reads(self) -> Iterator[Access]:
@@ -72,24 +72,24 @@ class _Reader:
             page: int | None = self._first_page()
             while page is not None and now < self._end:
                 yield Access(self._user, self._library.url(page), now)
-                now += 1.0 + self._chance.expovariate(1.0 / DWELL)
-                page = self._next_page(page) if self._chance.random() < GOES_ON else None
+                now += 1.0 + self._rng.expovariate(1.0 / DWELL)
+                page = self._next_page(page) if self._rng.random() < GOES_ON else None
 
     def _session_starts(self) -> Iterator[float]:
         """Sessions come by chance, at the same rate each day, most of them by day."""
         worth = 0.0
         while worth < self._end / DAY:
-            worth += self._chance.expovariate(max(self._eagerness, 1e-3))
+            worth += self._rng.expovariate(max(self._eagerness, 1e-3))
             day, share = divmod(worth, 1.0)
             yield (day + _time_of_day(share)) * DAY
 
     def _first_page(self) -> int:
-        if self._chance.random() < FROM_KNOWN_PAGES:
-            return self._chance.choice(self._known)
+        if self._rng.random() < FROM_KNOWN_PAGES:
+            return self._rng.choice(self._known)
         return self._popular_page()
 
     def _popular_page(self) -> int:
-        topic, u = self._chance.choice(self._interests), self._chance.random()
+        topic, u = self._rng.choice(self._interests), self._rng.random()
         return int(self._library.attraction.fit(np.array([topic]), np.array([u]))[0])
 
     def _next_page(self, page: int) -> int | None:
@@ -98,10 +98,10 @@ class _Reader:
         targets = self._library.links_of(page)
         if not len(targets):
             return None
-        if self._chance.random() < STRAYS:
-            return int(self._chance.choice(targets))
+        if self._rng.random() < STRAYS:
+            return int(self._rng.choice(targets))
         is_liked = np.isin(self._library.topic_of_page[targets], self._interests)
-        return int(self._chance.choices(targets.tolist(), np.where(is_liked, INTERESTING, 1.0).tolist())[0])
+        return int(self._rng.choices(targets.tolist(), np.where(is_liked, INTERESTING, 1.0).tolist())[0])
 
 
 def _time_of_day(share: float) -> float:

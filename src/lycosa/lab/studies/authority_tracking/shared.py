@@ -50,17 +50,17 @@ def worlds_of(world: StudyWorld, size: Size, seed: int) -> Iterator[TimedLinkGra
     yield first
     if isinstance(first, BlogPosts) and is_default(first, size, seed):
         for run in range(1, size["runs"]):
-            yield first.made_again(world_seed(seed, run))
+            yield first.with_seed(world_seed(seed, run))
 
 
 def inputs_of(world: TimedLinkGraph, size: Size) -> TrackingInputs:
     day = day_in(world)
-    graph = compacted(world.seen_through(WINDOW * day))
+    graph = compacted(world.windowed(WINDOW * day))
     targets = _targets_in(graph, size)
     times = np.arange(BEGIN + 1 / POINTS_A_DAY, (graph.end - graph.begin) / day, 1 / POINTS_A_DAY)
     moments = moments_of(graph, (graph.begin + times * day).tolist(), k=targets, day=day)
     begin = graph.begin + BEGIN * day
-    window = graph.sliding()
+    window = graph.window_degrees()
     window.move_to(begin)
     both_ways = np.minimum(window.in_degrees, window.out_degrees)
     return TrackingInputs(graph, day, targets, moments, begin, np.argsort(-both_ways, kind="stable")[:WELL_LINKED])

@@ -121,7 +121,7 @@ class BuddyNet:
                 "clusters": cluster_rows,
                 "buddy-list": searches[0]["buddy_list"],
                 "degrees": _counts(np.diff(own.graph.offsets)),
-                "copies": _counts(own.sharing.libraries.turned(own.sharing.items).lengths()),
+                "copies": _counts(own.sharing.libraries.transposed(own.sharing.items).lengths()),
             },
             figures=all_figures(own, runs, windows, replicated, cluster, searches[0]["neighbourhood"]),
         )
@@ -141,7 +141,7 @@ def worlds_of(world: PeerNetwork, runs: int) -> list[PeerNetwork]:
     if not isinstance(world, FileSharing) or not world.settings:
         return [world]
     first = int(world.settings["seed"])
-    return [world, *(world.made_again(1_000 * first + run) for run in range(1, runs))]
+    return [world, *(world.with_seed(1_000 * first + run) for run in range(1, runs))]
 
 
 def _counts(values: Any) -> list[dict[str, Plain]]:

@@ -29,7 +29,7 @@ CLUSTERED, CLUSTER_FACTOR = 1_000, 0.01
 
 def run_searches(world: PeerNetwork, job: Plain) -> Plain:
     """All algorithms on one network; measured over the second half of the queries."""
-    trace = world.sharing.trace.of(np.arange(min(job["queries"], len(world.sharing.trace))))
+    trace = world.sharing.trace.select(np.arange(min(job["queries"], len(world.sharing.trace))))
     seed, churns = job["seed"], job["churns"]
     network = network_in(world.graph, trace, churns=churns, least=LEAST_NEIGHBOURS, seed=seed)
     holders = world.sharing.holders()
@@ -48,7 +48,7 @@ def run_searches(world: PeerNetwork, job: Plain) -> Plain:
     for algorithm in ALGORITHMS:
         metrics, windows[algorithm] = found[SAME_RUN.get(algorithm, algorithm)]
         rows.append({**run, "algorithm": algorithm, **metrics})
-    some = trace.of(np.linspace(len(trace) // 2, len(trace) - 1, min(FLOODS, len(trace) // 2)).astype(np.int64))
+    some = trace.select(np.linspace(len(trace) // 2, len(trace) - 1, min(FLOODS, len(trace) // 2)).astype(np.int64))
     outcomes = simulated(network, questions_of(some, holders, seed=seed), FLOOD, seed=seed)
     rows.append({**run, "algorithm": FLOOD, **measured(outcomes, 0)})
     return {

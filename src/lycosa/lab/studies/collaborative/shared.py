@@ -14,11 +14,11 @@ from lycosa.lab.study import Size
 from lycosa.logs.readings import SECONDS_A_DAY, Readings
 from lycosa.logs.url_column import UrlColumn
 from lycosa.reading.reader import page_of_text
-from lycosa.reading.words import tokens_of
 from lycosa.relevance import Keywords, UrlPattern
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Page, Plain, Url
+from lycosa.vocabulary.tokens import tokens_of
 from lycosa.worlds import Access, StudyWorld
 from lycosa.worlds.documents import DocumentWorld
 from lycosa.worlds.synthetic import SyntheticWorld

@@ -63,7 +63,7 @@ def options_of(algorithm: str, *, walkers: int = DEFAULTS.walkers) -> NodeOption
 def overlay_of(peers: int, seed: int) -> list[list[int]]:
     """The neighbours of each peer in a network that grew by preferential attachment."""
     graph = preferential_attachment(
-        peers, least=min(LEAST_NEIGHBOURS, peers - 1), chance=np.random.default_rng([seed, 8])
+        peers, min_degree=min(LEAST_NEIGHBOURS, peers - 1), rng=np.random.default_rng([seed, 8])
     )
     return [graph.targets[begin:end].tolist() for begin, end in zip(graph.offsets, graph.offsets[1:], strict=False)]
 

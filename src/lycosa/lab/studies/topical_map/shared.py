@@ -83,7 +83,7 @@ class JudgedPages:
             return None
         links = tuple(link for link in map(self._link, (each.target for each in page.links)) if link is not None)
         kept = Page(url, "", "", "", _NO_WORDS, links, digest=page.digest)
-        return Judged(kept, self._taxonomy.chances(page), sketch_of(page))
+        return Judged(kept, self._taxonomy.probabilities(page), sketch_of(page))
 
     def _link(self, target: Url) -> Link | None:
         if target not in self._links:

@@ -11,10 +11,11 @@ import xxhash
 
 from lycosa.lab.comparison import FreeComparison
 from lycosa.lab.results import PAGE_FILE, Results, Row, format_value, read_results, verdict
-from lycosa.lab.studies import STUDIES
+from lycosa.lab.studies import STUDIES, study_named
 from lycosa.lab.study import Study, run
 from lycosa.lab.topics import FEWEST_ENTRIES
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.plugins import distribution_of, plugins
 from lycosa.worlds.registry import open_world
 
 from .options import LOOK, Json, Quiet, print_json, program, tell
@@ -45,6 +46,8 @@ def list_studies(as_json: Json = False) -> None:
         typer.echo(f"{name:20}{study.says}")
         for scale, size in study.scales.items():
             typer.echo(f"{'':20}{scale}: {', '.join(f'{key} {value}' for key, value in size.items())}")
+    for name, entry in plugins("lycosa.studies").items():
+        typer.echo(f"{name:20}of the plug-in {distribution_of(entry)}")
 
 
 @app.command("run")
@@ -59,9 +62,7 @@ def run_study(
     quiet: Quiet = False,
 ) -> None:
     """Run a study. Stopped, it goes on where it was when the same command is given again."""
-    if name not in STUDIES:
-        raise UsageError(f"there is no study {name!r}; there are {', '.join(STUDIES)}")
-    study = STUDIES[name]
+    study = study_named(name)
     if scale not in study.scales:
         raise UsageError(f"{name} has no scale {scale!r}; it has {', '.join(study.scales)}")
     _run(study, world, scale=scale, seed=seed, out=out, workers=workers, as_json=as_json, quiet=quiet)

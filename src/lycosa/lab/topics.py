@@ -1,6 +1,5 @@
 """Topics for crawls in the lab, taken from a world's directory; how pages are judged for one, and strategies set up."""
 
-import inspect
 from collections.abc import Sequence
 from math import sqrt
 
@@ -8,7 +7,6 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.reading.reader import page_of_text
-from lycosa.recipe import goes_by_log, goes_by_map
 from lycosa.strategies import STRATEGIES, InfoSpiders
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
@@ -105,7 +103,8 @@ def check_needs_pages_only(name: str) -> None:
 
 
 def _needs(name: str) -> str:
-    return "an access log" if goes_by_log(name) else "a map" if goes_by_map(name) else ""
+    needs = STRATEGIES[name].needs
+    return "an access log" if "log" in needs else "a map" if "map" in needs else ""
 
 
 def _pages_only() -> str:
@@ -114,9 +113,8 @@ def _pages_only() -> str:
 
 def strategy_for(name: str, topic: Topic, *, pages: int, buffer: int | None, seed: int) -> Strategy:
     """A strategy, given those of topic words, pages, buffer and seed that its constructor takes."""
-    make = STRATEGIES[name]
+    entry = STRATEGIES[name]
     offered = {"topic_words": topic.as_page().terms, "pages": pages, "buffer": buffer, "seed": seed}
-    if make is not InfoSpiders:
+    if entry.make is not InfoSpiders:
         del offered["topic_words"]  # others go by pages alone in the lab, as published
-    taken = inspect.signature(make).parameters
-    return make(**{option: value for option, value in offered.items() if option in taken and value is not None})
+    return entry(**{option: value for option, value in offered.items() if entry.takes(option) and value is not None})

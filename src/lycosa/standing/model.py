@@ -20,7 +20,10 @@ from .model_tree import Floats, ModelTree, whole
 
 LARGEST_STATUS = 50.0  # ln(1 + in-links) of more links than there can be
 MOST_CHARACTERISTIC = 10_000
+FEWEST_PAGES = 10
+MOST_PAGES = 20_000  # that a model is trained on
 _MOST_NOTES = 100
+_SPECIFICITY = list(FEATURES).index("information specificity")
 _KIND = "standing of pages, 1"
 
 
@@ -182,11 +185,6 @@ def prior() -> StandingModel:
     text = files(__package__).joinpath("prior.json").read_text(encoding="utf-8")
     model = StandingModel.from_plain(json.loads(text)["model"], source="the model that comes with Lycosa")
     return model.with_note("standing is estimated by the model that comes with Lycosa, which was learnt on other webs")
-
-
-FEWEST_PAGES = 10
-MOST_PAGES = 20_000  # that a model is learnt from
-_SPECIFICITY = list(FEATURES).index("information specificity")
 
 
 def learn(

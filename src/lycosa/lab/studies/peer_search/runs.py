@@ -15,9 +15,9 @@ from lycosa.peers.messages import Contact
 from lycosa.peers.node import Node
 from lycosa.peers.options import ALGORITHMS, DEFAULTS, NodeOptions
 from lycosa.peers.peer_folder import PeerFolder
-from lycosa.peers.saved_state import StateFiles
 from lycosa.peers.search import Answer, Stage
 from lycosa.peers.simulation import Network
+from lycosa.peers.state_files import StateFiles
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds.peer_networks import preferential_attachment
 
@@ -232,7 +232,7 @@ def compare_with_processes(
         addresses = free_addresses(peers)
     except NoLoopbackError as error:
         return {"reason": str(error), "rounds": []}
-    names = [Identity.kept(PeerFolder(place)).name for place in places]
+    names = [Identity.load(PeerFolder(place)).name for place in places]
     contacts = [Contact(name, address) for name, address in zip(names, addresses, strict=True)]
     overlay = overlay_of(peers, seed)
     with OpenCollections(inputs, peers) as opened:

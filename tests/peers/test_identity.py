@@ -60,16 +60,16 @@ def test_a_member_cannot_take_the_name_of_another():
 
 
 def test_an_identity_is_kept(tmp_path):
-    first = Identity.kept(PeerFolder(tmp_path))
-    assert Identity.kept(PeerFolder(tmp_path)).name == first.name
+    first = Identity.load(PeerFolder(tmp_path))
+    assert Identity.load(PeerFolder(tmp_path)).name == first.name
     assert stat.S_IMODE((tmp_path / "peer" / "key.pem").stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "peer").stat().st_mode) == 0o700
 
 
 def test_a_key_that_is_none_is_told(tmp_path):
-    PeerFolder(tmp_path).keep_bytes("key.pem", b"nonsense")
+    PeerFolder(tmp_path).write("key.pem", b"nonsense")
     with pytest.raises(CollectionError, match="no key of a peer"):
-        Identity.kept(PeerFolder(tmp_path))
+        Identity.load(PeerFolder(tmp_path))
 
 
 @pytest.mark.parametrize("text", ["", "secret", "lycosa-group-1:", "lycosa-group-1:abc", "lycosa-group-2:" + "a" * 52])

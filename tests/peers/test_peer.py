@@ -158,7 +158,7 @@ def test_of_what_was_kept_a_part_that_is_damaged_is_done_without_and_told(tmp_pa
             before.node.buddies.answered(Contact("anna", "127.0.0.1:9"))
             before.save()
             for file in damaged:
-                PeerFolder(folder).keep_bytes(file, b"\xc1")
+                PeerFolder(folder).write(file, b"\xc1")
             peer = peer_of(content, folder, say=said.append)
             assert (peer.node.buddies.names() == ["anna"]) == is_known
         return said

@@ -144,7 +144,7 @@ def test_a_forgotten_page_is_told_of_no_longer(folder):
 def test_a_summary_that_was_damaged_on_disk_is_made_again(folder):
     with shared(folder):
         pass
-    PeerFolder(folder).keep_bytes("summary", b"\xc1 nonsense")
+    PeerFolder(folder).write("summary", b"\xc1 nonsense")
     with shared(folder) as content:
         assert content.summary().may_have("honey")
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from lycosa.collection.plain import spellable
+from lycosa.collection.json_text import replace_surrogates
 from lycosa.run.imports import ImportedPeerPages, PeerPage, import_peer_pages
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.clock import WallClock
@@ -121,7 +121,7 @@ def serve(
                     tells_queries=log_queries and not quiet,
                 )
                 listens_at = await start_listening(peer, place, at)
-                kept.keep(SETTINGS_FILE, Settings(listen, reached_at, allow_private))
+                kept.write_json(SETTINGS_FILE, Settings(listen, reached_at, allow_private))
                 control = Control(peer, kept)
                 await control.open()
                 peer.keep_joining(joins)
@@ -155,7 +155,7 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Search at home, then at buddies, then farther. Results come as they are found, ranked together."""
-    query = spellable(query)
+    query = replace_surrogates(query)
     if len(query) > LONGEST_WORDS:
         raise UsageError(f"WORDS are {len(query)} characters; {LONGEST_WORDS} are the most")
     if not query_words(query):

@@ -166,7 +166,7 @@ async def peer_facts(name: Path) -> dict[str, object]:
     if running is not None:
         return await _told_by(running)
     with open_for_reading(name) as collection:
-        if kept.bytes_of(KEY_FILE) is None:
+        if kept.read(KEY_FILE) is None:
             raise UsageError(f"{name} is no peer yet; serve it with: lycosa peer serve {name} --listen ADDR:PORT")
         claimed = await running_peer_or_lock(name)
         if isinstance(claimed, PeerClient):
@@ -183,7 +183,7 @@ async def _told_by(running: PeerClient) -> dict[str, object]:
 
 
 def _settings(kept: PeerFolder) -> Settings:
-    return kept.read(SETTINGS_FILE, Settings) or Settings()
+    return kept.read_json(SETTINGS_FILE, Settings) or Settings()
 
 
 async def _running(name: Path) -> PeerClient | None:
@@ -215,12 +215,12 @@ def load_identity(kept: PeerFolder, group: Path | None, no_group: bool) -> Ident
     if group is not None and no_group:
         raise UsageError("--group and --no-group go not together")
     if group is not None:
-        kept.keep_bytes(GROUP_FILE, Group.of_file(group).secret.encode())
+        kept.write(GROUP_FILE, Group.of_file(group).secret.encode())
     elif no_group:
-        kept.drop(GROUP_FILE)
-    secret = kept.bytes_of(GROUP_FILE)
+        kept.remove(GROUP_FILE)
+    secret = kept.read(GROUP_FILE)
     try:
-        return Identity.kept(kept, None if secret is None else Group.of_text(secret.decode("ascii", "replace")))
+        return Identity.load(kept, None if secret is None else Group.of_text(secret.decode("ascii", "replace")))
     except UsageError as error:
         raise CollectionError(
             f"{kept.path(GROUP_FILE)} is damaged; give the secret again with --group FILE, or leave with --no-group"

@@ -165,7 +165,7 @@ class HeldIndexes:
         self._held[sender] = taken
         return True
 
-    def not_coming(self, name: PeerName) -> None:
+    def request_failed(self, name: PeerName) -> None:
         """The request did not arrive or was declined; the next checkpoint asks again."""
         self._asked.pop(name, None)
 

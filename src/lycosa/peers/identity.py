@@ -102,12 +102,12 @@ class Identity:
         return cls(Ed25519PrivateKey.generate(), group)
 
     @classmethod
-    def kept(cls, kept: PeerFolder, group: Group | None = None) -> "Identity":
+    def load(cls, kept: PeerFolder, group: Group | None = None) -> "Identity":
         """The identity in a peer's folder, made the first time."""
-        pem = kept.bytes_of(KEY_FILE)
+        pem = kept.read(KEY_FILE)
         if pem is None:
             made = cls.new(group)
-            kept.keep_bytes(KEY_FILE, made._pem())
+            kept.write(KEY_FILE, made._pem())
             return made
         try:
             key = serialization.load_pem_private_key(pem, None)

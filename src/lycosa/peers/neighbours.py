@@ -63,12 +63,12 @@ class Neighbours:
         if name in self._addresses:
             self.down.setdefault(name)
 
-    def in_vain(self, name: PeerName) -> None:
+    def join_failed(self, name: PeerName) -> None:
         """It did not let us join: the others that are known are asked before."""
         if name in self._known:
             self._known.move_to_end(name, last=False)
 
-    def unanswered(self, name: PeerName) -> int:
+    def ping_unanswered(self, name: PeerName) -> int:
         """It did not answer a ping, so no walker is sent there; how many it did not answer. It is still pinged, so
         that a network that fell apart finds together again."""
         self.lost(name)

@@ -51,7 +51,7 @@ class NodeOptions(Struct, frozen=True):
     capacity: float = 0.0  # queries (for ten hits) and fetches of others it serves in a second; 0: any number
     capacity_per_peer: float = 0.0  # messages it takes from one peer in a second, and as many answers; 0: any number
     tolerance: float = 8.0  # demerits from which on a peer is not listened to
-    shun: float = 600.0  # for so long
+    ban_seconds: float = 600.0  # for so long; also the half-life of demerits
 
     def __post_init__(self) -> None:
         for name in ("buddies", "walkers", "ttl", "flood_ttl", "most_ttl", "most_hits", *_MEMORIES):

@@ -20,10 +20,10 @@ from .messages import Contact
 from .node import Node
 from .options import DEFAULTS, NodeOptions
 from .peer_folder import PeerFolder
-from .saved_state import StateFiles
 from .search import Answers, Stage
 from .session import Notify, Session
 from .shared_collection import FOLLOW_SECONDS, SharedCollection, SummaryUpdates
+from .state_files import StateFiles
 
 PINS_FILE = "pins.json"
 JOIN_SECONDS = 10.0  # between two attempts
@@ -32,7 +32,7 @@ ACCEPT_SECONDS = 1.0  # that one who was called has to say whether we are neighb
 
 def pinned_names(kept: PeerFolder) -> dict[str, str]:
     """Who answered first at the places that were joined."""
-    return kept.read(PINS_FILE, dict[str, str]) or {}
+    return kept.read_json(PINS_FILE, dict[str, str]) or {}
 
 
 class WrongKeyError(LycosaError):
@@ -107,7 +107,7 @@ class Bootstrap:
         pins = pinned_names(self._kept)
         if pins.get(str(place)) != peer:
             try:
-                self._kept.keep(PINS_FILE, {**pins, str(place): peer})
+                self._kept.write_json(PINS_FILE, {**pins, str(place): peer})
             except CollectionError as error:
                 self._say(str(error))
 
@@ -249,7 +249,7 @@ class Peer:
         number, sends = self.node.fetch(provider, url, loop.time())
         self.session.act(sends)
         until = loop.time() + self._options.fetch_wait
-        while (brought := self.node.brought(number)) is None and (left := until - loop.time()) > 0:
+        while (brought := self.node.fetch_result(number)) is None and (left := until - loop.time()) > 0:
             await self.session.wait(left)
         return brought if isinstance(brought, bytes) else None
 

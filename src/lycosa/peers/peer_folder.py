@@ -22,7 +22,7 @@ class PeerFolder:
     def path(self, name: str) -> Path:
         return self.folder / name
 
-    def bytes_of(self, name: str) -> bytes | None:
+    def read(self, name: str) -> bytes | None:
         try:
             return self.path(name).read_bytes()
         except FileNotFoundError:
@@ -30,7 +30,7 @@ class PeerFolder:
         except OSError as error:
             raise CollectionError(f"cannot read {self.path(name)}: {error.strerror}; give access") from error
 
-    def keep_bytes(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes) -> None:
         """Writes a file that only its owner may read, whole or not at all."""
         path = self.path(name)
         try:
@@ -40,18 +40,18 @@ class PeerFolder:
         except OSError as error:
             raise CollectionError(f"cannot write {path}: {error.strerror}; make room or give access") from error
 
-    def read(self, name: str, kind: type[T]) -> T | None:
+    def read_json(self, name: str, kind: type[T]) -> T | None:
         """What was kept under a name; None where nothing was, or it is not of that kind any more."""
-        data = self.bytes_of(name)
+        data = self.read(name)
         try:
             return None if data is None else msgspec.json.decode(data, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
 
-    def keep(self, name: str, what: object) -> None:
-        self.keep_bytes(name, msgspec.json.encode(what))
+    def write_json(self, name: str, what: object) -> None:
+        self.write(name, msgspec.json.encode(what))
 
-    def drop(self, name: str) -> None:
+    def remove(self, name: str) -> None:
         self.path(name).unlink(missing_ok=True)
 
     def lock(self) -> IO[str] | None:

@@ -105,12 +105,12 @@ class Search:
         """A thing that several have counts once."""
         return len(self.found) >= self.enough
 
-    def heard(self, answer: Answer, found: Iterable[Item]) -> None:
+    def add(self, answer: Answer, found: Iterable[Item]) -> None:
         """Takes an answer down; `found` of it is what was wanted."""
         self.answers.append(answer)
         self.found.update(found)
 
-    def asks(self, name: PeerName) -> None:
+    def ask(self, name: PeerName) -> None:
         self.asked[name] = Reply.WAITING
         self.asked_at[name] = self.stage
         self.waiting_for += 1
@@ -142,7 +142,7 @@ class Search:
                 return answer
         return None
 
-    def view(self) -> Answers:
+    def snapshot(self) -> Answers:
         return Answers(
             id=self.id,
             wanted=self.wanted,

@@ -66,14 +66,14 @@ class Session:
 
     def connected(self, peer: str, channel: Channel) -> None:
         channel.send(encoded(Hello(self.node.me)))
-        self.node.found(peer)
+        self.node.connected(peer)
 
     def disconnected(self, peer: str) -> None:
-        self.node.lost(peer)
+        self.node.disconnected(peer)
         self.changed.set()
 
     def refuses(self, peer: str) -> bool:
-        return self.node.manners.shunned(peer, _now())
+        return self.node.is_banned(peer, _now())
 
     def heard(self, peer: str, channel: Channel, frame: bytes) -> None:
         try:
@@ -97,7 +97,7 @@ class Session:
         self.changed.set()
 
     def _misbehaved(self, peer: str, channel: Channel, what: str) -> None:
-        self.node.misbehaved(peer, what, _now(), by=2.0)
+        self.node.penalise(peer, what, _now(), by=2.0)
         channel.close("no message")
 
     # ------------------------------------------------------------ doing what the node says

@@ -406,12 +406,10 @@ class SharedCollection:
             self._since += [self._version] * len(reading.segments)
         self._known = reading.pages
         packed = Summary(self._segments).packed()
-        self._kept.keep_bytes(
-            SUMMARY_FILE, msgspec.msgpack.encode(_Kept(self._version, self._since, packed, self._known))
-        )
+        self._kept.write(SUMMARY_FILE, msgspec.msgpack.encode(_Kept(self._version, self._since, packed, self._known)))
 
     def _load(self) -> None:
-        data = self._kept.bytes_of(SUMMARY_FILE)
+        data = self._kept.read(SUMMARY_FILE)
         if data is None:
             return
         try:

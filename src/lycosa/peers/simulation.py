@@ -102,7 +102,7 @@ class Network:
             for neighbour in neighbours:
                 self._near.setdefault(neighbour, []).append(name)
         for name, ahead in self._skew.items():
-            self.nodes[name].resumed(ahead)
+            self.nodes[name].resume(ahead)
         for node in self.nodes.values():
             self._mind(node)
 
@@ -112,15 +112,15 @@ class Network:
         """Its neighbours' connections close."""
         self.down.add(name)
         for neighbour in self._near.get(name, ()):
-            self.nodes[neighbour].lost(name)
+            self.nodes[neighbour].disconnected(name)
 
     def come_up(self, name: PeerName) -> None:
         if name in self.down:
             self.down.discard(name)
-            self.nodes[name].resumed(self._clock(name))
+            self.nodes[name].resume(self._clock(name))
             self._mind(self.nodes[name])
         for neighbour in self._near.get(name, ()):
-            self.nodes[neighbour].found(name)
+            self.nodes[neighbour].connected(name)
 
     def schedule(self, changes: Iterable[tuple[float, PeerName, bool]]) -> None:
         """Who is up (True) or down (False) from which moment on."""

@@ -119,7 +119,7 @@ def _marker(x: float, y: float, order: int, colour: str) -> str:
 def _mark(mark: Mark, order: int, across: Scale, top: float, bottom: float) -> list[str]:
     x = across(mark.x)
     leftward = x > (across.start + across.end) / 2
-    y = top + 13 + 16 * (order % 4)  # neighbouring labels stand on different lines
+    y = top + 13 + 16 * (order % 4)  # labels of neighbouring marks are on different lines
     return [
         element("line", x1=x, y1=top, x2=x, y2=bottom, stroke=INK, stroke_width=1.2, stroke_dasharray="3 3"),
         text(

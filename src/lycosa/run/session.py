@@ -113,7 +113,7 @@ class Session:
         )
         for host, until in (catalog.get_state("holds") or {}).items():
             self.frontier.hold(host, until)
-        self.frontier.know_settled(catalog.visited())
+        self.frontier.restore_settled(catalog.visited())
         self.duplicates = NearDuplicates()
         for url, fingerprint in catalog.fingerprints():
             self.duplicates.add(fingerprint, url)

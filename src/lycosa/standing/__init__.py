@@ -7,7 +7,7 @@ comes with Lycosa.
 
 from .features import FEATURES, Background, Features, Traffic
 from .graph_files import read_graph_in_links
-from .in_links import StructureIndex, count_in_links
+from .in_links import InLinkIndex, count_in_links
 from .model import StandingModel, labelled, learn, median_prediction, prior
 from .model_tree import ModelTree
 from .tables import read_in_links, read_traffic
@@ -16,9 +16,9 @@ __all__ = [
     "FEATURES",
     "Background",
     "Features",
+    "InLinkIndex",
     "ModelTree",
     "StandingModel",
-    "StructureIndex",
     "Traffic",
     "count_in_links",
     "labelled",

@@ -84,8 +84,8 @@ class StandingModel:
                 *(f"note: {note}" for note in self.notes),
                 "",
                 *(
-                    f"{name:{width}}  {says}; seen {_range(seen)}"
-                    for (name, says), seen in zip(FEATURES.items(), self.seen, strict=False)
+                    f"{name:{width}}  {meaning}; seen {_range(seen)}"
+                    for (name, meaning), seen in zip(FEATURES.items(), self.seen, strict=False)
                 ),
                 f"characteristic terms: {features.characteristic}; IDF from: {against}",
                 f"reach from: {given}; other domains count {features.traffic.neutral:.3g}",
@@ -177,7 +177,7 @@ def _texts(values: Plain) -> tuple[str, ...]:
 
 @cache
 def prior() -> StandingModel:
-    """The model that comes with Lycosa, for where nothing is known to learn from; prior.json tells how it was made.
+    """The model that comes with Lycosa, for crawls without training data; prior.json documents how it was made.
 
     It uses five features. Words and reach differ too much from one web to another: it has no background, so that all
     pages have the same specificity, and no table of traffic.
@@ -196,9 +196,9 @@ def learn(
 ) -> StandingModel:
     """The model trained on pages with their status, ln(1 + in-links).
 
-    The pages are also the background of document frequencies; theta is their median prediction. Where they teach
-    nothing (fewer than 10 of known status, all of one status, all alike), the model is the prior one, and its notes
-    tell why. Pages past the first 20 000 are left out.
+    The pages are also the background of document frequencies; theta is their median prediction. Where
+    nothing can be learnt (fewer than 10 pages, all of one status, all alike), the model is the prior one, and its
+    notes give the reason. Pages past the first 20 000 are left out.
 
     background: further pages for the document frequencies, such as bad examples: where all are on one topic, the words
         of any other seem special.

@@ -81,8 +81,8 @@ class OutLinks:
 class Yield:
     """A page with probability proportional to its yield: YR of Kumar et al.
 
-    The yield is the number of new links over the time since the look before. Pages that were looked at once have no yield yet; they come, like those whose yield is zero, when no others are
-    left, in random order.
+    The yield is the number of new links over the time since the look before. Pages that were looked at once have no
+    yield yet; they come, like those whose yield is zero, when no others are left, in random order.
     """
 
     name = "yr"

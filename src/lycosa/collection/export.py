@@ -42,7 +42,7 @@ _BATCH = 5000  # rows of a Parquet row group
 def export(catalog: Queries, format: str, out: BinaryIO) -> int:
     """Writes every page in the order of arrival; returns how many. Memory does not grow with them."""
     write = exporter_for(format)
-    pages = _Counted(map(facts_of, catalog.pages()))
+    pages = _Counter(map(export_row, catalog.pages()))
     write(pages, out)
     return pages.count
 
@@ -52,7 +52,7 @@ def exporter_for(format: str) -> Exporter:
     return find_piece(FORMATS, "lycosa.exporters", format, what="format")
 
 
-def facts_of(page: PageRow) -> dict[str, Any]:
+def export_row(page: PageRow) -> dict[str, Any]:
     """A page as one row of every format."""
     return {
         "url": page.url,
@@ -79,7 +79,7 @@ def iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
-class _Counted(Iterator[dict[str, Any]]):
+class _Counter(Iterator[dict[str, Any]]):
     def __init__(self, rows: Iterable[dict[str, Any]]):
         self._rows = iter(rows)
         self.count = 0
@@ -104,12 +104,12 @@ def _csv(pages: Iterator[dict[str, Any]], out: BinaryIO) -> None:
     text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
-    writer.writerows([cell(value) for value in page.values()] for page in pages)
+    writer.writerows([csv_cell(value) for value in page.values()] for page in pages)
     text.detach()
 
 
-def cell(value: Any) -> Any:
-    """Text that a spreadsheet takes for text, not for a formula."""
+def csv_cell(value: Any) -> Any:
+    """A value whose text no spreadsheet takes for a formula."""
     if not isinstance(value, str):
         return value
     risky = value.startswith(("=", "+", "-", "@", "\t", "\r"))

@@ -59,7 +59,7 @@ class Session:
         self.map = Guide("map", find=partial(map_of_run, stem=recipe.topic.stem), tell=tell)
         self.log = Guide("access log", find=log_of_run, tell=tell)
         try:
-            with self.collection.catalog.watched():
+            with self.collection.catalog.guarded():
                 self.loop = self._restored_loop()
             self._catch_up()
             self.pages_forgotten = self._finish_forgetting()
@@ -113,7 +113,7 @@ class Session:
         )
         for host, until in (catalog.get_state("holds") or {}).items():
             self.frontier.hold(host, until)
-        self.frontier.know_settled(catalog.visited())
+        self.frontier.restore_settled(catalog.visited())
         self.duplicates = NearDuplicates()
         for url, fingerprint in catalog.fingerprints():
             self.duplicates.add(fingerprint, url)
@@ -385,7 +385,7 @@ class Session:
         self._checkpointed_at = time.monotonic()
 
     def _write_frontier(self) -> None:
-        with self.collection.catalog.watched():
+        with self.collection.catalog.guarded():
             self.frontier.save()
 
     def checkpoint_if_due(self) -> None:

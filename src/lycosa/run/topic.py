@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from lycosa.collection.trouble import told
+from lycosa.collection.errors import disk_errors
 from lycosa.reading import Reader, page_of_html, page_of_text
 from lycosa.reading.decode import decode
 from lycosa.recipe import FILE_NAME, Topic
@@ -99,7 +99,7 @@ def read_labels(folder: Path) -> dict[Url, bool]:
         return {}
     labels: dict[Url, bool] = {}
     try:
-        with told(path):
+        with disk_errors(path):
             lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
         raise RecipeError(f"{path}: not UTF-8 text; mend or delete it") from None
@@ -117,13 +117,13 @@ def forget_labels(folder: Path, is_forgotten: Callable[[Url], bool]) -> None:
     if any(map(is_forgotten, labels)):
         lines = [f"{'good' if good else 'bad'} {url}\n" for url, good in labels.items() if not is_forgotten(url)]
         path = folder / LABELS_FILE
-        with told(path), atomic_write(path) as file:
+        with disk_errors(path), atomic_write(path) as file:
             file.write("".join(lines).encode())
 
 
 def add_label(folder: Path, url: Url, *, good: bool) -> None:
     path = folder / LABELS_FILE
-    with told(path), path.open("a", encoding="utf-8") as file:
+    with disk_errors(path), path.open("a", encoding="utf-8") as file:
         file.write(f"{'good' if good else 'bad'} {url}\n")
 
 
@@ -223,7 +223,7 @@ class TopicJudge:
         if not path.exists():
             return None
         try:
-            with told(path):
+            with disk_errors(path):
                 saved = msgspec.json.decode(path.read_bytes(), type=TrainedModel)
         except msgspec.DecodeError as error:
             raise CollectionError(
@@ -258,7 +258,7 @@ class TopicJudge:
         """Keeps a model in the collection, as plain data."""
         saved = TrainedModel(self._made_of, self.rounds, model.to_plain())
         path = self._folder / MODEL_FILE
-        with told(path), atomic_write(path) as file:
+        with disk_errors(path), atomic_write(path) as file:
             file.write(msgspec.json.encode(saved))
 
     def _terms_of(self, examples: Sequence[Example], recall: Recall) -> list[Terms]:

@@ -8,8 +8,8 @@ import msgspec
 import xxhash
 from msgspec import Struct
 
+from lycosa.collection.errors import disk_errors
 from lycosa.collection.events import Scores
-from lycosa.collection.trouble import told
 from lycosa.reading import Reader
 from lycosa.recipe import StandingSource
 from lycosa.relevance.registry import TrainedRelevance
@@ -228,7 +228,7 @@ class StandingTrainer:
 
     def _save(self, model: StandingModel) -> None:
         path = self._session.folder / STANDING_FILE
-        with told(path), atomic_write(path) as file:
+        with disk_errors(path), atomic_write(path) as file:
             file.write(msgspec.json.encode(_SavedStanding(self._fingerprint(), model.to_plain())))
 
     def _traffic(self) -> dict[str, float] | None:

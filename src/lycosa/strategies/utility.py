@@ -9,7 +9,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from lycosa.standing.in_links import StructureIndex
+from lycosa.standing.in_links import InLinkIndex
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 from lycosa.vocabulary.tokens import tokens_of
@@ -311,7 +311,7 @@ class InLinks(Adaptive):
         if theta is not None and not isfinite(theta):
             raise UsageError(f"theta must be a number, not {theta}")
         self._given_theta = theta
-        self._index = StructureIndex()
+        self._index = InLinkIndex()
         self._pages_with: list[int] = []  # [k]: pages that had k in-links when they were visited
 
     @property
@@ -325,7 +325,7 @@ class InLinks(Adaptive):
             in_links = self._index.count(url)
             self._pages_with += [0] * (in_links + 1 - len(self._pages_with))
             self._pages_with[in_links] += 1
-            self._index.see(url, (link.target for link in event.open_links()))
+            self._index.add(url, (link.target for link in event.open_links()))
         super().learn(self._esteemed(event))
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:

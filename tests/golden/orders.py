@@ -153,7 +153,7 @@ def _live_order(world: OrderedWorld, strategy: Strategy, buffer: int | None) -> 
     clock = SimulatedClock()
     limit = {} if buffer is None else {"limit": buffer}
     frontier = MemoryFrontier(clock=clock, delay=0.0, **limit)
-    crawl = crawl_of(world.pages, strategy, clock=clock, frontier=frontier, judge=world, esteem=world)
+    crawl = crawl_of(world.pages, strategy, clock=clock, frontier=frontier, judge=world, standing=world)
     return urls_of([visit for visit in visits_of(crawl, world.seeds) if visit.page is not None])
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.peers.addresses import Place, is_at_home
+from lycosa.peers.addresses import Place, is_local
 from lycosa.vocabulary.hosts import is_private, is_public, why_not_public, why_not_public_address, why_url_refused
 
 
@@ -215,10 +215,10 @@ def test_a_host_that_is_an_address_is_judged_as_the_address(number: int) -> None
 def test_maps_peers_and_the_rule_agree(host: str) -> None:
     assert (why_url_refused(f"http://{host}/") is None) == (not is_private(host))
     assert why_url_refused(f"http://{host}/", allow_private=True) is None
-    assert is_at_home(Place(host, 80)) == is_private(host)
+    assert is_local(Place(host, 80)) == is_private(host)
 
 
 @pytest.mark.parametrize("host", ["256.1.1.1", "1.2.3.4.5", "a..b"])
 def test_what_is_no_host_is_nobodys_home(host: str) -> None:
     assert is_private(host)
-    assert not is_at_home(Place(host, 80))
+    assert not is_local(Place(host, 80))

@@ -217,3 +217,9 @@ def test_maps_peers_and_the_rule_agree(host: str) -> None:
     assert (why_left_out(f"http://{host}/") is None) == (not is_private(host))
     assert why_left_out(f"http://{host}/", allow_private=True) is None
     assert is_at_home(Place(host, 80)) == is_private(host)
+
+
+@pytest.mark.parametrize("host", ["256.1.1.1", "1.2.3.4.5", "a..b"])
+def test_what_is_no_host_is_nobodys_home(host: str) -> None:
+    assert is_private(host)
+    assert not is_at_home(Place(host, 80))

@@ -54,6 +54,7 @@ _COMPATIBLE = IPv6Network("::/96")
 _NAT64 = IPv6Network("64:ff9b::/96")
 _LOCAL_NAT64 = IPv6Network("64:ff9b:1::/48")
 
+NOT_A_HOST = "not the name of a host"
 _LOCAL_NAMES = (".local", ".internal", ".home.arpa", ".lan")
 _RESERVED_NAMES = (".example", ".invalid", ".test")  # RFC 6761: they lead nowhere
 _RESERVED = "reserved for documentation and tests"
@@ -67,7 +68,7 @@ def why_not_public(host: str) -> str | None:
     """
     name = _canonical(host)
     if name is None:
-        return "not the name of a host"
+        return NOT_A_HOST
     if ":" in name or name.rpartition(".")[2].isdigit():
         return why_not_public_address(name)
     if f".{name}".endswith(".localhost"):

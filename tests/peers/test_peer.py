@@ -159,7 +159,7 @@ def test_of_what_was_kept_a_part_that_is_damaged_is_done_without_and_told(tmp_pa
             before.save()
             for file in damaged:
                 PeerFolder(folder).write(file, b"\xc1")
-            peer = peer_of(content, folder, say=said.append)
+            peer = peer_of(content, folder, notify=said.append)
             assert (peer.node.buddies.names() == ["anna"]) == is_known
         return said
 
@@ -171,10 +171,10 @@ def test_of_what_was_kept_a_part_that_is_damaged_is_done_without_and_told(tmp_pa
 def test_no_word_is_said_of_queries_unless_asked_for(tmp_path):
     async def play(peers):
         said = []
-        peers["ships"].session._say = said.append
+        peers["ships"].session._notify = said.append
         await searched(peers["bees"], "sail")
         assert not any("sail" in line for line in said)
-        peers["ships"].session._tells_queries = True
+        peers["ships"].session._logs_queries = True
         await searched(peers["bees"], "mast")
         return said
 
@@ -226,7 +226,7 @@ def test_one_whose_place_another_had_meanwhile_is_joined_again_and_the_other_is_
         said = []
         with shared(bees) as its, shared(ships) as other:
             one = peer_of(its, bees, allow_private=True)
-            two = peer_of(other, ships, allow_private=True, say=said.append)
+            two = peer_of(other, ships, allow_private=True, notify=said.append)
             place = await one.begin(LOCAL)
             await two.begin(LOCAL)
             two.keep_joining([(one.identity.name, place)])
@@ -253,7 +253,7 @@ def test_a_disk_that_cannot_be_written_is_told_once_and_stops_neither_searches_n
 
     async def play(peers):
         bees, said = peers["bees"], []
-        bees._say = said.append
+        bees._notify = said.append
         state = tmp_path / "bees" / "peer" / "state.json"
         await eventually(state.exists)
         state.unlink()

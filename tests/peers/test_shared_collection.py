@@ -236,7 +236,7 @@ def test_an_index_that_is_rewritten_meanwhile_is_counted_and_told_and_found_agai
         index.write_bytes(b"{")
         assert content.find("honey", 5).hits == ()
         assert content.counts["index_unusable"] == 1
-        assert "lycosa rebuild" in str(content.trouble)
+        assert "lycosa rebuild" in str(content.error)
         index.write_bytes(whole)
         assert urls(content.find("honey", 5)) == {"http://bees.example/"}
-        assert content.trouble is None
+        assert content.error is None

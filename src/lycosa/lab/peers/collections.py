@@ -1,4 +1,4 @@
-"""Collections of people with overlapping interests: crawled in the lab, written as `lycosa crawl` would."""
+"""Collections of people with overlapping interests: crawled in the lab, written as by `lycosa crawl`."""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,16 +26,16 @@ _HEADERS = (("content-type", "text/html; charset=utf-8"),)
 
 
 class Collector(Struct, frozen=True):
-    """Somebody with a collection: the numbers of the topics it is about, and the relevance of its pages."""
+    """A peer with a collection: the numbers of its topics, and the relevance of its pages."""
 
     topics: tuple[int, ...]
     pages: Mapping[Url, float]
 
 
 def collectors_of(topics: Sequence[Topic], *, peers: int, pages: int, library: PageCache, seed: int) -> list[Collector]:
-    """Everybody crawls one topic or two, from pages of the directory that they happen to know.
+    """Each peer crawls one topic or two, from random seeds of the directory.
 
-    Each topic has its share of the peers, side by side; a second one is drawn.
+    First topics are divided evenly among the peers in order; a second one is drawn.
     """
     collectors = []
     for peer in range(peers):

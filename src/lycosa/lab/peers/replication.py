@@ -1,4 +1,4 @@
-"""Peers that all ask and all share, and how many copies there are of what they ask for."""
+"""Networks in which all peers ask and share, with a given mean number of copies of each file."""
 
 import numpy as np
 from msgspec import Struct
@@ -7,12 +7,12 @@ from lycosa.standing.graph_files import Graph
 from lycosa.worlds.file_sharing import WEEK, make_files, sample_interests
 from lycosa.worlds.peer_networks import Floats, RaggedArray, Trace, group_by_row, preferential_attachment
 
-AT_HOME = 0.9  # of the copies are with those who are interested, as far as there are enough of these
-SKEW = 0.8  # of how often files are asked for, and of how many copies there are
+AT_HOME = 0.9  # of the copies are with interested peers, as far as there are enough
+SKEW = 0.8  # Zipf exponent of queries and of copies
 
 
 class Replicated(Struct, frozen=True):
-    """Peers on an overlay, what they like and ask for, and who has each item."""
+    """Peers on an overlay, their interests and queries, and the holders of each item."""
 
     graph: Graph
     interests: RaggedArray
@@ -23,9 +23,9 @@ class Replicated(Struct, frozen=True):
 def replicated_network(
     peers: int, *, factor: float, files: int, categories: int, interests: int, neighbours: int, queries: int, seed: int
 ) -> Replicated:
-    """Peers who ask for files of their interests; on average over all files, a share `factor` of the peers has each.
+    """Peers that ask for files of their interests; on average over all files, a share `factor` of the peers has each.
 
-    Only files that somebody asks for are told of; who asks for one does not have it.
+    Only files that are asked for are included; an asker of a file does not have it.
     """
     chance = np.random.default_rng([seed, 12])
     graph = preferential_attachment(peers, min_degree=neighbours, rng=chance)

@@ -11,7 +11,6 @@ from lycosa.peers.addresses import Place
 from lycosa.peers.control import Control, Request, ask_running_peer
 from lycosa.peers.messages import Contact, Fetch, Fetched, decode, encode
 from lycosa.peers.options import DEFAULTS
-from lycosa.peers.peer import peer_status
 from lycosa.peers.peer_folder import PeerFolder
 from lycosa.peers.ranking import merge
 from lycosa.vocabulary.errors import LycosaError
@@ -82,7 +81,7 @@ def test_buddies_hold_indexes_and_are_asked_by_them(tmp_path):
         last, merged = await searched(bees, "mast")
         assert last.answers.answers[0].stage == "indexes"
         assert last.answers.issued == 1
-        told = peer_status(bees)
+        told = bees.status()
         assert told["indexes"][0]["bytes"] > 0
         bees.save()
         again = peer_of(bees.content, tmp_path / "bees", allow_private=True)

@@ -15,7 +15,7 @@ def buddy_links(lists: Lists) -> tuple[Ints, Ints]:
     return np.nonzero(are_filled)[0], lists.peers[are_filled].astype(np.int64)
 
 
-def likings(interests: RaggedArray, categories: int) -> Floats:
+def interest_matrix(interests: RaggedArray, categories: int) -> Floats:
     """The interests of peers as a matrix of zeros and ones, a row for each peer."""
     table = np.zeros((len(interests), categories))
     table[np.repeat(np.arange(len(interests)), interests.lengths()), interests.values] = 1.0
@@ -32,16 +32,16 @@ def shared_interests(links: tuple[Ints, Ints], liked: Floats, *, seed: int) -> t
         return float("nan"), float("nan"), float("nan")
     agree = (liked @ liked.T) > 0
     measured = float(agree[ones, others].mean())
-    chance = np.random.default_rng([seed, 13])
+    rng = np.random.default_rng([seed, 13])
     dealt = np.empty(SHUFFLES)
     for number in range(SHUFFLES):
-        places = chance.permutation(len(liked))
+        places = rng.permutation(len(liked))
         dealt[number] = agree[places[ones], places[others]].mean()
     p = (1 + int((dealt >= measured).sum())) / (1 + SHUFFLES)
     return measured, float(dealt.mean()), p
 
 
-def projected(links: tuple[Ints, Ints], peers: int) -> Floats:
+def spectral_layout(links: tuple[Ints, Ints], peers: int) -> Floats:
     """Two coordinates for each peer: a spectral embedding of the graph of buddies.
 
     Links are weighted by the inverse square roots of the degrees of their ends, else a few hubs would dominate.

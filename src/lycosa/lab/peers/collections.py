@@ -39,24 +39,24 @@ def collectors_of(topics: Sequence[Topic], *, peers: int, pages: int, library: P
     """
     collectors = []
     for peer in range(peers):
-        chance = random.Random(f"{seed} {peer} collector")
+        rng = random.Random(f"{seed} {peer} collector")
         own = [peer * len(topics) // peers]
-        if chance.random() < SECOND_TOPIC:
-            own.append(chance.choice([number for number in range(len(topics)) if number != own[0]]))
+        if rng.random() < SECOND_TOPIC:
+            own.append(rng.choice([number for number in range(len(topics)) if number != own[0]]))
         found: dict[Url, float] = {}
         for number in own:
-            for step in _crawled(topics[number], pages // len(own), library, chance):
+            for step in _crawled(topics[number], pages // len(own), library, rng):
                 found[step.url] = max(step.relevance, found.get(step.url, 0.0))
         collectors.append(Collector(tuple(own), found))
     return collectors
 
 
-def _crawled(topic: Topic, pages: int, library: PageCache, chance: random.Random) -> Iterable[Step]:
+def _crawled(topic: Topic, pages: int, library: PageCache, rng: random.Random) -> Iterable[Step]:
     listed = [*topic.seeds, *topic.others]
-    strategy = strategy_for(BestFirst.name, topic, pages=pages, buffer=None, seed=chance.randrange(1 << 30))
+    strategy = strategy_for(BestFirst.name, topic, pages=pages, buffer=None, seed=rng.randrange(1 << 30))
     return crawl(
         strategy,
-        chance.sample(listed, min(SEEDS, len(listed))),
+        rng.sample(listed, min(SEEDS, len(listed))),
         read=library.read,
         judge=TopicCosine(topic.as_page()),
         pages=pages,

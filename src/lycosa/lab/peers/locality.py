@@ -17,7 +17,7 @@ def times_served(trace: Trace) -> tuple[Ints, Ints]:
     return pairs // width, counts
 
 
-def chance_of_return(served: tuple[Ints, Ints], past: int) -> tuple[Ints, Floats]:
+def return_probability(served: tuple[Ints, Ints], past: int) -> tuple[Ints, Floats]:
     """P(j, N): the share of the providers that served consumer j N = `past` times or more that did so once more.
 
     `served` is that of `times_served`. Consumers without such providers are left out.
@@ -30,21 +30,21 @@ def chance_of_return(served: tuple[Ints, Ints], past: int) -> tuple[Ints, Floats
     return have, again[have] / known[have]
 
 
-def dealt_anew(trace: Trace, groups: Ints, chance: Generator) -> Trace:
+def permute_providers(trace: Trace, groups: Ints, rng: Generator) -> Trace:
     """The same downloads, with providers permuted within each group."""
     providers = np.empty_like(trace.providers)
-    providers[np.argsort(groups, kind="stable")] = trace.providers[np.lexsort((chance.random(len(trace)), groups))]
+    providers[np.argsort(groups, kind="stable")] = trace.providers[np.lexsort((rng.random(len(trace)), groups))]
     return Trace(trace.consumers, trace.items, providers, trace.times)
 
 
-def returns_by_chance(trace: Trace, groups: Ints, past: Sequence[int], *, seed: int) -> Floats:
+def permuted_returns(trace: Trace, groups: Ints, past: Sequence[int], *, seed: int) -> Floats:
     """The mean of P(j, N) for each N of `past`, a row for each permutation of providers; NaN without consumers."""
-    chance = np.random.default_rng([seed, 14])
+    rng = np.random.default_rng([seed, 14])
     means = np.full((SHUFFLES, len(past)), np.nan)
     for row in means:
-        served = times_served(dealt_anew(trace, groups, chance))
+        served = times_served(permute_providers(trace, groups, rng))
         for place, many in enumerate(past):
-            shares = chance_of_return(served, many)[1]
+            shares = return_probability(served, many)[1]
             if len(shares):
                 row[place] = shares.mean()
     return means

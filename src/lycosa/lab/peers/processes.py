@@ -42,7 +42,7 @@ class Processes:
 
     def __init__(self, folders: Sequence[Path], addresses: Sequence[str]):
         self._places = list(zip(folders, addresses, strict=True))
-        self._kept = [PeerFolder(folder) for folder in folders]
+        self._folders = [PeerFolder(folder) for folder in folders]
         self._running: list[subprocess.Popen[str]] = []
 
     def __enter__(self) -> "Processes":
@@ -84,11 +84,11 @@ class Processes:
 
     async def counts(self) -> Counter[str]:
         """The sum of the counts of all peers."""
-        told = await asyncio.gather(*(self._replies(peer, Request("show")) for peer in range(len(self._kept))))
-        return sum((Counter(replies[-1].status["counts"]) for replies in told), Counter[str]())
+        replies = await asyncio.gather(*(self._replies(peer, Request("show")) for peer in range(len(self._folders))))
+        return sum((Counter(each[-1].status["counts"]) for each in replies), Counter[str]())
 
     async def _replies(self, peer: int, request: Request) -> list[Reply]:
-        replies = await ask_running_peer(self._kept[peer], request)
+        replies = await ask_running_peer(self._folders[peer], request)
         if replies is None:
             raise NoLoopbackError("a peer that was begun is not there any more")
         return [reply async for reply in replies]

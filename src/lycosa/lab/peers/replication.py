@@ -27,13 +27,13 @@ def replicated_network(
 
     Only files that are asked for are included; an asker of a file does not have it.
     """
-    chance = np.random.default_rng([seed, 12])
-    graph = preferential_attachment(peers, min_degree=neighbours, rng=chance)
-    liked = sample_interests(peers, categories, least=interests, rng=chance)
+    rng = np.random.default_rng([seed, 12])
+    graph = preferential_attachment(peers, min_degree=neighbours, rng=rng)
+    liked = sample_interests(peers, categories, least=interests, rng=rng)
     own = make_files(files, categories, SKEW)
-    askers = chance.integers(peers, size=queries)
-    places = liked.offsets[askers] + (chance.random(queries) * liked.lengths()[askers]).astype(np.int64)
-    wanted, items = np.unique(own.sample(liked.values[places], chance), return_inverse=True)
+    askers = rng.integers(peers, size=queries)
+    places = liked.offsets[askers] + (rng.random(queries) * liked.lengths()[askers]).astype(np.int64)
+    wanted, items = np.unique(own.sample(liked.values[places], rng), return_inverse=True)
     category = np.searchsorted(own.firsts, wanted, side="right") - 1
     ranks = np.minimum(wanted - own.firsts[category], files // categories - 1)
     copies = copy_shares(files // categories, factor)[ranks] * peers
@@ -45,11 +45,11 @@ def replicated_network(
         abroad = (float(copies[item]) - at_home * len(fans)) / max(1, peers - len(fans))
         odds = np.full(peers, max(0.0, abroad))
         odds[fans] = at_home
-        has = chance.random(peers) < odds
+        has = rng.random(peers) < odds
         has[askers_of.row(item)] = False
         if not has.any():
             others = np.setdiff1d(np.arange(peers), askers_of.row(item))
-            has[others[chance.integers(len(others), size=min(1, len(others)))]] = True
+            has[others[rng.integers(len(others), size=min(1, len(others)))]] = True
         rows.append(np.flatnonzero(has).astype(np.int32))
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
     times: Floats = np.arange(1, queries + 1, dtype=np.float64) * (WEEK / queries)

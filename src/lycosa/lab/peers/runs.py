@@ -12,7 +12,7 @@ from lycosa.standing.graph_files import Graph
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.peer_networks import RaggedArray, Trace
 
-from .churn import Bools, comings_and_goings, uptimes
+from .churn import Bools, churn_events, uptimes
 from .records import NOBODY, OF_BUDDIES, OF_NEIGHBOURS, Network, Outcomes, Questions, Switches, no_lists, room
 
 _WHOSE = {"nobody": NOBODY, "buddies": OF_BUDDIES, "neighbours": OF_NEIGHBOURS}
@@ -30,13 +30,13 @@ def compiled_kernel() -> ModuleType:
 
 def network_in(graph: Graph, trace: Trace, *, churns: bool, least: int, seed: int) -> Network:
     """The peers of an overlay, always up or with churn; askers of the trace are up when they ask."""
-    chance = np.random.default_rng([seed, 11])
+    rng = np.random.default_rng([seed, 11])
     is_up: Bools = np.ones(len(graph), np.bool_)
     events: Any = (np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64))
     if churns:
-        shares = uptimes(len(graph), chance)
+        shares = uptimes(len(graph), rng)
         until = float(trace.times.max()) if len(trace) else 0.0
-        is_up, events = comings_and_goings(shares, trace, until=until, chance=chance)
+        is_up, events = churn_events(shares, trace, until=until, rng=rng)
     made: Network = compiled_kernel().network_of(graph.offsets, graph.targets, is_up, events, least=least, seed=seed)
     return made
 

@@ -166,7 +166,7 @@ def test_a_page_in_another_language_is_neither_kept_nor_followed() -> None:
 def test_failures_are_tried_again_with_growing_pauses_and_then_settled() -> None:
     clock = SimulatedClock()
     notes = Notes()
-    web = FlakyWeb(SimulatedWeb(CHAIN, clock=clock), failure_rate=1.0, chance=Random(1), clock=clock)
+    web = FlakyWeb(SimulatedWeb(CHAIN, clock=clock), failure_rate=1.0, random=Random(1), clock=clock)
     crawl = crawl_of(CHAIN, BestFirst(), clock=clock, web=web, journal=notes, retries=2, backoff=2.0)
     visits = visits_of(crawl, [FIRST])
     assert [visit.fetch.outcome for visit in visits] == [Outcome.FAILED]
@@ -177,7 +177,7 @@ def test_failures_are_tried_again_with_growing_pauses_and_then_settled() -> None
 
 def test_a_flaky_web_is_crawled_whole_all_the_same() -> None:
     clock = SimulatedClock()
-    web = FlakyWeb(SimulatedWeb(TOPICAL, clock=clock), failure_rate=0.3, chance=Random(2), clock=clock)
+    web = FlakyWeb(SimulatedWeb(TOPICAL, clock=clock), failure_rate=0.3, random=Random(2), clock=clock)
     visits = visits_of(crawl_of(TOPICAL, BreadthFirst(), clock=clock, web=web, retries=20), [TOPICAL_SEED])
     assert {visit.fetch.url for visit in visits if visit.page} == set(TOPICAL)
 

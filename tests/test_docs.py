@@ -106,6 +106,21 @@ def test_strategies_and_commands_are_documented():
     assert all(f"`{name}`" in changelog for name in COMMANDS)
 
 
+def test_options_of_strategies_are_documented():
+    rows = ["| strategy | options and their defaults |", "|---|---|"]
+    for name, entry in STRATEGIES.items():
+        options = [f"`{each.name} = {toml(each.default)}`" for each in entry.options.values()]
+        rows += [f"| `{name}` | {', '.join(options)} |"] if options else []
+    table = said(GUIDE / "strategies.md").partition("<!-- options -->\n")[2].partition("<!-- end -->")[0]
+    assert table.strip() == "\n".join(rows)
+
+
+def toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {toml(each)}" for key, each in value.items()) + "}"
+    return "none" if value is None else msgspec.json.encode(value).decode()
+
+
 def blocks(path: Path, kind: str) -> list[str]:
     return re.findall(rf"^```{kind}\n(.*?)^```", said(path), re.MULTILINE | re.DOTALL)
 

@@ -21,7 +21,7 @@
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Literal, Self
@@ -39,7 +39,7 @@ from lycosa.run.refresh import Plan, Refresh, Refreshed, insist_on_pages, plan_o
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
-from lycosa.vocabulary.records import Fetch, Visit
+from lycosa.vocabulary.records import Fetch, Plain, Visit
 from lycosa.vocabulary.urls import normalise
 
 __all__ = ["LycosaError", "OpenCollection", "RefreshRun", "Run", "crawl", "new", "open"]
@@ -321,6 +321,7 @@ def crawl(
     max_bytes: int | None = None,
     dry_after: int | None = None,
     strategy: str | None = None,
+    options: Mapping[str, Plain] = {},
     target: float | None = None,
     delay: float | None = None,
     concurrency: int | None = None,
@@ -345,13 +346,15 @@ def crawl(
     """A crawl of a collection, or its continuation; nothing happens before one iterates over its visits.
 
     What is not given is as the recipe says, and the keywords mean what the flags of `lycosa crawl` mean (`atlas` is
-    its --map). `tell` is called with what the command line would print beside the progress.
+    its --map). `options` are those of the strategy, as its constructor calls them. `tell` is called with what the
+    command line would print beside the progress.
     """
     folder = Path(folder)
     settings = settings_of(sitemaps=sitemaps, allow_private=allow_private, resolve=resolve)
     recipe = changed_recipe(
         load_recipe(folder),
         strategy=strategy,
+        options=options,
         target=target,
         pages=pages,
         minutes=minutes,

@@ -44,7 +44,7 @@ class Once(Quick):
 
 
 def run_on(world: Any, out: Path, study: BuddyNet | None = None) -> Results:
-    return run(study or Quick(), world, scale="small", seed=5, out=out, workers=1, told=lambda *_: None)
+    return run(study or Quick(), world, scale="small", seed=5, out=out, workers=1, progress=lambda *_: None)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.studying import ran
+from lab.study_runs import run_small
 from lycosa.lab.best_freshness import best_freshness, best_intervals, freshness_at
 from lycosa.lab.evolution import Evolution, change_rates_in, evolving
 from lycosa.lab.studies.freshness import Freshness
@@ -27,13 +27,13 @@ class Tiny(Freshness):
         "small": {"world_pages": 400, "days": 60, "measured_from": 30, "budgets": [0.05, 0.1], "repeats": 3}
     }
 
-    def made_up_world(self, size):
+    def default_world(self, size):
         return {"pages": size["world_pages"], "topics": 4}
 
 
 def results_of(folder, seed=11):
     world = SyntheticWorld(pages=400, topics=4, seed=seed)
-    results = ran(Tiny(), world, seed=seed, out=folder)
+    results = run_small(Tiny(), world, seed=seed, out=folder)
     return json.loads(msgspec.json.encode(results))
 
 

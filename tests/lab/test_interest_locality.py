@@ -72,12 +72,12 @@ def test_only_those_who_ask_often_are_judged() -> None:
 
 
 def claims_on(world: Any, out: Path) -> Mapping[str, Any]:
-    results = run(InterestLocality(), world, scale="small", seed=5, out=out, workers=1, told=lambda *_: None)
+    results = run(InterestLocality(), world, scale="small", seed=5, out=out, workers=1, progress=lambda *_: None)
     assert {row["list"] for row in results.tables["lists"]} == {2, 5, 10, 20, None}
     return {claim.id: claim for claim in results.claims}
 
 
-def test_people_come_back_in_the_made_up_world_and_not_where_that_is_turned_off(tmp_path: Path) -> None:
+def test_people_come_back_in_the_default_world_and_not_where_that_is_turned_off(tmp_path: Path) -> None:
     settings: dict[str, Any] = {
         "consumers": 1_500,
         "providers": 3_000,
@@ -95,7 +95,7 @@ def test_people_come_back_in_the_made_up_world_and_not_where_that_is_turned_off(
 
 def test_the_study_makes_up_its_world_as_told() -> None:
     study = InterestLocality()
-    options = dict(study.made_up_world({"consumers": 40, "providers": 90, "files": 300}))
+    options = dict(study.default_world({"consumers": 40, "providers": 90, "files": 300}))
     kind = str(options.pop("kind"))
     world = open_world(kind, unless_given={**options, "seed": 3}, of=kind)
     assert world.facts["queries"] is None and world.facts["with_queries"] == 40

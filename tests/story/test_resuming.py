@@ -9,13 +9,12 @@ import pytest
 from crawling import apart, begin, collection, done, end, listing, pages, rows, site, skipped, wait_until, waiting
 from fixtures.fixed_world import FixedWorld
 from fixtures.made_up_web import MadeUpWeb
-from lycosa.recipe import goes_by_log
 from lycosa.strategies import STRATEGIES
 from lycosa.worlds.server import WorldServer
 from worlds import html
 
 WORLD = MadeUpWeb(seed=8, hosts=10, pages=400)
-PLAIN = [name for name in STRATEGIES if name not in ("baseline-focused", "mapped") and not goes_by_log(name)]
+PLAIN = [name for name, entry in STRATEGIES.items() if name != "baseline-focused" and not entry.needs]
 TOPIC = f'text = "{WORLD.topics[0]}"'
 
 

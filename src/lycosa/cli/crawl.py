@@ -5,7 +5,7 @@ import typer
 
 from lycosa.recipe import hosts_in, languages_in, load_recipe
 from lycosa.run.options import changed_recipe, settings_of
-from lycosa.strategies import STRATEGIES
+from lycosa.strategies.registry import STRATEGIES, parse_options
 
 from .options import AllowPrivate, Concurrency, Delay, Minutes, Name, PageLog, Quiet, Resolve, Verbose
 from .progress import Form, Progress
@@ -27,6 +27,10 @@ def crawl(
         typer.Option(metavar="N", min=0, help="Stop when so many pages in a row were not relevant. 0: never."),
     ] = None,
     strategy: Annotated[str | None, typer.Option(metavar="NAME", help=f"One of: {', '.join(STRATEGIES)}.")] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Set an option of the strategy, such as window=50. Repeatable."),
+    ] = None,
     target: Annotated[
         float | None,
         typer.Option(metavar="SHARE", min=0, max=1, help="How relevant pages shall be, seeking those that matter."),
@@ -89,6 +93,7 @@ def crawl(
     recipe = changed_recipe(
         load_recipe(name),
         strategy=strategy,
+        options=parse_options(option or ()),
         target=target,
         pages=pages,
         minutes=minutes,

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from lycosa.collection.export import cell, iso
+from lycosa.collection.export import csv_cell, iso
 from lycosa.maps import REACHES, Atlas, CrawlMap, Reach, TopicFacts, merge_atlases
 from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.wheel import wheel
@@ -234,7 +234,7 @@ def export(
             table.writerow(("topic", "from", "to", "kind"))
             for each in topics:
                 for edge in opened.edges(each, clique=clique):
-                    table.writerow((cell(each), *edge))
+                    table.writerow((csv_cell(each), *edge))
                     rows += 1
         left_out = opened.left_out
     if as_json:

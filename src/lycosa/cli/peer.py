@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from lycosa.collection.plain import spellable
+from lycosa.collection.json_text import replace_surrogates
 from lycosa.run.imports import ImportedPeerPages, PeerPage, import_peer_pages
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.clock import WallClock
@@ -155,7 +155,7 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Search at home, then at buddies, then farther. Results come as they are found, ranked together."""
-    query = spellable(query)
+    query = replace_surrogates(query)
     if len(query) > LONGEST_WORDS:
         raise UsageError(f"WORDS are {len(query)} characters; {LONGEST_WORDS} are the most")
     if not query_words(query):

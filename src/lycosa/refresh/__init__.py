@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.plugins import find_piece
 
 from .crawl_value import CrawlValue
 from .expecting import expected_changes
@@ -35,13 +36,12 @@ POLICIES: Mapping[str, Callable[..., RefreshPolicy]] = {
 
 
 def policy_for(name: str, **options: Any) -> RefreshPolicy:
-    """The policy of this name; each takes `seed`, some take more."""
-    if name not in POLICIES:
-        raise UsageError(f"no refresh policy {name!r}; there are {', '.join(POLICIES)}")
-    known = inspect.signature(POLICIES[name]).parameters
+    """The policy of this name, Lycosa's own or that of a plug-in; each takes `seed`, some take more."""
+    make = find_piece(POLICIES, "lycosa.refresh", name, what="refresh policy")
+    known = inspect.signature(make).parameters
     if unknown := [option for option in options if option not in known]:
         raise UsageError(f"the refresh policy {name!r} has no option {unknown[0]!r}; it takes {', '.join(known)}")
-    return POLICIES[name](**options)
+    return make(**options)
 
 
 __all__ = [

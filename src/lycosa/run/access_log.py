@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.logs import Readings, open_readings
-from lycosa.recipe import Logs, check_takes_log, goes_by_log
+from lycosa.recipe import Logs, check_takes_log
 from lycosa.strategies import Guided
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
@@ -32,7 +32,7 @@ class OpenLog(Struct, frozen=True):
 
     def wrap(self, strategy: Strategy) -> Strategy:
         """The strategy with readers' evidence as one more factor; as it is where it goes by readers itself."""
-        if any(goes_by_log(layer.name) for layer in layers(strategy)):
+        if any("log" in getattr(layer, "needs", ()) for layer in layers(strategy)):
             return strategy
         return Guided(strategy, self.readings)
 

@@ -5,6 +5,7 @@ from contextlib import aclosing, asynccontextmanager
 from itertools import chain
 
 import msgspec
+from msgspec import UNSET
 
 from lycosa import __version__
 from lycosa.collection.events import Run, Stop
@@ -139,6 +140,7 @@ class LiveRun:
                 msgspec.to_builtins(recipe.utility),
                 map=session.map.prepare(map_),
                 logs=session.log.prepare(log),
+                options=recipe.options or UNSET,
             )
         )
         return self.crawl(web)

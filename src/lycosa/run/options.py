@@ -1,6 +1,6 @@
 """What a user says of one run, beside the recipe: by flags of the command line, or by keywords of `lycosa.crawl`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -16,15 +16,13 @@ from lycosa.recipe import (
     check_strategy,
     check_takes_log,
     check_takes_map,
-    goes_by_log,
-    goes_by_map,
     hosts_in,
     languages_in,
-    options_of,
 )
-from lycosa.strategies import STRATEGIES
+from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.field_mistakes import mistake_in
+from lycosa.vocabulary.records import Plain
 from lycosa.web.live import connect_to
 
 
@@ -48,6 +46,7 @@ def changed_recipe(
     recipe: Recipe,
     *,
     strategy: str | None = None,
+    options: Mapping[str, Plain] = {},
     target: float | None = None,
     pages: int | None = None,
     minutes: float | None = None,
@@ -71,10 +70,14 @@ def changed_recipe(
 ) -> Recipe:
     """The recipe with what was said: numbers replace those of the recipe, hosts and patterns are added to them."""
     scope, strategy = recipe.scope, strategy or recipe.strategy
-    if target is not None and "target" not in options_of(strategy):
-        having = ", ".join(name for name in STRATEGIES if "target" in options_of(name))
-        raise UsageError(f"the strategy {strategy} has no target; those that have one are {having}")
     check_strategy(strategy)
+    entry = find_strategy(strategy)
+    if target is not None and not entry.takes("target"):
+        having = ", ".join(name for name, each in STRATEGIES.items() if each.takes("target"))
+        raise UsageError(f"the strategy {strategy} has no target; those that have one are {having}")
+    if strategy == recipe.strategy:  # those of the recipe are for the strategy of the recipe
+        options = {**recipe.options, **options}
+    entry(**check_options(strategy, options))  # which refuses what is out of bounds
     map_ = _changed(
         recipe.map,
         atlas=None if atlas is None else str(atlas.absolute()),
@@ -84,7 +87,7 @@ def changed_recipe(
     )
     if map_.atlas:
         check_takes_map(strategy)
-    elif goes_by_map(strategy) or map_ != Map():
+    elif "map" in entry.needs or map_ != Map():
         raise UsageError("there is no map to go by; name the atlas it is in with --map")
     log = _changed(
         recipe.logs,
@@ -94,12 +97,13 @@ def changed_recipe(
     )
     if log.file:
         check_takes_log(strategy)
-    elif goes_by_log(strategy) or log != Logs():
-        whose = f"the strategy {strategy} goes by what people read: " if goes_by_log(strategy) else ""
+    elif "log" in entry.needs or log != Logs():
+        whose = f"the strategy {strategy} goes by what people read: " if "log" in entry.needs else ""
         raise UsageError(f"{whose}there is no access log; name one, as lycosa logs import makes it, with --logs")
     return replace(
         recipe,
         strategy=strategy,
+        options=options,
         utility=_changed(recipe.utility, target=target),
         map=map_,
         logs=log,

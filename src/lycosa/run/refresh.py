@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from lycosa.collection import Catalog
-from lycosa.collection.rows import Due
+from lycosa.collection.rows import RefreshState
 from lycosa.frontier.lanes import Lanes
 from lycosa.recipe import Budget, Recipe
 from lycosa.refresh import POLICIES, HistoryTable, Look, expected_changes, history_of, policy_for
@@ -55,7 +55,7 @@ def history_in(catalog: Catalog, now: float, *, is_wanted: Callable[[Url], bool]
     A page that has vanished is due again after as long as it had been gone when it was last seen to be: soon at first,
     then less and less often.
     """
-    every = list(catalog.dues())
+    every = list(catalog.refresh_states())
     pages, typical = [page for page in every if is_wanted(page.url) and _is_due(page, now)], typical_of(every)
     importance = {page.url: typical.importance(page.relevance, page.standing) for page in pages}
     table = history_of(_looks(catalog, {page.number for page in pages}), importance=importance)
@@ -63,12 +63,12 @@ def history_in(catalog: Catalog, now: float, *, is_wanted: Callable[[Url], bool]
     return dataclasses.replace(table, fetched_at=np.array([looked_at[url] for url in table.urls], dtype=np.float64))
 
 
-def typical_of(pages: Iterable[Due]) -> Typical:
+def typical_of(pages: Iterable[RefreshState]) -> Typical:
     pages = list(pages)
     return Typical(_mean(page.relevance for page in pages), _mean(page.standing for page in pages))
 
 
-def _is_due(page: Due, now: float) -> bool:
+def _is_due(page: RefreshState, now: float) -> bool:
     return page.vanished_at is None or now - page.looked_at >= page.looked_at - page.vanished_at
 
 
@@ -247,7 +247,7 @@ class Refresh:
             run.begin(session.run_as_before(asdict(plan)))
             table = self._table(session.clock.now())
             chosen = self._chosen(table, plan.budget)
-            self.tally.typical = typical_of(session.collection.catalog.dues())
+            self.tally.typical = typical_of(session.collection.catalog.refresh_states())
             lanes = Lanes(
                 session.frontier,
                 chosen,

@@ -1,10 +1,11 @@
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Self
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from lycosa.collection.events import Attempt, Event, Run, Scores
@@ -13,9 +14,11 @@ from lycosa.frontier.durable import DurableFrontier
 from lycosa.loop import Loop
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
-from lycosa.recipe import Recipe, Utility, goes_by_log, make_strategy, read_seeds
+from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds
+from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Relevance, Standing, Strategy
+from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import REFRESH, RELEVANT, Page, Plain, Skip, Url, Visit
 from lycosa.vocabulary.urls import site_of
 
@@ -56,7 +59,7 @@ class Session:
         self.map = Guide("map", find=partial(map_of_run, stem=recipe.topic.stem), tell=tell)
         self.log = Guide("access log", find=log_of_run, tell=tell)
         try:
-            with self.collection.catalog.watched():
+            with self.collection.catalog.guarded():
                 self.loop = self._restored_loop()
             self._catch_up()
             self.pages_forgotten = self._finish_forgetting()
@@ -89,7 +92,8 @@ class Session:
         catalog, recipe = self.collection.catalog, self.recipe
         self._seeds: list[Url] = catalog.get_state("seeds") or []
         self._utility = _utility_of(catalog.get_state("utility") or msgspec.to_builtins(recipe.utility))
-        self.strategy_name: str = catalog.get_state("strategy") or recipe.strategy
+        last = catalog.get_state("strategy") or recipe.strategy
+        self.strategy_name, self._options = self._permitted(last, catalog.get_state("options") or {})
         self.map.activate(catalog.get_state("map"), self.strategy_name)
         self.log.activate(catalog.get_state("logs"), self.strategy_name)
         strategy = self._restored_strategy()
@@ -109,7 +113,7 @@ class Session:
         )
         for host, until in (catalog.get_state("holds") or {}).items():
             self.frontier.hold(host, until)
-        self.frontier.know_settled(catalog.visited())
+        self.frontier.restore_settled(catalog.visited())
         self.duplicates = NearDuplicates()
         for url, fingerprint in catalog.fingerprints():
             self.duplicates.add(fingerprint, url)
@@ -153,6 +157,9 @@ class Session:
         strategy, state = self._made_strategy(), self._strategy_state()
         if state is None:
             return strategy
+        if self.strategy_name != self.collection.catalog.get_state("strategy"):
+            self.collection.catalog.put_state(_RANKS_BEHIND, True)
+            return strategy
         try:
             strategy.restore(state)
         except KeyError:
@@ -165,7 +172,7 @@ class Session:
         """What the strategy knew at the last checkpoint, less what it knew by a map or a log that is not there."""
         catalog = self.collection.catalog
         state, log_is_lost = catalog.get_state("strategy_state"), catalog.get_state("logs") and not self.log.reference
-        if state is None or (log_is_lost and goes_by_log(self.strategy_name)):
+        if state is None or (log_is_lost and "log" in find_strategy(self.strategy_name).needs):
             return None
         if log_is_lost:
             state = state["inner"]
@@ -205,13 +212,14 @@ class Session:
         self._seeds += [seed for seed in run.seeds if seed not in known]
         scope = msgspec.convert(run.scope or {}, Scope)
         utility = _utility_of(run.utility)
-        before = (self.strategy_name, self._utility, self.map.reference, self.log.reference)
-        goes_another_way = (run.strategy, utility, run.map, run.logs) != before
+        strategy, options = self._permitted(run.strategy, run.options or {})
+        before = (self.strategy_name, self._options, self._utility, self.map.reference, self.log.reference)
+        goes_another_way = (strategy, options, utility, run.map, run.logs) != before
         changes = goes_another_way or scope != self._scope
         if goes_another_way:
-            self.strategy_name, self._utility = run.strategy, utility
-            self.map.activate(run.map, run.strategy)
-            self.log.activate(run.logs, run.strategy)
+            self.strategy_name, self._options, self._utility = strategy, options, utility
+            self.map.activate(run.map, strategy)
+            self.log.activate(run.logs, strategy)
             self.loop.use_strategy(self._made_strategy())
         self._use_scope(scope)
         self.collection.catalog.put_state("seeds", self._seeds)
@@ -226,7 +234,15 @@ class Session:
         """A run that changes neither strategy nor scope, whatever the recipe says by now."""
         scope, utility = msgspec.to_builtins(self._scope), msgspec.to_builtins(self._utility)
         return Run(
-            self.clock.now(), self.strategy_name, (), scope, utility, refresh, self.map.reference, self.log.reference
+            self.clock.now(),
+            self.strategy_name,
+            (),
+            scope,
+            utility,
+            refresh,
+            self.map.reference,
+            self.log.reference,
+            self._options or UNSET,
         )
 
     def is_in_scope(self, url: Url) -> bool:
@@ -237,6 +253,23 @@ class Session:
         self._scope = scope
         self._admission.set_scope(scope, sites=frozenset(map(site_of, self._seeds)))
 
+    def _permitted(self, strategy: str, options: Mapping[str, Plain]) -> tuple[str, Mapping[str, Plain]]:
+        """The strategy of a run, and its options. The code of a plug-in runs where the user's recipe, or a flag, names
+        it, and not because a collection says so: where it does not, the recipe's own strategy takes its place. So it
+        does for options that make no sense any more, lest one bad run close a collection for ever."""
+        if strategy in STRATEGIES or strategy == self.recipe.strategy:
+            try:
+                check_options(strategy, options)
+            except UsageError as error:
+                self.tell(f"going on without the options of the run before: {error}")
+                return strategy, {}
+            return strategy, options
+        self.tell(
+            f"the run before went by the plug-in {strategy}, which the recipe does not name; "
+            f"going on by {self.recipe.strategy}"
+        )
+        return self.recipe.strategy, self.recipe.options
+
     def _made_strategy(self) -> Strategy:
         stem = self.recipe.topic.stem
         taught = [url for url, is_good in self.topic.examples.urls.items() if is_good]
@@ -245,6 +278,7 @@ class Session:
             topic_words=self.topic.words,
             stem=stem,
             utility=self._utility,
+            options=self._options,
             taught=taught,
             readings=self.log.active.readings if self.log.active else None,
         )
@@ -340,6 +374,8 @@ class Session:
         catalog = self.collection.catalog
         self._write_frontier()
         catalog.put_state("strategy", self.strategy_name)
+        if self._options or catalog.get_state("options"):
+            catalog.put_state("options", dict(self._options))
         catalog.put_state("map", self.map.reference)
         catalog.put_state("logs", self.log.reference)
         catalog.put_state("strategy_state", self.loop.strategy.state())
@@ -349,7 +385,7 @@ class Session:
         self._checkpointed_at = time.monotonic()
 
     def _write_frontier(self) -> None:
-        with self.collection.catalog.watched():
+        with self.collection.catalog.guarded():
             self.frontier.save()
 
     def checkpoint_if_due(self) -> None:

@@ -8,11 +8,12 @@ import msgspec
 import xxhash
 from msgspec import Struct
 
+from lycosa.collection.errors import disk_errors
 from lycosa.collection.events import Scores
-from lycosa.collection.trouble import told
 from lycosa.reading import Reader
 from lycosa.recipe import StandingSource
-from lycosa.relevance.svm import RETRAIN_AT, LinearModel
+from lycosa.relevance.registry import TrainedRelevance
+from lycosa.relevance.svm import RETRAIN_AT
 from lycosa.standing import (
     StandingModel,
     count_in_links,
@@ -101,8 +102,10 @@ class TopicTrainer:
         topic = self._session.topic
         if not topic.learns:
             return topic.untrained(may_run_code=False)
+        if topic.runs_code:
+            return None
         model = topic.load()
-        return topic.judge(model) if model is not None and not topic.runs_code else None
+        return topic.judge(model) if model is not None else None
 
     def train_again(self, reason: str) -> None:
         """Trains on the examples at hand and judges every page of the collection anew."""
@@ -123,7 +126,7 @@ class TopicTrainer:
             self._judge_anew("the examples have changed")
         self._session.topic.save(model)
 
-    def _train(self) -> LinearModel:
+    def _train(self) -> TrainedRelevance:
         session = self._session
         rounds = bisect_right(RETRAIN_AT, session.status.pages) if session.topic.wants_negatives else 0
         crawled = session.sample_of_terms() if rounds else []
@@ -225,7 +228,7 @@ class StandingTrainer:
 
     def _save(self, model: StandingModel) -> None:
         path = self._session.folder / STANDING_FILE
-        with told(path), atomic_write(path) as file:
+        with disk_errors(path), atomic_write(path) as file:
             file.write(msgspec.json.encode(_SavedStanding(self._fingerprint(), model.to_plain())))
 
     def _traffic(self) -> dict[str, float] | None:

@@ -31,7 +31,7 @@ class Imported(Struct, frozen=True):
 def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
     """Makes catalog, search index and frontier anew from the archive; returns the number of pages."""
     with Session(folder, load_recipe(folder), clock=clock, tell=tell, afresh=True) as session:
-        for file, records in session.collection.archive.passed_over.items():
+        for file, records in session.collection.archive.unreadable_records.items():
             tell(
                 f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them, or others did,"
                 f" whose pages are taken in with: lycosa import"

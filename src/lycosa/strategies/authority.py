@@ -1,18 +1,17 @@
 """Strategies that seek the pages with most in-links."""
 
-import random
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from random import Random
 
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
-from .base import distinct_links
+from .base import BaseStrategy, distinct_links, random_state, restore_random
 
 _DRAWN = "drawn"  # reason of candidates whose priority is minus a moment of this strategy's clock
 _DRAWN_BECAUSE = {_DRAWN: True}  # of all of them, since one for each page takes more memory than the candidates
 
 
-class CrawlAI:
+class CrawlAI(BaseStrategy):
     """Draws any waiting URL with a chance proportional to its apparent in-degree: the pages seen that link to it.
 
     Every in-link has an alarm of its own, set when it is seen to ring after a time drawn from Exp(1); the URL whose
@@ -27,19 +26,17 @@ class CrawlAI:
     """
 
     name = "crawl-ai"
-    scale: Literal["unit", "order"] = "order"
-    exhaustive = True
-    uses_standing = False
+    scale = "order"
 
     def __init__(self, *, seed: int = 0):
-        self._chance = random.Random(seed)
+        self._random = Random(seed)
         self._now = 0.0
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         return [Candidate(seed, -self._alarm(), because={"seed": True, **_DRAWN_BECAUSE}) for seed in seeds]
 
     def _alarm(self) -> float:
-        return self._now + self._chance.expovariate(1.0)
+        return self._now + self._random.expovariate(1.0)
 
     def learn(self, event: Visit | Skip) -> None:
         # What another strategy ranked says nothing of this clock.
@@ -56,23 +53,18 @@ class CrawlAI:
             for link in distinct_links(event)
         ]
 
-    def merge(self, url: Url, waiting: float, offered: float) -> float:
-        return max(waiting, offered)
-
     def state(self) -> Plain:
-        version, numbers, gauss = self._chance.getstate()
-        return {"now": self._now, "chance": [version, list(numbers), gauss]}
+        return {"now": self._now, "chance": random_state(self._random)}
 
     def restore(self, state: Plain) -> None:
-        version, numbers, gauss = state["chance"]
         self._now = state["now"]
-        self._chance.setstate((version, tuple(numbers), gauss))
+        restore_random(self._random, state["chance"])
 
 
 _LINKED_BECAUSE = {"in_links": True}  # of all candidates
 
 
-class CrawlGAI:
+class CrawlGAI(BaseStrategy):
     """Takes the waiting URL of the highest apparent in-degree: the pages seen that link to it.
 
     The priority is that number: every in-link offers 1, and offers of a waiting URL are added up, so that the frontier
@@ -83,15 +75,10 @@ class CrawlGAI:
     """
 
     name = "crawl-gai"
-    scale: Literal["unit", "order"] = "order"
-    exhaustive = True
-    uses_standing = False
+    scale = "order"
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         return [Candidate(seed, 1.0, because={"seed": True}) for seed in dict.fromkeys(seeds)]
-
-    def learn(self, event: Visit | Skip) -> None:
-        pass
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if isinstance(event, Skip):
@@ -103,9 +90,3 @@ class CrawlGAI:
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         return waiting + offered
-
-    def state(self) -> Plain:
-        return None
-
-    def restore(self, state: Plain) -> None:
-        pass

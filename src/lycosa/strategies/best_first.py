@@ -1,16 +1,15 @@
 """Strategies that follow the links of the most relevant pages first."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping
 
-from lycosa.vocabulary.records import RELEVANT, Candidate, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, Candidate, Plain, Skip, Visit
 from lycosa.vocabulary.tokens import tokens_of
 
 from .anchors import AnchorBoost
-from .base import clamped
+from .base import BaseStrategy, clamped
 
 
-class BestFirst:
+class BestFirst(BaseStrategy):
     """Follows the links of the most relevant pages first.
 
     A link is worth the relevance of the best page it was found on; where the topic was also given in words, their
@@ -22,9 +21,6 @@ class BestFirst:
     """
 
     name = "best-first"
-    scale: Literal["unit", "order"] = "unit"
-    exhaustive = True
-    uses_standing = False
 
     def __init__(
         self,
@@ -34,9 +30,6 @@ class BestFirst:
         enough: int = 20,
     ):
         self._way_in = AnchorBoost(topic_words, split=split, enough=enough)
-
-    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        return [Candidate(seed, 1.0, because={"seed": True}) for seed in seeds]
 
     def learn(self, event: Visit | Skip) -> None:
         if isinstance(event, Visit):
@@ -51,9 +44,6 @@ class BestFirst:
     def leave_room(self, share: float) -> None:
         self._way_in.share = share
 
-    def merge(self, url: Url, waiting: float, offered: float) -> float:
-        return max(waiting, offered)
-
     def state(self) -> Plain:
         return {"relevant_seen": self._way_in.relevant_seen}
 
@@ -61,7 +51,7 @@ class BestFirst:
         self._way_in.relevant_seen = state["relevant_seen"]
 
 
-class BaselineFocused:
+class BaselineFocused(BaseStrategy):
     """Follows the links of relevant pages alone, those of the most relevant first: the usual focused crawler.
 
     A link is worth the relevance of the best page it was found on. The links of a page that is not more likely on the
@@ -71,18 +61,10 @@ class BaselineFocused:
     """
 
     name = "baseline-focused"
-    scale: Literal["unit", "order"] = "unit"
     exhaustive = False
-    uses_standing = False
 
     def __init__(self) -> None:
         self._share = 1.0
-
-    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        return [Candidate(seed, 1.0, because={"seed": True}) for seed in seeds]
-
-    def learn(self, event: Visit | Skip) -> None:
-        pass
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if isinstance(event, Skip):
@@ -99,12 +81,3 @@ class BaselineFocused:
 
     def leave_room(self, share: float) -> None:
         self._share = share
-
-    def merge(self, url: Url, waiting: float, offered: float) -> float:
-        return max(waiting, offered)
-
-    def state(self) -> Plain:
-        return None
-
-    def restore(self, state: Plain) -> None:
-        pass

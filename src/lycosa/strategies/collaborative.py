@@ -1,7 +1,7 @@
 """Strategies that go where people went."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, Unpack
+from typing import Unpack
 
 import numpy as np
 from msgspec import Struct
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from lycosa.logs.readings import Readings
 from lycosa.vocabulary.records import Candidate, Plain, Skip, SkipReason, Url, Visit
 
+from .base import BaseStrategy
 from .interest import logistic
 from .linkage import WEIGHTS, LinkageEvidence, LinkEvidence, linked_candidate
 from .readers import EvidenceOptions, ReadersEvidence, packed, unpacked
@@ -188,7 +189,7 @@ def _by_chance(readings: Readings, seed: int) -> Ids:
     return np.argsort(clocks / np.maximum(accesses, 1e-300), kind="stable")
 
 
-class Collaborative:
+class Collaborative(BaseStrategy):
     """Goes where people went who read pages that satisfy a predicate, whichever that is; follows no link.
 
     Pages of an access log are worth ratio / (1 + ratio), the interest ratio being that of `ReadersEvidence`. Those
@@ -203,9 +204,8 @@ class Collaborative:
     """
 
     name = "collaborative"
-    scale: Literal["unit", "order"] = "unit"
+    needs = frozenset({"log"})
     exhaustive = False
-    uses_standing = False
 
     def __init__(
         self,
@@ -245,7 +245,7 @@ class Collaborative:
         self._offers.restore(state["offers"])
 
 
-class Combined:
+class Combined(BaseStrategy):
     """Goes where people went, and where links lead, that satisfy a predicate, whichever that is.
 
     A page is worth ratio / (1 + ratio), the ratio being the product of that of `ReadersEvidence` and that of
@@ -262,9 +262,8 @@ class Combined:
     """
 
     name = "combined"
-    scale: Literal["unit", "order"] = "unit"
+    needs = frozenset({"log"})
     exhaustive = False
-    uses_standing = False
 
     def __init__(
         self,

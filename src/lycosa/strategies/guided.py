@@ -1,6 +1,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
-from typing import Literal, Unpack
+from typing import Unpack
 
 import numpy as np
 from msgspec.structs import replace
@@ -10,6 +10,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
+from .base import BaseStrategy
 from .best_first import BestFirst
 from .collaborative import Ids, LogOffers, Offer, is_evicted
 from .interest import logistic
@@ -20,7 +21,7 @@ _NONE: Ids = np.empty(0, np.int64)
 _LAST = 1e-6  # the chance of a page that nothing speaks for
 
 
-class Guided:
+class Guided(BaseStrategy):
     """Follows another strategy, and beside the links of pages what people read who read pages on the topic.
 
     Where people read a page, what the other strategy says it is worth is taken for a chance, whose odds are multiplied
@@ -36,7 +37,7 @@ class Guided:
     """
 
     name = "guided"
-    scale: Literal["unit", "order"] = "unit"
+    needs = frozenset({"log"})
 
     def __init__(
         self,

@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from math import inf, isfinite
-from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import RELEVANT, Candidate, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
 
-from .base import clamped, distinct_links
+from .base import BaseStrategy, clamped, distinct_links
 from .interest import Features, Ids, Logs, Tally, link_logs, logistic, share_logs
 from .url_sets import number_of
 
@@ -391,7 +390,7 @@ def _words_around(parents: Sequence[Parent]) -> Ids:
 UNKNOWN = 0.5  # priority of what nothing is known of
 
 
-class Intelligent:
+class Intelligent(BaseStrategy):
     """Learns while it crawls what in links leads to pages that satisfy a predicate, whichever that is.
 
     A link is worth the logistic of Σ weight · log of interest ratio over the factors that `LinkageEvidence` knows:
@@ -405,9 +404,6 @@ class Intelligent:
     """
 
     name = "intelligent"
-    scale: Literal["unit", "order"] = "unit"
-    exhaustive = True
-    uses_standing = False
 
     def __init__(
         self,

@@ -1,12 +1,12 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Outcome, Page, Plain, Skip, Url, Visit
 
-from .base import checked_share
+from .base import BaseStrategy, checked_share
 from .best_first import BaselineFocused
 
 _DEAD = frozenset((Outcome.GONE, Outcome.UNWANTED))
@@ -51,7 +51,7 @@ class NoMap:
     related: Collection[str] = ()
 
 
-class Mapped:
+class Mapped(BaseStrategy):
     """Follows another strategy, and beside the links of pages those that a map of past crawls has for them.
 
     When a page of the map arrives, the links that the map has for it join the others; when a portal or a page on a
@@ -67,7 +67,7 @@ class Mapped:
     """
 
     name = "mapped"
-    scale: Literal["unit", "order"] = "unit"
+    needs = frozenset({"map"})
 
     def __init__(
         self,

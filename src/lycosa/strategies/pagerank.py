@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
-from typing import Literal
 
 import numpy as np
 
 from lycosa.vocabulary.records import Candidate, Outcome, Plain, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of, site_of
 
+from .base import BaseStrategy
 from .url_sets import SettledUrls
 
 Ranks = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -49,7 +49,7 @@ def ranks(sources: Iterable[int], targets: Iterable[int], count: int, *, damping
     return rank
 
 
-class PageRank:
+class PageRank(BaseStrategy):
     """Fetches the URL of the highest PageRank, computed over the pages at hand.
 
     The graph that is ranked has the buffered pages and the waiting URLs; a link within one domain is not recorded in
@@ -66,9 +66,7 @@ class PageRank:
     """
 
     name = "pagerank"
-    scale: Literal["unit", "order"] = "order"
-    exhaustive = True
-    uses_standing = False
+    scale = "order"
 
     def __init__(self, *, damping: float = 0.8, tolerance: float = 0.01, every: int = 25, buffer: int = 200):
         self._damping = damping

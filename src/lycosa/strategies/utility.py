@@ -9,13 +9,13 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from lycosa.standing.in_links import StructureIndex
+from lycosa.standing.in_links import InLinkIndex
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 from lycosa.vocabulary.tokens import tokens_of
 
 from .anchors import AnchorBoost
-from .base import checked_share, clamped
+from .base import BaseStrategy, checked_share, clamped
 
 Each = TypeVar("Each", float, NDArray[np.float64])  # one page, or many side by side
 
@@ -45,10 +45,11 @@ class Form(Protocol):
     def __call__(self, relevance: Each, standing: Each, alpha: float) -> Each: ...
 
 
-FORMS: Mapping[str, Form] = {"cobb-douglas": cobb_douglas, "linear": linear}
+FormName = Literal["cobb-douglas", "linear"]
+FORMS: Mapping[FormName, Form] = {"cobb-douglas": cobb_douglas, "linear": linear}
 
 
-class Utility:
+class Utility(BaseStrategy):
     """Follows first the links of pages that are both on the topic and of high standing.
 
     A link is worth the utility of the best page it was found on, as it was reckoned then; where the topic was also
@@ -65,15 +66,13 @@ class Utility:
     """
 
     name = "utility"
-    scale: Literal["unit", "order"] = "unit"
-    exhaustive = True
     uses_standing = True
 
     def __init__(
         self,
         *,
         alpha: float = 0.5,
-        form: str = "cobb-douglas",
+        form: FormName = "cobb-douglas",
         window: int = 25,
         taught: Collection[Url] = (),
         topic_words: Mapping[str, int] | None = None,
@@ -100,9 +99,6 @@ class Utility:
     def lately(self) -> float | None:
         """Mean relevance of the last pages; None before the first."""
         return self._lately
-
-    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        return [Candidate(seed, 1.0, because={"seed": True}) for seed in seeds]
 
     def learn(self, event: Visit | Skip) -> None:
         if isinstance(event, Visit) and event.page is not None:
@@ -138,9 +134,6 @@ class Utility:
 
     def leave_room(self, share: float) -> None:
         self._way_in.share = share
-
-    def merge(self, url: Url, waiting: float, offered: float) -> float:
-        return max(waiting, offered)
 
     def state(self) -> Plain:
         return {"last": list(self._last), "relevant_seen": self._way_in.relevant_seen}
@@ -219,7 +212,7 @@ class Adaptive(Utility):
         window: int = 25,
         step: float = 0.01,
         alpha: float = 0.5,
-        form: str = "cobb-douglas",
+        form: FormName = "cobb-douglas",
         taught: Collection[Url] = (),
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,
@@ -297,7 +290,7 @@ class InLinks(Adaptive):
         window: int = 25,
         step: float = 0.01,
         alpha: float = 0.5,
-        form: str = "cobb-douglas",
+        form: FormName = "cobb-douglas",
         taught: Collection[Url] = (),
         topic_words: Mapping[str, int] | None = None,
         split: Callable[[str], Iterable[str]] = tokens_of,
@@ -318,7 +311,7 @@ class InLinks(Adaptive):
         if theta is not None and not isfinite(theta):
             raise UsageError(f"theta must be a number, not {theta}")
         self._given_theta = theta
-        self._index = StructureIndex()
+        self._index = InLinkIndex()
         self._pages_with: list[int] = []  # [k]: pages that had k in-links when they were visited
 
     @property
@@ -332,7 +325,7 @@ class InLinks(Adaptive):
             in_links = self._index.count(url)
             self._pages_with += [0] * (in_links + 1 - len(self._pages_with))
             self._pages_with[in_links] += 1
-            self._index.see(url, (link.target for link in event.open_links()))
+            self._index.add(url, (link.target for link in event.open_links()))
         super().learn(self._esteemed(event))
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from lycosa.lab.page_cache import PageCache, TopicCosine
+from lycosa.lab.page_cache import PageCache
 from lycosa.lab.simulation import Step, crawl
-from lycosa.lab.topics import Topic, strategy_for
+from lycosa.lab.topics import Topic, TopicCosine, strategy_for
 from lycosa.peers.peer_folder import PeerFolder
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.reading import Reader

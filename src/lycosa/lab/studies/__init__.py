@@ -1,8 +1,10 @@
 """The studies, one file or folder each; `STUDIES` is the one dictionary of names."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from lycosa.lab.study import Study
+from lycosa.vocabulary.plugins import find_piece
 
 from .adaptive_utility import AdaptiveUtility
 from .authority_static import AuthorityStatic
@@ -38,3 +40,10 @@ STUDIES: Mapping[str, Study] = {
         PeerSearch(),
     )
 }
+
+
+def study_named(name: str) -> Study:
+    """The study of this name, Lycosa's own or that of a plug-in, which names an object or a class."""
+    found: Any = find_piece(STUDIES, "lycosa.studies", name, what="study")
+    study: Study = found() if isinstance(found, type) else found
+    return study

@@ -1,6 +1,6 @@
 """An event as a group of WARC records, and back.
 
-What a server said is a `response` (a `revisit` where it said "not modified", or sent what the archive has already) and
+An answer is a `response` (a `revisit` where it said "not modified", or sent what the archive has already) and
 a `request`; the rest of the event is JSON in a `metadata` record, which comes last and so completes the group. Events
 without an answer are a `metadata` record alone. `Transfer-Encoding` is archived as `X-Archive-Orig-Transfer-Encoding`,
 because bodies are no longer chunked (and what came under this very name gets the prefix once more); an answer whose
@@ -20,7 +20,7 @@ from lycosa.vocabulary.records import Candidate, Change, Fetch, LeftOut, Outcome
 from lycosa.vocabulary.urls import host_of, path_of
 
 from .events import Attempt, Event, Example, Run, Scores, Stop, fetch_of, is_revisit
-from .plain import as_json
+from .json_text import to_json
 from .warc import Record, date_of, digest, one_line, record, records
 
 Decode = Callable[[bytes, str, int], tuple[bytes, bool]]  # body, Content-Encoding, most bytes wanted -> content, cut
@@ -34,7 +34,7 @@ Headers = tuple[tuple[str, str], ...]
 
 
 class FetchNote(Struct, frozen=True, omit_defaults=True):
-    """What the HTTP records do not tell of a fetch; all of it where there was no answer."""
+    """What the HTTP records do not hold of a fetch; all of it if there was no answer."""
 
     outcome: Outcome
     at: float
@@ -45,8 +45,8 @@ class FetchNote(Struct, frozen=True, omit_defaults=True):
     detail: str = ""
     http_version: str = "1.1"
     content: int = 0  # bytes once decoded
-    utf8: bool = False  # headers that Latin-1 cannot spell
-    host_added: bool = False  # the first line of the request's headers is ours
+    utf8: bool = False  # headers that Latin-1 cannot encode
+    host_added: bool = False  # the archived request has a Host line that the fetch did not
     reason: str = ""
     headers: Headers = ()
     request_headers: Headers = ()
@@ -105,7 +105,7 @@ class Packed(NamedTuple):
 # ---------------------------------------------------------------- writing
 
 
-def pack(event: Event, new_id: NewId) -> Packed:
+def encode_event(event: Event, new_id: NewId) -> Packed:
     """The group of an event, one gzip member per record."""
     fetch = fetch_of(event)
     if fetch is None or fetch.status is None:
@@ -113,7 +113,7 @@ def pack(event: Event, new_id: NewId) -> Packed:
     answer_id = new_id()
     date, target = date_of(fetch.at), f"WARC-Target-URI: {fetch.url}"
     charset = _charset(fetch)
-    head = _head(f"HTTP/{_spoken(fetch)} {fetch.status:03d} {one_line(fetch.reason)}", fetch.headers, charset)
+    head = _head(f"HTTP/{_archived_version(fetch)} {fetch.status:03d} {one_line(fetch.reason)}", fetch.headers, charset)
     known = event.known if isinstance(event, Visit) else None
     revisit = is_revisit(fetch)
     payload_digest = known.payload if revisit and known and known.payload else digest(fetch.body)
@@ -123,14 +123,16 @@ def pack(event: Event, new_id: NewId) -> Packed:
     if not revisit or (known and known.payload):
         lines.append(f"WARC-Payload-Digest: {payload_digest}")
     if revisit:
-        lines += _referring(fetch, known)
+        lines += _references(fetch, known)
     elif fetch.truncated or (fetch.outcome is Outcome.UNWANTED and not fetch.body):
         lines.append(f"WARC-Truncated: {one_line(fetch.truncated) or 'unspecified'}")
     kind = "revisit" if revisit else "response"
     members = [record(kind, answer_id, date, "application/http; msgtype=response", head + fetch.body, *lines)]
     if fetch.request_headers:
         host: Headers = () if _names_host(fetch) else (("Host", host_of(fetch.url)),)
-        asked = _head(f"GET {path_of(fetch.url)} HTTP/{_spoken(fetch)}", host + fetch.request_headers, charset)
+        asked = _head(
+            f"GET {path_of(fetch.url)} HTTP/{_archived_version(fetch)}", host + fetch.request_headers, charset
+        )
         concurrent = f"WARC-Concurrent-To: {answer_id}"
         mime = "application/http; msgtype=request"
         members.append(record("request", new_id(), date, mime, asked, target, concurrent))
@@ -138,8 +140,8 @@ def pack(event: Event, new_id: NewId) -> Packed:
     return Packed(members, payload_digest)
 
 
-def _referring(fetch: Fetch, known: PastFetch | None) -> list[str]:
-    """What a revisit says of the record that holds its payload."""
+def _references(fetch: Fetch, known: PastFetch | None) -> list[str]:
+    """The headers of a revisit that refer to the record with its payload."""
     profile = NOT_MODIFIED if fetch.status == 304 else SAME_PAYLOAD
     lines = [f"WARC-Profile: {profile}", f"WARC-Refers-To-Target-URI: {fetch.url}"]
     return [*lines, f"WARC-Refers-To-Date: {date_of(known.at)}"] if known else lines
@@ -147,20 +149,21 @@ def _referring(fetch: Fetch, known: PastFetch | None) -> list[str]:
 
 def metadata_record(note: Note, record_id: str, answer_id: str | None) -> bytes:
     """The record that completes the group of an event."""
-    lines = [f"WARC-Target-URI: {about(note) or f'urn:lycosa:{type(note).__name__.lower()}'}"]
+    lines = [f"WARC-Target-URI: {url_of(note) or f'urn:lycosa:{type(note).__name__.lower()}'}"]
     if answer_id:
         lines += [f"WARC-Concurrent-To: {answer_id}", f"WARC-Refers-To: {answer_id}"]
-    return record("metadata", record_id, date_of(when(note)), "application/json", as_json(note), *lines)
+    return record("metadata", record_id, date_of(time_of(note)), "application/json", to_json(note), *lines)
 
 
-def about(note: Note) -> Url | None:
+def url_of(note: Note) -> Url | None:
     """The URL that was fetched, if one was."""
     if isinstance(note, ExampleNote):
         return note.url
     return note.candidate.url if isinstance(note, (VisitNote, AttemptNote)) else None
 
 
-def when(note: Note) -> float:
+def time_of(note: Note) -> float:
+    """When it happened, in seconds since the epoch."""
     return note.fetch.at if isinstance(note, (VisitNote, AttemptNote, ExampleNote)) else note.at
 
 
@@ -212,8 +215,8 @@ def _names_host(fetch: Fetch) -> bool:
     return any(name.lower() == "host" for name, _ in fetch.request_headers)
 
 
-def _spoken(fetch: Fetch) -> str:
-    return "1.0" if fetch.http_version == "1.0" else "1.1"  # readers of WARC know no other
+def _archived_version(fetch: Fetch) -> str:
+    return "1.0" if fetch.http_version == "1.0" else "1.1"  # the only versions that WARC readers know
 
 
 def _charset(fetch: Fetch) -> str:
@@ -241,11 +244,11 @@ _decoder: msgspec.json.Decoder[Note] = msgspec.json.Decoder(Note)
 
 
 def groups(stream: BinaryIO, start: int = 0) -> Iterator[Group]:
-    """The whole groups from an offset on; records that belong to none are passed over."""
-    return (part for part in parts(stream, start) if isinstance(part, Group))
+    """The whole groups from an offset on; records that belong to none are skipped."""
+    return (part for part in groups_and_strays(stream, start) if isinstance(part, Group))
 
 
-def parts(stream: BinaryIO, start: int = 0) -> Iterator[Group | Record]:
+def groups_and_strays(stream: BinaryIO, start: int = 0) -> Iterator[Group | Record]:
     """The whole groups from an offset on, and in their order the records that belong to none.
 
     Those are the first record of a file, what others wrote, what a newer version wrote, and unfinished groups.
@@ -282,7 +285,7 @@ def _note_in(metadata: Record) -> Note | None:
         return None
 
 
-def unpack(group: Group, decode: Decode) -> Event:
+def decode_event(group: Group, decode: Decode) -> Event:
     """The event of a group, its fetch complete."""
     note = group.note
     match note:

@@ -11,7 +11,7 @@ from warcio.warcwriter import WARCWriter
 
 from collection.samples import CARS, HOME, WOLF, archive_in, collection_in, visit
 from lycosa.collection import Stop
-from lycosa.collection.groups import pack
+from lycosa.collection.event_records import encode_event
 from lycosa.collection.warc import date_of, record
 from lycosa.vocabulary.records import Url
 
@@ -34,7 +34,9 @@ def of_others(*, version: str = "WARC/1.0") -> bytes:
 
 def of_a_newer_version(url: Url = STRANGE) -> bytes:
     """A visit with an outcome of which this version does not know."""
-    answer, request, _ = pack(visit(url), iter(("<urn:uuid:a>", "<urn:uuid:b>", "<urn:uuid:c>")).__next__).members
+    answer, request, _ = encode_event(
+        visit(url), iter(("<urn:uuid:a>", "<urn:uuid:b>", "<urn:uuid:c>")).__next__
+    ).members
     note = b'{"lycosa":"visit","candidate":{"url":"%s","priority":1.0},"fetch":{"outcome":"dreamt","at":1.7e9}}'
     lines = (f"WARC-Target-URI: {url}", "WARC-Concurrent-To: <urn:uuid:a>", "WARC-Refers-To: <urn:uuid:a>")
     block = note % url.encode()
@@ -112,7 +114,7 @@ def test_whole_records_that_are_not_understood_stay_behind_ours(tmp_path, kind):
 def test_behind_records_that_are_not_understood_only_the_unfinished_group_is_cut(tmp_path):
     path = of_ours(tmp_path, HOME)
     kept = path.read_bytes() + of_others() + of_a_newer_version()
-    group = b"".join(pack(visit(CARS), iter(("<urn:uuid:d>", "<urn:uuid:e>", "<urn:uuid:f>")).__next__).members)
+    group = b"".join(encode_event(visit(CARS), iter(("<urn:uuid:d>", "<urn:uuid:e>", "<urn:uuid:f>")).__next__).members)
     for cut in range(0, len(group), 11):
         path.write_bytes(kept + group[:cut])
         archive_in(tmp_path).recover(None)
@@ -126,7 +128,7 @@ def test_an_archive_tells_how_many_records_of_which_file_it_passed_over(tmp_path
     (tmp_path / "mine-00002.warc.gz").write_bytes(of_others())
     archive = archive_in(tmp_path)
     assert len(list(archive.events())) == 2
-    assert archive.passed_over == {path.name: 3, "mine-00002.warc.gz": 3}
+    assert archive.unreadable_records == {path.name: 3, "mine-00002.warc.gz": 3}
 
 
 def test_of_files_with_one_number_those_before_a_position_are_not_read_again(tmp_path):

@@ -8,8 +8,8 @@ from lycosa.relevance.svm import separate
 
 
 def made_up(rows: int, width: int, seed: int) -> tuple[np.ndarray, list[bool]]:
-    chance = np.random.default_rng(seed)
-    matrix = chance.random((rows, width)) * (chance.random((rows, width)) < 0.2)
+    rng = np.random.default_rng(seed)
+    matrix = rng.random((rows, width)) * (rng.random((rows, width)) < 0.2)
     is_good = [bool(good) for good in matrix[:, 0] + matrix[:, 1] > 0.3]
     matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
     return matrix, is_good

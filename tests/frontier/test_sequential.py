@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.frontier import sequential
-from lycosa.frontier.sequential import Ladder
+from lycosa.frontier.sequential import LadderQueue
 from lycosa.vocabulary.records import Candidate, Url
 
 PRIORITIES = st.lists(st.sampled_from([0.0, 1.0, 1.0, 2.0, 3.5, -7.0]) | st.floats(allow_nan=False), max_size=60)
@@ -20,7 +20,7 @@ def ranked(waiting: list[Candidate]) -> list[Candidate]:
 def test_a_ladder_is_a_sorted_list_whatever_comes_and_goes(turns: list[tuple[list[float], int]]) -> None:
     rung, sequential._RUNG = sequential._RUNG, 5  # so that small examples climb
     try:
-        queue, plain, order = Ladder(), list[Candidate](), 0
+        queue, plain, order = LadderQueue(), list[Candidate](), 0
         for priorities, pops in turns:
             pushed = candidates(priorities, order)
             order += len(pushed)
@@ -35,7 +35,7 @@ def test_a_ladder_is_a_sorted_list_whatever_comes_and_goes(turns: list[tuple[lis
 
 def test_a_ladder_of_many_gives_them_in_order() -> None:
     pushed = candidates([float(number * 7_919 % 50_021) for number in range(50_000)], 0)
-    queue = Ladder(pushed[:20_000])
+    queue = LadderQueue(pushed[:20_000])
     for start in range(20_000, 50_000, 1_000):
         queue.push(pushed[start : start + 1_000])
     assert [queue.pop() for _ in pushed] == ranked(pushed)

@@ -11,7 +11,7 @@ from lycosa.relevance.svm import SLOPE, calibrate
 DISTANCES = st.lists(st.floats(-3.0, 3.0), min_size=1, max_size=30)
 
 
-def chance(at: float, sigmoid: tuple[float, float]) -> float:
+def probability(at: float, sigmoid: tuple[float, float]) -> float:
     return 1.0 / (1.0 + exp(-(sigmoid[0] * at + sigmoid[1])))
 
 
@@ -28,11 +28,11 @@ def test_with_many_examples_it_is_a_logistic_regression() -> None:
     assert offset == pytest.approx(model.intercept_[0], rel=0.05)
 
 
-def test_chances_are_met_as_often_as_they_say() -> None:
+def test_probabilities_are_met_as_often_as_they_say() -> None:
     good, bad = drawn((0.2, 0.5), (-0.6, 0.5), 3000)  # for which a sigmoid is the truth
     sigmoid = calibrate(good, bad)
     for low in (0.2, 0.4, 0.6, 0.8):
-        hits = [sum(low <= chance(at, sigmoid) < low + 0.2 for at in side) for side in (good, bad)]
+        hits = [sum(low <= probability(at, sigmoid) < low + 0.2 for at in side) for side in (good, bad)]
         assert hits[0] / sum(hits) == pytest.approx(low + 0.1, abs=0.07)
 
 
@@ -56,7 +56,7 @@ def test_where_the_distances_begin_and_in_which_unit_they_are_does_not_matter(
     one = calibrate(good, bad)
     other = calibrate([at * scale + shift for at in good], [at * scale + shift for at in bad])
     for at in (*good, *bad):
-        assert chance(at * scale + shift, other) == pytest.approx(chance(at, one), abs=1e-4)
+        assert probability(at * scale + shift, other) == pytest.approx(probability(at, one), abs=1e-4)
     assert np.isfinite(one).all()
 
 

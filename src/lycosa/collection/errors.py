@@ -1,4 +1,4 @@
-"""Turns what disks and databases raise into one line for the user."""
+"""Errors of disks and databases as one line for the user."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from lycosa.vocabulary.errors import CollectionError
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
-    """Errors of the disk under `path` leave as CollectionError."""
+def disk_errors(path: Path) -> Iterator[None]:
+    """Raises errors of the disk under `path` as CollectionError."""
     try:
         yield
     except OSError as error:
@@ -21,8 +21,8 @@ def told(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def told_of_catalog(path: Path) -> Iterator[None]:
-    """Errors of the database at `path` leave as CollectionError."""
+def catalog_errors(path: Path) -> Iterator[None]:
+    """Raises errors of the database at `path` as CollectionError."""
     name = path.parent
     try:
         yield

@@ -130,10 +130,10 @@ def test_the_owner_asks_through_the_control_socket(tmp_path):
         assert kept.path("control").stat().st_mode & 0o777 == 0o600
         replies = [reply async for reply in await ask_running_peer(kept, Request("search", "sail", enough=1))]
         assert replies[-1].is_over
-        assert replies[-1].searched.answers.answers[0].hits[0].item == "http://ships.example/sail"
+        assert replies[-1].progress.answers.answers[0].hits[0].item == "http://ships.example/sail"
         (shown,) = [reply async for reply in await ask_running_peer(kept, Request("show"))]
-        assert shown.told["name"] == peers["bees"].identity.name
-        provider = replies[-1].searched.answers.answers[0].provider
+        assert shown.status["name"] == peers["bees"].identity.name
+        provider = replies[-1].progress.answers.answers[0].provider
         request = Request("fetch", provider=provider, url="http://ships.example/sail")
         (fetched,) = [reply async for reply in await ask_running_peer(kept, request)]
         assert peers["bees"].content.verify(request.url, fetched.body)

@@ -166,7 +166,7 @@ def test_a_collection_grows_while_it_is_shared(folder):
         assert urls(content.find("comet", 5)) == {"http://stars.example/"}
         reading = content.behind()
         assert reading is not None
-        assert not reading.anew
+        assert not reading.replaces_all
         assert list(reading) == [1]
         reading.seal()
         content.take_over(reading)

@@ -140,8 +140,8 @@ def main() -> None:
         extended = seconds_of(lambda: take_in(path, first, first + options.new, options.new * per_page, options))
         size = path.stat().st_size
         with Atlas(path) as atlas:
-            loaded = seconds_of(lambda: atlas.for_crawl("bees") and None)
-            crawl_map = atlas.for_crawl("bees")
+            loaded = seconds_of(lambda: atlas.crawl_map("bees") and None)
+            crawl_map = atlas.crawl_map("bees")
             facts = atlas.facts("bees")
     random = np.random.default_rng(1)
     any_page = [url_of(number) for number in random.integers(0, options.pages, LOOK_UPS).tolist()]

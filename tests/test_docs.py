@@ -126,7 +126,9 @@ def blocks(path: Path, kind: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "path", [ROOT / "README.md", GUIDE / "python.md", GUIDE / "relevance.md"], ids=lambda p: p.name
+    "path",
+    [ROOT / "README.md", GUIDE / "python.md", GUIDE / "relevance.md", GUIDE / "plugins.md"],
+    ids=lambda p: p.name,
 )
 def test_python_in_the_documents_is_python(path):
     for block in blocks(path, "python"):

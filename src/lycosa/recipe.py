@@ -133,8 +133,11 @@ class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
     waiting: Waiting = field(default_factory=Waiting)
 
 
-def load_recipe(folder: Path) -> Recipe:
-    """The recipe in a collection's folder."""
+def load_recipe(folder: Path, *, to_read: bool = False) -> Recipe:
+    """The recipe in a collection's folder.
+
+    to_read: whether the collection is only read, so that strategy and model may be of plug-ins that are not installed.
+    """
     path = folder / FILE_NAME
     if not path.is_file():
         if folder.exists():
@@ -148,19 +151,16 @@ def load_recipe(folder: Path) -> Recipe:
         raise RecipeError(f'{path}: not TOML: {error}; mend that line: key = "value"') from None
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"{path}: cannot be read: {error}") from None
-    return recipe_of(plain, str(path))
+    return recipe_of(plain, str(path), to_read=to_read)
 
 
-def recipe_of(plain: Mapping[str, object], source: str) -> Recipe:
+def recipe_of(plain: Mapping[str, object], source: str, *, to_read: bool = False) -> Recipe:
     try:
         recipe = msgspec.convert(plain, Recipe)
     except msgspec.ValidationError as error:
         raise RecipeError(f"{source}: {mistake_in(error, Recipe)}") from None
-    check_strategy(recipe.strategy, f"{source}: ")
-    if recipe.strategy in STRATEGIES:  # those of a plug-in are checked when it is run
-        check_options(recipe.strategy, recipe.options, where=f"{source}: options: ")
-    if not is_trainer(recipe.topic.model):
-        raise RecipeError(f"{source}: topic.model: no {recipe.topic.model!r}; there are {trainer_names()}")
+    if not to_read:
+        _check_pieces(recipe, source)
     if recipe.requests.proxy and not _PROXY.fullmatch(recipe.requests.proxy):
         raise RecipeError(
             f"{source}: requests.proxy: cannot use {recipe.requests.proxy[:100]!r};"
@@ -175,6 +175,15 @@ def recipe_of(plain: Mapping[str, object], source: str) -> Recipe:
         languages=languages_in(recipe.scope.languages, f"{source}: scope.languages"),
     )
     return replace(recipe, scope=scope)
+
+
+def _check_pieces(recipe: Recipe, source: str) -> None:
+    """Refuses a strategy or a model that there is not; plug-ins are not loaded for it."""
+    check_strategy(recipe.strategy, f"{source}: ")
+    if recipe.strategy in STRATEGIES:  # the options of a plug-in are checked when it is run
+        check_options(recipe.strategy, recipe.options, where=f"{source}: options: ")
+    if not is_trainer(recipe.topic.model):
+        raise RecipeError(f"{source}: topic.model: no {recipe.topic.model!r}; there are {trainer_names()}")
 
 
 def hosts_in(given: Iterable[str], source: str) -> tuple[str, ...]:

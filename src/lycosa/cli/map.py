@@ -140,7 +140,7 @@ def show(
         topics = [opened.facts(each) for each in opened.topics()]
         if topic is not None and topic not in opened.topics():
             opened.portals_of(topic)  # says which there are
-        maps = {each.name: opened.for_crawl(each.name) for each in topics}
+        maps = {each.name: opened.crawl_map(each.name) for each in topics}
         citations = opened.citations()
         left_out = opened.left_out
     if svg is not None:

@@ -4,7 +4,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.hosts import is_private
+from lycosa.vocabulary.hosts import NOT_A_HOST, is_private, why_not_public
 
 from .identity import NAME_LENGTH, is_name
 
@@ -73,4 +73,4 @@ def address_group(address: str) -> str:
 
 def is_local(place: Place) -> bool:
     """Whether it is on this machine or in a private network, judged by the text of its host alone."""
-    return is_private(place.host)
+    return is_private(place.host) and why_not_public(place.host) != NOT_A_HOST

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.maps.public_urls import why_left_out
 from lycosa.reading.stop_words import STOP_WORDS
+from lycosa.vocabulary.hosts import why_url_refused
 from lycosa.vocabulary.tokens import tokens_of
 
 from .messages import Contact, Hit, PeerName, Statistics
@@ -91,7 +91,7 @@ def merge(
         terms, is_home = answer.statistics.terms if answer.statistics else (), answer.stage is Stage.HOME
         for hit in answer.hits:
             times = dict(zip(terms, hit.frequencies, strict=False))
-            if why_left_out(hit.item, allow_private=allow_private or is_home) is not None:
+            if why_url_refused(hit.item, allow_private=allow_private or is_home) is not None:
                 refused += 1
             elif is_home or has_all_words(words, answer.statistics, hit):
                 score = _score(words, weights, mean_length, times, hit)

@@ -17,12 +17,12 @@ from msgspec import Struct
 from lycosa.collection import Collection
 from lycosa.collection.rows import PageRow
 from lycosa.collection.search_index import MAX_TEXT, SearchIndex
-from lycosa.maps.public_urls import why_left_out
 from lycosa.reading import Reader
 from lycosa.reading.stop_words import STOP_WORDS
 from lycosa.reading.words import FoldedWords
 from lycosa.vocabulary.codes import codes_of
 from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.hosts import why_url_refused
 from lycosa.vocabulary.records import Codes, Url
 from lycosa.vocabulary.tokens import folded
 from lycosa.vocabulary.urls import normalise
@@ -341,7 +341,7 @@ class SharedCollection:
         return page is not None and page.vanished_at is None and not self._is_withheld(url)
 
     def _is_withheld(self, url: str) -> bool:
-        return why_left_out(url, allow_private=self._allow_private) is not None
+        return why_url_refused(url, allow_private=self._allow_private) is not None
 
     # ------------------------------------------------------------ updating the summary
 

@@ -1,7 +1,7 @@
-"""When to look again: which pages of a collection to fetch anew, within a budget of requests.
+"""When to look again: which pages of a collection to fetch again, within a budget of requests.
 
-One file per policy; `POLICIES` is the one dictionary of names. All of them choose from a `HistoryTable`, which
-`history_of` makes of past looks; `change_rates` estimates how fast pages change.
+`POLICIES` is the dictionary of the policies by name. All of them choose from a `HistoryTable`, which `history_of` makes
+of past looks; `change_rates` estimates how fast pages change.
 """
 
 import inspect
@@ -11,17 +11,20 @@ from typing import Any
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plugins import find_piece
 
-from .crawl_value import CrawlValue
-from .expecting import expected_changes
-from .fixed import Fixed
 from .history import HistoryTable, Look, history_of
-from .lambda_crawl import LambdaCrawl
-from .link_scores import LinkScoreOrUniform
-from .out_links import OutLinks
-from .policy import RefreshPolicy
+from .policies import (
+    CrawlValue,
+    Fixed,
+    LambdaCrawl,
+    LinkScoreOrUniform,
+    OutLinks,
+    RefreshPolicy,
+    Uniform,
+    Yield,
+    YieldOrUniform,
+    expected_changes,
+)
 from .rates import change_rates
-from .uniform import Uniform
-from .yields import Yield, YieldOrUniform
 
 POLICIES: Mapping[str, Callable[..., RefreshPolicy]] = {
     Uniform.name: Uniform,

@@ -309,7 +309,7 @@ class Refresh:
         """So many pages to see again, the most urgent first, besides those chosen before and those of some hosts; it is
         taken down how they were."""
         now, catalog, known = self._session.clock.now(), self._session.collection.catalog, self.tally.known
-        table = table.of([url not in known and host_of(url) not in left_alone for url in table.urls])
+        table = table.only([url not in known and host_of(url) not in left_alone for url in table.urls])
         rows = policy_for(self._plan.policy, seed=self._seed()).choose(table, now, count)
         ages = table.ages(now)
         chosen = []

@@ -175,9 +175,11 @@ def _similarity_statistics(
         parts = {"": level, ", across sites": [pair for pair in level if distance == 1 and _is_across_sites(pair)]}
         for part, of_part in parts.items():
             both = ((by_url.get(url) or world.read(url) for url in pair) for pair in of_part[:texts])
-            alike = [similarity(one, other, background) for one, other in both if one is not None and other is not None]
-            if alike:
-                yield Statistic(f"text similarity, {_distance_label(distance)}{part}", sum(alike) / len(alike), "")
+            values = [
+                similarity(one, other, background) for one, other in both if one is not None and other is not None
+            ]
+            if values:
+                yield Statistic(f"text similarity, {_distance_label(distance)}{part}", sum(values) / len(values), "")
 
 
 def _classifier_statistics(

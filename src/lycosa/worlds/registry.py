@@ -29,7 +29,7 @@ WORLD_FILE = "world.json"
 class WorldKind(NamedTuple):
     """A kind of world; the keywords of `make` are the options that users write after its name."""
 
-    says: str
+    summary: str
     make: Callable[..., StudyWorld]
     load: Callable[[Path], StudyWorld]
 

@@ -63,7 +63,7 @@ class Attraction:
         pages: Ints = self._pages[np.clip(places, self._bounds[topics], self._bounds[topics + 1] - 1)]
         return pages
 
-    def alike(self, topics: Ints, ranks: Floats) -> Ints:
+    def at_rank(self, topics: Ints, ranks: Floats) -> Ints:
         """The page of each given topic at the given rank (0 to 1) of standing."""
         low, high = self._bounds[topics], self._bounds[topics + 1]
         pages: Ints = self._pages[np.minimum(low + (ranks * (high - low)).astype(np.int64), high - 1)]
@@ -178,7 +178,7 @@ def _cross_links(options: Options, plan: Plan, words: Vocabulary) -> Pair:
     width = KERNEL_WIDTH * normals(subkey(start, 2), int(by_standing.sum()))
     rank = np.abs(ranks[source[by_standing]] + width)
     rank = np.where(rank > 1.0, 2.0 - rank, rank)
-    target[by_standing] = attraction.alike(topics[by_standing], rank)
+    target[by_standing] = attraction.at_rank(topics[by_standing], rank)
     return source, target
 
 

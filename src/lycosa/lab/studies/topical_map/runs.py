@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from lycosa.lab.measures import points_along
 from lycosa.lab.simulation import crawl
-from lycosa.maps import CrawlMap, Reach, Resemblance, TopicMap, cited, crawl_map_of, draw_map
+from lycosa.maps import CrawlMap, Reach, SketchSimilarity, TopicMap, count_citations, crawl_map_from, draw_map
 from lycosa.pictures import bin_counts
 from lycosa.strategies import BaselineFocused, Mapped
 from lycosa.vocabulary.contracts import Strategy
@@ -147,7 +147,7 @@ class DrawnMap(NamedTuple):
 
     def for_crawl(self, *, related: Sequence[str] = ()) -> CrawlMap:
         """The map as a crawl uses it; pages on related topics lead to the portals, too."""
-        return crawl_map_of(self.map, self.urls, related=related)
+        return crawl_map_from(self.map, self.urls, related=related)
 
 
 def map_of(
@@ -155,7 +155,7 @@ def map_of(
 ) -> DrawnMap:
     """Draws the map of some good pages."""
     links = links_among(good, pages)
-    similarity = Resemblance({place: pages.sketch(url) for place, url in enumerate(good)}) if by_text else None
+    similarity = SketchSimilarity({place: pages.sketch(url) for place, url in enumerate(good)}) if by_text else None
     topic_map = draw_map(range(len(good)), links, seed=seed, reach=reach, similarity=similarity)
     return DrawnMap(name, topic_map, good, len(links))
 
@@ -283,7 +283,7 @@ class TopicJob:
         topics = self._inputs.taxonomy.topics
         number = {topic: place for place, topic in enumerate(topics)}
         about = {place: topic for place, url in enumerate(self._first) if (topic := self._now.topic(url)) is not None}
-        matrix = cited(
+        matrix = count_citations(
             topics, {place: number[topic] for place, topic in about.items()}, links_among(self._first, self._now)
         )
         return [list(row) for row in matrix.links]

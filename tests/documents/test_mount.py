@@ -15,7 +15,7 @@ URLS = {name: file_url(BASE, name) for name in NAMES}
 SITE = Site(BASE, "/usr/share/doc/site/", (re.compile(r"(?:old\.example|site\.readthedocs\.io)/(?:en/[^/]+/)?"),))
 
 
-def signposts() -> LinkRewriter:
+def rewriter() -> LinkRewriter:
     return LinkRewriter(
         [url for url in URLS.values() if url], [SITE], {Url(BASE + "alias.html"): Url(BASE + "index.html")}
     )
@@ -47,7 +47,7 @@ def signposts() -> LinkRewriter:
 )
 def test_a_link_in_any_spelling_leads_to_its_page(href: str, name: str) -> None:
     url = Url(BASE + "a/b(c)'d.html") if name != "a/b(c)'d.html" else Url(BASE + "a/other.html")
-    text, targets = signposts().rewrite(url, f'<p><a class="x" href="{href}">go</a>', "/usr/share/doc/site/a/page.html")
+    text, targets = rewriter().rewrite(url, f'<p><a class="x" href="{href}">go</a>', "/usr/share/doc/site/a/page.html")
     assert targets == [URLS[name]]
     assert [link.target for link in page_of_html(url, text).links] == [URLS[name]]
     assert ("#part" in href) == ("#part" in text)
@@ -67,21 +67,21 @@ def test_a_link_in_any_spelling_leads_to_its_page(href: str, name: str) -> None:
 )
 def test_other_links_are_left_as_they_are(href: str) -> None:
     html = f"<a href='{href}'>go</a><a HREF={href or 'x'}>again</a>"
-    assert signposts().rewrite(Url(BASE + "a/page.html"), html, "/usr/share/doc/site/a/page.html") == (html, [])
+    assert rewriter().rewrite(Url(BASE + "a/page.html"), html, "/usr/share/doc/site/a/page.html") == (html, [])
 
 
 def test_a_link_that_is_right_keeps_its_spelling_and_base_tags_count() -> None:
     html = '<base href="http://site.example/docs/a/"><a href="../index.html?">x</a><a href=index.html>y</a>'
-    text, targets = signposts().rewrite(Url("http://far.example/"), html, "/elsewhere/page.html")
+    text, targets = rewriter().rewrite(Url("http://far.example/"), html, "/elsewhere/page.html")
     assert "<a href=index.html>y</a>" in text
     assert targets == [URLS["index.html"], URLS["a/index.html"]]
 
 
 @given(st.text(max_size=200))
-def test_any_text_can_be_set_right(text: str) -> None:
-    signposts().rewrite(Url(BASE), text, "/usr/share/doc/site/x.html")
+def test_any_text_can_be_rewritten(text: str) -> None:
+    rewriter().rewrite(Url(BASE), text, "/usr/share/doc/site/x.html")
     hostile = f'<a href="{text}">'
-    rewritten, _ = signposts().rewrite(Url(BASE), hostile, "/usr/share/doc/site/x.html")
+    rewritten, _ = rewriter().rewrite(Url(BASE), hostile, "/usr/share/doc/site/x.html")
     assert rewritten.count("<a ") >= 1
 
 
@@ -95,7 +95,7 @@ def test_every_page_becomes_utf_8_that_reads_the_same_whatever_it_declares(text:
     assert decode(stored) == decode(stored, "text/html; charset=utf-8") == said
 
 
-def test_pages_are_told_by_their_names() -> None:
+def test_pages_are_recognised_by_their_names() -> None:
     assert [name for name in ("a.html", "b.HTM", "c.html.gz", "d.txt", "e.gz", "html") if is_html_name(name)] == [
         "a.html",
         "b.HTM",

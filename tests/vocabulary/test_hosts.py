@@ -219,6 +219,6 @@ def test_maps_peers_and_the_rule_agree(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["256.1.1.1", "1.2.3.4.5", "a..b"])
-def test_what_is_no_host_is_nobodys_home(host: str) -> None:
+def test_what_is_no_host_is_not_local(host: str) -> None:
     assert is_private(host)
     assert not is_local(Place(host, 80))

@@ -46,7 +46,7 @@ def with_busy(play, seconds: float = 0.0):
         busy = Busy(seconds)
         counting = asyncio.ensure_future(busy.count_turns())
         place = await busy.wire.listen(LOCAL)
-        await asyncio.wait_for(play(busy, place), 60)
+        await asyncio.wait_for(play(busy, place), 300)
         counting.cancel()
         await busy.wire.close()
         return busy

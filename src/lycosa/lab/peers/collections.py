@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from lycosa.lab.page_cache import PageCache
 from lycosa.lab.simulation import Step, crawl
-from lycosa.lab.topics import Topic, TopicCosine, strategy_for
+from lycosa.lab.topics import DirectoryTopic, TopicCosine, strategy_for
 from lycosa.peers.peer_folder import PeerFolder
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.reading import Reader
@@ -32,7 +32,9 @@ class Collector(Struct, frozen=True):
     pages: Mapping[Url, float]
 
 
-def collectors_of(topics: Sequence[Topic], *, peers: int, pages: int, library: PageCache, seed: int) -> list[Collector]:
+def collectors_of(
+    topics: Sequence[DirectoryTopic], *, peers: int, pages: int, library: PageCache, seed: int
+) -> list[Collector]:
     """Everybody crawls one topic or two, from pages of the directory that they happen to know.
 
     Each topic has its share of the peers, side by side; a second one is drawn.
@@ -51,7 +53,7 @@ def collectors_of(topics: Sequence[Topic], *, peers: int, pages: int, library: P
     return collectors
 
 
-def _crawled(topic: Topic, pages: int, library: PageCache, chance: random.Random) -> Iterable[Step]:
+def _crawled(topic: DirectoryTopic, pages: int, library: PageCache, chance: random.Random) -> Iterable[Step]:
     listed = [*topic.seeds, *topic.others]
     strategy = strategy_for(BestFirst.name, topic, pages=pages, buffer=None, seed=chance.randrange(1 << 30))
     return crawl(

@@ -76,8 +76,8 @@ def import_(
             f"taking paths to be of {options.origin}; if it is not secure, import into a new log with --site http://{site}"
         )
     with Counting("MB read", quiet=quiet or as_json) as count:
-        tell_each = (lambda outcome: None) if quiet or as_json else partial(_tell, options)
-        done = import_logs(files, into, options, now=time.time(), count=count, tell=tell_each)
+        report_each = (lambda outcome: None) if quiet or as_json else partial(_report, options)
+        done = import_logs(files, into, options, now=time.time(), count=count, report=report_each)
     if as_json:
         print_json({"log": str(into), "files": [_plain(each) for each in done]})
         return
@@ -86,7 +86,7 @@ def import_(
     typer.echo(f"Look at it:  {program()} logs show {into}\nUse it:      {program()} crawl NAME --logs {into}")
 
 
-def _tell(options: ImportOptions, outcome: ImportOutcome) -> None:
+def _report(options: ImportOptions, outcome: ImportOutcome) -> None:
     file = outcome.file
     name = visible(file.name, 100)
     if outcome.known:

@@ -236,7 +236,7 @@ def test_what_another_program_imports_between_two_files_is_heeded(tmp_path):
         if outcome.file.name == first.name:
             import_logs(others, log, asked, now=NOW)
 
-    import_logs([first, second], log, asked, now=NOW, tell=meanwhile)
+    import_logs([first, second], log, asked, now=NOW, report=meanwhile)
     import_logs([first, second, *others], tmp_path / "alone.log", asked, now=NOW)
     assert walks(open_readings(log)) == walks(open_readings(tmp_path / "alone.log"))
 

@@ -200,7 +200,7 @@ class LinkageEvidence:
 
     weights: of the factors' logarithms; a factor not named has 0.
     significance: standard deviations from which on words and tokens count.
-    smoothing: how often each is taken to have been seen as usual.
+    smoothing: pages at the base rate that are added to the counts of each.
     clip: the largest logarithm of a factor, either way.
     waiting, pages, visited: as `LinkMemory` has them. A URL that was forgotten keeps the priority it has.
 
@@ -290,9 +290,9 @@ class LinkageEvidence:
 
     def log_ratio_of(self, url: Url) -> float | None:
         """log of the interest ratio; None for a URL that no page seen links to."""
-        return next((told.log_ratio for told in self.told([url])), None)
+        return next((known.log_ratio for known in self.evidence_for([url])), None)
 
-    def told(self, urls: Iterable[Url]) -> list[LinkEvidence]:
+    def evidence_for(self, urls: Iterable[Url]) -> list[LinkEvidence]:
         """What is known of some URLs; nothing of those that no page seen links to."""
         leads = {url: self._memory.leads[url] for url in urls if url in self._memory.leads}
         if not leads:
@@ -324,7 +324,7 @@ class LinkageEvidence:
             if row == len(around):
                 around.append(pages)
             rows.append(row)
-        return self._words.summed([[page.words for page in pages] for pages in around], self.tally.usual)[rows]
+        return self._words.summed([[page.words for page in pages] for pages in around], self.tally.base_rate)[rows]
 
     def _tokens_logs(self, leads: Mapping[Url, Lead]) -> Logs:
         tokens = []
@@ -332,18 +332,18 @@ class LinkageEvidence:
             if lead.tokens is None:
                 lead.tokens = tuple(self._tokens_of(url).tolist())
             tokens.append([np.array(lead.tokens, np.int64)])
-        return self._tokens.summed(tokens, self.tally.usual)
+        return self._tokens.summed(tokens, self.tally.base_rate)
 
     def _links_logs(self, leads: Collection[Lead]) -> Logs:
         satisfying = np.array([lead.satisfying for lead in leads])
         others = np.array([lead.linking for lead in leads]) - satisfying
-        good, bad = link_logs(self._links, self.tally.usual, smoothing=self._smoothing)
+        good, bad = link_logs(self._links, self.tally.base_rate, smoothing=self._smoothing)
         return np.asarray(satisfying * good + others * bad, np.float64)
 
     def _siblings_logs(self, parents: Sequence[Sequence[Parent]]) -> Logs:
         satisfying = np.array([sum(parent.satisfying for parent in pages) for pages in parents], np.float64)
         seen = np.array([sum(parent.seen for parent in pages) for pages in parents], np.float64)
-        return share_logs(satisfying, seen, self.tally.usual, smoothing=self._smoothing)
+        return share_logs(satisfying, seen, self.tally.base_rate, smoothing=self._smoothing)
 
     # ------------------------------------------------------------ words
 
@@ -422,7 +422,7 @@ class Intelligent(BaseStrategy):
         self.evidence.learn(event)
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        return [linked_candidate(told) for told in self.evidence.told(self.evidence.changed)]
+        return [linked_candidate(known) for known in self.evidence.evidence_for(self.evidence.changed)]
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         return offered
@@ -434,8 +434,8 @@ class Intelligent(BaseStrategy):
         self.evidence.restore(state)
 
 
-def linked_candidate(told: LinkEvidence) -> Candidate:
+def linked_candidate(known: LinkEvidence) -> Candidate:
     """A URL at what its links tell of it."""
-    lead = told.lead
-    because = told.ratios or {"links": 1.0}
-    return Candidate(told.url, logistic(told.log_ratio), lead.found_on, lead.anchor, because, lead.depth)
+    lead = known.lead
+    because = known.ratios or {"links": 1.0}
+    return Candidate(known.url, logistic(known.log_ratio), lead.found_on, lead.anchor, because, lead.depth)

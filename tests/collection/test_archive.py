@@ -1,8 +1,6 @@
 import io
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +20,7 @@ from collection.samples import (
     fetched,
     files_no_longer_than,
     visit,
+    warcio_check,
 )
 from lycosa.collection import Archive, Event, Place, Position, Run, Scores, Stop
 from lycosa.collection.cdxj import surt
@@ -45,11 +44,6 @@ def written(folder: Path, events: list[Event]) -> list[Place]:
 
 def the_file(folder: Path) -> Path:
     return next(iter(folder.glob("*.warc.gz")))
-
-
-def warcio_check(*paths: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "warcio.cli", "check", *paths], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_every_event_comes_back_as_it_was(tmp_path):

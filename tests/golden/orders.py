@@ -10,7 +10,7 @@ from fixtures.made_up_web import MadeUpWeb
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.lab.simulation import crawl as crawl_in_the_lab
 from lycosa.logs.readings import Readings
-from lycosa.maps.crawl_map import CrawlMap
+from lycosa.maps.topic_map import CrawlMap
 from lycosa.reading import Reader
 from lycosa.strategies import STRATEGIES, Guided, Mapped
 from lycosa.vocabulary.clock import SimulatedClock

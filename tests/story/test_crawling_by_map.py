@@ -177,7 +177,7 @@ def test_a_dead_page_of_the_map_does_not_stop_the_rest(tmp_path):
     assert set(pages(folder)) == {HOME, *NEAR, *FAR}
     done("map", "build", folder, "--for", "honey", "--out", path)
     with Atlas(path) as atlas:
-        mapped = mapped_by(atlas.for_crawl("honey"))
+        mapped = mapped_by(atlas.crawl_map("honey"))
     assert mapped.issuperset(FAR) and dead not in mapped
 
 

@@ -23,7 +23,7 @@ BOTH_SEEDS = pytest.mark.parametrize("seed", [1, 2])
 
 @cache
 def _measured(seed: int) -> list[Statistic]:
-    return measure(calibrated(seed), sample=40_000, texts=250, seed=seed)
+    return measure(calibrated(seed), sample=20_000, texts=250, topics=1, seed=seed)
 
 
 def _statistics(seed: int) -> dict[str, float]:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.maps.atlas import Atlas
-from lycosa.maps.crawl_map import CrawlMap
+from lycosa.maps.topic_map import CrawlMap
 from lycosa.recipe import Map, check_takes_map
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.strategies import Mapped
@@ -84,7 +84,7 @@ def _opened(reference: MapReference, *, stem: bool) -> OpenMap:
     path = Path(reference.atlas)
     with Atlas(path, allow_private=reference.allow_private) as atlas:
         topic = _topic_of(atlas, reference.topic, path)
-        links = atlas.for_crawl(topic)
+        links = atlas.crawl_map(topic)
     facts = path.stat()
     stamp = f"{facts.st_size}-{facts.st_mtime_ns}"
     taxonomy = _taxonomy(Path(reference.taxonomy), stem) if reference.taxonomy else None

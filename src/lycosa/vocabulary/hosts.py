@@ -15,6 +15,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 from .urls import hostname_of, normalise
 
+MAX_URL = 2048  # characters of a URL that is taken from others
+
 _CLOSED_V4 = tuple(
     (IPv4Network(network), kind)
     for network, kind in (
@@ -152,3 +154,20 @@ def _embedded(ip: IPv6Address) -> Iterator[IPv4Address]:
         yield ip.sixtofour
     elif ip.teredo is not None:
         yield from ip.teredo
+
+
+def why_url_refused(url: object, *, allow_private: bool = False) -> str | None:
+    """Why a URL from others, as of a map or a peer, may not be crawled, judged by its spelling; None if it may."""
+    if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+        return "not http or https"
+    if len(url) > MAX_URL:
+        return f"longer than {MAX_URL} characters"
+    try:
+        if normalise(url) != url:
+            return "not spelt as a URL"
+    except UnicodeEncodeError:
+        return "not spelt as a URL"
+    name = hostname_of(url).removesuffix(".")
+    if "" in name.split("."):
+        return "not spelt as a URL"
+    return None if allow_private or not is_private(name) else "a private address"

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from lycosa.lab.measures import points_along
 from lycosa.lab.simulation import crawl
-from lycosa.maps import CrawlMap, Reach, Resemblance, TopicMap, cited, crawl_map_of, draw_map
+from lycosa.maps import CrawlMap, Reach, SketchSimilarity, TopicMap, count_citations, crawl_map_from, draw_map
 from lycosa.pictures import bin_counts
 from lycosa.strategies import BaselineFocused, Mapped
 from lycosa.vocabulary.contracts import Strategy
@@ -44,7 +44,7 @@ START = 0.1  # of the downloads of a crawl that count as its start
 CURVES = ("good", "seen", "new", "new_good")
 
 
-class Request(NamedTuple):
+class PageRequest(NamedTuple):
     """One page asked for."""
 
     url: Url
@@ -52,7 +52,7 @@ class Request(NamedTuple):
     is_copy: bool  # served from the copies of an earlier crawl, at no download
 
 
-Trace = Sequence[Request]
+Trace = Sequence[PageRequest]
 
 
 def run_crawl(
@@ -69,7 +69,7 @@ def run_crawl(
 
     copies: the pages of an earlier crawl, used instead of a download for the URLs `copied`.
     """
-    trace: list[Request] = []
+    trace: list[PageRequest] = []
     downloaded = 0
 
     def source(url: Url) -> JudgedPages:
@@ -81,7 +81,7 @@ def run_crawl(
         judged = source(url).judged(url)
         downloaded += not is_copy
         if downloaded <= downloads:
-            trace.append(Request(url, judged.page.digest if judged else None, is_copy))
+            trace.append(PageRequest(url, judged.page.digest if judged else None, is_copy))
         return judged.page if judged else None
 
     steps = crawl(
@@ -147,7 +147,7 @@ class DrawnMap(NamedTuple):
 
     def for_crawl(self, *, related: Sequence[str] = ()) -> CrawlMap:
         """The map as a crawl uses it; pages on related topics lead to the portals, too."""
-        return crawl_map_of(self.map, self.urls, related=related)
+        return crawl_map_from(self.map, self.urls, related=related)
 
 
 def map_of(
@@ -155,7 +155,7 @@ def map_of(
 ) -> DrawnMap:
     """Draws the map of some good pages."""
     links = links_among(good, pages)
-    similarity = Resemblance({place: pages.sketch(url) for place, url in enumerate(good)}) if by_text else None
+    similarity = SketchSimilarity({place: pages.sketch(url) for place, url in enumerate(good)}) if by_text else None
     topic_map = draw_map(range(len(good)), links, seed=seed, reach=reach, similarity=similarity)
     return DrawnMap(name, topic_map, good, len(links))
 
@@ -283,7 +283,7 @@ class TopicJob:
         topics = self._inputs.taxonomy.topics
         number = {topic: place for place, topic in enumerate(topics)}
         about = {place: topic for place, url in enumerate(self._first) if (topic := self._now.topic(url)) is not None}
-        matrix = cited(
+        matrix = count_citations(
             topics, {place: number[topic] for place, topic in about.items()}, links_among(self._first, self._now)
         )
         return [list(row) for row in matrix.links]

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from lycosa.lab.study import Size
 from lycosa.lab.topics import listed_urls
-from lycosa.maps import OTHERS, sketch_of
+from lycosa.maps import OTHERS, text_sketch
 from lycosa.reading.reader import page_of_text
 from lycosa.relevance.taxonomy import Floats, Taxonomy
 from lycosa.vocabulary.errors import UsageError
@@ -83,7 +83,7 @@ class JudgedPages:
             return None
         links = tuple(link for link in map(self._link, (each.target for each in page.links)) if link is not None)
         kept = Page(url, "", "", "", _NO_WORDS, links, digest=page.digest)
-        return Judged(kept, self._taxonomy.probabilities(page), sketch_of(page))
+        return Judged(kept, self._taxonomy.probabilities(page), text_sketch(page))
 
     def _link(self, target: Url) -> Link | None:
         if target not in self._links:

@@ -19,8 +19,8 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Page, Url, Visit
 from simulation import Budget, crawl_of, urls_of, visits_of
-from strategies.esteemed import url_of, visit_of
 from strategies.reading_people import log_of, visit_to
+from strategies.visits import url_of, visit_of
 from worlds import TOPICAL, TOPICAL_SEED, html, topic_of
 
 INNER = [BestFirst, BaselineFocused, Utility, Adaptive, Intelligent, Mapped]
@@ -38,7 +38,7 @@ def proposed(strategy: Strategy, event: Visit) -> dict[str, Candidate]:
     return {candidate.url.removeprefix("http://").split(".")[0]: candidate for candidate in strategy.propose(event)}
 
 
-def esteemed() -> list[Visit]:
+def visits_with_standing() -> list[Visit]:
     visits = visits_of(crawl_of(TOPICAL, BestFirst()), [TOPICAL_SEED])
     return [replace(visit, standing=(number * 7 % 10) / 10) for number, visit in enumerate(visits)]
 
@@ -48,7 +48,7 @@ def esteemed() -> list[Visit]:
 def test_without_readings_of_its_pages_it_is_exactly_the_inner_strategy(make, readings) -> None:
     inner, guided = make(), Guided(make(), readings)
     assert list(guided.start([TOPICAL_SEED])) == list(inner.start([TOPICAL_SEED]))
-    for visit in esteemed():
+    for visit in visits_with_standing():
         inner.learn(visit)
         guided.learn(visit)
         assert list(guided.propose(visit)) == list(inner.propose(visit))
@@ -193,7 +193,7 @@ def test_stopped_and_restored_it_goes_on_as_if_it_had_not(make, seeds: list[Url]
 @settings(max_examples=25, deadline=None)
 def test_whatever_the_model_says_priorities_stay_on_the_scale(relevances: list[float | None]) -> None:
     strategy = Guided(BestFirst(), keepers(), significance=0.0, full_every=3)
-    for visit, relevance in zip(esteemed(), relevances, strict=False):
+    for visit, relevance in zip(visits_with_standing(), relevances, strict=False):
         visit = replace(visit, relevance=relevance)
         strategy.learn(visit)
         assert all(0.0 <= candidate.priority <= 1.0 for candidate in strategy.propose(visit))

@@ -14,8 +14,8 @@ from lycosa.strategies import readers
 from lycosa.strategies.readers import FACTORS, ReadersEvidence
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Change, Fetch, Outcome, Skip, SkipReason, Visit
-from strategies.esteemed import url_of
 from strategies.reading_people import Digits, SlowFormulas, log_of, visit_to
+from strategies.visits import url_of
 
 WALKS = {"ann": "abc", "bob": "ad", "cat": "de"}
 A_GOOD_D_BAD = [("a", True, "01234"), ("d", False, "34567")]

@@ -1,6 +1,6 @@
 """What do maps cost: to build, to extend by another crawl, to look something up in, to crawl by; and a taxonomy?
 
-python benchmarks/map_cost.py [--pages 100000] [--links 1000000] [--new 15000] [--reach mixed]
+python benchmarks/map_cost.py [--pages 100000] [--links 1000000] [--new 15000] [--reach mixed] [--crawled 15000]
 
 Pages by made-up URLs on few sites, links spread as on the Web: few pages have many. An atlas is written from them, then
 a crawl is taken in of which half the pages are new. Then strategies hear of a crawl of 15 000 pages with 15 links
@@ -28,7 +28,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Url, Visit
 
 LOOK_UPS = 100_000
-CRAWLED, LINKS_OF_A_PAGE, ROUNDS = 15_000, 15, 15
+LINKS_OF_A_PAGE = 15
 TOPICS = 22  # as the larger taxonomy of the paper has, with others
 
 
@@ -62,12 +62,12 @@ def look_up(crawl_map: CrawlMap, urls: list[Url]) -> float:
     return 1e6 * seconds_of(lambda: [spokes.get(url) or portal_of.get(url) for url in urls] and None) / len(urls)
 
 
-def a_crawl(pages: int) -> list[Visit]:
+def a_crawl(pages: int, crawled: int) -> list[Visit]:
     """Visits of pages, half of them in the map."""
     random = np.random.default_rng(2)
     words = page_of_text(Url(""), "", "").words
     visits = []
-    for number in random.integers(0, 2 * pages, CRAWLED).tolist():
+    for number in random.integers(0, 2 * pages, crawled).tolist():
         url = url_of(number)
         links = tuple(Link(url_of(target)) for target in random.integers(0, 2 * pages, LINKS_OF_A_PAGE).tolist())
         relevance = 0.99 if random.random() < 0.55 else 0.01
@@ -103,11 +103,11 @@ def hears_and_queues(strategy: Strategy, visits: list[Visit]) -> float:
 
 
 def beside_the_baseline(
-    measured: Callable[[Strategy, list[Visit]], float], crawl_map: CrawlMap, visits: list[Visit]
+    measured: Callable[[Strategy, list[Visit]], float], crawl_map: CrawlMap, visits: list[Visit], rounds: int
 ) -> tuple[float, float]:
     """The baseline's cost, and that of `mapped` as a multiple of it."""
     turns = [
-        (measured(BaselineFocused(), visits), measured(Mapped(crawl_map=crawl_map), visits)) for _ in range(ROUNDS)
+        (measured(BaselineFocused(), visits), measured(Mapped(crawl_map=crawl_map), visits)) for _ in range(rounds)
     ]
     return median(alone for alone, _ in turns), median(mapped / alone for alone, mapped in turns)
 
@@ -130,6 +130,8 @@ def main() -> None:
     parser.add_argument("--links", type=int, default=1_000_000)
     parser.add_argument("--new", type=int, default=15_000, help="pages of the second crawl")
     parser.add_argument("--reach", choices=REACHES, default="mixed")
+    parser.add_argument("--crawled", type=int, default=15_000, help="pages of the crawl that strategies hear of")
+    parser.add_argument("--rounds", type=int, default=15, help="turns of the strategies")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "atlas"
@@ -140,8 +142,8 @@ def main() -> None:
         extended = seconds_of(lambda: take_in(path, first, first + options.new, options.new * per_page, options))
         size = path.stat().st_size
         with Atlas(path) as atlas:
-            loaded = seconds_of(lambda: atlas.for_crawl("bees") and None)
-            crawl_map = atlas.for_crawl("bees")
+            loaded = seconds_of(lambda: atlas.crawl_map("bees") and None)
+            crawl_map = atlas.crawl_map("bees")
             facts = atlas.facts("bees")
     random = np.random.default_rng(1)
     any_page = [url_of(number) for number in random.integers(0, options.pages, LOOK_UPS).tolist()]
@@ -153,9 +155,9 @@ def main() -> None:
     print(f"| taking in, as a share of building | {extended / built:.2f} |\n| load for a crawl, s | {loaded:.2f} |")
     print(f"| look up a page, µs | {look_up(crawl_map, any_page):.2f} |")
     print(f"| look up a portal, µs | {look_up(crawl_map, portals):.2f} |")
-    visits = a_crawl(options.pages)
+    visits = a_crawl(options.pages, options.crawled)
     for said, measured in (("strategy a page", hears), ("strategy and queue a page", hears_and_queues)):
-        alone, mapped = beside_the_baseline(measured, crawl_map, visits)
+        alone, mapped = beside_the_baseline(measured, crawl_map, visits, options.rounds)
         print(f"| {said}, baseline-focused, µs | {alone:.2f} |\n| the same, mapped, as a multiple | {mapped:.2f} |")
     taxonomy = Taxonomy.train({f"topic {number}": texts(50) for number in range(TOPICS)})
     pages = texts(2_000)

@@ -14,9 +14,9 @@ from hypothesis import settings
 TESTS = Path(__file__).parent
 MARK_OF_FOLDER = {
     "documents": "lab",
+    "fixtures": "lab",
     "graphs": "lab",
     "lab": "lab",
-    "made_up": "lab",
     "synthetic": "lab",
     "peers": "peers",
 }

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,10 +15,12 @@ from typing import Any
 
 from warcio.archiveiterator import ArchiveIterator
 
+from collection.samples import warcio_check
 from lycosa.cli import main
+from processes import Process
 from worlds import html
 
-PATIENCE = 60.0  # seconds until something that ought to happen is given up
+PATIENCE = 300.0  # seconds until something that ought to happen is given up, on however busy a machine
 _AS_A_PROGRAM = "import sys; sys.argv[0] = 'lycosa'; from lycosa.cli import main; main()"
 
 
@@ -72,27 +73,15 @@ def done(*words: object) -> Said:
     return said
 
 
-def begin(*words: object, **options: Any) -> subprocess.Popen[str]:
+def begin(*words: object, **options: Any) -> Process:
     """Starts a command as a process, and a session, of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-c", _AS_A_PROGRAM, *map(str, words)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        **options,
-    )
+    return Process(_AS_A_PROGRAM, *words, **options)
 
 
-def end(process: subprocess.Popen[str]) -> Said:
+def end(process: Process) -> Said:
     """Waits for a process to end by itself."""
-    try:
-        out, err = process.communicate(timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        kill(process)
-        raise
-    return Said(process.returncode, out, err)
+    out, err = process.communicate(timeout=PATIENCE)
+    return Said(process.wait(), out, err)
 
 
 def apart(*words: object, **options: Any) -> Said:
@@ -100,12 +89,12 @@ def apart(*words: object, **options: Any) -> Said:
     return end(begin(*words, **options))
 
 
-def kill(process: subprocess.Popen[str]) -> None:
+def kill(process: Process) -> None:
     process.kill()
     process.communicate()
 
 
-def wait_until(happened: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
+def wait_until(happened: Callable[[], bool], process: Process | None = None) -> None:
     """Returns once something has happened, or the process it is expected of has ended."""
     give_up_at = time.monotonic() + PATIENCE
     while not happened() and (process is None or process.poll() is None):
@@ -113,7 +102,7 @@ def wait_until(happened: Callable[[], bool], process: subprocess.Popen[str] | No
         time.sleep(0.002)
 
 
-def most_memory(process: subprocess.Popen[str]) -> int:
+def most_memory(process: Process) -> int:
     """The most bytes that a process has held so far; 0 once it has ended."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{process.pid}/status").read_text(encoding="ascii").splitlines():
@@ -191,9 +180,7 @@ def archived(folder: Path) -> dict[str, bytes]:
 
 
 def passes_warcio_check(folder: Path) -> bool:
-    check = [sys.executable, "-m", "warcio.cli", "check", *map(str, archives(folder))]
-    said = subprocess.run(check, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert said.returncode == 0, said.stdout + said.stderr
+    warcio_check(*archives(folder))
     return True
 
 

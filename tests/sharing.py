@@ -63,4 +63,4 @@ class Caller:
 
 
 def peer_of(content: SharedCollection, folder: Path, **options) -> Peer:
-    return Peer(Identity.kept(PeerFolder(folder)), content, PeerFolder(folder), **options)
+    return Peer(Identity.load(PeerFolder(folder)), content, PeerFolder(folder), **options)

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lycosa.frontier.memory import MemoryFrontier
+from lycosa.loop import Journal, Loop
 from lycosa.reading import Reader
+from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.recipe import Budget
-from lycosa.run.crawl import Crawl, without_event_loop
-from lycosa.vocabulary.clock import SimulatedClock
-from lycosa.vocabulary.contracts import Relevance, Strategy, Web
+from lycosa.run.crawl import Assessor, Crawl, Status, without_event_loop
+from lycosa.vocabulary.clock import Clock, SimulatedClock
+from lycosa.vocabulary.contracts import Relevance, Standing, Strategy, Web
 from lycosa.vocabulary.records import Page, Url, Visit
 from lycosa.web.simulated import SimulatedWeb
 from worlds import topic_of
@@ -25,22 +27,47 @@ def crawl_of(
     pages: Mapping[Url, Any],
     strategy: Strategy,
     *,
-    clock: SimulatedClock | None = None,
+    clock: Clock | None = None,
     web: Web | None = None,
     frontier: MemoryFrontier | None = None,
     judge: Relevance | None = None,
+    standing: Standing | None = None,
+    duplicates: NearDuplicates | None = None,
+    journal: Journal | None = None,
+    languages: frozenset[str] = frozenset(),
+    retries: int = 2,
+    backoff: float = 2.0,
     **options: Any,
 ) -> Crawl:
     clock = clock or SimulatedClock()
-    if frontier is None:
-        frontier = MemoryFrontier(clock=clock, delay=0.0)
-    return Crawl(
-        web=web or SimulatedWeb(pages, clock=clock),
+    status = Status()
+    assess = Assessor(
         read=Reader(),
         judge=judge or AboutBees(),
-        strategy=strategy,
-        frontier=frontier,
+        standing=standing,
+        duplicates=NearDuplicates() if duplicates is None else duplicates,
+        languages=languages,
+    )
+
+    def observe(visit: Visit) -> None:
+        status.add(visit)
+        if visit.page is not None and visit.is_kept and visit.duplicate_of is None:
+            assess.duplicates.add(visit.page.fingerprint, visit.page.url)
+
+    return Crawl(
+        web=web or SimulatedWeb(pages, clock=clock),
+        assess=assess,
+        loop=Loop(
+            strategy,
+            MemoryFrontier(clock=clock, delay=0.0) if frontier is None else frontier,
+            journal=journal,
+            observe=observe,
+            clock=clock,
+            retries=retries,
+            backoff=backoff,
+        ),
         clock=clock,
+        status=status,
         **options,
     )
 

@@ -11,6 +11,7 @@ import pytest
 
 import lycosa
 import lycosa.api
+from crawling import PATIENCE
 from fixtures.made_up_web import MadeUpWeb
 from lycosa.recipe import load_recipe
 from lycosa.vocabulary.errors import CollectionError, RecipeError, UsageError
@@ -149,7 +150,7 @@ for visit in lycosa.crawl({str(bees)!r}, delay=0.2, concurrency=2, resolve=[{ser
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     seen = [process.stdout.readline().strip(), process.stdout.readline().strip()]
     process.send_signal(signal.SIGINT)
-    _, trouble = process.communicate(timeout=30)
+    _, trouble = process.communicate(timeout=PATIENCE)
     assert trouble.rstrip().endswith("KeyboardInterrupt")
     with lycosa.open(bees) as collection:
         assert collection.summary().runs[-1].stop_reason == "interrupted"

@@ -37,7 +37,7 @@ class Notes:
 def test_it_stops_at_exactly_as_many_pages_as_asked() -> None:
     crawl = crawl_of(STAR, BreadthFirst(), budget=Budget(pages=5))
     assert len(visits_of(crawl, [HUB])) == 5
-    assert crawl.stopped == "the collection has 5 pages, as asked"
+    assert crawl.status.stop_reason == "the collection has 5 pages, as asked"
 
 
 @pytest.mark.parametrize("concurrency", [2, 8, 32])
@@ -45,18 +45,18 @@ def test_overlapping_fetches_do_not_overshoot(concurrency: int) -> None:
     crawl = crawl_of(
         TOPICAL,
         BestFirst(),
+        clock=WallClock(),
         web=SimulatedWeb(TOPICAL, clock=WallClock(), latency=0.001),
         budget=Budget(pages=20),
         concurrency=concurrency,
     )
-    crawl._clock = WallClock()
     crawl.loop.start([TOPICAL_SEED])
 
     async def collect() -> list[Visit]:
         return [visit async for visit in crawl.visits()]
 
     visits = asyncio.run(collect())
-    assert crawl.pages == 20 == len(visits)
+    assert crawl.status.pages == 20 == len(visits)
     assert len(set(urls_of(visits))) == 20
 
 
@@ -65,22 +65,22 @@ def test_it_stops_when_minutes_have_passed() -> None:
     frontier = MemoryFrontier(clock=clock, delay=30.0)
     crawl = crawl_of(STAR, BreadthFirst(), clock=clock, frontier=frontier, budget=Budget(minutes=2))
     assert len(visits_of(crawl, [HUB])) == 4
-    assert crawl.stopped == "2 minutes have passed"
+    assert crawl.status.stop_reason == "2 minutes have passed"
 
 
 def test_it_stops_when_bytes_are_used_up_and_when_nothing_is_left() -> None:
     crawl = crawl_of(STAR, BreadthFirst(), budget=Budget(bytes=1))
     assert len(visits_of(crawl, [HUB])) == 1
-    assert crawl.stopped.endswith("bytes")
+    assert crawl.status.stop_reason.endswith("bytes")
     crawl = crawl_of(STAR, BreadthFirst())
     assert len(visits_of(crawl, [HUB])) == len(STAR)
-    assert crawl.stopped == "nothing is left to fetch"
+    assert crawl.status.stop_reason == "nothing is left to fetch"
 
 
 def test_it_stops_at_exactly_as_many_requests_as_asked() -> None:
     crawl = crawl_of(STAR, BreadthFirst(), budget=Budget(requests=5))
     assert len(visits_of(crawl, [HUB])) == 5
-    assert (crawl.asked.requests, crawl.stopped) == (5, "5 requests were made, as asked")
+    assert (crawl.status.requests.requests, crawl.status.stop_reason) == (5, "5 requests were made, as asked")
 
 
 def test_what_robots_forbids_is_no_request_and_yet_takes_its_turn() -> None:
@@ -90,14 +90,14 @@ def test_what_robots_forbids_is_no_request_and_yet_takes_its_turn() -> None:
     web = RobotsWeb(star, user_agent="lycosa/0", clock=clock)
     crawl = crawl_of(STAR, BreadthFirst(), clock=clock, web=web, budget=Budget(requests=5))
     assert len(visits_of(crawl, [HUB])) == 5
-    assert (crawl.asked.requests, crawl.asked.barred, crawl.asked.answers) == (1, 4, 5)
-    assert crawl.stopped.startswith("1 requests were made, as asked; 4 more were not")
+    assert (crawl.status.requests.requests, crawl.status.requests.barred, crawl.status.requests.answers) == (1, 4, 5)
+    assert crawl.status.stop_reason.startswith("1 requests were made, as asked; 4 more were not")
 
 
 def test_it_stops_when_the_harvest_has_dried_up() -> None:
     crawl = crawl_of(STAR, BreadthFirst(), budget=Budget(dry_after=4))
     assert len(visits_of(crawl, [HUB])) == 4
-    assert "dried up" in crawl.stopped
+    assert "dried up" in crawl.status.stop_reason
 
 
 def test_a_redirect_goes_through_the_frontier_with_the_same_priority() -> None:
@@ -147,7 +147,7 @@ def test_what_asks_not_to_be_kept_or_followed_is_not() -> None:
     visits = visits_of(crawl, ["http://a.example/"])
     assert [visit.left_out and str(visit.left_out) for visit in visits] == [None, "noindex", None, None]
     assert urls_of(visits)[-1] == "http://a.example/3"
-    assert crawl.pages == 3
+    assert crawl.status.pages == 3
     assert [(skip.candidate.url, skip.why) for skip in notes.skips] == [("http://a.example/4", "nofollow")]
 
 
@@ -166,7 +166,7 @@ def test_a_page_in_another_language_is_neither_kept_nor_followed() -> None:
 def test_failures_are_tried_again_with_growing_pauses_and_then_settled() -> None:
     clock = SimulatedClock()
     notes = Notes()
-    web = FlakyWeb(SimulatedWeb(CHAIN, clock=clock), failure_rate=1.0, chance=Random(1), clock=clock)
+    web = FlakyWeb(SimulatedWeb(CHAIN, clock=clock), failure_rate=1.0, random=Random(1), clock=clock)
     crawl = crawl_of(CHAIN, BestFirst(), clock=clock, web=web, journal=notes, retries=2, backoff=2.0)
     visits = visits_of(crawl, [FIRST])
     assert [visit.fetch.outcome for visit in visits] == [Outcome.FAILED]
@@ -177,7 +177,7 @@ def test_failures_are_tried_again_with_growing_pauses_and_then_settled() -> None
 
 def test_a_flaky_web_is_crawled_whole_all_the_same() -> None:
     clock = SimulatedClock()
-    web = FlakyWeb(SimulatedWeb(TOPICAL, clock=clock), failure_rate=0.3, chance=Random(2), clock=clock)
+    web = FlakyWeb(SimulatedWeb(TOPICAL, clock=clock), failure_rate=0.3, random=Random(2), clock=clock)
     visits = visits_of(crawl_of(TOPICAL, BreadthFirst(), clock=clock, web=web, retries=20), [TOPICAL_SEED])
     assert {visit.fetch.url for visit in visits if visit.page} == set(TOPICAL)
 
@@ -234,21 +234,21 @@ def test_an_interrupt_stops_after_the_page_at_hand() -> None:
     for visit in without_event_loop(crawl.visits()):
         seen.append(visit)
         if len(seen) == 3:
-            crawl.interrupt()
+            crawl.status.interrupt()
     assert len(seen) == 3
-    assert crawl.stopped == "interrupted"
+    assert crawl.status.stop_reason == "interrupted"
 
 
 def test_another_strategy_ranks_what_waits_as_it_would_have_from_the_start() -> None:
     crawl = crawl_of(TOPICAL, BreadthFirst(), budget=Budget(pages=6))
     visits = visits_of(crawl, [TOPICAL_SEED])
     crawl.loop.rerank_from_history(BestFirst(), [TOPICAL_SEED], visits)
-    waiting = {c.url: c.priority for c in crawl.frontier._candidates.values()}
+    waiting = {c.url: c.priority for c in crawl.loop.frontier._candidates.values()}
     fresh = crawl_of(TOPICAL, BestFirst())
     fresh.loop.start([TOPICAL_SEED])
     for visit in visits:
         fresh.loop.follow_links(visit)
-    assert waiting == {c.url: c.priority for c in fresh.frontier._candidates.values()}
+    assert waiting == {c.url: c.priority for c in fresh.loop.frontier._candidates.values()}
     assert set(waiting.values()) <= {0.1, 0.9}
 
 
@@ -281,7 +281,7 @@ def test_a_crawl_does_not_wait_for_hosts_that_ask_to_be_left_alone_for_long() ->
     frontier.hold(host_of(HUB), 3_600.0)
     crawl = crawl_of(STAR, BestFirst(), clock=clock, frontier=frontier)
     assert visits_of(crawl, [HUB]) == []
-    assert crawl.stopped == "only hosts that ask to be left alone are left, the first for 60 minutes"
+    assert crawl.status.stop_reason == "only hosts that ask to be left alone are left, the first for 60 minutes"
     assert len(frontier) == 1  # it waits for another run
 
 

@@ -85,7 +85,9 @@ def test_importing_lycosa_loads_nothing_heavy():
 
 
 def test_all_is_the_public_surface():
-    assert {name for name in dir(lycosa) if not name.startswith("_")} >= {"crawl", "new", "open", "LycosaError"}
+    assert set(lycosa.__all__) == {*lycosa._HOMES, "__version__"}
+    public = {name for name in dir(lycosa) if not name.startswith("_")} - {"Any", "TYPE_CHECKING"}
+    assert public - {path.stem for path in SOURCE.iterdir()} == set(lycosa.__all__) - {"__version__"}
     for name in lycosa.__all__:
         assert getattr(lycosa, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'spin'"):

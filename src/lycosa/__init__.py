@@ -13,18 +13,57 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .api import LycosaError, crawl, new, open
+    from .strategies.base import BaseStrategy
+    from .vocabulary.contracts import Relevance, Strategy
+    from .vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
 
 __version__ = "0.1.0"
-__all__ = ["LycosaError", "__version__", "crawl", "new", "open"]
+_HOMES = {  # of what is public: first what one crawls with, then the types that a plug-in needs
+    "crawl": "lycosa.api",
+    "new": "lycosa.api",
+    "open": "lycosa.api",
+    "LycosaError": "lycosa.vocabulary.errors",
+    "BaseStrategy": "lycosa.strategies.base",
+    "Strategy": "lycosa.vocabulary.contracts",
+    "Relevance": "lycosa.vocabulary.contracts",
+    "Candidate": "lycosa.vocabulary.records",
+    "Fetch": "lycosa.vocabulary.records",
+    "Link": "lycosa.vocabulary.records",
+    "Outcome": "lycosa.vocabulary.records",
+    "Page": "lycosa.vocabulary.records",
+    "Skip": "lycosa.vocabulary.records",
+    "SkipReason": "lycosa.vocabulary.records",
+    "Url": "lycosa.vocabulary.records",
+    "Visit": "lycosa.vocabulary.records",
+}
+__all__ = [
+    "BaseStrategy",
+    "Candidate",
+    "Fetch",
+    "Link",
+    "LycosaError",
+    "Outcome",
+    "Page",
+    "Relevance",
+    "Skip",
+    "SkipReason",
+    "Strategy",
+    "Url",
+    "Visit",
+    "__version__",
+    "crawl",
+    "new",
+    "open",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """Loads the crawler when it is first asked for, so that `import lycosa` costs nothing."""
-    if name not in __all__:
+    """Loads what is public when it is first asked for, so that `import lycosa` costs nothing."""
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("lycosa.api"), name)
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -22,20 +22,20 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Self, Unpack
 
 from lycosa.collection import Collection
 from lycosa.collection.rows import LookRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import Recipe, load_recipe
-from lycosa.run.live import crawl_live
+from lycosa.run.live import live_crawl
 from lycosa.run.new import new_collection
 from lycosa.run.open import main_text_of, open_for_reading
-from lycosa.run.options import Settings, changed_recipe, settings_of
-from lycosa.run.refresh import Plan, Refreshed, Refreshing, insist_on_pages, plan_of, refreshing_recipe
+from lycosa.run.options import CrawlOptions, FetchOptions, Settings, changed_recipe, check_keywords, settings_of
+from lycosa.run.refresh import Plan, Refresh, Refreshed, insist_on_pages, plan_of, refreshing_recipe
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
@@ -137,24 +137,20 @@ class OpenCollection(_Readable):
         budget: int,
         policy: str | None = None,
         expand: float | None = None,
-        minutes: float | None = None,
-        delay: float | None = None,
-        concurrency: int | None = None,
-        allow_private: bool = False,
-        resolve: Sequence[str] = (),
         tell: Callable[[str], None] = lambda line: None,
+        **options: Unpack[FetchOptions],
     ) -> "RefreshRun":
         """A refresh of the collection within a budget of requests; nothing happens before one iterates over its visits.
 
         The keywords mean what the flags of `lycosa refresh` mean; `result` of what is returned says in the end what has
         changed, what is new and what has vanished.
         """
+        check_keywords(options, FetchOptions)
         plan = plan_of(budget=budget, policy=policy, expand=expand)
-        settings = settings_of(allow_private=allow_private, resolve=resolve)
-        recipe = changed_recipe(load_recipe(self.folder), delay=delay, concurrency=concurrency)
+        settings = settings_of(options)
+        recipe = refreshing_recipe(load_recipe(self.folder), plan, options)
         insist_on_pages(self.folder)
-        bounded = refreshing_recipe(recipe, plan, minutes=minutes)
-        return RefreshRun(self.folder, bounded, settings, plan, tell=tell)
+        return RefreshRun(self.folder, recipe, settings, plan, tell=tell)
 
     def close(self) -> None:
         self._closed = True
@@ -187,25 +183,29 @@ class Run(_Readable):
     def __iter__(self) -> Iterator[Visit]:
         _insist_on_no_loop()
         with self._running() as session, asyncio.Runner() as runner:
-            visits = self._visits(session)
+            opened = AsyncExitStack()
             try:
+                visits = runner.run(opened.enter_async_context(self._open(session)))
                 while (visit := runner.run(_next(visits))) is not None:
                     yield visit
-            finally:
-                runner.run(visits.aclose())
+            except BaseException as error:
+                runner.run(opened.__aexit__(type(error), error, error.__traceback__))
+                raise
+            else:
+                runner.run(opened.aclose())
 
     async def __aiter__(self) -> AsyncGenerator[Visit, None]:
         with self._running() as session:
-            async with aclosing(self._visits(session)) as visits:
+            async with self._open(session) as visits:
                 async for visit in visits:
                     yield visit
 
-    def _visits(self, session: Session) -> AsyncGenerator[Visit, None]:
-        return crawl_live(session, self._settings)
+    def _open(self, session: Session) -> AbstractAsyncContextManager[AsyncGenerator[Visit, None]]:
+        return live_crawl(session, self._settings)
 
     def _end(self, session: Session) -> None:
         """Takes down what is to be known of a run that has ended, its session still open."""
-        self.stopped = session.crawl.stopped or "interrupted"
+        self.stopped = session.status.stop_reason or "interrupted"
 
     @contextmanager
     def _running(self) -> Iterator[Session]:
@@ -243,17 +243,17 @@ class RefreshRun(Run):
         super().__init__(folder, recipe, settings, tell=tell)
         self.result: Refreshed | None = None  # once it has ended
         self._plan = plan
-        self._refreshing: Refreshing | None = None
+        self._refresh: Refresh | None = None
 
-    def _visits(self, session: Session) -> AsyncGenerator[Visit, None]:
-        self._refreshing = Refreshing(session, self._settings, self._plan)
-        return self._refreshing.visits()
+    def _open(self, session: Session) -> AbstractAsyncContextManager[AsyncGenerator[Visit, None]]:
+        self._refresh = Refresh(session, self._settings, self._plan)
+        return self._refresh.visits()
 
     def _end(self, session: Session) -> None:
         super()._end(session)
-        if self._refreshing is not None:
+        if self._refresh is not None:
             with suppress(CollectionError):  # what ended the run is told already
-                self.result = self._refreshing.result()
+                self.result = self._refresh.result()
 
 
 async def _next(visits: AsyncGenerator[Visit, None]) -> Visit | None:
@@ -310,66 +310,18 @@ def _given(lines: Path | Sequence[str]) -> Path | Sequence[str]:
 
 
 def crawl(
-    folder: str | Path,
-    *,
-    pages: int | None = None,
-    minutes: float | None = None,
-    max_bytes: int | None = None,
-    dry_after: int | None = None,
-    strategy: str | None = None,
-    target: float | None = None,
-    delay: float | None = None,
-    concurrency: int | None = None,
-    hosts: Sequence[str] = (),
-    exclude_hosts: Sequence[str] = (),
-    urls: Sequence[str] = (),
-    exclude_urls: Sequence[str] = (),
-    stay: bool = False,
-    languages: Sequence[str] = (),
-    atlas: str | Path | None = None,
-    map_topic: str | None = None,
-    map_priority: float | None = None,
-    taxonomy: str | Path | None = None,
-    logs: str | Path | None = None,
-    log_half_life: float | None = None,
-    min_users: int | None = None,
-    sitemaps: bool = False,
-    allow_private: bool = False,
-    resolve: Sequence[str] = (),
-    tell: Callable[[str], None] = lambda line: None,
+    folder: str | Path, *, tell: Callable[[str], None] = lambda line: None, **options: Unpack[CrawlOptions]
 ) -> Run:
     """A crawl of a collection, or its continuation; nothing happens before one iterates over its visits.
 
-    What is not given is as the recipe says, and the keywords mean what the flags of `lycosa crawl` mean (`atlas` is
-    its --map). `tell` is called with what the command line would print beside the progress.
+    What is not given is as the recipe says, and the keywords, listed in `CrawlOptions`, mean what the flags of
+    `lycosa crawl` mean (`hosts` is --include-host, `atlas` is --map and so on). `options` are those of the strategy, as
+    its constructor calls them. `tell` is called with what the command line would print beside the progress.
     """
+    check_keywords(options, CrawlOptions)
     folder = Path(folder)
-    settings = settings_of(sitemaps=sitemaps, allow_private=allow_private, resolve=resolve)
-    recipe = changed_recipe(
-        load_recipe(folder),
-        strategy=strategy,
-        target=target,
-        pages=pages,
-        minutes=minutes,
-        max_bytes=max_bytes,
-        dry_after=dry_after,
-        delay=delay,
-        concurrency=concurrency,
-        hosts=hosts,
-        exclude_hosts=exclude_hosts,
-        urls=urls,
-        exclude_urls=exclude_urls,
-        stay=stay,
-        languages=languages,
-        atlas=Path(atlas) if atlas is not None else None,
-        map_topic=map_topic,
-        map_priority=map_priority,
-        taxonomy=Path(taxonomy) if taxonomy is not None else None,
-        logs=Path(logs) if logs is not None else None,
-        log_half_life=log_half_life,
-        min_users=min_users,
-    )
-    return Run(folder, recipe, settings, tell=tell)
+    settings = settings_of(options)
+    return Run(folder, changed_recipe(load_recipe(folder), options), settings, tell=tell)
 
 
 def open(folder: str | Path) -> OpenCollection:

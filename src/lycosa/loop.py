@@ -10,7 +10,8 @@ a plain `for`. Pages of the collection that are fetched again take the same way 
 strategy sees the links that are new.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -70,6 +71,15 @@ class Loop:
         """Goes on with another strategy; what waits keeps its priority."""
         self.strategy = strategy
         self.frontier.rank_by(strategy)
+
+    @contextmanager
+    def through(self, frontier: Frontier) -> Iterator[None]:
+        """Takes and puts by way of another frontier for a while, such as one that adds a lane to the loop's own."""
+        own, self.frontier = self.frontier, frontier
+        try:
+            yield
+        finally:
+            self.frontier = own
 
     def start(self, seeds: Iterable[Url]) -> None:
         """Puts the seeds; those known already stay as they are."""

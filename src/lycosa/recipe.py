@@ -3,7 +3,6 @@
 This is the only place where a name becomes an object.
 """
 
-import inspect
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
@@ -19,11 +18,12 @@ from lycosa.logs import Readings
 from lycosa.reading.words import terms_of
 from lycosa.relevance import predicates
 from lycosa.relevance.predicates import Predicate
-from lycosa.strategies import STRATEGIES
+from lycosa.relevance.registry import LINEAR, is_trainer, trainer_names
+from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy, is_strategy, strategy_names
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError
 from lycosa.vocabulary.field_mistakes import mistake_in
-from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.records import Plain, Url
 from lycosa.vocabulary.tokens import tokens_of
 from lycosa.vocabulary.urls import normalise
 
@@ -44,6 +44,7 @@ class Topic(Struct, frozen=True, forbid_unknown_fields=True):
     keywords: tuple[str, ...] = ()  # words, phrases or /regular expressions/: any of them
     examples: str = ""  # file of pages that are on the topic: URLs, file names or texts, one a line
     negatives: str = ""  # file of pages that are not
+    model: str = LINEAR  # what learns from the examples
     text: str = ""  # the topic in words
     stem: bool = False  # compare English words by their stems
 
@@ -117,6 +118,7 @@ class Waiting(Struct, frozen=True, forbid_unknown_fields=True):
 class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
     contact: str = ""  # an address or page where people who run sites can reach you; goes into the User-Agent
     strategy: str = "adaptive"
+    options: Mapping[str, Plain] = {}  # of the strategy, as its constructor calls them
     seeds: str = ""  # file of URLs to start from; without one, the examples
     sitemaps: bool = False  # also start from the sitemaps that the seeds' hosts name in robots.txt
     topic: Topic = field(default_factory=Topic)
@@ -131,8 +133,11 @@ class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
     waiting: Waiting = field(default_factory=Waiting)
 
 
-def load_recipe(folder: Path) -> Recipe:
-    """The recipe in a collection's folder."""
+def load_recipe(folder: Path, *, to_read: bool = False) -> Recipe:
+    """The recipe in a collection's folder.
+
+    to_read: whether the collection is only read, so that strategy and model may be of plug-ins that are not installed.
+    """
     path = folder / FILE_NAME
     if not path.is_file():
         if folder.exists():
@@ -146,15 +151,16 @@ def load_recipe(folder: Path) -> Recipe:
         raise RecipeError(f'{path}: not TOML: {error}; mend that line: key = "value"') from None
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"{path}: cannot be read: {error}") from None
-    return recipe_of(plain, str(path))
+    return recipe_of(plain, str(path), to_read=to_read)
 
 
-def recipe_of(plain: Mapping[str, object], source: str) -> Recipe:
+def recipe_of(plain: Mapping[str, object], source: str, *, to_read: bool = False) -> Recipe:
     try:
         recipe = msgspec.convert(plain, Recipe)
     except msgspec.ValidationError as error:
         raise RecipeError(f"{source}: {mistake_in(error, Recipe)}") from None
-    check_strategy(recipe.strategy, f"{source}: ")
+    if not to_read:
+        _check_pieces(recipe, source)
     if recipe.requests.proxy and not _PROXY.fullmatch(recipe.requests.proxy):
         raise RecipeError(
             f"{source}: requests.proxy: cannot use {recipe.requests.proxy[:100]!r};"
@@ -169,6 +175,15 @@ def recipe_of(plain: Mapping[str, object], source: str) -> Recipe:
         languages=languages_in(recipe.scope.languages, f"{source}: scope.languages"),
     )
     return replace(recipe, scope=scope)
+
+
+def _check_pieces(recipe: Recipe, source: str) -> None:
+    """Refuses a strategy or a model that there is not; plug-ins are not loaded for it."""
+    check_strategy(recipe.strategy, f"{source}: ")
+    if recipe.strategy in STRATEGIES:  # the options of a plug-in are checked when it is run
+        check_options(recipe.strategy, recipe.options, where=f"{source}: options: ")
+    if not is_trainer(recipe.topic.model):
+        raise RecipeError(f"{source}: topic.model: no {recipe.topic.model!r}; there are {trainer_names()}")
 
 
 def hosts_in(given: Iterable[str], source: str) -> tuple[str, ...]:
@@ -199,46 +214,29 @@ def languages_in(given: Iterable[str], source: str) -> tuple[str, ...]:
 
 
 def check_strategy(name: str, source: str = "") -> None:
-    if name not in STRATEGIES:
-        raise RecipeError(f"{source}no strategy {name!r}; there are {', '.join(STRATEGIES)}")
+    if not is_strategy(name):
+        raise RecipeError(f"{source}no strategy {name!r}; there are {strategy_names()}")
 
 
 def check_takes_map(name: str) -> None:
     """Refuses a strategy beside which the links of a map cannot be ranked."""
-    check_strategy(name)
-    if STRATEGIES[name]().scale != "unit":
-        having = ", ".join(each for each in STRATEGIES if STRATEGIES[each]().scale == "unit")
-        raise UsageError(f"the strategy {name} cannot go by a map; those that can are {having}")
-
-
-def goes_by_log(name: str) -> bool:
-    """Whether a strategy is about readers, and nothing without their log."""
-    return "readings" in options_of(name)
-
-
-def goes_by_map(name: str) -> bool:
-    """Whether a strategy is about a map, and nothing without one."""
-    return "crawl_map" in options_of(name)
+    _insist_on_unit_scale(name, "a map")
 
 
 def check_takes_log(name: str) -> None:
     """Refuses a strategy to which readers' evidence cannot be added."""
-    check_strategy(name)
-    if STRATEGIES[name]().scale != "unit":
-        having = ", ".join(each for each in STRATEGIES if STRATEGIES[each]().scale == "unit")
-        raise UsageError(f"the strategy {name} cannot go by an access log; those that can are {having}")
+    _insist_on_unit_scale(name, "an access log")
 
 
-def options_of(name: str) -> frozenset[str]:
-    """What a strategy can be told."""
-    check_strategy(name)
-    return frozenset(inspect.signature(STRATEGIES[name]).parameters)
+def _insist_on_unit_scale(name: str, what: str) -> None:
+    if find_strategy(name)().scale != "unit":
+        having = ", ".join(each for each, entry in STRATEGIES.items() if entry().scale == "unit")
+        raise UsageError(f"the strategy {name} cannot go by {what}; those that can are {having}")
 
 
 def uses_standing(name: str) -> bool:
     """Whether a strategy wants to know the standing of pages."""
-    check_strategy(name)
-    return STRATEGIES[name]().uses_standing
+    return find_strategy(name)().uses_standing
 
 
 def make_strategy(
@@ -249,13 +247,16 @@ def make_strategy(
     utility: Utility = Utility(),
     taught: Collection[Url] = (),
     readings: Readings | None = None,
+    options: Mapping[str, Plain] = {},
 ) -> Strategy:
     """A strategy with what it can use of all this.
 
     stem: whether the topic's words are stems.
     taught: pages from which the topic was learnt.
     readings: of the log to go by.
+    options: what the user sets for this strategy; they come before what the table [utility] says.
     """
+    entry = find_strategy(name)
     offered = {
         "topic_words": topic_words or None,
         "split": _stems_of if stem else tokens_of,
@@ -265,8 +266,8 @@ def make_strategy(
         "taught": taught,
         "readings": readings,
     }
-    taken = options_of(name)
-    return STRATEGIES[name](**{option: value for option, value in offered.items() if option in taken})
+    taken = {keyword: value for keyword, value in offered.items() if entry.takes(keyword)}
+    return entry(**{**taken, **check_options(name, options)})
 
 
 def _stems_of(text: str) -> Iterable[str]:

@@ -1,13 +1,15 @@
 """A small web and the events of a crawl of it."""
 
 import gzip
+import io
 import resource
 import signal
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
+import warcio.cli
 from msgspec.structs import replace
 
 from lycosa.collection import Archive, Attempt, Collection, Event, Example, Run, Scores, Stop
@@ -19,6 +21,15 @@ HOME = Url("http://spiders.example/")
 WOLF = Url("http://spiders.example/wolf?kind=lycosa&b=1")
 CARS = Url("http://cars.example:8080/")
 HTML = b"<html><title>Wolf spiders</title><body>They hunt, \xe2\x80\x9cfast\xe2\x80\x9d.</body></html>"
+
+
+def warcio_check(*paths: Path) -> None:
+    """Another program finds nothing wrong with these archives."""
+    with redirect_stdout(io.StringIO()) as said:
+        try:
+            warcio.cli.main(["check", *map(str, paths)])
+        except SystemExit as ended:
+            assert not ended.code, said.getvalue()
 
 
 def decode(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:

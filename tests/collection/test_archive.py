@@ -1,8 +1,6 @@
 import io
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,10 +20,11 @@ from collection.samples import (
     fetched,
     files_no_longer_than,
     visit,
+    warcio_check,
 )
 from lycosa.collection import Archive, Event, Place, Position, Run, Scores, Stop
 from lycosa.collection.cdxj import surt
-from lycosa.collection.groups import groups, pack, unpack
+from lycosa.collection.event_records import decode_event, encode_event, groups
 from lycosa.collection.warc import CHUNK, records
 from lycosa.collection.warc import record as warc_record
 from lycosa.vocabulary.errors import CollectionError
@@ -45,11 +44,6 @@ def written(folder: Path, events: list[Event]) -> list[Place]:
 
 def the_file(folder: Path) -> Path:
     return next(iter(folder.glob("*.warc.gz")))
-
-
-def warcio_check(*paths: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "warcio.cli", "check", *paths], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_every_event_comes_back_as_it_was(tmp_path):
@@ -101,9 +95,9 @@ def test_whatever_a_server_says_comes_back_with_no_line_end_in_a_header(
     fetch = fetched(WOLF, headers=tuple(headers), body=body, content=body, reason=reason, status=status)
     event = Visit(Candidate(WOLF, 1.0, HOME, anchor), fetch, None, relevance)
     ids = iter("abc")
-    packed = b"".join(pack(event, lambda: next(ids)).members)
+    packed = b"".join(encode_event(event, lambda: next(ids)).members)
     (group,) = groups(io.BytesIO(packed))
-    back = unpack(group, lambda body, encoding, limit: (body[:limit], False))
+    back = decode_event(group, lambda body, encoding, limit: (body[:limit], False))
 
     def on_one_line(text: str) -> str:
         return text.replace("\r", " ").replace("\n", " ")
@@ -341,7 +335,7 @@ def test_a_reader_beside_a_writer_sees_whole_groups(tmp_path):
 def test_other_peoples_records_are_ignored(tmp_path):
     written(tmp_path, [visit(HOME)])
     path = the_file(tmp_path)
-    stray = b"".join(pack(visit(WOLF), lambda: "<urn:x>").members[:2])
+    stray = b"".join(encode_event(visit(WOLF), lambda: "<urn:x>").members[:2])
     path.write_bytes(path.read_bytes() + stray)
     written(tmp_path, [Stop(1.0, "done")])
     assert [type(event) for event, _ in archive_in(tmp_path).events()] == [Visit, Stop]

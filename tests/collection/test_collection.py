@@ -1,9 +1,6 @@
 import os
 import shutil
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -17,12 +14,12 @@ from collection.samples import (
     files_no_longer_than,
     page_of,
     visit,
+    warcio_check,
 )
 from lycosa.collection import Collection, Scores
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Link, Url, Visit
-
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+from processes import Process
 
 
 def url(number: int) -> Url:
@@ -94,8 +91,7 @@ for number in range(first, 40):
 
 def test_after_kills_nothing_is_lost_and_nothing_is_double(tmp_path):
     for after in (0, 4, 7, 11):
-        command = [sys.executable, "-c", KILLED, str(tmp_path), str(after)]
-        assert subprocess.run(command, env=ENVIRONMENT, check=False).returncode == -signal.SIGKILL
+        assert Process(KILLED, tmp_path, after).wait() == -signal.SIGKILL
         with next(iter((tmp_path / "archive").glob("*.warc.gz"))).open("ab") as stream:
             stream.write(b"\x1f\x8b\x08half a record")
         with collection_in(tmp_path, batch=5) as collection:
@@ -107,7 +103,7 @@ def test_after_kills_nothing_is_lost_and_nothing_is_double(tmp_path):
             assert collection.archive.fetch_at(page.place).url == page.url
         assert sorted(hit.url for hit in collection.search.search("", limit=100)) == sorted(page.url for page in pages)
     path = next(iter((tmp_path / "archive").glob("*.warc.gz")))
-    assert subprocess.run([sys.executable, "-m", "warcio.cli", "check", path], check=False).returncode == 0
+    warcio_check(path)
 
 
 def test_a_lost_index_is_made_again_from_the_archive(tmp_path):
@@ -167,8 +163,7 @@ def test_a_kill_while_forgetting_is_mended_by_the_next_writer(tmp_path, moment):
     with collection_in(tmp_path, max_bytes=4000) as collection:
         for number in range(9):
             collection.record(visit(url(number), at=1.7e9 + number, found_on=url(0)))
-    command = [sys.executable, "-c", FORGETTING, str(tmp_path), str(moment)]
-    assert subprocess.run(command, env=ENVIRONMENT, check=False).returncode == -signal.SIGKILL
+    assert Process(FORGETTING, tmp_path, moment).wait() == -signal.SIGKILL
     with collection_in(tmp_path) as collection:
         for page in collection.catalog.pages():
             assert collection.archive.fetch_at(page.place).url == page.url

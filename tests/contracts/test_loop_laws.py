@@ -1,20 +1,32 @@
 """One loop: live over a simulated web, in the lab, and read back, a crawl visits the same pages in the same order."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contracts.test_strategy_laws import made
+from contracts.test_strategy_laws import maker
+from lycosa.collection.events import Run
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.lab.simulation import crawl as crawl_in_lab
 from lycosa.loop import Loop
 from lycosa.reading import Reader
+from lycosa.recipe import Recipe, Requests, Topic, Waiting
+from lycosa.run.crawl import Crawl, without_event_loop
+from lycosa.run.session import Session
 from lycosa.strategies import STRATEGIES
+from lycosa.testing import World
 from lycosa.vocabulary.clock import SimulatedClock
+from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url, Visit
+from lycosa.web.simulated import SimulatedWeb
 from simulation import crawl_of, urls_of, visits_of
 from worlds import html
 
@@ -42,6 +54,11 @@ class NoDuplicates:
         pass
 
 
+def made(name: str, pages: dict[Url, bytes]) -> Strategy:
+    """A strategy; those that are nothing without an access log have that of the world of these pages."""
+    return maker(name)(World(pages))
+
+
 def number_of(page: Page) -> int:
     return int(page.url.rpartition("/")[2])
 
@@ -66,7 +83,8 @@ def test_live_lab_and_replay_visit_the_same_pages_in_one_order(name: str, seed: 
     world, scores = random_world(seed), Scores()
     seeds = list(world)[:2]
     frontier = MemoryFrontier(clock=SimulatedClock(), delay=0.0, limit=buffer)
-    live = crawl_of(world, made(name, world), frontier=frontier, seen=NoDuplicates(), judge=scores, esteem=scores)
+    shared = {"frontier": frontier, "duplicates": NoDuplicates(), "judge": scores, "standing": scores}
+    live = crawl_of(world, made(name, world), **shared)
     visits = visits_of(live, seeds)
     pages = [visit.candidate.url for visit in visits if visit.page is not None]
 
@@ -84,6 +102,70 @@ def test_live_lab_and_replay_visit_the_same_pages_in_one_order(name: str, seed: 
     )
     assert [step.url for step in steps] == pages
     assert order_of_replay(visits, name, world, seeds, buffer) == urls_of(visits)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+@given(seed=st.integers(0, 2**32), buffer=st.integers(2, 50), kills=st.lists(st.integers(0, 15), max_size=3))
+@settings(max_examples=4, deadline=None)
+def test_a_crawl_that_is_killed_and_resumed_visits_the_same_pages_in_one_order(
+    name: str, seed: int, buffer: int, kills: list[int]
+) -> None:
+    world, scores = random_world(seed), Scores()
+    seeds = list(world)[:2]
+    whole = visits_of(
+        crawl_of(
+            world,
+            made(name, world),
+            frontier=MemoryFrontier(clock=SimulatedClock(), delay=0.0, limit=buffer),
+            duplicates=NoDuplicates(),
+            judge=scores,
+            standing=scores,
+        ),
+        seeds,
+    )
+    with TemporaryDirectory() as folder:
+        runs = [list(visited_until_killed(Path(folder), name, world, buffer, stop)) for stop in (*kills, None)]
+    assert [url for run in runs for url in run] == urls_of(whole)
+
+
+class SessionOfAnyStrategy(Session):
+    """A session whose strategy is made as the other crawls of these laws make it."""
+
+    world: dict[Url, bytes]
+
+    def _made_strategy(self) -> Strategy:
+        return made(self.strategy_name, self.world)
+
+
+def visited_until_killed(
+    folder: Path, name: str, world: dict[Url, bytes], buffer: int, stop: int | None
+) -> Iterator[Url]:
+    """The URLs that one run visits before it is killed after `stop` visits, or ends by itself."""
+    recipe = Recipe(
+        strategy=name,
+        topic=Topic(text="anything"),
+        waiting=Waiting(limit=buffer),
+        requests=Requests(delay=0.0, concurrency=1),
+    )
+    SessionOfAnyStrategy.world = world
+    clock, scores = SimulatedClock(), Scores()
+    session = SessionOfAnyStrategy(folder, recipe, clock=clock)
+    run = Run(clock.now(), name, tuple(world)[:2], scope=None, utility=None)
+    session.record(run)
+    session.begin_run(run)
+    crawl = Crawl(
+        web=SimulatedWeb(world, clock=clock),
+        assess=replace(session.assessor(scores, scores), duplicates=NoDuplicates()),
+        loop=session.loop,
+        clock=clock,
+        status=session.status,
+    )
+    visits = without_event_loop(crawl.visits())
+    for visit in islice(visits, stop):
+        yield visit.candidate.url
+        if visit.candidate.url.endswith("7"):
+            session.checkpoint()
+    session.collection.abandon()
 
 
 def order_of_replay(

@@ -165,7 +165,7 @@ class Told:
                 self.now += seconds
                 sends = self.node.tick(self.now)
             case "lost", str(name):
-                self.node.lost(name)
+                self.node.disconnected(name)
         self.sent = (self.sent + sends)[-30:]
         return sends
 
@@ -249,7 +249,7 @@ def test_only_one_that_is_down_wrong_or_declines_loses_count(
         told.happens(kind, what)
     before = told.node.buddies.get(name)
     others = {buddy for buddy in told.node.buddies if buddy.contact.name != name}
-    told.node.failed(name, why, told.now)
+    told.node.policy.provider_failed(name, why, told.now)
     after = told.node.buddies.get(name)
     if why is Failure.LACKS:
         assert after == before
@@ -357,7 +357,7 @@ def test_however_much_is_searched_and_whatever_strangers_send_honest_peers_do_no
             walker = Query(number, 7, Contact(origin, f"{origin}:1"), ttl=ttl, walker=1)
             carry(nodes, "b", nodes["b"].receive(f"s{number % 3}", walker, now), now)
     for name, peer in nodes.items():
-        assert [peer.manners.demerits(other, now) for other in "abc" if other != name] == [0, 0]
+        assert [peer.demerits(other, now) for other in "abc" if other != name] == [0, 0]
 
 
 @few

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.refresh import POLICIES, HistoryTable, expected_changes, policy_for
+from lycosa.testing import chooses_the_same_with_the_same_seed, chooses_within_the_budget
 from lycosa.vocabulary.errors import UsageError
 
 every_policy = pytest.mark.parametrize("name", POLICIES)
@@ -54,11 +55,9 @@ def pages(count: int) -> HistoryTable:
 @given(table=tables(), now=st.floats(-1e10, 1e10), budget=st.integers(-1, 20))
 @pytest.mark.filterwarnings("error")
 def test_chooses_as_many_rows_as_it_may_and_none_twice(name: str, table: HistoryTable, now: float, budget: int) -> None:
+    chooses_within_the_budget(policy_for(name), table, now=now, budget=budget)
     rows = policy_for(name).choose(table, now, budget)
-    assert rows.dtype == np.int64
     assert len(rows) == max(0, min(budget, len(table)))
-    assert len(set(rows.tolist())) == len(rows)
-    assert set(rows.tolist()) <= set(range(len(table)))
     assert 0.0 <= expected_changes(table, rows, now) <= len(rows)
 
 
@@ -74,9 +73,7 @@ def test_chooses_each_page_once_when_the_budget_is_larger_than_the_table(name: s
 
 @every_policy
 def test_chooses_the_same_with_the_same_seed_call_after_call(name: str) -> None:
-    one, other = policy_for(name, seed=5), policy_for(name, seed=5)
-    for now in (10.0, 11.0, 12.0):
-        assert one.choose(pages(40), now, 7).tolist() == other.choose(pages(40), now, 7).tolist()
+    chooses_the_same_with_the_same_seed(POLICIES[name], pages(40))
 
 
 @every_policy

@@ -1,6 +1,5 @@
 """What holds of every relevance: a number within 0 and 1 for any page, the same for the same page."""
 
-import math
 from collections.abc import Callable
 
 import pytest
@@ -19,6 +18,7 @@ from lycosa.relevance import (
     UrlPattern,
     train,
 )
+from lycosa.testing import judges_within_0_and_1
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.records import Page
 from pages import page_of_terms
@@ -59,9 +59,7 @@ PAGES = st.builds(
 @pytest.mark.parametrize("name", RELEVANCES)
 @given(page=PAGES)
 def test_relevance_lies_within_0_and_1(name: str, page: Page) -> None:
-    value = RELEVANCES[name].relevance(page)
-    assert isinstance(value, float) and math.isfinite(value)
-    assert 0.0 <= value <= 1.0
+    judges_within_0_and_1(RELEVANCES[name], page)
 
 
 @pytest.mark.parametrize("name", RELEVANCES)

@@ -1,73 +1,53 @@
-"""What every strategy promises."""
-
-import json
-import math
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+"""What every strategy promises: the laws of `lycosa.testing`, on worlds by name and on those of hypothesis."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
-from lycosa.frontier.admission import Admission, Scope
-from lycosa.frontier.memory import MemoryFrontier
+from lycosa import testing
 from lycosa.frontier.sequential import SequentialFrontier
-from lycosa.logs.readings import Readings
-from lycosa.reading import Reader
-from lycosa.run.crawl import without_event_loop
-from lycosa.strategies import STRATEGIES, BreadthFirst
-from lycosa.vocabulary.clock import SimulatedClock
+from lycosa.strategies import STRATEGIES
+from lycosa.testing import Make, World, html_page
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
-from lycosa.web.simulated import Reply
+from lycosa.vocabulary.records import Fetch, Link, Outcome, Page, Url, Visit
 from pages import GivenWords
-from simulation import Budget, crawl_of, urls_of, visits_of
-from worlds import CHAIN, LOOP, STAR, TOPICAL, TWO_SITES, html
+from worlds import CHAIN, LOOP, STAR, TOPICAL, TWO_SITES, topic_of
 
-WORLDS = {"chain": CHAIN, "star": STAR, "loop": LOOP, "two sites": TWO_SITES, "topical": TOPICAL}
+ON_TOPIC = {url: 0.9 if topic_of(url) == "bees" else 0.1 for url in TOPICAL}
+WORLDS = {
+    "chain": World(CHAIN),
+    "star": World(STAR),
+    "loop": World(LOOP),
+    "two sites": World(TWO_SITES),
+    "topical": World(TOPICAL, relevances=ON_TOPIC),
+}
+TOPICAL_WORLD = WORLDS["topical"]
 every_strategy = pytest.mark.parametrize("name", STRATEGIES)
-every_world = pytest.mark.parametrize("pages", WORLDS.values(), ids=WORLDS)
+every_world = pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 
 NEED_A_LOG = {"collaborative", "combined"}
 on_the_unit_scale = pytest.mark.parametrize("name", [name for name in STRATEGIES if STRATEGIES[name]().scale == "unit"])
 any_number = st.none() | st.floats()
 
 
-def made(name: str, read: Iterable[Url] = ()) -> Strategy:
-    """A strategy; those that are nothing without an access log have one, in which two people read these pages."""
-    if name not in NEED_A_LOG:
-        return STRATEGIES[name]()
-    pages = list(read)
-    walks = {"ann": pages, "bob": pages[::-1]}
-    return STRATEGIES[name](Readings.of((who, url, at) for who, walk in walks.items() for at, url in enumerate(walk)))
+def maker(name: str) -> Make:
+    """Makes a strategy; those that are nothing without an access log have that of the world."""
+
+    def make(world: World) -> Strategy:
+        return STRATEGIES[name](world.readings()) if name in NEED_A_LOG else STRATEGIES[name]()
+
+    return make
 
 
-def numbers_in(because: Mapping[str, Plain]) -> Iterator[float]:
-    for value in because.values():
-        yield from numbers_in(value) if isinstance(value, Mapping) else [value]
-
-
-def first_of(pages: dict[Url, bytes]) -> Url:
-    return next(iter(pages))
-
-
-@cache
-def visits_with_standing() -> list[Visit]:
-    """All of TOPICAL breadth-first, with a standing for each page."""
-    visits = visits_of(crawl_of(TOPICAL, BreadthFirst()), [first_of(TOPICAL)])
-    return [replace(visit, standing=(number * 7 % 10) / 10) for number, visit in enumerate(visits)]
+@every_strategy
+def test_keeps_the_laws_that_plug_ins_are_held_to(name: str) -> None:
+    testing.check_strategy(STRATEGIES[name].make, worlds=3)
 
 
 @every_strategy
 @every_world
-def test_visits_each_reachable_page_once(name: str, pages: dict[Url, bytes]) -> None:
-    strategy = made(name, pages)
-    visited = urls_of(visits_of(crawl_of(pages, strategy), [first_of(pages)]))
-    assert len(visited) == len(set(visited))
-    assert set(visited) <= set(pages)
-    if strategy.exhaustive:
-        assert set(visited) == set(pages)
+def test_visits_each_reachable_page_once(name: str, world: World) -> None:
+    testing.visits_each_page_once(maker(name), world)
 
 
 @every_strategy
@@ -81,131 +61,59 @@ def test_on_any_graph_pages_come_from_seeds_links_or_a_log_and_within_the_budget
 ) -> None:
     urls = [Url(f"http://h{page % 4}.example/{page}") for page in range(12)]
     targets = {page: [urls[b] for a, b in links if a == page and a != b] for page in range(12)}
-    world = {url: html(f"Page {page}", f"page {page} " * 30, targets[page]) for page, url in enumerate(urls)}
-    crawl = crawl_of(world, made(name, urls[:6]), budget=Budget(pages=budget))
-    visits = visits_of(crawl, [urls[0]])
-    known = {urls[0], *(urls[:6] if name in NEED_A_LOG else ())}
-    for visit in visits:
-        assert visit.candidate.url in known
-        known.update(link.target for link in visit.page.links) if visit.page else None
-    assert len(visits) <= budget
+    world = World({url: html_page(f"page {page} " * 30, targets[page]) for page, url in enumerate(urls)})
+    testing.stays_within_links_and_budget(maker(name), world, budget=budget)
 
 
 @every_strategy
 def test_priorities_are_finite_and_on_the_scale_it_declares(name: str) -> None:
-    strategy = made(name, TOPICAL)
-    seen: list[Candidate] = list(strategy.start([first_of(TOPICAL)]))
-    visits = visits_of(crawl_of(TOPICAL, made(name, TOPICAL)), [first_of(TOPICAL)])
-    for visit in visits:
-        strategy.learn(visit)
-        seen += strategy.propose(visit)
-    assert len(seen) >= len(visits) > 1
-    for candidate in seen:
-        assert math.isfinite(candidate.priority)
-        assert strategy.scale == "order" or 0.0 <= candidate.priority <= 1.0
-        assert candidate.because
+    testing.offers_priorities_on_its_scale(maker(name), TOPICAL_WORLD)
 
 
 @every_strategy
 @pytest.mark.parametrize("stop_after", [1, 2, 7, 20])
 def test_stopped_after_any_visit_and_restored_it_goes_on_as_if_it_had_not(name: str, stop_after: int) -> None:
-    seed = first_of(TOPICAL)
-    whole = urls_of(visits_of(crawl_of(TOPICAL, made(name, TOPICAL)), [seed]))
-    clock = SimulatedClock()
-    first = made(name, TOPICAL)
-    frontier = MemoryFrontier(clock=clock, delay=0.0)
-    crawl = crawl_of(TOPICAL, first, clock=clock, frontier=frontier, budget=Budget(pages=stop_after))
-    begun = urls_of(visits_of(crawl, [seed]))
-    second = made(name, TOPICAL)
-    second.restore(json.loads(json.dumps(first.state())))
-    crawl = crawl_of(TOPICAL, second, clock=clock, frontier=frontier)
-    assert begun + urls_of(list(without_event_loop(crawl.visits()))) == whole
+    testing.goes_on_where_it_stopped(maker(name), TOPICAL_WORLD, stop_after=stop_after)
 
 
 @every_strategy
 @pytest.mark.parametrize("stop_after", [0, 1, 2, 7, 20])
 def test_stopped_and_restored_it_proposes_the_same_for_the_same_reasons(name: str, stop_after: int) -> None:
-    visits = visits_with_standing()
-    first, second = made(name, TOPICAL), made(name, TOPICAL)
-    first.start([first_of(TOPICAL)])
-    for visit in visits[:stop_after]:
-        first.learn(visit)
-        list(first.propose(visit))
-    second.restore(json.loads(json.dumps(first.state())))
-    for visit in visits[stop_after:]:
-        first.learn(visit)
-        second.learn(visit)
-        assert list(first.propose(visit)) == list(second.propose(visit))
+    testing.proposes_the_same_when_restored(maker(name), TOPICAL_WORLD, stop_after=stop_after)
 
 
 @on_the_unit_scale
-@given(esteem=st.lists(st.tuples(any_number, any_number), min_size=1, max_size=12))
+@given(judged=st.lists(st.tuples(any_number, any_number), min_size=1, max_size=12))
 @settings(max_examples=25, deadline=None)
 def test_whatever_the_models_say_priorities_and_reasons_are_finite(
-    name: str, esteem: list[tuple[float | None, float | None]]
+    name: str, judged: list[tuple[float | None, float | None]]
 ) -> None:
-    strategy = made(name, TOPICAL)
-    for visit, (relevance, standing) in zip(visits_with_standing(), esteem, strict=False):
-        visit = replace(visit, relevance=relevance, standing=standing)
-        strategy.learn(visit)
-        for candidate in strategy.propose(visit):
-            assert 0.0 <= candidate.priority <= 1.0
-            assert all(map(math.isfinite, numbers_in(candidate.because)))
-    json.dumps(strategy.state(), allow_nan=False)
+    testing.stays_finite_whatever_models_say(maker(name), TOPICAL_WORLD, judged)
 
 
 @every_strategy
 def test_takes_over_from_another_strategy(name: str) -> None:
-    seed = first_of(TOPICAL)
-    crawl = crawl_of(TOPICAL, BreadthFirst(), budget=Budget(pages=8))
-    begun = visits_of(crawl, [seed])
-    strategy = made(name, TOPICAL)
-    crawl = crawl_of(TOPICAL, strategy, frontier=crawl.frontier)
-    crawl.loop.rerank_from_history(strategy, [seed], begun)
-    visited = urls_of(begun) + urls_of(list(without_event_loop(crawl.visits())))
-    assert len(visited) == len(set(visited)) > 8
-    if strategy.exhaustive:
-        assert set(visited) == set(TOPICAL)
+    testing.takes_over_from_another(maker(name), TOPICAL_WORLD, after=8)
 
 
 @every_strategy
 def test_a_link_that_may_not_be_followed_is_not_proposed(name: str) -> None:
-    page = html("Page", "text", ["http://a.example/1"]).replace(b"<a ", b'<a rel="nofollow" ')
-    fetch = Fetch(Url("http://a.example/"), Outcome.OK, 0.0, status=200, content=page)
-    visit = Visit(Candidate(fetch.url, 1.0), fetch, Reader()(fetch), relevance=0.5)
-    assert list(STRATEGIES[name]().propose(visit)) == []
+    testing.follows_no_link_that_asks_so(maker(name))
 
 
 @every_strategy
 def test_learns_from_skips_and_failed_visits(name: str) -> None:
-    strategy: Strategy = STRATEGIES[name]()
-    candidate = Candidate(Url("http://a.example/"), 0.5)
-    skip = Skip(candidate, SkipReason.TRAP, "host is full")
-    strategy.learn(skip)
-    assert list(strategy.propose(skip)) == []
-    failed = Visit(candidate, Fetch(candidate.url, Outcome.FAILED, 0.0))
-    strategy.learn(failed)
-    assert list(strategy.propose(failed)) == []
+    testing.learns_from_skips_and_failures(maker(name))
 
 
 @every_strategy
 def test_goes_on_where_links_are_dead_moved_or_refused(name: str) -> None:
-    home = Url("http://a.example/")
-    moved = {Url(f"http://a.example/moved{n}"): Reply(301, {"Location": f"/{n}"}) for n in range(4)}
-    pages = {Url(f"http://a.example/{n}"): html(f"Page {n}", f"number {n}", [home]) for n in range(4)}
-    links = [*moved, *(f"http://a.example/dead{n}" for n in range(4)), *(f"http://b.example/{n}" for n in range(4))]
-    frontier = MemoryFrontier(
-        clock=SimulatedClock(), admission=Admission(Scope(exclude_hosts=("b.example",))), delay=0.0
-    )
-    world = {home: html("Home", "Many links.", links), **moved, **pages}
-    visited = urls_of(visits_of(crawl_of(world, made(name, [*world, *links]), frontier=frontier), [home]))
-    assert set(visited) == {*world, *links[4:8]}
+    testing.passes_dead_moved_and_refused_links(maker(name))
 
 
 @every_strategy
 def test_seeds_that_are_refused_end_the_crawl(name: str) -> None:
-    frontier = MemoryFrontier(clock=SimulatedClock(), admission=Admission(Scope(hosts=("b.example",))), delay=0.0)
-    assert visits_of(crawl_of(CHAIN, STRATEGIES[name](), frontier=frontier), [first_of(CHAIN)]) == []
+    testing.ends_when_its_seeds_are_refused(maker(name))
 
 
 @every_strategy

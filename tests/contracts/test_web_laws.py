@@ -55,7 +55,7 @@ def a_polite_web(_: Path) -> Iterator[TextWeb]:
 
 @contextmanager
 def a_flaky_web_on_a_good_day(_: Path) -> Iterator[TextWeb]:
-    yield FlakyWeb(simulated(), failure_rate=0.0, chance=Random(1), clock=SimulatedClock())
+    yield FlakyWeb(simulated(), failure_rate=0.0, random=Random(1), clock=SimulatedClock())
 
 
 @contextmanager

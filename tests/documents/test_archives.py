@@ -78,15 +78,15 @@ def test_what_is_no_archive_and_what_is_not_there_are_told(tmp_path: Path) -> No
 def test_too_many_and_too_large_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write(tmp_path / "garden", GARDEN)
     packed = tar_of(tmp_path / "garden.tar", GARDEN)
-    monkeypatch.setattr(archives, "MOST_FILES", 3)
-    monkeypatch.setattr(archives, "LARGEST_FILE", 30)
+    monkeypatch.setattr(archives, "MAX_FILES", 3)
+    monkeypatch.setattr(archives, "MAX_FILE_SIZE", 30)
     for source in (folder, packed):
         with pytest.raises(UsageError, match=r"more than 3 files"):
             list_files(source, everything)
         with pytest.raises(UsageError, match=r"index.html'? is larger"):
             list(read_files(source, everything))
-    monkeypatch.setattr(archives, "LARGEST_FILE", 10_000)
-    monkeypatch.setattr(archives, "LARGEST_TOTAL", 500)
+    monkeypatch.setattr(archives, "MAX_FILE_SIZE", 10_000)
+    monkeypatch.setattr(archives, "MAX_TOTAL_SIZE", 500)
     with pytest.raises(UsageError, match=r"name a smaller folder"):
         list(read_files(folder, everything))
 
@@ -112,6 +112,6 @@ def test_gzipped_files_are_bounded_and_must_be_whole(monkeypatch: pytest.MonkeyP
         gunzip(packed[:-12], "a.gz")
     with pytest.raises(UsageError, match=r"a.gz is not a gzip file"):
         gunzip(b"page", "a.gz")
-    monkeypatch.setattr(archives, "LARGEST_FILE", 4000)
+    monkeypatch.setattr(archives, "MAX_FILE_SIZE", 4000)
     with pytest.raises(UsageError, match=r"a.gz is larger"):
         gunzip(packed, "a.gz")

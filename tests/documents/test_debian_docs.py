@@ -9,7 +9,7 @@ import pytest
 from documents.small_webs import MANUALS, page, write
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.worlds.debian_docs import DEFAULT, DebianDocs, documented
+from lycosa.worlds.debian_docs import DEFAULT, DebianDocs, known_packages
 
 JINJA, PYTHON = "http://jinja.palletsprojects.com/en/3.1.x/", "http://docs.python.org/3/"
 BOTH = "python-jinja2-doc/python3.11-doc"
@@ -137,7 +137,7 @@ def test_a_package_is_downloaded_once_into_the_users_cache(tmp_path: Path, monke
 
 
 def test_the_table_of_sites_is_sound() -> None:
-    table = documented()
+    table = known_packages()
     assert set(DEFAULT) <= set(table)
     assert len({site.base for site in table.values()}) == len(table)
     for site in table.values():
@@ -146,4 +146,4 @@ def test_the_table_of_sites_is_sound() -> None:
         assert not site.root.startswith("/")
         spoken = site.base.removeprefix("http://")
         own = [re.match(pattern, spoken + "x.html") for pattern in site.patterns if not pattern.startswith("/")]
-        assert any(own), f"{site.package}: no pattern means its own base"
+        assert any(own), f"{site.name}: no pattern means its own base"

@@ -40,7 +40,7 @@ def test_a_reopened_frontier_goes_on_as_if_nothing_had_happened(steps: list[tupl
             settled.append(candidate.url)
     frontier.save()
     again = reopened(connection)
-    again.know_settled(settled)
+    again.restore_settled(settled)
     assert len(again) == len(frontier)
     assert order_of(again) == order_of(frontier)
 

@@ -10,7 +10,7 @@ from fixtures.made_up_web import MadeUpWeb
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.lab.simulation import crawl as crawl_in_the_lab
 from lycosa.logs.readings import Readings
-from lycosa.maps.crawl_map import CrawlMap
+from lycosa.maps.topic_map import CrawlMap
 from lycosa.reading import Reader
 from lycosa.strategies import STRATEGIES, Guided, Mapped
 from lycosa.vocabulary.clock import SimulatedClock
@@ -153,7 +153,7 @@ def _live_order(world: OrderedWorld, strategy: Strategy, buffer: int | None) -> 
     clock = SimulatedClock()
     limit = {} if buffer is None else {"limit": buffer}
     frontier = MemoryFrontier(clock=clock, delay=0.0, **limit)
-    crawl = crawl_of(world.pages, strategy, clock=clock, frontier=frontier, judge=world, esteem=world)
+    crawl = crawl_of(world.pages, strategy, clock=clock, frontier=frontier, judge=world, standing=world)
     return urls_of([visit for visit in visits_of(crawl, world.seeds) if visit.page is not None])
 
 

@@ -150,8 +150,8 @@ def served_crawl(work: Path) -> dict[str, Any]:
         kill(process)
         first.speaks.set()
         done(*crawl)
-        served.become(_later_web())
+        served.switch_to(_later_web())
         with _a_month_on():
             done("refresh", folder, "--budget", 40, "--expand", 0.4, *words)
     done("import", folder, _foreign_archive(work / "foreign.warc.gz"))
-    return {"asked": served.asked, "catalog": catalog_rows(folder), "archive": archive_records(folder)}
+    return {"asked": served.requests, "catalog": catalog_rows(folder), "archive": archive_records(folder)}

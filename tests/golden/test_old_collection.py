@@ -84,7 +84,7 @@ def test_it_crawls_on_with_what_it_knew(folder: Path) -> None:
     best = max(waited.values())
     with web_of(folder) as server:
         said = done("crawl", folder, "--pages", 45, *one_at_a_time(server))
-    asked = server.asked
+    asked = server.requests
     assert "anew" not in said.err
     assert "older version" not in said.err
     assert waited[asked[0]] == best

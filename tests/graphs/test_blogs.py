@@ -73,8 +73,8 @@ def test_posts_are_as_many_as_asked_for_and_within_the_days(posts: BlogPosts) ->
 
 
 def test_there_are_bursts_newcomers_and_departures(posts: BlogPosts) -> None:
-    graph = posts.seen_through(3 * DAY)
-    sliding = graph.sliding()
+    graph = posts.windowed(3 * DAY)
+    sliding = graph.window_degrees()
     tops = []
     for day in (3, 10, 17, 24):
         sliding.move_to(FIRST_DAY + day * DAY)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from lab.studying import ran
+from lab.study_runs import run_small
 from lycosa.lab.authority import a_source, as_graph, linkers_of, most_linked, performances
 from lycosa.lab.studies import STUDIES
-from lycosa.lab.studies.authority_static import SAMPLES, sampled
+from lycosa.lab.studies.authority_static import SAMPLES, sample_nodes
 from lycosa.standing.graph_files import graph_from_edges
 from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.errors import UsageError
@@ -36,7 +36,7 @@ def test_the_baselines_are_no_strategies() -> None:
 )
 def test_a_baseline_draws_in_proportion_to_its_degrees(name: str, weights: list[int]) -> None:
     draws = 3_000
-    orders = [sampled(name, INS, OUTS, count=4, seed=seed).tolist() for seed in range(draws)]
+    orders = [sample_nodes(name, INS, OUTS, count=4, seed=seed).tolist() for seed in range(draws)]
     firsts = Counter(order[0] for order in orders)
     positive = [node for node, weight in enumerate(weights) if weight]
     assert set(firsts) == set(positive)
@@ -47,8 +47,8 @@ def test_a_baseline_draws_in_proportion_to_its_degrees(name: str, weights: list[
 
 def test_a_baseline_that_stops_early_draws_as_one_that_does_not() -> None:
     degrees = np.arange(50)
-    whole = sampled("sample-i", degrees, degrees, count=50, seed=4)
-    assert sampled("sample-i", degrees, degrees, count=7, seed=4).tolist() == whole[:7].tolist()
+    whole = sample_nodes("sample-i", degrees, degrees, count=50, seed=4)
+    assert sample_nodes("sample-i", degrees, degrees, count=7, seed=4).tolist() == whole[:7].tolist()
     assert len(whole) == 49
 
 
@@ -119,7 +119,8 @@ def test_the_source_is_of_the_largest_strong_component() -> None:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory):
     return [
-        ran(STUDIES["authority-static"], SMALL, seed=seed, out=tmp_path_factory.mktemp("out")) for seed in (5, 5, 6)
+        run_small(STUDIES["authority-static"], SMALL, seed=seed, out=tmp_path_factory.mktemp("out"))
+        for seed in (5, 5, 6)
     ]
 
 
@@ -139,10 +140,10 @@ def test_the_study_computes_its_claims_from_its_tables(results) -> None:
         assert claim.holds is not False or claim.reason
     curve = [row for row in first.tables["curves"] if row["algorithm"] == "sample-u"]
     assert curve[-1]["nodes"] == 900
-    told = {row["nodes"]: row["rank"] for row in first.tables["curves"] if row["algorithm"] == "crawl-gai"}
+    ranks = {row["nodes"]: row["rank"] for row in first.tables["curves"] if row["algorithm"] == "crawl-gai"}
     for share in (1, 5, 15, 30):
         assert means[f"rank performance at {share}% of the nodes", "crawl-gai"] == pytest.approx(
-            told[30 * share], abs=1e-6
+            ranks[30 * share], abs=1e-6
         )
     assert curve[-1]["crawl"] == pytest.approx(0.3, abs=0.15)
 
@@ -165,6 +166,6 @@ def test_the_claim_fails_where_no_way_leads_to_what_is_most_linked(tmp_path: Pat
     fans = [(1_010 + fan, 1_000 + (fan + step) % 10) for fan in range(100) for step in range(5)]
     world = graph_with([*ring, *fans], 1_110)
     study = STUDIES["authority-static"]
-    told = ran(study, world, seed=5, out=tmp_path)
-    assert told.claims[0].holds is False
-    assert "crawl-ai is not above sample-i" in told.claims[0].reason
+    results = run_small(study, world, seed=5, out=tmp_path)
+    assert results.claims[0].holds is False
+    assert "crawl-ai is not above sample-i" in results.claims[0].reason

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, ttest_1samp
 
-from lab.studying import ran
+from lab.study_runs import run_small
 from lycosa.lab.recrawls import RECRAWLS, Sums
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.studies.authority_tracking import AuthorityTracking
-from lycosa.lab.studies.authority_tracking.claims import BEST, is_best, over_random
-from lycosa.lab.studies.authority_tracking.tables import PAIRS, Pair, Runs
+from lycosa.lab.studies.authority_tracking.claims import is_best, over_random
+from lycosa.lab.studies.authority_tracking.tables import BEST, PAIRS, Pair, Runs
 from lycosa.lab.tracking import EXPANSIONS, Moment, Standing, Tracker, compacted, moments_of, track
 from lycosa.refresh import HistoryTable, policy_for
 from lycosa.vocabulary.errors import UsageError
@@ -147,16 +147,16 @@ def test_new_links_are_those_never_seen_and_yields_go_by_the_latest_look(monkeyp
 
 
 class Noting:
-    """A policy that only writes down what it is told."""
+    """A policy that only records its calls."""
 
-    def __init__(self, told: list[tuple[float, ...]]):
-        self._told = told
+    def __init__(self, calls: list[tuple[float, ...]]):
+        self._calls = calls
 
     def add(self, out_links: int) -> None:
-        self._told.append((out_links,))
+        self._calls.append((out_links,))
 
     def note(self, page: int, *, out_links: int, yielded: float, link_score: float) -> None:
-        self._told.append((page, out_links, pytest.approx(yielded), link_score))
+        self._calls.append((page, out_links, pytest.approx(yielded), link_score))
 
     def draw(self) -> int:
         return 0
@@ -165,7 +165,7 @@ class Noting:
 @pytest.mark.parametrize("expansion", EXPANSIONS)
 @pytest.mark.parametrize("policy", RECRAWLS)
 def test_every_combination_crawls_pages_once_and_knows_only_what_it_saw(expansion: str, policy: str) -> None:
-    graph = compacted(BlogPosts(nodes=6_000, links=3_000, seed=2).seen_through())
+    graph = compacted(BlogPosts(nodes=6_000, links=3_000, seed=2).windowed())
     day = (graph.end - graph.begin) / 24
     tracker = Tracker(graph, expansion=expansion, policy=policy, expand=0.5, day=day, seed=3)
     begin = graph.begin + day
@@ -183,11 +183,11 @@ def test_every_combination_crawls_pages_once_and_knows_only_what_it_saw(expansio
 
 def test_compacting_leaves_out_pages_without_links_alone() -> None:
     world = BlogPosts(nodes=2_000, links=500, seed=2)
-    whole, small = world.seen_through(), compacted(world.seen_through())
+    whole, small = world.windowed(), compacted(world.windowed())
     assert len(small) == len(np.unique([whole.links.sources, whole.links.targets]))
     degrees = []
     for graph in (whole, small):
-        window = graph.sliding()
+        window = graph.window_degrees()
         window.move_to(graph.end)
         degrees.append(window.in_degrees[window.in_degrees > 0].tolist())
     assert degrees[0] == degrees[1]
@@ -196,7 +196,7 @@ def test_compacting_leaves_out_pages_without_links_alone() -> None:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory):
     study, world = STUDIES["authority-tracking"], BlogPosts(nodes=60_000, links=8_000, seed=4)
-    return [ran(study, world, seed=seed, out=tmp_path_factory.mktemp("out")) for seed in (5, 5, 6)]
+    return [run_small(study, world, seed=seed, out=tmp_path_factory.mktemp("out")) for seed in (5, 5, 6)]
 
 
 def test_the_study_computes_its_claims_from_its_tables(results) -> None:
@@ -242,17 +242,17 @@ class Tiny(AuthorityTracking):
 def test_where_the_world_is_made_up_by_the_study_every_run_has_its_own(tmp_path: Path) -> None:
     study, size = Tiny(), Tiny.scales["small"]
     own, other = BlogPosts(nodes=20_000, links=4_000, seed=7), BlogPosts(nodes=20_000, links=4_000, seed=8)
-    grounds = study.prepare(own, size, 7)
-    assert len(grounds) == 3
-    assert len({tuple(ground.graph.links.times[:50].tolist()) for ground in grounds}) == 3
+    every = study.prepare(own, size, 7)
+    assert len(every) == 3
+    assert len({tuple(inputs.graph.links.times[:50].tolist()) for inputs in every}) == 3
     assert {job["world"] for job in study.jobs(own, size, 7)} == {0, 1, 2}
     for another in (other, BlogPosts(nodes=20_000, links=4_000, seed=7, renown=4.0), TimedLinkGraph(own.timed)):
         assert len(study.prepare(another, size, 7)) == 1
         assert {job["world"] for job in study.jobs(another, size, 7)} == {0}
-    told = ran(study, own, seed=7, out=tmp_path)
-    assert [row["world_seed"] for row in told.tables["runs"]] == [7, 7001, 7002]
-    assert [row["pages with a link"] for row in told.tables["runs"]] == [len(ground.graph) for ground in grounds]
-    assert told.tables["set-up"][0]["worlds"] == 3
+    results = run_small(study, own, seed=7, out=tmp_path)
+    assert [row["world_seed"] for row in results.tables["runs"]] == [7, 7001, 7002]
+    assert [row["pages with a link"] for row in results.tables["runs"]] == [len(inputs.graph) for inputs in every]
+    assert results.tables["set-up"][0]["worlds"] == 3
 
 
 def lift_runs(lifts: dict[Pair, list[float]]) -> Runs:
@@ -300,14 +300,14 @@ def test_a_file_without_targets_for_part_of_the_time_is_refused(tmp_path: Path, 
     world = TimedGraphWorld(path=str(tmp_path / "odd.txt"))
     study = STUDIES["authority-tracking"]
     with pytest.raises(UsageError, match=says):
-        ran(study, world, seed=1, out=tmp_path / "out")
+        run_small(study, world, seed=1, out=tmp_path / "out")
 
 
 def test_a_chain_of_links_is_enough(tmp_path: Path) -> None:
     (tmp_path / "chain.txt").write_text("".join(f"{page} {page + 1} {page * HOUR}\n" for page in range(900)))
     world = TimedGraphWorld(path=str(tmp_path / "chain.txt"))
-    told = ran(Tiny(), world, seed=1, out=tmp_path / "out")
-    assert told.tables["set-up"][0]["targets"] == 1
+    results = run_small(Tiny(), world, seed=1, out=tmp_path / "out")
+    assert results.tables["set-up"][0]["targets"] == 1
 
 
 def test_a_world_without_times_or_of_too_few_days_is_refused(tmp_path: Path) -> None:

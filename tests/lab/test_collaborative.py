@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from lab.studying import ran_and_written
+from lab.study_runs import run_small_as_json
 from lycosa.lab.statistics import paired_t
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.studies.collaborative import CollaborativeCrawling
@@ -50,7 +50,7 @@ class Tiny(CollaborativeCrawling):
 
 
 def results_of(folder, world=WORLD, seed=11):
-    return ran_and_written(Tiny(), world, seed=seed, out=folder)
+    return run_small_as_json(Tiny(), world, seed=seed, out=folder)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def outcomes(folder, results):
 
 
 @pytest.fixture(scope="module")
-def ground():
+def inputs():
     return prepare(WORLD, SIZE, 11)
 
 
@@ -83,11 +83,11 @@ def test_there_are_topics_fields_and_other_predicates():
     assert {EITHER, WORD, ADDRESS} <= set(kinds)
 
 
-def test_predicates_hold_by_the_word_of_the_world(ground):
+def test_predicates_hold_by_the_word_of_the_world(inputs):
     topic, *_, either, word, address = (
-        predicate_of(each, WORLD, ground.sample) for each in choose_predicates(WORLD, SIZE)
+        predicate_of(each, WORLD, inputs.sample) for each in choose_predicates(WORLD, SIZE)
     )
-    for url in ground.sample[:200]:
+    for url in inputs.sample[:200]:
         page = WORLD.read(url)
         label = WORLD.topic(url)
         assert topic.holds(page) == topic.holds_at(url) == (label == topic.name)
@@ -95,42 +95,42 @@ def test_predicates_hold_by_the_word_of_the_world(ground):
         assert word.holds(page) == (word.name.split("“")[1].rstrip("”") in page.tokens)
         assert address.holds(page) == address.holds_at(url)
     part = address.name.split("“")[1].rstrip("”")
-    assert all(part in url for url in ground.sample if address.holds_at(url))
+    assert all(part in url for url in inputs.sample if address.holds_at(url))
 
 
-def test_targets_are_counted_or_told_from_a_sample(ground):
-    topic, *_, word, _ = (predicate_of(each, WORLD, ground.sample) for each in choose_predicates(WORLD, SIZE))
-    urls = ground.readings.urls
-    assert targets_in(ground.readings, topic, WORLD, ground.sample) == sum(WORLD.topic(u) == topic.name for u in urls)
+def test_targets_are_counted_or_told_from_a_sample(inputs):
+    topic, *_, word, _ = (predicate_of(each, WORLD, inputs.sample) for each in choose_predicates(WORLD, SIZE))
+    urls = inputs.readings.urls
+    assert targets_in(inputs.readings, topic, WORLD, inputs.sample) == sum(WORLD.topic(u) == topic.name for u in urls)
     counted = sum(word.holds(WORLD.read(url)) for url in urls)
-    assert targets_in(ground.readings, word, WORLD, ground.sample) == pytest.approx(counted, rel=0.3)
+    assert targets_in(inputs.readings, word, WORLD, inputs.sample) == pytest.approx(counted, rel=0.3)
 
 
-def test_crawls_find_no_more_than_half_of_what_was_read(ground):
-    assert ground.length(10_000) == SIZE["pages"]
-    assert ground.length(2 * FEWEST_PAGES) == FEWEST_PAGES
-    assert ground.length(2 * FEWEST_PAGES - 2) == 0
+def test_crawls_find_no_more_than_half_of_what_was_read(inputs):
+    assert inputs.length(10_000) == SIZE["pages"]
+    assert inputs.length(2 * FEWEST_PAGES) == FEWEST_PAGES
+    assert inputs.length(2 * FEWEST_PAGES - 2) == 0
 
 
-def test_starts_are_pages_of_the_log_and_no_two_share_one(ground):
-    starts = random_starts(ground.readings, random.Random(5), 5)
+def test_starts_are_pages_of_the_log_and_no_two_share_one(inputs):
+    starts = random_starts(inputs.readings, random.Random(5), 5)
     pages = [url for start in starts for url in start]
     assert len(pages) == len(set(pages)) == 50
-    assert all(ground.readings.id_of(url) is not None for url in pages)
+    assert all(inputs.readings.id_of(url) is not None for url in pages)
 
 
-def test_listed_seeds_satisfy_the_predicate(ground):
+def test_listed_seeds_satisfy_the_predicate(inputs):
     for each in choose_predicates(WORLD, SIZE):
-        aim = predicate_of(each, WORLD, ground.sample)
+        aim = predicate_of(each, WORLD, inputs.sample)
         seeds = listed_seeds(WORLD, aim, random.Random(5))
         assert seeds and all(aim.holds(WORLD.read(url)) for url in seeds)
 
 
-def test_shuffled_readings_have_the_same_readers_and_pages_in_another_order(ground):
-    dealt = shuffled(ground.readings, 3)
-    assert (dealt.users, dealt.accesses) == (ground.readings.users, ground.readings.accesses)
-    assert np.array_equal(np.sort(dealt.walks), np.sort(ground.readings.walks))
-    assert not np.array_equal(dealt.walks, ground.readings.walks)
+def test_shuffled_readings_have_the_same_readers_and_pages_in_another_order(inputs):
+    dealt = shuffled(inputs.readings, 3)
+    assert (dealt.users, dealt.accesses) == (inputs.readings.users, inputs.readings.accesses)
+    assert np.array_equal(np.sort(dealt.walks), np.sort(inputs.readings.walks))
+    assert not np.array_equal(dealt.walks, inputs.readings.walks)
 
 
 def test_worlds_without_readers_or_topics_are_refused(tmp_path):
@@ -204,24 +204,24 @@ def test_claims_fail_where_the_crawls_are_those_of_the_shuffled_log(outcomes):
     """The same claims on outcomes in which every collaborative crawl is that of the control."""
     for outcome in outcomes[:-2]:
         outcome["crawls"] |= dict.fromkeys(DRAWS, outcome["crawls"][SHUFFLED])
-    claims = {claim.id: claim for claim in all_claims(CollaborativeTables(outcomes), is_made_up=True)}
+    claims = {claim.id: claim for claim in all_claims(CollaborativeTables(outcomes), is_generated=True)}
     assert claims["collaborative.learns"].holds is False
     assert claims["collaborative.beats-intelligent"].holds is False
     assert claims["collaborative.control"].holds is False
 
 
 def test_on_a_real_world_readers_against_links_is_only_reported(outcomes):
-    claims = {claim.id: claim for claim in all_claims(CollaborativeTables(outcomes), is_made_up=False)}
+    claims = {claim.id: claim for claim in all_claims(CollaborativeTables(outcomes), is_generated=False)}
     assert claims["collaborative.beats-intelligent"].holds is None
     assert claims["collaborative.learns"].holds is not None
 
 
-def test_aims_of_which_too_little_was_read_are_left_out(outcomes):
+def test_predicates_that_few_pages_satisfy_are_left_out(outcomes):
     outcomes[0] |= {"pages": 0, "crawls": {}}
-    figures = CollaborativeTables(outcomes)
-    assert outcomes[0]["aim"] not in figures.aims
-    assert outcomes[0]["aim"] in {row["aim"] for row in figures.aim_rows()}
-    assert len(all_claims(figures, is_made_up=True)) == len(CLAIMS)
+    tables = CollaborativeTables(outcomes)
+    assert outcomes[0]["aim"] not in tables.predicates
+    assert outcomes[0]["aim"] in {row["aim"] for row in tables.predicate_rows()}
+    assert len(all_claims(tables, is_generated=True)) == len(CLAIMS)
 
 
 def test_the_same_seed_gives_the_same_outcome(outcomes):

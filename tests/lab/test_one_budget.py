@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from lab.studying import ran
+from lab.study_runs import run_small
 from lycosa.lab.shared_budget import Days, Holdings, share_budget
 from lycosa.lab.studies.one_budget import OneBudget
 from lycosa.lab.topics import topics_of
@@ -35,7 +35,7 @@ class Tiny(OneBudget):
 
 
 def results_of(folder):
-    results = ran(Tiny(), WORLD, seed=4, out=folder)
+    results = run_small(Tiny(), WORLD, seed=4, out=folder)
     return json.loads(msgspec.json.encode(results))
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.lab.peers.churn import BEST, BEST_UPTIME, comings_and_goings, uptimes
+from lycosa.lab.peers.churn import BEST, BEST_UPTIME, churn_events, uptimes
 from lycosa.lab.peers.records import DOWN, LINK, UP
 from lycosa.lab.peers.runs import network_in
 from lycosa.standing.graph_files import Graph
@@ -33,7 +33,7 @@ def nobody_asks() -> Trace:
 def test_a_grown_network_is_known_at_both_ends_and_nobody_has_too_few_neighbours(
     size: int, least: int, seed: int
 ) -> None:
-    graph = preferential_attachment(size, least=least, chance=np.random.default_rng(seed))
+    graph = preferential_attachment(size, min_degree=least, rng=np.random.default_rng(seed))
     known = neighbours_of(graph)
     assert len(graph.targets) == sum(map(len, known))  # none is double
     assert all(node not in mine and len(mine) >= least for node, mine in enumerate(known))
@@ -41,7 +41,7 @@ def test_a_grown_network_is_known_at_both_ends_and_nobody_has_too_few_neighbours
 
 
 def test_a_grown_network_has_a_few_peers_with_very_many_neighbours() -> None:
-    graph = preferential_attachment(2_000, least=4, chance=np.random.default_rng(1))
+    graph = preferential_attachment(2_000, min_degree=4, rng=np.random.default_rng(1))
     degrees = np.diff(graph.offsets)
     assert np.median(degrees) <= 6 < 100 < degrees.max()
 
@@ -53,7 +53,7 @@ def test_a_measured_network_gets_as_many_neighbours_as_needed_and_keeps_its_link
 ) -> None:
     ends = np.array(links, np.int64).reshape(-1, 2)
     given_links = undirected(ends[:, 0], ends[:, 1], 20)
-    made = with_min_degree(given_links, least=3, chance=np.random.default_rng(seed))
+    made = with_min_degree(given_links, min_degree=3, rng=np.random.default_rng(seed))
     for before, after in zip(neighbours_of(given_links), neighbours_of(made), strict=True):
         assert before <= after and len(after) >= 3
 
@@ -88,7 +88,7 @@ def test_peers_are_up_for_their_share_of_the_time_and_whenever_they_ask() -> Non
     shares = np.repeat([0.1, 0.5, 0.9], 200)
     until = 400 * 3_600.0
     trace = Trace(np.array([0, 0]), np.zeros(2, np.int64), np.ones(2, np.int64), np.array([1_000.0, 500_000.0]))
-    is_up, (times, kinds, who) = comings_and_goings(shares, trace, until=until, chance=chance)
+    is_up, (times, kinds, who) = churn_events(shares, trace, until=until, rng=chance)
     assert (np.diff(times) >= 0).all()
     spent, since, state = np.zeros(600), np.zeros(600), is_up.copy()
     was_up_at = []
@@ -107,7 +107,7 @@ def test_peers_are_up_for_their_share_of_the_time_and_whenever_they_ask() -> Non
 
 def test_who_is_up_has_neighbours_that_are_up() -> None:
     pytest.importorskip("numba")
-    graph = preferential_attachment(300, least=3, chance=np.random.default_rng(4))
+    graph = preferential_attachment(300, min_degree=3, rng=np.random.default_rng(4))
     asked = Trace(np.array([5]), np.array([0]), np.array([9]), np.array([86_400.0]))
     network = network_in(graph, asked, churns=True, least=3, seed=6)
     is_up, degrees = network.is_up.copy(), network.degrees.copy()
@@ -128,7 +128,7 @@ def test_who_is_up_has_neighbours_that_are_up() -> None:
 
 def test_without_churn_the_network_is_the_graph() -> None:
     pytest.importorskip("numba")
-    graph = preferential_attachment(40, least=2, chance=np.random.default_rng(4))
+    graph = preferential_attachment(40, min_degree=2, rng=np.random.default_rng(4))
     network = network_in(graph, nobody_asks(), churns=False, least=2, seed=6)
     assert network.neighbours.tolist() == graph.targets.tolist()
     assert network.is_up.all() and not len(network.times)

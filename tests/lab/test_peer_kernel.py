@@ -64,7 +64,7 @@ class SmallNetwork:
         )
 
     def compiled(self, options: NodeOptions, seed: int, *, all_have_asked: bool = False) -> Outcomes:
-        questions = questions_of(self.trace, self.libraries.turned(self.files), seed=seed)
+        questions = questions_of(self.trace, self.libraries.transposed(self.files), seed=seed)
         return run_questions(self.network(), questions, options, seed=seed, all_have_asked=all_have_asked)
 
     def with_nodes(

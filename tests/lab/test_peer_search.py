@@ -18,21 +18,21 @@ WORLD = SyntheticWorld(pages=600, topics=3, seed=4)
 
 
 @pytest.fixture(scope="module")
-def ground():
+def inputs():
     return prepare(WORLD, SIZE, 4)
 
 
 @pytest.fixture(scope="module")
-def opened(ground):
-    with OpenCollections(ground, SIZE["peers"]) as opened:
+def opened(inputs):
+    with OpenCollections(inputs, SIZE["peers"]) as opened:
         yield opened
 
 
 # Collections and questions
 
 
-def test_peers_with_a_topic_in_common_have_pages_in_common_but_not_all(ground):
-    collectors = ground.collectors
+def test_peers_with_a_topic_in_common_have_pages_in_common_but_not_all(inputs):
+    collectors = inputs.collectors
     assert {collector.topics[0] for collector in collectors} == {0, 1, 2}
     first, second = (collector.pages.keys() for collector in collectors[:2])
     assert collectors[0].topics[0] == collectors[1].topics[0]
@@ -41,16 +41,16 @@ def test_peers_with_a_topic_in_common_have_pages_in_common_but_not_all(ground):
     assert len(union_of(collectors)) < sum(len(collector.pages) for collector in collectors)
 
 
-def test_the_same_seed_crawls_the_same(ground):
+def test_the_same_seed_crawls_the_same(inputs):
     again = prepare(WORLD, SIZE, 4)
-    assert again.collectors == ground.collectors
+    assert again.collectors == inputs.collectors
 
 
 def test_everything_asked_for_is_somewhere(opened):
     questions = opened.questions(30, 1)
     assert questions == opened.questions(30, 1)
     assert questions != opened.questions(30, 2)
-    everything = union_of(opened.ground.collectors)
+    everything = union_of(opened.inputs.collectors)
     for question in questions:
         assert question.best
         assert set(question.best) <= everything.keys()
@@ -97,9 +97,9 @@ def test_peers_learn_whose_index_to_look_into(opened):
     assert found[WALK] <= {"home", "walking"}
 
 
-def test_the_same_seed_gives_the_same_run(ground):
-    once = run_searches(ground, 7)
-    assert run_searches(ground, 7) == once
+def test_the_same_seed_gives_the_same_run(inputs):
+    once = run_searches(inputs, 7)
+    assert run_searches(inputs, 7) == once
     rows = summary_rows(once["peers"])
     assert {row["algorithm"] for row in rows} >= {BUDDYNET, WALK, FLOOD, EVERYBODY}
     assert all(row["queries"] == SIZE["queries"] // 2 for row in rows)

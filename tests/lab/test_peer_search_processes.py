@@ -25,7 +25,7 @@ class Tiny(PeerSearch):
 def results(tmp_path_factory):
     world = SyntheticWorld(pages=400, topics=2, seed=5)
     folder = tmp_path_factory.mktemp("study")
-    results = run(Tiny(), world, scale="small", seed=5, out=folder, workers=1, told=lambda done, total: None)
+    results = run(Tiny(), world, scale="small", seed=5, out=folder, workers=1, progress=lambda done, total: None)
     return json.loads(msgspec.json.encode(results))
 
 

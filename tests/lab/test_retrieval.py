@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.lab.retrieval import Documents, atc_similarities, pooled_ranks, tfidf_similarities
+from lycosa.lab.retrieval import TermMatrix, atc_similarities, pooled_ranks, tfidf_similarities
 from pages import GivenWords
 
 Terms = Mapping[str, int]
@@ -19,21 +19,25 @@ TOPIC = {"amber": 1, "bee": 1, "unheard": 5}
 POOL = [{"amber": 2, "bee": 1}, {"bee": 1, "car": 1}, {"car": 4}]  # amber in one page, bee and car in two of three
 
 
-def documents_of(*texts: Terms) -> Documents:
-    return Documents.of([GivenWords(text).counted for text in texts])
+def documents_of(*texts: Terms) -> TermMatrix:
+    return TermMatrix.of([GivenWords(text).counted for text in texts])
 
 
 def slow_cosines(topic: Terms, pool: list[Terms], *, atc: bool) -> list[float]:
-    holders = {term: sum(term in text for text in pool) for term in set().union(*pool)}
+    document_frequencies = {term: sum(term in text for text in pool) for term in set().union(*pool)}
 
     def weights(text: Terms) -> dict[str, float]:
         if atc:
             return {
-                term: (0.5 + 0.5 * count / max(text.values())) * log(len(pool) / holders[term])
+                term: (0.5 + 0.5 * count / max(text.values())) * log(len(pool) / document_frequencies[term])
                 for term, count in text.items()
-                if term in holders
+                if term in document_frequencies
             }
-        return {term: count * (1 + log(len(pool) / holders[term])) for term, count in text.items() if term in holders}
+        return {
+            term: count * (1 + log(len(pool) / document_frequencies[term]))
+            for term, count in text.items()
+            if term in document_frequencies
+        }
 
     def cosine(first: dict[str, float], second: dict[str, float]) -> float:
         lengths = sqrt(sum(w * w for w in first.values()) * sum(w * w for w in second.values()))
@@ -113,7 +117,7 @@ def test_a_table_knows_its_rows_and_the_holders_of_each_term():
     documents = documents_of({"bee": 2}, {}, {"bee": 1, "car": 7})
     assert len(documents) == 3
     assert documents.rows.tolist() == [0, 2, 2]
-    assert dict(zip(documents.codes.tolist(), documents.holders.tolist(), strict=True)) == {
+    assert dict(zip(documents.codes.tolist(), documents.document_frequencies.tolist(), strict=True)) == {
         int(GivenWords({"bee": 1}).counted[0][0]): 2,
         int(GivenWords({"car": 1}).counted[0][0]): 1,
     }

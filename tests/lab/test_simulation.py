@@ -6,8 +6,9 @@ from time import process_time
 
 import pytest
 
-from lycosa.lab.page_cache import PageCache, TopicCosine
+from lycosa.lab.page_cache import PageCache
 from lycosa.lab.simulation import crawl
+from lycosa.lab.topics import TopicCosine
 from lycosa.reading import Reader
 from lycosa.reading.reader import page_of_text
 from lycosa.strategies import STRATEGIES, BestFirst
@@ -82,7 +83,7 @@ def test_reading_and_judging_are_not_in_the_cost() -> None:
     assert 0.0 < sum(step.seconds for step in steps) < burnt / 3
 
 
-def test_a_library_reads_each_page_once_while_it_is_kept() -> None:
+def test_a_page_cache_reads_each_page_once_while_it_is_kept() -> None:
     class Counting:
         def __init__(self) -> None:
             self.read_urls: list[Url] = []
@@ -95,10 +96,10 @@ def test_a_library_reads_each_page_once_while_it_is_kept() -> None:
             return reader_of(TOPICAL)(url)
 
     world = Counting()
-    library = PageCache(world, capacity=2)
+    cache = PageCache(world, capacity=2)
     a, b, c = list(TOPICAL)[:3]
     for url in (a, b, a, c, a, b):
-        assert library.read(url) == reader_of(TOPICAL)(url)
+        assert cache.read(url) == reader_of(TOPICAL)(url)
     assert world.read_urls == [a, b, c, b]  # b was the one used longest ago when c came
 
 

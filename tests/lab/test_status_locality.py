@@ -46,7 +46,7 @@ class Closed(dict):
 
 def results_of(folder, *, seed=11, **options):
     world = SyntheticWorld(pages=12_000, topics=10, seed=seed, **options)
-    results = run(Tiny(), world, scale="small", seed=seed, out=folder, workers=1, told=lambda done, total: None)
+    results = run(Tiny(), world, scale="small", seed=seed, out=folder, workers=1, progress=lambda done, total: None)
     return json.loads(msgspec.json.encode(results))
 
 

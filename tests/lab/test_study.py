@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-import lycosa
 from crawling import wait_until
 from lycosa.lab.results import Claim, Figure, Findings, read_results
-from lycosa.lab.study import code_fingerprint, run
+from lycosa.lab.study import PACKAGES, code_fingerprint, run
 from lycosa.vocabulary.errors import LycosaError, UsageError
 
 
@@ -37,7 +36,7 @@ class Squares:
         self._folder = folder  # where each job leaves a trace, in whatever process it ran
         self._fail_at = fail_at
 
-    def made_up_world(self, size: Any) -> Any:
+    def default_world(self, size: Any) -> Any:
         return {}
 
     def jobs(self, world: Any, size: Any, seed: int) -> Sequence[Any]:
@@ -61,10 +60,10 @@ class Squares:
 
 
 def run_it(study: Squares, out: Path, **options: Any):
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     keywords = {"scale": "small", "seed": 3, "workers": 1, **options}
-    results = run(study, Nowhere(), out=out, told=lambda done, total: told.append((done, total)), **keywords)
-    return results, told
+    results = run(study, Nowhere(), out=out, progress=lambda done, total: progress.append((done, total)), **keywords)
+    return results, progress
 
 
 def trace_of(folder: Path) -> list[int]:
@@ -73,9 +72,9 @@ def trace_of(folder: Path) -> list[int]:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_all_jobs_are_done_once_on_one_core_or_two(tmp_path: Path, workers: int) -> None:
-    results, told = run_it(Squares(tmp_path), tmp_path / "out", workers=workers)
+    results, progress = run_it(Squares(tmp_path), tmp_path / "out", workers=workers)
     assert trace_of(tmp_path) == [0, 1, 2, 3, 4]
-    assert told == [(done, 5) for done in range(6)]
+    assert progress == [(done, 5) for done in range(6)]
     assert results.claims[0].measured == "[3, 4, 7, 12, 19]"
 
 
@@ -102,7 +101,7 @@ def test_everything_is_written(tmp_path: Path) -> None:
     assert (out / "curve.svg").read_text() == "<svg></svg>"
     page = (out / "index.html").read_text()
     assert "A &lt;curve&gt;" in page and "they grow" in page and "<script" not in page
-    assert list(read_results([tmp_path], tell=print)) == [(out, results)]
+    assert list(read_results([tmp_path], warn=print)) == [(out, results)]
 
 
 def test_stopped_in_the_middle_it_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -110,9 +109,9 @@ def test_stopped_in_the_middle_it_goes_on_where_it_was(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_it(Squares(tmp_path, fail_at=3), out)
     assert not (out / "results.json").exists()
-    results, told = run_it(Squares(tmp_path), out)
+    results, progress = run_it(Squares(tmp_path), out)
     assert trace_of(tmp_path) == [0, 1, 2, 3, 4]
-    assert told[0] == (3, 5)
+    assert progress[0] == (3, 5)
     assert results.claims[0].measured == "[3, 4, 7, 12, 19]"
 
 
@@ -133,7 +132,7 @@ def test_a_run_that_did_nothing_does_not_block_its_folder(tmp_path: Path) -> Non
     assert results.seed == 4
 
 
-def test_a_worker_that_is_killed_is_told_and_the_rest_is_kept(tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_is_reported_and_the_rest_is_kept(tmp_path: Path) -> None:
     class Killed(Squares):
         def work(self, world: Any, prepared: Any, job: Any) -> Any:
             if job == 4:
@@ -168,7 +167,7 @@ run_it(Slow(Path({str(tmp_path)!r})), Path({str(tmp_path)!r}, "out"), workers=2)
     wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
 
 
-def test_a_part_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_part_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     run_it(Squares(tmp_path), tmp_path / "out")
     (tmp_path / "out/parts/00000.json").unlink()
     (tmp_path / "out/parts/00000.json").mkdir()  # cannot be replaced by a file
@@ -193,12 +192,12 @@ def test_what_other_jobs_gave_is_not_taken(tmp_path: Path) -> None:
     assert trace_of(tmp_path) == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("told", [{"code": "that of an older version"}, {"code": None, "jobs": None}])
-def test_what_another_version_computed_is_not_taken(tmp_path: Path, told: Mapping[str, Any]) -> None:
-    """Neither one that tells its code, nor one from before run.json told code and jobs."""
+@pytest.mark.parametrize("changed", [{"code": "that of an older version"}, {"code": None, "jobs": None}])
+def test_what_another_version_computed_is_not_taken(tmp_path: Path, changed: Mapping[str, Any]) -> None:
+    """Neither one that names its code, nor one from before run.json had code and jobs."""
     out = tmp_path / "out"
     run_it(Squares(tmp_path), out)
-    older = json.loads((out / "run.json").read_text()) | told
+    older = json.loads((out / "run.json").read_text()) | changed
     left = json.dumps({fact: value for fact, value in older.items() if value is not None})
     (out / "run.json").write_text(left)
     with pytest.raises(UsageError, match=r"another version of Lycosa.* give another --out, or remove"):
@@ -206,54 +205,69 @@ def test_what_another_version_computed_is_not_taken(tmp_path: Path, told: Mappin
     assert (out / "run.json").read_text() == left
 
 
-@pytest.mark.parametrize("told", [None, b"", b'{"study": "squ', b"[]"])
-def test_parts_of_which_nobody_tells_the_run_are_not_taken(tmp_path: Path, told: bytes | None) -> None:
+@pytest.mark.parametrize("run_file", [None, b"", b'{"study": "squ', b"[]"])
+def test_parts_of_an_unknown_run_are_not_taken(tmp_path: Path, run_file: bytes | None) -> None:
     out = tmp_path / "out"
     run_it(Squares(tmp_path), out)
     (out / "run.json").unlink()
-    if told is not None:
-        (out / "run.json").write_bytes(told)
+    if run_file is not None:
+        (out / "run.json").write_bytes(run_file)
     with pytest.raises(UsageError, match=r"unknown run.* give another --out, or remove"):
         run_it(Squares(tmp_path), out)
 
 
 def test_a_run_tells_its_jobs_and_the_code_of_this_package(tmp_path: Path) -> None:
     run_it(Squares(tmp_path), tmp_path / "out")
-    told = json.loads((tmp_path / "out/run.json").read_text())
-    assert told["jobs"] == [0, 1, 2, 3, 4]
-    assert told["code"] == code_fingerprint(Path(lycosa.__file__).parent)
+    facts = json.loads((tmp_path / "out/run.json").read_text())
+    assert facts["jobs"] == [0, 1, 2, 3, 4]
+    assert facts["code"] == code_fingerprint(PACKAGES)
 
 
-def test_code_is_known_by_its_files_their_names_and_their_data(tmp_path: Path) -> None:
-    def copy(name: str, **changed: str) -> str:
-        package = tmp_path / name
+def test_code_is_known_by_its_files_their_names_and_their_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fingerprint(folder: str, **changed: str) -> str:
+        package = tmp_path / folder / "spider"
         files = {"strategies/best.py": "rank = max\n", "prior.json": "{}", "__init__.py": "", **changed}
         for path, text in files.items():
             (package / path).parent.mkdir(parents=True, exist_ok=True)
             (package / path).write_text(text)
-        return code_fingerprint(package)
+        with monkeypatch.context() as patch:
+            patch.syspath_prepend(tmp_path / folder)
+            return code_fingerprint(["spider"])
 
-    same = {copy("one"), copy("two"), copy("three", **{"__pycache__/best.pyc": "compiled"})}
+    same = {
+        fingerprint("one"),
+        fingerprint("two"),
+        fingerprint("three", **{"__pycache__/best.pyc": "compiled"}),
+    }
     others = [
-        copy("four", **{"strategies/best.py": "rank = min\n"}),
-        copy("five", **{"prior.json": "[]"}),
-        copy("six", **{"strategies/worst.py": ""}),
-        copy("seven", **{"strategies/best.py": "", "prior.json": "rank = max\n{}"}),
+        fingerprint("four", **{"strategies/best.py": "rank = min\n"}),
+        fingerprint("five", **{"prior.json": "[]"}),
+        fingerprint("six", **{"strategies/worst.py": ""}),
+        fingerprint("seven", **{"strategies/best.py": "", "prior.json": "rank = max\n{}"}),
     ]
     assert len(same) == 1
     assert len({*same, *others}) == 5
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_code_is_that_of_every_package_that_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = code_fingerprint(["lycosa", "lycosa_of_tomorrow"])
+    assert alone == code_fingerprint(["lycosa"])
+    (tmp_path / "lycosa_of_tomorrow").mkdir()
+    (tmp_path / "lycosa_of_tomorrow/__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert code_fingerprint(["lycosa", "lycosa_of_tomorrow"]) != alone
+
+
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file")
     with pytest.raises(UsageError, match="give another --out"):
         run_it(Squares(tmp_path), tmp_path / "out")
 
 
-def test_results_that_are_none_are_told_and_hide_no_others(tmp_path: Path) -> None:
+def test_files_that_are_no_results_are_reported_and_hide_no_others(tmp_path: Path) -> None:
     results, _ = run_it(Squares(tmp_path), tmp_path / "out")
     (tmp_path / "results.json").write_text('{"study": 3}')
-    told: list[str] = []
-    assert list(read_results([tmp_path], tell=told.append)) == [(tmp_path / "out", results)]
-    assert len(told) == 1
-    assert "not the results of a study" in told[0]
+    warnings: list[str] = []
+    assert list(read_results([tmp_path], warn=warnings.append)) == [(tmp_path / "out", results)]
+    assert len(warnings) == 1
+    assert "not the results of a study" in warnings[0]

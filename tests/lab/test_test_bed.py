@@ -5,8 +5,9 @@ from statistics import fmean
 
 import pytest
 
+from lycosa.lab.measures import points_along
 from lycosa.lab.studies.adaptive_utility.runs import Oracle
-from lycosa.lab.test_bed import CELLS, TopicCrawls, examples_of, in_links_of, points_of, prepare_test_bed
+from lycosa.lab.test_bed import CELLS, TopicCrawls, examples_of, in_links_of, prepare_test_bed
 from lycosa.strategies.utility import Adaptive, Utility
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.synthetic import SyntheticWorld
@@ -84,15 +85,15 @@ def test_another_seed_chooses_other_examples(world) -> None:
 
 
 def test_one_theta_for_all_topics_lies_in_the_middle(bed) -> None:
-    thetas = {model.theta for model in bed.esteem.models.values()}
-    assert thetas == {bed.esteem.theta}
+    thetas = {model.theta for model in bed.standing.models.values()}
+    assert thetas == {bed.standing.theta}
     standings = [
         model.standing(page)
-        for topic, model in bed.esteem.models.items()
+        for topic, model in bed.standing.models.items()
         for page in bed.pages([url for url in bed.world.urls() if bed.world.topic(url) == topic][:100])
     ]
     assert 0.15 < sum(standing > 0.5 for standing in standings) / len(standings) < 0.85
-    assert bed.other.theta < bed.esteem.theta  # who has half the links predicts fewer
+    assert bed.other.theta < bed.standing.theta  # who has half the links predicts fewer
 
 
 def test_the_judges_learn_from_other_pages_than_the_crawler(bed, topic) -> None:
@@ -101,7 +102,7 @@ def test_the_judges_learn_from_other_pages_than_the_crawler(bed, topic) -> None:
     assert {page.url for page in held_out}.isdisjoint(page.url for page in own)
     sure = [fmean(topic.evaluator.relevance(page) for page in pages) for pages in (held_out, own)]
     assert sure[0] > sure[1]  # of what it has learnt from it is surer than of what the crawler has
-    assert 0.5 < topic.about_models()["evaluator_accuracy"] < 1.0
+    assert 0.5 < topic.model_quality()["evaluator_accuracy"] < 1.0
 
 
 def test_the_crawler_does_not_take_its_own_examples_for_perfect(topic) -> None:
@@ -126,10 +127,10 @@ def test_a_page_is_scored_once_for_all_crawls(bed) -> None:
 
 
 def test_a_crawl_is_judged_by_truth_and_by_sample(bed, topic) -> None:
-    found = topic.crawled(Adaptive(target=0.7), pages=150)
+    found = topic.run_and_measure(Adaptive(target=0.7), pages=150)
     assert found["pages"] == 150
-    assert len(found["curves"]["topicality"]) == len(points_of(150, 20))
-    assert len(found["alpha"]) == len(points_of(150, 100))
+    assert len(found["curves"]["topicality"]) == len(points_along(150, 20))
+    assert len(found["alpha"]) == len(points_along(150, 100))
     assert sum(map(sum, found["map"])) <= 90  # 30 of every 50
     assert len(found["map"]) == len(found["map"][0]) == CELLS
     assert found["curves"]["status"][-1] == pytest.approx(found["status of all pages"], abs=0.6)
@@ -139,21 +140,21 @@ def test_a_crawl_is_judged_by_truth_and_by_sample(bed, topic) -> None:
 def test_sampled_pages_come_from_every_part_of_the_crawl(topic) -> None:
     steps, _ = topic.run(Utility(alpha=0.5), pages=125)
     place = {step.url: number for number, step in enumerate(steps)}
-    chosen = [place[url] for url in topic._looked_at(steps, 30, 50)]
+    chosen = [place[url] for url in topic._sample(steps, 30, 50)]
     assert [sum(start <= number < start + 50 for number in chosen) for start in (0, 50, 100)] == [30, 30, 15]
     assert len(set(chosen)) == len(chosen)
 
 
 def test_another_source_of_in_links_judges_by_its_own_counts(topic) -> None:
     run = topic.run(Utility(alpha=1.0), pages=100)
-    first, second = (topic.judged(*run, pages=100, source=source) for source in (0, 1))
+    first, second = (topic.measure(*run, pages=100, source=source) for source in (0, 1))
     assert first["curves"]["topicality"] == second["curves"]["topicality"]
     assert second["status of all pages"] < first["status of all pages"]
 
 
 def test_who_knows_the_truth_finds_more(topic, bed) -> None:
     def found_by(strategy):
-        found = topic.crawled(strategy, pages=150)
+        found = topic.run_and_measure(strategy, pages=150)
         return found["true topicality"], found["status of all pages"]
 
     def oracle(alpha):
@@ -161,5 +162,5 @@ def test_who_knows_the_truth_finds_more(topic, bed) -> None:
 
     assert found_by(oracle(1.0))[0] > found_by(Utility(alpha=1.0))[0]
     assert found_by(oracle(0.0))[1] > found_by(Utility(alpha=0.0))[1]
-    status = bed.esteem.source.status(topic.examples.good[0])
-    assert topic.true_standing(topic.examples.good[0]) == pytest.approx(1 / (1 + exp(bed.esteem.theta - status)))
+    status = bed.standing.source.status(topic.examples.good[0])
+    assert topic.true_standing(topic.examples.good[0]) == pytest.approx(1 / (1 + exp(bed.standing.theta - status)))

@@ -4,8 +4,9 @@ from typing import ClassVar
 
 import pytest
 
-from lab.studying import ran_and_written
-from lycosa.lab.comparison import points_of
+from lab.study_runs import run_small_as_json
+from lycosa.lab.comparison import POINTS
+from lycosa.lab.measures import points_along
 from lycosa.lab.statistics import holm
 from lycosa.lab.studies.topic_driven import TopicDriven
 from lycosa.worlds.synthetic import SyntheticWorld
@@ -19,7 +20,7 @@ class Tiny(TopicDriven):
 
 def results_of(folder, *, seed=5, **options):
     world = SyntheticWorld(pages=12_000, topics=12, seed=seed, **options)
-    return ran_and_written(Tiny(), world, seed=seed, out=folder)
+    return run_small_as_json(Tiny(), world, seed=seed, out=folder)
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +92,6 @@ def test_the_same_seed_gives_the_same_results_costs_aside(results, tmp_path) -> 
 
 
 def test_curves_are_drawn_at_the_points_where_ranks_are_tested() -> None:
-    assert {100, 500, 1_000} <= set(points_of(1_000))
-    assert {30, 150, 300} <= set(points_of(300))
-    assert points_of(3) == [1, 2, 3]
+    assert {100, 500, 1_000} <= set(points_along(1_000, POINTS))
+    assert {30, 150, 300} <= set(points_along(300, POINTS))
+    assert points_along(3, POINTS) == [1, 2, 3]

@@ -5,11 +5,12 @@ from typing import ClassVar
 
 import pytest
 
-from lab.studying import ran_and_written
+from lab.study_runs import run_small_as_json
+from lycosa.lab.measures import points_along
 from lycosa.lab.statistics import paired_t
 from lycosa.lab.studies import STUDIES
 from lycosa.lab.studies.topical_map import TopicalMap, half_a_year_on
-from lycosa.lab.studies.topical_map.runs import crawl_counts, links_among, map_of, points_of
+from lycosa.lab.studies.topical_map.runs import POINTS, crawl_counts, links_among, map_of
 from lycosa.lab.studies.topical_map.runs import run_crawl as crawl
 from lycosa.lab.studies.topical_map.shared import (
     BASELINE,
@@ -57,7 +58,7 @@ class Tiny(TopicalMap):
 
 
 def results_of(folder, world=WORLD, seed=11):
-    return ran_and_written(Tiny(), world, seed=seed, out=folder)
+    return run_small_as_json(Tiny(), world, seed=seed, out=folder)
 
 
 @pytest.fixture(scope="module")
@@ -71,42 +72,42 @@ def results(folder):
 
 
 @pytest.fixture(scope="module")
-def ground():
+def inputs():
     return prepare(WORLD, SIZE, 11)
 
 
 @pytest.fixture(scope="module")
-def pages(ground):
-    return JudgedPages([WORLD], ground.taxonomy)
+def pages(inputs):
+    return JudgedPages([WORLD], inputs.taxonomy)
 
 
 # What crawls share
 
 
-def test_seeds_are_of_the_topic_and_no_two_sets_share_one(ground):
-    for topic in ground.topics:
+def test_seeds_are_of_the_topic_and_no_two_sets_share_one(inputs):
+    for topic in inputs.topics:
         (listed,) = [category.entries for category in WORLD.directory() if category.name == topic.name]
         assert {*topic.first, *topic.other} <= {entry.url for entry in listed}
         assert not {*topic.first} & {*topic.other}
         assert len(topic.first) == len(topic.other) == SIZE["seeds"]
 
 
-def test_related_topics_are_others_under_the_same_top(ground):
-    assert {topic.related for topic in ground.topics} <= {topic.name for topic in ground.topics}
-    for topic in ground.topics:
+def test_related_topics_are_others_under_the_same_top(inputs):
+    assert {topic.related for topic in inputs.topics} <= {topic.name for topic in inputs.topics}
+    for topic in inputs.topics:
         assert topic.related != topic.name
         assert topic.related.partition("/")[0] == topic.name.partition("/")[0]
 
 
-def test_the_taxonomy_knows_the_topics_and_others(ground):
-    assert set(ground.taxonomy.topics) == {OTHERS, *(topic.name for topic in ground.topics)}
-    assert len(ground.topics) < len(WORLD.directory())
+def test_the_taxonomy_knows_the_topics_and_others(inputs):
+    assert set(inputs.taxonomy.topics) == {OTHERS, *(topic.name for topic in inputs.topics)}
+    assert len(inputs.topics) < len(WORLD.directory())
 
 
-def test_a_crawl_is_no_longer_than_topics_are_large(ground):
+def test_a_crawl_is_no_longer_than_topics_are_large(inputs):
     size = {**SIZE, "pages": 1_000_000}
     pages = prepare(WORLD, size, 11).pages
-    names = {topic.name for topic in ground.topics}
+    names = {topic.name for topic in inputs.topics}
     assert pages == sum(WORLD.topic(url) in names for url in WORLD.urls()) // len(names)
 
 
@@ -118,29 +119,29 @@ def test_a_world_without_related_topics_is_refused():
 # Crawls
 
 
-def test_pages_are_judged_for_all_topics_and_keep_their_links(ground, pages):
-    url = ground.topics[0].first[0]
+def test_pages_are_judged_for_all_topics_and_keep_their_links(inputs, pages):
+    url = inputs.topics[0].first[0]
     read = WORLD.read(url)
     assert [link.target for link in pages.judged(url).page.links] == [link.target for link in read.links]
-    for topic in ground.taxonomy.topics:
-        assert pages.chance(url, topic) == pytest.approx(ground.taxonomy.probability(read, topic))
+    for topic in inputs.taxonomy.topics:
+        assert pages.probability(url, topic) == pytest.approx(inputs.taxonomy.probability(read, topic))
 
 
-def test_a_page_that_is_not_there_is_no_good(pages, ground):
+def test_a_page_that_is_not_there_is_no_good(pages, inputs):
     assert pages.judged("http://nowhere.example/") is None
-    assert not pages.is_good("http://nowhere.example/", ground.topics[0].name)
+    assert not pages.is_good("http://nowhere.example/", inputs.topics[0].name)
     assert pages.topic("http://nowhere.example/") is None
 
 
-def test_a_crawl_ends_with_its_downloads_and_asks_for_no_page_twice(ground, pages):
-    topic = ground.topics[0]
+def test_a_crawl_ends_with_its_downloads_and_asks_for_no_page_twice(inputs, pages):
+    topic = inputs.topics[0]
     trace = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=50)
     assert len(trace) == len({request.url for request in trace}) == 50
     assert {*topic.first} <= {request.url for request in trace}
 
 
-def test_copies_cost_no_download(ground, pages):
-    topic = ground.topics[0]
+def test_copies_cost_no_download(inputs, pages):
+    topic = inputs.topics[0]
     first = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=50)
     known = frozenset(request.url for request in first)
     again = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=50, copies=pages, copied=known)
@@ -148,39 +149,39 @@ def test_copies_cost_no_download(ground, pages):
     assert sum(not request.is_copy for request in again) == 50
 
 
-def test_what_is_gone_counts_as_a_download(ground):
-    later = JudgedPages([half_a_year_on(WORLD), WORLD], ground.taxonomy)
-    topic = ground.topics[0]
+def test_what_is_gone_counts_as_a_download(inputs):
+    later = JudgedPages([half_a_year_on(WORLD), WORLD], inputs.taxonomy)
+    topic = inputs.topics[0]
     trace = crawl(BaselineFocused(), topic.first, later, topic.name, downloads=100)
-    told = crawl_counts(trace, later, topic.name, frozenset(), downloads=100)
+    counts = crawl_counts(trace, later, topic.name, frozenset(), downloads=100)
     assert len(trace) == 100
-    assert told["dead"] == sum(request.digest is None for request in trace) > 0
-    assert told["new"] + told["dead"] == 100
+    assert counts["dead"] == sum(request.digest is None for request in trace) > 0
+    assert counts["new"] + counts["dead"] == 100
 
 
-def test_a_judgement_counts_what_the_crawl_brought(ground, pages):
-    topic = ground.topics[1]
+def test_a_judgement_counts_what_the_crawl_brought(inputs, pages):
+    topic = inputs.topics[1]
     trace = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=80)
     seen = frozenset(request.url for request in trace[:30])
-    told = crawl_counts(trace, pages, topic.name, seen, downloads=80)
+    counts = crawl_counts(trace, pages, topic.name, seen, downloads=80)
     good = [pages.is_good(request.url, topic.name) for request in trace]
-    assert told["good"] == sum(good)
-    assert told["start"] == sum(good[:8]) / 8
-    assert (told["seen"], told["new"], told["new_good"]) == (30, 50, sum(good[30:]))
-    assert told["true"] == sum(WORLD.topic(request.url) == topic.name for request in trace)
-    assert told["curves"]["good"] == [sum(good[:point]) for point in points_of(80)]
+    assert counts["good"] == sum(good)
+    assert counts["start"] == sum(good[:8]) / 8
+    assert (counts["seen"], counts["new"], counts["new_good"]) == (30, 50, sum(good[30:]))
+    assert counts["true"] == sum(WORLD.topic(request.url) == topic.name for request in trace)
+    assert counts["curves"]["good"] == [sum(good[:point]) for point in points_along(80, POINTS)]
 
 
-def test_a_crawl_that_found_no_more_stays_where_it_was(ground, pages):
-    topic = ground.topics[1]
+def test_a_crawl_that_found_no_more_stays_where_it_was(inputs, pages):
+    topic = inputs.topics[1]
     trace = crawl(BaselineFocused(), topic.first, pages, topic.name, downloads=20)
-    told = crawl_counts(trace, pages, topic.name, frozenset(), downloads=100)
-    assert len(told["curves"]["good"]) == len(points_of(100))
-    assert told["curves"]["new"][-40:] == [20] * 40
+    counts = crawl_counts(trace, pages, topic.name, frozenset(), downloads=100)
+    assert len(counts["curves"]["good"]) == len(points_along(100, POINTS))
+    assert counts["curves"]["new"][-40:] == [20] * 40
 
 
-def test_maps_are_of_the_pages_given_and_their_links(ground, pages):
-    urls = ground.topics[0].first
+def test_maps_are_of_the_pages_given_and_their_links(inputs, pages):
+    urls = inputs.topics[0].first
     links = links_among(urls, pages)
     assert all(urls[target] in WORLD.out_links(urls[source]) for source, target in links.tolist())
     made = map_of("map", urls, pages, seed=1, by_text=True)
@@ -238,10 +239,10 @@ def test_every_crawl_has_the_same_downloads(results):
         assert row["seen"] + row["new"] + row["dead"] == row["downloads"] + row["copies"]
 
 
-def test_related_maps_are_of_all_pages_on_the_topic_that_the_crawl_of_the_related_one_came_by(results, ground, pages):
+def test_related_maps_are_of_all_pages_on_the_topic_that_the_crawl_of_the_related_one_came_by(results, inputs, pages):
     for row in results["tables"]["maps"]:
         if row["map"] == RELATED:
-            related = ground.topic(row["related"])
+            related = inputs.topic(row["related"])
             trace = crawl(BaselineFocused(), related.first, pages, related.name, downloads=SIZE["pages"])
             assert row["pages"] == sum(pages.is_good(request.url, row["topic"]) for request in trace)
 

@@ -18,9 +18,9 @@ SMALL = {"consumers": 60, "providers": 140, "files": 900}
 def test_rows_can_be_turned_and_turned_back() -> None:
     rows = group_by_row(np.array([2, 0, 2]), np.array([5, 1, 4]), 3)
     assert [rows.row(number).tolist() for number in range(3)] == [[1], [], [5, 4]]
-    turned = rows.turned(6)
+    turned = rows.transposed(6)
     assert [turned.row(value).tolist() for value in (1, 4, 5)] == [[0], [2], [2]]
-    assert turned.turned(3).row(2).tolist() == [4, 5]
+    assert turned.transposed(3).row(2).tolist() == [4, 5]
     assert group_distinct(np.array([0, 0, 0]), np.array([3, 1, 3]), 1, 4).row(0).tolist() == [1, 3]
 
 
@@ -86,7 +86,7 @@ def test_the_same_seed_makes_the_same_world_and_another_seed_another() -> None:
     first, again, other = (FileSharing(**SMALL, seed=seed) for seed in (4, 4, 5))
     assert first.sharing.trace.items.tolist() == again.sharing.trace.items.tolist()
     assert first.sharing.trace.items.tolist() != other.sharing.trace.items.tolist()
-    assert first.made_again(5).sharing.trace.items.tolist() == other.sharing.trace.items.tolist()
+    assert first.with_seed(5).sharing.trace.items.tolist() == other.sharing.trace.items.tolist()
 
 
 def test_nobody_comes_back_where_that_is_turned_off() -> None:

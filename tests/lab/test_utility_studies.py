@@ -39,8 +39,8 @@ class TinyBenchmark(InlinksBenchmark):
 
 
 def results_of(study, folder, seed=5):
-    world = SyntheticWorld(**study.made_up_world(study.scales["small"]), seed=seed)
-    results = run(study, world, scale="small", seed=seed, out=folder, workers=1, told=lambda done, total: None)
+    world = SyntheticWorld(**study.default_world(study.scales["small"]), seed=seed)
+    results = run(study, world, scale="small", seed=seed, out=folder, workers=1, progress=lambda done, total: None)
     return json.loads(msgspec.json.encode(results))
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.maps import Atlas, Sighting, cited, crawl_map_of, draw_map, merge_atlases
+from lycosa.maps import Atlas, Sighting, count_citations, crawl_map_from, draw_map, merge_atlases
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from maps.small_atlases import extended, links, mapped_by, pages, ties, url_of
 
@@ -26,14 +26,14 @@ def path(tmp_path):
 def test_a_map_is_kept_as_it_was_drawn(path):
     numbers = sorted(range(100), key=url_of)
     pairs = [(int(one.split("-")[1][:-5]), int(other.split("-")[1][:-5])) for one, other in links(range(100))]
-    ours = crawl_map_of(draw_map(numbers, pairs, seed=3), {number: url_of(number) for number in numbers})
+    ours = crawl_map_from(draw_map(numbers, pairs, seed=3), {number: url_of(number) for number in numbers})
     with Atlas(path, writable=True) as atlas:
         atlas.extend("bees", pages(range(100)), links(range(100)), at=5.0, seed=3)
-        atlas.relate("bees", ["wasps"])
+        atlas.add_related("bees", ["wasps"])
     with Atlas(path) as atlas:
         assert atlas.topics() == ("bees",)
         assert atlas.portals_of("bees") == ours.portals
-        theirs = atlas.for_crawl("bees")
+        theirs = atlas.crawl_map("bees")
         assert (theirs.portal_of, theirs.related, len(theirs)) == (ours.portal_of, {"wasps"}, 100)
         assert mapped_by(theirs) == set(pages(range(100)))
         assert theirs.links_of("http://elsewhere.example/") == ()
@@ -69,9 +69,9 @@ def test_the_order_of_a_merge_makes_no_difference(tmp_path_factory, first, count
     extended(folder / "b", range(first, first + count), source="b", at=50.0, seed=seed + 1)
     extended(folder / "b", range(5), topic="wasps", source="b", at=50.0)
     with Atlas(folder / "b", writable=True) as atlas:
-        atlas.seen_dead(url_of(first), 170.0)
-        atlas.relate("wasps", ["bees"])
-        atlas.cite("b", cited(["bees", "wasps"], {1: 0, 2: 1}, [(1, 2)]))
+        atlas.mark_dead(url_of(first), 170.0)
+        atlas.add_related("wasps", ["bees"])
+        atlas.set_citations("b", count_citations(["bees", "wasps"], {1: 0, 2: 1}, [(1, 2)]))
     merge_atlases(folder / "a", folder / "b", folder / "ab", now=1e9)
     merge_atlases(folder / "b", folder / "a", folder / "ba", now=1e9)
     assert ties(folder / "ab") == ties(folder / "ba")
@@ -82,7 +82,7 @@ def test_the_order_of_a_merge_makes_no_difference(tmp_path_factory, first, count
         assert sources == other.facts("bees").sources
         assert atlas.related("wasps") == ("bees",)
         assert atlas.citations().links == ((0, 1), (0, 0))
-        assert mapped_by(atlas.for_crawl("bees")) == (
+        assert mapped_by(atlas.crawl_map("bees")) == (
             set(pages({*range(70), *range(first, first + count)})) - {url_of(first)}
         )
 
@@ -100,11 +100,11 @@ def test_dead_pages_are_left_out_until_they_are_seen_alive(path):
     extended(path, range(100))
     with Atlas(path) as atlas:
         portal = atlas.portals_of("bees")[0]
-        orphans = atlas.for_crawl("bees").spokes[portal]
+        orphans = atlas.crawl_map("bees").spokes[portal]
     with Atlas(path, writable=True) as atlas:
-        atlas.seen_dead(portal, 150.0)
+        atlas.mark_dead(portal, 150.0)
     with Atlas(path) as atlas:
-        crawl_map = atlas.for_crawl("bees")
+        crawl_map = atlas.crawl_map("bees")
         assert atlas.facts("bees").dead == 1
         assert portal not in mapped_by(crawl_map)
         assert len(crawl_map) == 99
@@ -114,7 +114,7 @@ def test_dead_pages_are_left_out_until_they_are_seen_alive(path):
         assert (atlas.facts("bees").pages, atlas.facts("bees").dead) == (109, 0)
     extended(path, [int(portal.split("-")[1][:-5])], at=170.0)
     with Atlas(path) as atlas:
-        assert portal in mapped_by(atlas.for_crawl("bees"))
+        assert portal in mapped_by(atlas.crawl_map("bees"))
 
 
 def test_a_map_keeps_its_reach_and_weighs_texts_again_when_it_is_extended(path):
@@ -131,7 +131,7 @@ def test_a_map_keeps_its_reach_and_weighs_texts_again_when_it_is_extended(path):
     with Atlas(path) as atlas:
         facts = atlas.facts("bees")
         assert (facts.reach, facts.similar, facts.seed) == ("far", True, 9)
-        crawl_map = atlas.for_crawl("bees")
+        crawl_map = atlas.crawl_map("bees")
     alike = [
         int(portal.split("-")[1][:-5]) % 4 == number % 4
         for number in range(300)
@@ -164,9 +164,9 @@ def test_who_reads_has_one_state_while_another_writes(path):
     extended(path, range(30))
     with Atlas(path) as atlas:
         extended(path, range(30, 90))
-        assert len(atlas.for_crawl("bees")) == 30
+        assert len(atlas.crawl_map("bees")) == 30
     with Atlas(path) as atlas:
-        assert len(atlas.for_crawl("bees")) == 90
+        assert len(atlas.crawl_map("bees")) == 90
 
 
 WRITING = """
@@ -196,17 +196,17 @@ def test_a_killed_merge_leaves_a_whole_map(path, delay):
     with sqlite3.connect(path) as file:
         assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     with Atlas(path) as atlas:
-        assert len(atlas.for_crawl("bees")) == atlas.facts("bees").pages >= 1000
+        assert len(atlas.crawl_map("bees")) == atlas.facts("bees").pages >= 1000
     extended(path, range(5000, 5100))  # and what the killed one left is no hindrance
     with Atlas(path) as atlas:
-        assert url_of(5050) in mapped_by(atlas.for_crawl("bees"))
+        assert url_of(5050) in mapped_by(atlas.crawl_map("bees"))
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_topic_that_is_not_there_and_a_bad_name_are_refused(path):
     extended(path, range(10))
     with Atlas(path) as atlas, pytest.raises(UsageError, match="no map of 'wasps'; there are bees"):
-        atlas.for_crawl("wasps")
+        atlas.crawl_map("wasps")
     with Atlas(path, writable=True) as atlas, pytest.raises(UsageError, match="not a name"):
         atlas.extend("\x1b[31m", {}, (), at=1.0)
 
@@ -216,5 +216,5 @@ def test_a_page_that_is_gone_by_now_is_not_mapped_when_it_is_first_heard_of(tmp_
     with Atlas(tmp_path / "atlas", writable=True) as atlas:
         atlas.extend("t", pages, (), at=2e9, dead={url_of(3): 1.5e9, url_of(4): 0.5e9, url_of(99): 1.5e9})
     with Atlas(tmp_path / "atlas") as atlas:
-        drawn = atlas.for_crawl("t")
+        drawn = atlas.crawl_map("t")
     assert mapped_by(drawn) == set(pages) - {url_of(3)}

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from lycosa.maps import OTHERS, CitationMatrix, cited
+from lycosa.maps import OTHERS, CitationMatrix, count_citations
 
 
 def test_links_are_counted_by_the_topics_of_their_ends():
     topic_of = {10: 0, 11: 0, 20: 1, 30: 2}
     links = [(10, 11), (11, 20), (10, 20), (20, 10), (30, 30), (10, 99), (99, 10)]
-    matrix = cited(["bees", "wasps", "chess"], topic_of, links)
+    matrix = count_citations(["bees", "wasps", "chess"], topic_of, links)
     assert matrix.links == ((1, 2, 0), (1, 0, 0), (0, 0, 0))
     assert matrix.affinity() == pytest.approx(np.array([[1 / 3, 2 / 3, 0], [1, 0, 0], [0, 0, 0]]))
-    assert cited(["bees"], {}, []).links == ((0,),)
+    assert count_citations(["bees"], {}, []).links == ((0,),)
 
 
 def matrix_of(counts) -> CitationMatrix:

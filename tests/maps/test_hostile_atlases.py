@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from lycosa.maps import Atlas, Sighting, merge_atlases
 from lycosa.maps.atlas_file import APPLICATION
-from lycosa.maps.public_urls import why_left_out
 from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.hosts import why_url_refused
 from lycosa.vocabulary.urls import normalise
 from maps.small_atlases import extended, links, mapped_by, pages, url_of
 
@@ -71,7 +71,7 @@ def test_a_damaged_file_is_refused_or_read_within_bounds(path, seed):
         with Atlas(path) as atlas:
             for topic in atlas.topics():
                 atlas.facts(topic)
-                assert len(atlas.for_crawl(topic)) <= 200
+                assert len(atlas.crawl_map(topic)) <= 200
             atlas.citations()
     except LycosaError as error:
         assert len(str(error).splitlines()) == 1
@@ -151,8 +151,8 @@ BAD = {
 
 @pytest.mark.parametrize(("url", "reason"), BAD.items(), ids=range(len(BAD)))
 def test_urls_that_no_crawl_may_ask_for_have_a_reason(url, reason):
-    assert why_left_out(url) == reason
-    assert (why_left_out(url, allow_private=True) is None) == (reason == "a private address")
+    assert why_url_refused(url) == reason
+    assert (why_url_refused(url, allow_private=True) is None) == (reason == "a private address")
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_urls_that_no_crawl_may_ask_for_have_a_reason(url, reason):
     ],
 )
 def test_other_urls_have_none(url):
-    assert (why_left_out(url) is None) == isinstance(url, str)
+    assert (why_url_refused(url) is None) == isinstance(url, str)
 
 
 CARRYING_IPV4 = [IPv6Network(each) for each in ("::ffff:0:0/96", "64:ff9b:1::/48", "2001::/32", "2002::/16")]
@@ -180,21 +180,21 @@ def test_what_the_standard_library_calls_private_is_left_out(number):
     for address in (IPv4Address(number % 2**32), IPv6Address(number)):
         url = normalise(f"http://{address}/" if address.version == 4 else f"http://[{address}]/")
         if not address.is_global and not any(address in network for network in CARRYING_IPV4):
-            assert why_left_out(url) == "a private address"
+            assert why_url_refused(url) == "a private address"
 
 
 def test_pages_that_no_crawl_may_ask_for_are_left_out_and_counted(path):
     bad = [url for url in BAD if "\ud800" not in url]
     change(path, *(("UPDATE pages SET url = ? WHERE number = ?", (url, place + 1)) for place, url in enumerate(bad)))
     with Atlas(path) as atlas:
-        crawl_map = atlas.for_crawl("bees")
+        crawl_map = atlas.crawl_map("bees")
         assert len(crawl_map) == 200 - len(bad)
         assert mapped_by(crawl_map).isdisjoint(bad)
         assert sum(atlas.left_out.values()) == len(bad)
         assert atlas.left_out["a private address"] == list(BAD.values()).count("a private address")
     extended(path, range(200, 210))
     with Atlas(path) as atlas:
-        assert len(atlas.for_crawl("bees")) == 210 - len(bad)
+        assert len(atlas.crawl_map("bees")) == 210 - len(bad)
         assert not atlas.left_out
     with Atlas(path, allow_private=True) as atlas:
         assert not atlas.left_out
@@ -207,7 +207,7 @@ def test_private_addresses_of_ones_own_are_kept_where_that_is_asked(tmp_path):
             atlas.extend("bees", good, [], at=1.0)
             assert atlas.facts("bees").pages == kept
     with Atlas(tmp_path / "True") as atlas:
-        assert len(atlas.for_crawl("bees")) == 0
+        assert len(atlas.crawl_map("bees")) == 0
 
 
 def test_a_million_ties_of_one_page_are_cut(path):
@@ -237,7 +237,7 @@ def test_more_portals_than_one_page_may_lead_to_are_all_in_the_map(path):
         "COMMIT",
     )
     with Atlas(path) as atlas:
-        crawl_map = atlas.for_crawl("bees")
+        crawl_map = atlas.crawl_map("bees")
         assert len(crawl_map) == 30_201
         assert len(crawl_map.portals) > 30_000
         assert len(crawl_map.links_of(crawl_map.portals[0])) == 10_000
@@ -253,7 +253,7 @@ def test_a_page_with_a_million_hyperlinks_counts_for_no_more_than_a_page_can_hav
     )
     extended(path, range(200, 210))
     with Atlas(path) as atlas:
-        assert len(atlas.for_crawl("bees")) == 210
+        assert len(atlas.crawl_map("bees")) == 210
 
 
 @pytest.mark.parametrize(
@@ -284,14 +284,14 @@ def test_values_of_other_kinds_do_no_harm(path, tmp_path):
         "INSERT INTO citations VALUES (1, 'bees', 'bees', -5), (1, 'bees', '', 1), (1, 'bees', 'wasps', 'x')",
     )
     with Atlas(path) as atlas:
-        assert len(atlas.for_crawl("bees")) <= 200
+        assert len(atlas.crawl_map("bees")) <= 200
         assert atlas.related("bees") == ()
         assert atlas.citations().topics == ()
         atlas.facts("bees")
     extended(tmp_path / "mine", range(20))
     merge_atlases(tmp_path / "mine", path, tmp_path / "both", now=1e9)
     with Atlas(tmp_path / "both") as atlas:
-        assert 180 <= len(atlas.for_crawl("bees")) <= 200
+        assert 180 <= len(atlas.crawl_map("bees")) <= 200
 
 
 @pytest.mark.parametrize(
@@ -329,15 +329,15 @@ def test_moments_to_come_count_as_now_when_they_are_taken_over(path, tmp_path):
         with Atlas(tmp_path / out, writable=True, now=2000.0) as atlas:
             assert atlas.facts("bees").drawn_at == 1000.0
             atlas.extend("bees", pages(range(20), at=1500.0), links(range(20)), at=2000.0)
-            assert len(atlas.for_crawl("bees")) == 20
+            assert len(atlas.crawl_map("bees")) == 20
 
 
 def test_an_atlas_with_moments_to_come_can_be_extended_by_what_is_seen_now(path):
     change(path, "UPDATE pages SET dead_at = 2e11")
     with Atlas(path, writable=True, now=1000.0) as atlas:
         atlas.extend("bees", pages(range(20), at=900.0), (), at=1000.0)
-        assert len(atlas.for_crawl("bees")) == 0  # found dead as late as can be
+        assert len(atlas.crawl_map("bees")) == 0  # found dead as late as can be
     with Atlas(path, writable=True, now=2000.0) as atlas:
         atlas.extend("bees", pages(range(20), at=5000.0), (), at=2000.0)
-        assert len(atlas.for_crawl("bees")) == 20
+        assert len(atlas.crawl_map("bees")) == 20
         assert max(sighting.at for sighting in atlas.sightings("bees").values()) == 2000.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lycosa.maps import Resemblance, sketch_of
+from lycosa.maps import SketchSimilarity, text_sketch
 from pages import page_of_terms
 
 
@@ -12,7 +12,7 @@ def page(words: str, times: int = 3):
 
 
 def cosine(one, other) -> float:
-    resemblance = Resemblance({5: sketch_of(one), 9: sketch_of(other)})
+    resemblance = SketchSimilarity({5: text_sketch(one), 9: text_sketch(other)})
     return float(resemblance(np.array([5]), np.array([9]))[0])
 
 
@@ -28,5 +28,5 @@ def test_the_cosine_of_sketches_is_near_that_of_the_words():
 
 def test_pages_without_words_or_sketch_resemble_none():
     assert cosine(page(""), page(many(0))) == 0.0
-    resemblance = Resemblance({1: None, 2: b"short", 3: sketch_of(page(many(0)))})
+    resemblance = SketchSimilarity({1: None, 2: b"short", 3: text_sketch(page(many(0)))})
     assert resemblance(np.array([1, 2, 3]), np.array([3, 3, 3])).tolist() == pytest.approx([0.0, 0.0, 1.0], abs=1e-6)

@@ -107,7 +107,7 @@ def test_a_wrong_index_is_asked_for_once_until_it_comes() -> None:
     held.checkpoint(["a"])
     take(held, "a", summary(1))
     assert held.refresh("a") == [("a", 0)] and held.refresh("a") == []
-    held.not_coming("a")
+    held.request_failed("a")
     assert held.refresh("a") == [("a", 0)]
 
 

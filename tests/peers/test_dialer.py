@@ -59,7 +59,7 @@ def playing(play: Callable[[Dialer, Called], Awaitable[None]], servers: NameServ
             return [str(place) for place in dialled[before:]]
 
         try:
-            await asyncio.wait_for(play(calls, called), 60)
+            await asyncio.wait_for(play(calls, called), 300)
         finally:
             calls.cancel()
             servers.may_answer.set()
@@ -156,5 +156,5 @@ async def main():
 asyncio.run(main())
 print("ended")
 """
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ended\n", "")

@@ -366,12 +366,12 @@ def test_indexes_of_neighbours_are_held_where_the_algorithm_says_so() -> None:
 def test_a_fetch_of_ones_own_brings_the_thing_or_why_not() -> None:
     asker = node("a", downloads=False)
     number, sends = asker.fetch(Contact("p", "p:1"), 5, 0.0)
-    assert sends == [Send("p", Fetch(number, 5), "p:1")] and asker.brought(number) is None
+    assert sends == [Send("p", Fetch(number, 5), "p:1")] and asker.fetch_result(number) is None
     asker.receive("p", Fetched(number, 5, b"5"), 0.1)
-    assert asker.brought(number) == b"5" and asker.brought(number) is None
+    assert asker.fetch_result(number) == b"5" and asker.fetch_result(number) is None
     number, _ = asker.fetch(Contact("p"), 6, 0.2)
     asker.tick(5.0)
-    assert asker.brought(number) is Failure.DOWN
+    assert asker.fetch_result(number) is Failure.DOWN
 
 
 # Strangers
@@ -381,7 +381,7 @@ def test_a_response_to_what_was_never_asked_is_dropped_and_its_sender_not_blamed
     asker = node("a", [1])
     for number in range(50):
         assert asker.receive("s", Response(number, Contact("s"), (Hit(5),)), 0.0) == []
-    assert asker.counts["unasked"] == 50 and not asker.manners.shunned("s", 0.0)
+    assert asker.counts["unasked"] == 50 and not asker.is_banned("s", 0.0)
 
 
 def test_a_response_from_one_that_was_not_asked_is_dropped() -> None:
@@ -419,7 +419,7 @@ def test_a_query_in_the_name_of_another_is_dropped_and_its_sender_blamed() -> No
     assert peer.receive("s", Query(1, 1, Contact("victim")), 0.0) == []
     assert peer.receive("s", Query(1, 1, Contact("p")), 0.0) == []
     assert peer.receive("p", Ping(), 0.0) == []
-    assert peer.counts["forged"] == 3 and peer.manners.demerits("s", 0.0) == 2.0
+    assert peer.counts["forged"] == 3 and peer.demerits("s", 0.0) == 2.0
 
 
 def test_a_query_that_comes_twice_is_answered_once() -> None:
@@ -449,14 +449,14 @@ def test_what_is_remembered_of_others_is_bounded() -> None:
     peer.connect(["x", "y"])
     for number in range(500):
         peer.receive(f"s{number}", Query(number, 1, Contact("a"), ttl=9, walker=1), 0.0)
-    assert len(peer._seen) == 50
+    assert len(peer.forwarding.seen) == 50
 
 
 def test_a_peer_that_sends_too_fast_is_not_listened_to() -> None:
     peer = node("p", [1], capacity_per_peer=10.0)
     for number in range(200):
         peer.receive("s", Query(number, 1, Contact("s")), 0.0)
-    assert peer.counts["answered"] == 20 and peer.counts["too_fast"] == 64 and peer.manners.shunned("s", 0.0)
+    assert peer.counts["answered"] == 20 and peer.counts["too_fast"] == 64 and peer.is_banned("s", 0.0)
     assert len(peer.receive("b", Query(1, 1, Contact("b")), 0.0)) == 1
     assert len(peer.receive("s", Query(900, 1, Contact("s")), 700.0)) == 1  # forgiven
 
@@ -469,7 +469,7 @@ def test_a_buddy_that_gives_spam_for_everything_is_a_buddy_no_more() -> None:
         for send in asker.receive("s", Response(query, Contact("s"), (Hit(number),)), 0.0):
             if isinstance(send.message, Fetch):
                 asker.receive("s", Fetched(send.message.id, number, b"Buy!"), 0.0)
-    assert "s" not in asker.buddies and asker.manners.shunned("s", 0.0)
+    assert "s" not in asker.buddies and asker.is_banned("s", 0.0)
     assert asker.ask(99, 0.0)[1] == []
 
 
@@ -481,7 +481,7 @@ def test_one_that_names_others_for_everything_is_not_listened_to_and_they_are_no
         for send in asker.receive("s", Response(query, Contact("b"), (Hit(number),)), 0.0):
             if isinstance(send.message, Fetch):
                 asker.receive("b", Fetched(send.message.id, number, None), 0.0)
-    assert asker.manners.shunned("s", 0.0) and asker.buddies.names() == ["b"]
+    assert asker.is_banned("s", 0.0) and asker.buddies.names() == ["b"]
 
 
 def test_junk_for_an_index_or_one_that_is_too_large_is_not_held() -> None:

@@ -260,7 +260,7 @@ def test_a_busy_provider_is_left_for_another() -> None:
     nodes: list[Node] = [node("a"), node("b"), node("c", [5, 6], capacity=0.001), node("d", [5, 6])]
     net = Network(nodes, {"a": ["b"], "b": ["a", "c", "d"], "c": ["b"], "d": ["b"]}, seed=3)
     nodes[0].buddies.answered(Contact("c"))
-    nodes[2]._serving.take(0.0)
+    nodes[2].answering.capacity.take(0.0)
     outcome = net.ask("a", 5)
     assert outcome.provider == "d" and nodes[0].buddies.names() == ["d"]
 

@@ -105,7 +105,7 @@ def visitor(*neighbours: str) -> Node:
 def test_one_who_cannot_be_called_asks_each_neighbour_once_and_nobody_farther_away() -> None:
     nodes = {**crowd("abc"), "v": visitor("a", "b")}
     nodes["v"].buddies.answered(at("b"))
-    nodes["c"].content = Items([5])
+    nodes["c"].content.add(5)
     number, sends = nodes["v"].ask(5, 0.0)
     assert [send.to for send in sends] == ["b"]
     said = carry(nodes, "v", sends)
@@ -115,7 +115,7 @@ def test_one_who_cannot_be_called_asks_each_neighbour_once_and_nobody_farther_aw
 
 def test_one_who_cannot_be_called_asks_those_too_who_take_it_in_meanwhile() -> None:
     nodes = {**crowd("abc"), "v": visitor()}
-    nodes["c"].content = Items([5])
+    nodes["c"].content.add(5)
     (join,) = nodes["v"].join([at("a")])
     (pong,) = nodes["a"].receive("v", join.message, 0.0)
     joins = nodes["v"].receive("a", pong.message, 0.0)
@@ -181,7 +181,7 @@ def test_a_state_from_when_only_names_of_neighbours_were_kept_is_taken_up() -> N
     peer = friend("a")
     peer.receive("b", Join(at("b")), 0.0)
     peer.buddies.answered(at("c"))
-    state = {**msgspec.to_builtins(peer.remembered()), "neighbours": ["b"]}
+    state = {**msgspec.to_builtins(peer.saved_contacts()), "neighbours": ["b"]}
     again = friend("a")
     again.restore(state)
     assert again.neighbours.contact("b") == at("b") and again.buddies.names() == ["c"]
@@ -197,8 +197,8 @@ def test_when_all_places_are_taken_who_has_been_down_for_longest_makes_room() ->
         peer.receive(name, Join(at(name)), 0.0)
     (full,) = peer.receive("g", Join(at("g")), 0.0)
     for name in ("s9", "s3", "s5"):
-        peer.lost(name)
-    peer.found("s9")
+        peer.disconnected(name)
+    peer.connected("s9")
     (room,) = peer.receive("g", Join(at("g")), 0.0)
     assert isinstance(full.message, Pong) and not full.message.accepted
     assert isinstance(room.message, Pong) and room.message.accepted

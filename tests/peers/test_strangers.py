@@ -45,7 +45,7 @@ def test_who_passes_on_a_walker_in_our_name_is_not_blamed() -> None:
     victim.connect(["h"])
     relayed = [relay(honest, victim, "m", walker(number, "v")) for number in range(1, 40)]
     assert all(relayed) and victim.counts["forged"] == 39
-    assert victim.manners.demerits("h", 0.0) == 0 and "h" in victim.neighbours
+    assert victim.demerits("h", 0.0) == 0 and "h" in victim.neighbours
 
 
 def test_who_passes_on_a_walker_that_came_before_is_not_blamed() -> None:
@@ -55,14 +55,14 @@ def test_who_passes_on_a_walker_that_came_before_is_not_blamed() -> None:
     for number in range(1, 40):
         other.receive("m", walker(number, "z", ttl=5), 0.0)
         relay(honest, other, "m", walker(number, "z", ttl=6), 0.0)
-    assert other.counts["replayed"] == 39 and other.manners.demerits("h", 0.0) == 0
+    assert other.counts["replayed"] == 39 and other.demerits("h", 0.0) == 0
 
 
 def test_one_who_asks_the_same_twice_is_blamed() -> None:
     peer = friend("p")
     for _ in range(2):
         peer.receive("s", Query(1, 5, Contact("s")), 0.0)
-    assert peer.counts["replayed"] == 1 and peer.manners.demerits("s", 0.0) == 0.5
+    assert peer.counts["replayed"] == 1 and peer.demerits("s", 0.0) == 0.5
 
 
 @pytest.mark.parametrize("origin", ["nobody", "n"])
@@ -77,7 +77,7 @@ def test_many_who_send_as_much_as_they_may_through_one_do_not_make_it_send_too_m
             for send in honest.receive(f"s{stranger}", walker(step * 4 + stranger, origin, ttl=step % 2 + 1), now):
                 if send.to == "n":
                     other.receive("h", send.message, now)
-    assert honest.counts["held_back"] > 1000 and not any(honest.manners.shunned(f"s{s}", 6.0) for s in range(4))
+    assert honest.counts["held_back"] > 1000 and not any(honest.is_banned(f"s{s}", 6.0) for s in range(4))
     assert other.counts["received"] > 500 and other.counts["too_fast"] == 0
 
 
@@ -142,7 +142,7 @@ def test_a_stranger_who_names_another_as_asker_does_not_keep_the_answers_of_othe
         peer.receive("m", walker(2 * step, "v", ttl=1), step / 180)
         if step % 10 == 0:
             answered += len(peer.receive("h", walker(2 * step + 1, "v", ttl=1), step / 180))
-    assert answered == 180 and not peer.manners.shunned("m", 10.0)
+    assert answered == 180 and not peer.is_banned("m", 10.0)
 
 
 def test_what_is_waited_for_never_comes_too_fast() -> None:
@@ -155,7 +155,7 @@ def test_what_is_waited_for_never_comes_too_fast() -> None:
     assert asker.counts["responses"] > 500 and asker.counts["too_fast"] == 0
     for number in range(500):
         asker.receive("b", Response(number, Contact("b")), 0.0)
-    assert asker.counts["too_fast"] > 0 and asker.manners.shunned("b", 0.0)
+    assert asker.counts["too_fast"] > 0 and asker.is_banned("b", 0.0)
 
 
 def test_who_a_walker_met_is_not_blamed_for_an_answer_to_another_question() -> None:
@@ -165,7 +165,7 @@ def test_who_a_walker_met_is_not_blamed_for_an_answer_to_another_question() -> N
     asker.receive("h", Response(number, Contact("h"), (Hit(7),), walker=_walkers(sends)[0]), 0.1)
     search = asker.answers(number)
     assert search is not None and search.answers == () and search.stage is Stage.WALKING
-    assert asker.counts["no_answer"] == 1 and asker.manners.demerits("h", 0.1) == 0
+    assert asker.counts["no_answer"] == 1 and asker.demerits("h", 0.1) == 0
 
 
 def test_a_buddy_is_asked_where_it_said_it_is_and_nowhere_else() -> None:
@@ -182,7 +182,7 @@ def test_who_answers_a_search_that_is_forgotten_is_not_blamed(late: Declined | R
     asker = friend("a")
     for _ in range(30):
         asker.receive("b", late, 0.0)
-    assert asker.counts["unasked"] == 30 and asker.manners.demerits("b", 0.0) == 0
+    assert asker.counts["unasked"] == 30 and asker.demerits("b", 0.0) == 0
 
 
 def test_one_who_declines_the_same_twice_is_blamed() -> None:
@@ -191,7 +191,7 @@ def test_one_who_declines_the_same_twice_is_blamed() -> None:
     number, _ = asker.ask(5, 0.0)
     for _ in range(2):
         asker.receive("b", Declined("query", number), 0.1)
-    assert asker.counts["repeated"] == 1 and asker.manners.demerits("b", 0.1) == 0.5
+    assert asker.counts["repeated"] == 1 and asker.demerits("b", 0.1) == 0.5
 
 
 def test_when_a_search_is_over_nobody_is_asked_because_others_named_them() -> None:
@@ -244,7 +244,7 @@ def test_spam_is_not_counted_not_credited_and_costs_a_buddy_its_place() -> None:
     asker.receive("s", Response(number, Contact("s"), (Hit(6), Hit(7))), 0.1)
     search = asker.answers(number)
     assert search is not None and search.found_at is None and search.asked == {"s": Reply.ANSWERED}
-    assert len(asker.buddies) == 0 and asker.manners.demerits("s", 0.1) == 0.5
+    assert len(asker.buddies) == 0 and asker.demerits("s", 0.1) == 0.5
 
 
 class Choosy(Items):
@@ -272,7 +272,7 @@ def test_who_has_what_we_may_not_take_is_neither_blamed_nor_credited_and_the_sea
     search = asker.answers(number)
     assert search is not None and search.stage is Stage.WALKING
     assert [len(answer.hits) for answer in search.answers] == [2] and search.dropped_hits == 0
-    assert asker.manners.demerits("b", 30.0) == 0 and [buddy.count for buddy in asker.buddies] == [1]
+    assert asker.demerits("b", 30.0) == 0 and [buddy.count for buddy in asker.buddies] == [1]
     asker.tick(60.0)
     ended = asker.answers(number)
     assert ended is not None and ended.stage is Stage.DONE and ended.found_at is None
@@ -347,24 +347,28 @@ def test_a_page_that_comes_late_is_not_held_against_who_sends_it() -> None:
         asker.tick(now + DEFAULTS.fetch_wait)
         late = Declined("fetch", number) if turn % 2 else Fetched(number, 5, b"5")
         asker.receive("p", late, now + DEFAULTS.fetch_wait + 1)
-    assert asker.counts["late"] == 20 and asker.manners.demerits("p", 1000.0) == 0
+    assert asker.counts["late"] == 20 and asker.demerits("p", 1000.0) == 0
     asker.receive("p", Fetched(number, 5, b"5"), 1000.0)
     assert asker.counts["unasked"] == 1  # it had come already
 
 
 @pytest.mark.parametrize("by", [0.125, 0.5, 1.0, 2.0, 20.0])
 def test_who_misbehaves_too_often_is_shunned_for_as_long_as_is_said(by: float) -> None:
-    manners, now = Reputation(tolerance=8.0, shun=600.0, per_peer=0.0), 0.0
-    while not manners.misbehaved("p", now, by):
-        assert not manners.shunned("p", now)
+    reputation, now = Reputation(tolerance=8.0, ban_seconds=600.0, per_peer=0.0), 0.0
+    while not reputation.penalise("p", now, by):
+        assert not reputation.is_banned("p", now)
         now += 0.005
-    assert manners.shunned("p", now) and manners.shunned("p", now + 599.9) and not manners.shunned("p", now + 600.0)
+    assert (
+        reputation.is_banned("p", now)
+        and reputation.is_banned("p", now + 599.9)
+        and not reputation.is_banned("p", now + 600.0)
+    )
 
 
 def test_a_restart_does_not_forgive() -> None:
     peer = friend("p")
-    peer.misbehaved("s", "bad", 0.0, by=9.0)
-    peer.misbehaved("t", "bad", 0.0, by=1.0)
+    peer.penalise("s", "bad", 0.0, by=9.0)
+    peer.penalise("t", "bad", 0.0, by=1.0)
     again = friend("p")
     again.restore(peer.state())
     assert again.receive("s", Fetch(1, 5), 0.0) == [] and again.receive("t", Fetch(1, 5), 0.0) != []
@@ -378,6 +382,6 @@ def test_who_misbehaves_is_neither_buddy_nor_neighbour_any_more() -> None:
     peer = friend("p")
     peer.connect([Contact("s", "s:1")])
     peer.buddies.answered(Contact("s"))
-    peer.misbehaved("s", "oversized", 0.0, by=8.0)
+    peer.penalise("s", "oversized", 0.0, by=8.0)
     assert peer.counts["oversized"] == 1
     assert "s" not in peer.neighbours and "s" not in peer.buddies and peer.neighbours.known() == []

@@ -44,11 +44,11 @@ def test_independent_pages_on_one_topic_are_not_taken_for_copies() -> None:
 
 
 def test_pages_with_another_word_date_or_footer_are_copies() -> None:
-    topic, chance = Topic(2), random.Random(3)
+    topic, rng = Topic(2), random.Random(3)
     found = {"word": 0, "date": 0, "footer": 0}
     for _ in range(200):
         page = topic.page()
-        place = chance.randrange(len(page) - 3)
+        place = rng.randrange(len(page) - 3)
         changed = {
             "word": [*page[:place], "another", *page[place + 1 :]],
             "date": [*page[:place], "12", "may", "2026", *page[place + 3 :]],
@@ -87,8 +87,8 @@ def test_near_means_few_bits(fingerprint: int, bits: set[int]) -> None:
 
 
 def test_a_block_remembers_a_bounded_number_of_pages() -> None:
-    seen, chance = NearDuplicates(block_size=10), random.Random(5)
-    fingerprints = [chance.getrandbits(48) << 16 | 0xBEEF for _ in range(1000)]  # all alike in one block
+    seen, rng = NearDuplicates(block_size=10), random.Random(5)
+    fingerprints = [rng.getrandbits(48) << 16 | 0xBEEF for _ in range(1000)]  # all alike in one block
     for number, fingerprint in enumerate(fingerprints):
         seen.add(fingerprint, Url(f"http://site.example/{number}"))
     assert seen.find(fingerprints[-1]) == "http://site.example/999"

@@ -79,12 +79,12 @@ def test_any_looks_make_a_table_of_sound_columns(looks: list[Look], now: float) 
 def test_some_rows_of_a_table_are_a_table() -> None:
     looks = [Look("a", 1.0), Look("b", 2.0), Look("c", 3.0), Look("b", 4.0, True, new_links=2)]
     table = history_of(looks, importance={"b": 0.5})
-    some = table.of([False, True, True])
+    some = table.only([False, True, True])
     assert list(some.urls) == ["b", "c"]
     assert some.importance.tolist() == [0.5, 1.0]
     assert some.fetches.tolist() == [2, 1]
     assert some.rate.tolist() == table.rate.tolist()[1:]
-    assert len(table.of([False, False, False])) == 0
+    assert len(table.only([False, False, False])) == 0
 
 
 def test_no_looks_make_an_empty_table() -> None:

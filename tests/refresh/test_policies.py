@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.refresh import HistoryTable, expected_changes, policy_for
-from lycosa.refresh.crawl_value import crawl_values
-from lycosa.refresh.drawing import by_turns, drawn
-from lycosa.refresh.lambda_crawl import look_rates
+from lycosa.refresh.policies import crawl_values, interleave, look_rates, weighted_sample
 
 DRAWS = 20_000
 positive = st.floats(1e-6, 1e6)
@@ -69,17 +67,19 @@ def test_ldu_is_half_the_highest_link_score_and_half_uniform() -> None:
 
 
 def test_draws_without_replacement_go_on_in_proportion_among_those_left() -> None:
-    chance = np.random.default_rng(1)
+    random = np.random.default_rng(1)
     seconds = [
-        second for first, second in (drawn(np.array([6.0, 3.0, 1.0]), 2, chance) for _ in range(DRAWS)) if first == 0
+        second
+        for first, second in (weighted_sample(np.array([6.0, 3.0, 1.0]), 2, random) for _ in range(DRAWS))
+        if first == 0
     ]
     assert np.bincount(seconds, minlength=3)[1] / len(seconds) == pytest.approx(0.75, abs=0.02)
 
 
 def test_turns_pass_over_what_the_other_order_took() -> None:
-    chance = np.random.default_rng(1)
+    random = np.random.default_rng(1)
     for _ in range(50):
-        rows = by_turns(np.array([0, 1, 2, 3]), np.array([0, 3, 1, 2]), 4, chance).tolist()
+        rows = interleave(np.array([0, 1, 2, 3]), np.array([0, 3, 1, 2]), 4, random).tolist()
         assert rows[0] == 0
         assert sorted(rows) == [0, 1, 2, 3]
         assert rows[1] in (1, 3)

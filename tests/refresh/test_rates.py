@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.refresh.rates import UNKNOWN_RATE, change_rates, likeliest_rates, typical_rate
+from lycosa.refresh.rates import UNKNOWN_RATE, change_rates, maximum_likelihood_rates, typical_rate
 
 lengths = st.floats(1e-3, 1e3)
 intervals = st.lists(st.tuples(st.integers(0, 3), lengths, st.booleans()), min_size=1, max_size=40)
@@ -20,7 +20,7 @@ def columns(history: History) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @given(history=intervals, changes=st.floats(0.1, 3.0), time=lengths)
 def test_the_rate_solves_the_equation(history: History, changes: float, time: float) -> None:
     rows, times, changed = columns(history)
-    rates = likeliest_rates(rows, times, changed, pages=4, prior_changes=changes, prior_time=time)
+    rates = maximum_likelihood_rates(rows, times, changed, pages=4, prior_changes=changes, prior_time=time)
     for row, rate in enumerate(rates):
         own, quiet = times[(rows == row) & changed], times[(rows == row) & ~changed]
         with np.errstate(over="ignore"):
@@ -50,7 +50,7 @@ def test_one_more_change_gives_a_higher_rate(times: list[float], data: st.DataOb
     less, more = changed.copy(), changed.copy()
     less[which], more[which] = False, True
     rows, arguments = np.zeros(len(times), dtype=np.int64), {"pages": 1, "prior_changes": 0.5, "prior_time": 1.0}
-    low, high = (float(likeliest_rates(rows, np.array(times), each, **arguments)[0]) for each in (less, more))
+    low, high = (float(maximum_likelihood_rates(rows, np.array(times), each, **arguments)[0]) for each in (less, more))
     assert high > low
 
 
@@ -60,11 +60,11 @@ def test_the_order_of_looks_is_of_no_matter(history: History) -> None:
 
 
 def test_recovers_the_rates_of_simulated_pages() -> None:
-    chance = np.random.default_rng(8)
+    random = np.random.default_rng(8)
     true, looks = np.array([0.02, 0.1, 0.5, 1.0]), 20_000
     rows = np.repeat(np.arange(4), looks)
-    times = chance.exponential(2.0, size=len(rows))
-    changed = chance.random(len(rows)) < -np.expm1(-true[rows] * times)
+    times = random.exponential(2.0, size=len(rows))
+    changed = random.random(len(rows)) < -np.expm1(-true[rows] * times)
     assert change_rates(rows, times, changed, pages=4) == pytest.approx(true, rel=0.06)
 
 

@@ -38,7 +38,7 @@ def taxonomy_of(examples: dict[str, list[dict[str, int]]], **options: float) -> 
 
 
 @given(EXAMPLES, TERMS, st.sampled_from([1.0, 0.1]))
-def test_chances_are_those_of_another_implementation(
+def test_found_are_those_of_another_implementation(
     examples: dict[str, list[dict[str, int]]], terms: dict[str, int], smoothing: float
 ) -> None:
     known = sorted(set().union(*(page for pages in examples.values() for page in pages)))
@@ -52,21 +52,21 @@ def test_chances_are_those_of_another_implementation(
 
 
 @given(EXAMPLES, TERMS)
-def test_chances_sum_to_one_and_each_can_be_asked_for_alone(
+def test_probabilities_sum_to_one_and_each_can_be_asked_for_alone(
     examples: dict[str, list[dict[str, int]]], terms: dict[str, int]
 ) -> None:
     taxonomy, asked = taxonomy_of(examples), page(**terms)
-    chances = taxonomy.probabilities(asked)
-    assert chances.sum() == pytest.approx(1.0)
-    for topic, chance in zip(taxonomy.topics, chances, strict=True):
-        assert taxonomy.probability(asked, topic) == taxonomy.judge(topic).relevance(asked) == chance
-    assert taxonomy.probability(asked, taxonomy.best(asked)) == chances.max()
+    found = taxonomy.probabilities(asked)
+    assert found.sum() == pytest.approx(1.0)
+    for topic, probability in zip(taxonomy.topics, found, strict=True):
+        assert taxonomy.probability(asked, topic) == taxonomy.judge(topic).relevance(asked) == probability
+    assert taxonomy.probability(asked, taxonomy.best(asked)) == found.max()
 
 
 def test_very_long_pages_are_judged_all_the_same() -> None:
-    chances = taxonomy_of(THREE).probabilities(page(bee=10**7, ship=10**7 + 1000))
-    assert np.isfinite(chances).all()
-    assert chances.sum() == pytest.approx(1.0)
+    found = taxonomy_of(THREE).probabilities(page(bee=10**7, ship=10**7 + 1000))
+    assert np.isfinite(found).all()
+    assert found.sum() == pytest.approx(1.0)
 
 
 def test_words_never_seen_say_nothing() -> None:
@@ -78,12 +78,12 @@ def test_words_never_seen_say_nothing() -> None:
 
 def many_topics(topics: int, each: int, *, seed: int) -> dict[str, list[Page]]:
     """Topics whose pages share half of their words with all the others."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     made = {}
     for topic in range(topics):
         own = [f"t{topic}w{number}" for number in range(30)]
         shared = [f"w{number}" for number in range(200)]
-        drawn = ([*chance.choices(own, k=10), *chance.choices(shared, k=30)] for _ in range(each))
+        drawn = ([*rng.choices(own, k=10), *rng.choices(shared, k=30)] for _ in range(each))
         made[f"topic {topic}"] = [page_of_terms({word: words.count(word) for word in words}) for words in drawn]
     return made
 
@@ -97,8 +97,8 @@ def test_accuracy_is_that_on_pages_not_learnt_from() -> None:
 
 
 def test_topics_without_a_difference_are_told_apart_no_better_than_by_chance() -> None:
-    chance = random.Random(3)
-    pages = [page_of_terms({f"w{chance.randrange(300)}": 1 for _ in range(20)}) for _ in range(400)]
+    rng = random.Random(3)
+    pages = [page_of_terms({f"w{rng.randrange(300)}": 1 for _ in range(20)}) for _ in range(400)]
     accuracy = Taxonomy.accuracy({"one": pages[:200], "two": pages[200:]}, seed=1)
     assert 0.3 < sum(accuracy.values()) / 2 < 0.7
 

@@ -28,7 +28,7 @@ def crawl(folder, *, pages):
     with WorldServer(WORLD) as served:
         for _ in lycosa.crawl(folder, pages=pages, delay=0, resolve=[served.resolve]):
             pass
-        return served.asked
+        return served.requests
 
 
 def a_page_of(folder):

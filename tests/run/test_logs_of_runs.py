@@ -8,7 +8,7 @@ import pytest
 from crawling import done
 from lycosa.logs import Readings
 from lycosa.recipe import Logs
-from lycosa.run.access_log import LogInUse, LogNamed, log_of_run, open_log
+from lycosa.run.access_log import LogReference, OpenLog, log_of_run, open_log
 from lycosa.run.guides import Guide, layers
 from lycosa.strategies import Adaptive, BestFirst, Collaborative, Combined, Guided, Mapped
 from lycosa.vocabulary.errors import UsageError
@@ -25,23 +25,23 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "readers.log"
 
 
-def in_use() -> LogInUse:
-    return LogInUse(LogNamed("", None, 1, ""), Readings.of([("a", Url("http://a.example/"), 1.0)]))
+def an_open_log() -> OpenLog:
+    return OpenLog(LogReference("", None, 1, ""), Readings.of([("a", Url("http://a.example/"), 1.0)]))
 
 
 def test_a_strategy_gets_readers_as_one_more_factor_unless_it_goes_by_them_itself() -> None:
-    guided = in_use().around(Mapped(Adaptive()))
+    guided = an_open_log().wrap(Mapped(Adaptive()))
     assert [type(layer) for layer in layers(guided)] == [Guided, Mapped, Adaptive]
     for strategy in (Collaborative(), Combined(), Mapped(Collaborative()), Guided(BestFirst())):
-        assert in_use().around(strategy) is strategy
+        assert an_open_log().wrap(strategy) is strategy
 
 
 def test_a_log_is_known_by_what_is_in_it(log: Path) -> None:
     first = open_log(Logs("readers.log"), log.parent)
     assert first is not None
-    said = msgspec.to_builtins(first.named)
+    said = msgspec.to_builtins(first.reference)
     again = log_of_run(said, "collaborative")
-    assert again is not None and again.named == first.named
+    assert again is not None and again.reference == first.reference
     assert again.readings.accesses == first.readings.accesses > 0
     (log.parent / "more").write_text(SQUID.format(9, 9))
     done("logs", "import", log.parent / "more", "--into", log)
@@ -51,7 +51,7 @@ def test_a_log_is_known_by_what_is_in_it(log: Path) -> None:
 
 def test_half_life_and_least_readers_are_part_of_what_a_run_says(log: Path) -> None:
     logs = [Logs("readers.log", half_life, least) for half_life, least in ((None, 1), (3.0, 1), (None, 2))]
-    named = {open_log(each, log.parent).named for each in logs}  # type: ignore[union-attr]
+    named = {open_log(each, log.parent).reference for each in logs}  # type: ignore[union-attr]
     assert len(named) == 3
 
 
@@ -67,10 +67,10 @@ def test_half_life_and_least_readers_are_part_of_what_a_run_says(log: Path) -> N
 def test_a_run_whose_log_cannot_be_found_goes_on_without(said: object, strategy: str, complaint: str) -> None:
     told: list[str] = []
     beside = Guide("access log", find=log_of_run, tell=told.append)
-    beside.use(said, strategy)
-    assert beside.named is beside.in_use is None
+    beside.activate(said, strategy)
+    assert beside.reference is beside.active is None
     assert len(told) == 1 and told[0].startswith("going on without the access log") and complaint in told[0]
-    assert isinstance(beside.around(BestFirst()), BestFirst)
+    assert isinstance(beside.wrap(BestFirst()), BestFirst)
 
 
 def test_no_log_is_named_by_a_recipe_that_has_none(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def test_a_page_counts_as_much_by_name_as_it_does_when_pages_are_chosen(tmp_path
         for event in found:
             collection.record(event)
         table = history_in(collection.catalog, T + 1)
-        tally.typical = typical_of(collection.catalog.dues())
+        tally.typical = typical_of(collection.catalog.refresh_states())
     for event in found:
         tally.add(event)
     named = {page.url: page.importance for page in tally.result(**REST).new_pages}

@@ -30,10 +30,10 @@ def leaves(tree: ModelTree) -> int:
 
 def made_up(seed: int, rows: int = 120, attributes: int = 3) -> tuple[Floats, Floats]:
     """A target with a step, a bend and noise, where no two values are the same."""
-    chance = np.random.default_rng(seed)
-    table = chance.normal(size=(rows, attributes))
+    rng = np.random.default_rng(seed)
+    table = rng.normal(size=(rows, attributes))
     bent = np.where(table[:, 0] > 0.2, 3 + 2 * table[:, -1], -table[:, -1])
-    return table, bent + chance.normal(size=rows) / 3
+    return table, bent + rng.normal(size=rows) / 3
 
 
 # --- by hand
@@ -76,10 +76,10 @@ def test_smoothing_passes_every_model_between_leaf_and_root() -> None:
 
 
 def test_what_chance_alone_made_is_pruned_to_the_mean() -> None:
-    chance = np.random.default_rng(4)
-    tree = ModelTree().fit(chance.normal(size=(400, 1)), chance.normal(size=400))
+    rng = np.random.default_rng(4)
+    tree = ModelTree().fit(rng.normal(size=(400, 1)), rng.normal(size=400))
     assert leaves(tree) <= 3
-    assert np.ptp(tree.predict(chance.normal(size=(100, 1)))) < 1.0
+    assert np.ptp(tree.predict(rng.normal(size=(100, 1)))) < 1.0
 
 
 def test_of_two_attributes_that_say_the_same_the_first_is_cut() -> None:
@@ -173,10 +173,10 @@ def test_no_rows_have_no_predictions() -> None:
 @given(st.integers(0, 10_000), st.sampled_from([4, 5, 9, 40, 150]), st.integers(1, 6), st.booleans())
 @settings(max_examples=40)
 def test_predictions_are_finite_and_the_same_one_by_one(seed: int, rows: int, attributes: int, smooth: bool) -> None:
-    chance = np.random.default_rng(seed)
-    table = chance.standard_cauchy(size=(rows, attributes)) * 10.0 ** chance.integers(-30, 30)
+    rng = np.random.default_rng(seed)
+    table = rng.standard_cauchy(size=(rows, attributes)) * 10.0 ** rng.integers(-30, 30)
     table[:, 0] = table[:, 0].round()
-    tree = ModelTree(smooth=smooth).fit(table, chance.standard_cauchy(size=rows))
+    tree = ModelTree(smooth=smooth).fit(table, rng.standard_cauchy(size=rows))
     predictions = tree.predict(table)
     assert np.isfinite(predictions).all()
     assert [tree.predict_one(row) for row in table.tolist()] == pytest.approx(predictions.tolist(), rel=1e-6, abs=1e-9)

@@ -1,10 +1,8 @@
 """Folders that cannot be written, disks that are full, and two crawls at once: one line, and nothing lost."""
 
-import ctypes
 import os
-import resource
 import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from crawling import (
     catalog,
     collection,
     done,
+    end,
     kill,
     lycosa,
     pages,
@@ -27,24 +26,18 @@ from crawling import (
 from fixtures.fixed_world import FixedWorld
 from fixtures.made_up_web import MadeUpWeb
 from lycosa.worlds.server import WorldServer
+from processes import Process, with_files_no_larger_than, without_the_rights_of_root
 
 WORLD = MadeUpWeb(seed=6, hosts=10, pages=400)
-
-
-def without_the_rights_of_root() -> None:
-    """Lets the permissions of files count for root as well."""
-    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
 @pytest.fixture
 def read_only(tmp_path):
     """How to start a process that must not write where permissions forbid it."""
-    options = {"preexec_fn": without_the_rights_of_root} if os.geteuid() == 0 else {}
+    options = {"before": without_the_rights_of_root} if os.geteuid() == 0 else {}
     closed = tmp_path / "closed"
     closed.touch(0o444)
-    try_to_write = [sys.executable, "-c", "import sys; open(sys.argv[1], 'w')", str(closed)]
-    if subprocess.run(try_to_write, capture_output=True, check=False, **options).returncode == 0:
+    if end(Process("import sys; open(sys.argv[1], 'w')", closed, **options)).code == 0:
         pytest.skip("nothing is forbidden to this user")
     return options
 
@@ -104,17 +97,13 @@ def test_a_read_only_collection_that_was_never_crawled_is_refused_in_one_line(tm
 @pytest.mark.parametrize("size", [40_000, 100_000, 400_000])
 def test_a_full_disk_ends_the_crawl_in_one_line_and_loses_nothing(tmp_path, size):
     """No file may grow beyond a size, which is what a full disk does to archive, catalog and index alike."""
-
-    def little_room() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
     with WorldServer(WORLD) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         command = ["crawl", folder, "--pages", 150, "--concurrency", 4, "--resolve", served.resolve]
-        said = apart(*command, preexec_fn=little_room)
+        said = apart(*command, before=partial(with_files_no_larger_than, size))
         assert said.is_one_clear_line(1, "make room")
         done(*command)
-        assert len(served.asked) - len(set(served.asked)) <= 4
+        assert len(served.requests) - len(set(served.requests)) <= 4
     assert len(pages(folder)) == 150
     assert set(pages(folder)) <= set(archived(folder))
     assert passes_warcio_check(folder)
@@ -152,8 +141,8 @@ def test_a_second_crawl_of_the_same_collection_is_refused_and_the_first_goes_on(
         folder = collection(tmp_path / "c", [WORLD.front_page])
         first = begin("crawl", folder, "--pages", 300, "--concurrency", 1, "--resolve", served.resolve)
         try:
-            wait_until(lambda: len(served.asked) > 3, first)
-            url = served.asked[0]
+            wait_until(lambda: len(served.requests) > 3, first)
+            url = served.requests[0]
             for command in (
                 ["crawl", folder, "--resolve", served.resolve],
                 ["rebuild", folder],
@@ -161,8 +150,8 @@ def test_a_second_crawl_of_the_same_collection_is_refused_and_the_first_goes_on(
                 ["label", folder, url, "--good"],
             ):
                 assert lycosa(*command).is_one_clear_line(1, "another crawl is running on ", str(first.pid)), command
-            seen = len(served.asked)
-            wait_until(lambda: len(served.asked) > seen, first)
+            seen = len(served.requests)
+            wait_until(lambda: len(served.requests) > seen, first)
             assert first.poll() is None
         finally:
             kill(first)

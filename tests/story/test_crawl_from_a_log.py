@@ -122,7 +122,7 @@ def test_a_crawl_by_a_log_survives_a_kill(tmp_path):
     with WorldServer(WORLD, latency=0.005) as served:
         crawl = ["crawl", folder, "--strategy", "collaborative", "--logs", log, "--resolve", served.resolve]
         process = begin(*crawl, "--pages", 80)
-        wait_until(lambda: len(served.asked) > 40, process)
+        wait_until(lambda: len(served.requests) > 40, process)
         kill(process)
         said = apart(*crawl, "--pages", 80)
         assert said.code == 0, said.err
@@ -181,9 +181,9 @@ def test_pages_that_too_few_people_read_are_left_out(tmp_path):
     with WorldServer(TWO_PLACES) as served:
         crawl = ["crawl", folder, "--strategy", "collaborative", "--logs", log, "--resolve", served.resolve]
         done(*crawl, "--min-users", 2)
-        assert rare not in served.asked
+        assert rare not in served.requests
         done(*crawl)
-        assert rare in served.asked
+        assert rare in served.requests
 
 
 def test_a_log_gets_no_further_than_a_page(tmp_path):
@@ -207,7 +207,7 @@ def test_a_log_gets_no_further_than_a_page(tmp_path):
         crawl = ["crawl", folder, "--strategy", "collaborative", "--logs", log, *scope, "--resolve", here[0]]
         crawl += ["--resolve", here[1]]
         assert "Traceback" not in done(*crawl).err
-        asked = {url for url in served.asked if not url.endswith("/robots.txt")}
+        asked = {url for url in served.requests if not url.endswith("/robots.txt")}
     assert asked == {"http://far.example/0", "http://gone.far.example/"}
     assert pages(folder) == ["http://far.example/0"]
     assert outcomes(folder)["http://far.example/forbidden/page"] == "forbidden"
@@ -283,7 +283,7 @@ def test_logs_that_cannot_be_used_are_one_clear_line_before_anything_is_asked(tm
     folder = collection(tmp_path / "c", topic=ON_HONEY)
     with WorldServer(TWO_PLACES) as served:
         assert lycosa("crawl", folder, *words, "--resolve", served.resolve).is_one_clear_line(2, says)
-        assert served.asked == []
+        assert served.requests == []
 
 
 def test_pages_of_public_hosts_in_a_log_are_not_asked_for_without_a_contact(tmp_path):

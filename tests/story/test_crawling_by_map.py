@@ -110,7 +110,7 @@ def test_a_hostile_map_gets_no_further_than_a_hostile_page(tmp_path):
         scope = ["--include-host", "a.example", "--include-host", "far.example", "--include-host", "127.0.0.1"]
         said = done("crawl", folder, "--map", path, *scope, "--resolve", served.resolve)
         assert "Traceback" not in said.err
-        asked = {url for url in served.asked if not url.endswith("/robots.txt")}
+        asked = {url for url in served.requests if not url.endswith("/robots.txt")}
     assert asked == {HOME, "http://far.example/0", "http://gone.far.example/"}
     assert set(pages(folder)) == {HOME, "http://far.example/0"}
     assert outcomes(folder)["http://far.example/forbidden/page"] == "forbidden"
@@ -177,7 +177,7 @@ def test_a_dead_page_of_the_map_does_not_stop_the_rest(tmp_path):
     assert set(pages(folder)) == {HOME, *NEAR, *FAR}
     done("map", "build", folder, "--for", "honey", "--out", path)
     with Atlas(path) as atlas:
-        mapped = mapped_by(atlas.for_crawl("honey"))
+        mapped = mapped_by(atlas.crawl_map("honey"))
     assert mapped.issuperset(FAR) and dead not in mapped
 
 
@@ -227,7 +227,7 @@ def test_maps_that_cannot_be_used_are_one_clear_line_before_anything_is_asked(tm
     folder = collection(tmp_path / "c", [HOME], topic=ON_HONEY)
     with WorldServer(TWO_PLACES) as served:
         assert lycosa("crawl", folder, *words, "--resolve", served.resolve).is_one_clear_line(2, says)
-        assert served.asked == []
+        assert served.requests == []
 
 
 def test_the_second_crawl_of_a_topic_beats_the_first_in_three_commands(tmp_path):

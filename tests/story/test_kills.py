@@ -65,17 +65,17 @@ def test_a_crawl_killed_at_random_moments_loses_nothing_and_fetches_only_twice_w
         kept: list[tuple[int, set[str]]] = []  # at each kill: how many were asked, and what the archive held whole
         for _ in range(5):
             process = begin(*command)
-            enough = len(served.asked) + chance.randrange(0, 40)
-            wait_until(lambda: len(served.asked) >= enough, process)  # noqa: B023
+            enough = len(served.requests) + chance.randrange(0, 40)
+            wait_until(lambda: len(served.requests) >= enough, process)  # noqa: B023
             time.sleep(chance.uniform(0.0, 0.05))
             kill(process)
-            kept.append((len(served.asked), whole_events(folder)))
+            kept.append((len(served.requests), whole_events(folder)))
         said = apart(*command)
         assert said.code == 0, said.err
     assert_whole(folder, 120)
-    assert len(served.asked) - len(set(served.asked)) <= CONCURRENCY * len(kept)
+    assert len(served.requests) - len(set(served.requests)) <= CONCURRENCY * len(kept)
     for asked, known in kept:
-        assert not known & set(served.asked[asked:])
+        assert not known & set(served.requests[asked:])
 
 
 def test_a_crawl_killed_while_it_fetches_its_examples_asks_for_none_of_them_twice(tmp_path):
@@ -89,12 +89,12 @@ def test_a_crawl_killed_while_it_fetches_its_examples_asks_for_none_of_them_twic
         command = ["crawl", folder, "--pages", 60, "--delay", 0, "--concurrency", 2, "--resolve", served.resolve]
         for enough in (3, 8):
             process = begin(*command)
-            wait_until(lambda: len(served.asked) >= enough, process)  # noqa: B023
+            wait_until(lambda: len(served.requests) >= enough, process)  # noqa: B023
             kill(process)
         said = apart(*command)
         assert said.code == 0, said.err
         assert_whole(folder, 60)
-        twice = [url for url, times in Counter(served.asked).items() if times > 1]
+        twice = [url for url, times in Counter(served.requests).items() if times > 1]
         assert len(twice) <= 2 * 2, twice  # two kills, two in flight
 
 
@@ -133,9 +133,9 @@ def test_a_crawl_killed_while_it_closes_is_whole_after_the_same_command(tmp_path
                     break
             time.sleep(pause)
             kill(process)
-        requests = len(served.asked)
+        requests = len(served.requests)
         assert apart(*command).code == 0
-        assert len(served.asked) == requests
+        assert len(served.requests) == requests
     assert_whole(folder, 60)
     title = rows(folder, "SELECT title FROM pages WHERE title LIKE '% % %' LIMIT 1")[0][0]
     assert done("search", folder, title, "--json").json
@@ -145,7 +145,7 @@ def test_a_collection_can_be_looked_at_after_a_kill(tmp_path):
     with WorldServer(WORLD, latency=0.004) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         process = begin("crawl", folder, "--resolve", served.resolve)
-        wait_until(lambda: len(served.asked) >= 60, process)
+        wait_until(lambda: len(served.requests) >= 60, process)
         kill(process)
         for command in (["show", folder], ["search", folder, "bees"], ["export", folder], ["report", folder]):
             done(*command)

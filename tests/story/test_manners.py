@@ -232,9 +232,9 @@ def test_scope_given_by_flags_is_kept(tmp_path):
             "http://b.example/": "scope: host not included",
             HOME + "login": "scope: URL excluded",
         }
-        assert "http://b.example/" not in served.asked
+        assert "http://b.example/" not in served.requests
         done("crawl", folder, "--resolve", served.resolve)  # widened again, nothing was lost
-        assert "http://b.example/" in served.asked
+        assert "http://b.example/" in served.requests
 
 
 def test_a_scope_that_is_narrowed_later_holds_for_what_waits_already(tmp_path):
@@ -249,9 +249,9 @@ def test_a_scope_that_is_narrowed_later_holds_for_what_waits_already(tmp_path):
         folder = collection(tmp_path / "c", [HOME])
         done("crawl", folder, "--pages", 1, "--resolve", served.resolve)
         done("crawl", folder, "--exclude-host", "b.example", "--resolve", served.resolve)
-        assert "http://b.example/" not in served.asked
+        assert "http://b.example/" not in served.requests
         done("crawl", folder, "--resolve", served.resolve)  # widened again, nothing was lost
-        assert "http://b.example/" in served.asked
+        assert "http://b.example/" in served.requests
 
 
 def test_sitemaps_seed_a_crawl_when_asked(tmp_path):

@@ -260,4 +260,4 @@ def test_a_map_of_a_collection_that_is_being_crawled_is_of_one_moment(tmp_path):
     assert len(pages(folder)) == 120
     assert [facts.pages for facts in built.topics] == [40]
     with Atlas(tmp_path / "atlas") as atlas:
-        assert mapped_by(atlas.for_crawl("c")) == first
+        assert mapped_by(atlas.crawl_map("c")) == first

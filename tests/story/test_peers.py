@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from crawling import Said, apart, begin, collection, done, end, kill, lycosa, wait_until
+from crawling import PATIENCE, Said, apart, begin, collection, done, end, kill, lycosa, wait_until
 from fixtures.fixed_world import FixedWorld
 from lycosa.cli import peer_client
 from lycosa.cli.peer_client import allows_private_addresses
+from lycosa.peers import wire
 from lycosa.peers.addresses import parse_place
 from lycosa.peers.control import SOCKET_FILE
 from lycosa.peers.peer_folder import PeerFolder
 from lycosa.worlds.server import WorldServer
+from processes import Process
 from worlds import html
 
 pytestmark = pytest.mark.peers
@@ -288,9 +290,8 @@ def test_private_pages_are_allowed_where_the_collection_is_served(crawled):
 def test_a_peer_ends_when_told(crawled):
     with Serving(crawled / "bees") as peer:
         peer.process.terminate()
-        assert peer.process.wait(timeout=20) == 0
+        assert peer.process.wait(timeout=PATIENCE) == 0
     assert not (crawled / "bees" / "peer" / "control").exists()
-    assert isinstance(peer.process, subprocess.Popen)
 
 
 @pytest.mark.parametrize(
@@ -316,14 +317,15 @@ def test_a_damaged_group_is_told_by_its_file_and_not_taken_for_an_open_network(c
     done("peer", "search", bees, "honey", "--no-group")
 
 
-def test_places_where_nobody_answers_cost_no_more_than_the_deadline_and_are_told(crawled):
+def test_places_where_nobody_answers_cost_no_more_than_the_deadline_and_are_told(crawled, monkeypatch):
+    monkeypatch.setattr(wire, "DIAL_SECONDS", PATIENCE)
     with ExitStack() as opened:
         silent = [opened.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(3)]
         places = [f"127.0.0.1:{each.getsockname()[1]}" for each in silent]
         joins = [word for place in places for word in ("--join", place)]
         said = search(crawled / "trees", "comet nowhere", "--deadline", 1, *joins)
         assert said.json["not_reached"][-3:] == places
-        assert said.json["seconds"] < 2
+        assert said.json["seconds"] < PATIENCE / 2
         said = lycosa("peer", "search", crawled / "trees", "comet nowhere", "--deadline", 0.1, *joins)
         (told,) = [line for line in said.err.splitlines() if line.startswith("not reached: ")]
         assert told.endswith(", ".join(places))
@@ -347,15 +349,10 @@ main()
 @pytest.mark.parametrize("words", [("serve", "NAME", "--listen", "127.0.0.1:0"), ("search", "NAME", "honey")])
 def test_a_peer_that_still_reads_its_pages_ends_at_once(crawled, words, number):
     words = [str(crawled / "bees" if word == "NAME" else word) for word in words]
-    process = subprocess.Popen(
-        [sys.executable, "-c", _READS_FOR_LONG, "peer", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = Process(_READS_FOR_LONG, "peer", *words)
     assert process.stdout.readline() == "reading\n"
     process.send_signal(number)
-    assert process.wait(timeout=30) == 130
+    assert process.wait(timeout=PATIENCE) == 130
     assert process.communicate() == ("", "")
 
 

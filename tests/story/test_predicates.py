@@ -165,7 +165,7 @@ def test_a_bad_predicate_is_one_clear_line_before_anything_is_asked(tmp_path, pr
     with WorldServer(WORLD) as served:
         said = lycosa("crawl", folder, "--resolve", served.resolve)
         assert said.is_one_clear_line(2, "lycosa.toml", says)
-        assert served.asked == []
+        assert served.requests == []
 
 
 def test_a_bad_function_beside_the_learnt_topic_is_told_before_examples_are_fetched(tmp_path):
@@ -177,7 +177,7 @@ def test_a_bad_function_beside_the_learnt_topic_is_told_before_examples_are_fetc
     with WorldServer(WORLD) as served:
         said = lycosa("crawl", folder, "--resolve", served.resolve)
         assert said.is_one_clear_line(2, "topic.predicate.all[1]: cannot import my_no_module")
-        assert served.asked == []
+        assert served.requests == []
 
 
 def test_what_is_said_of_a_predicate_is_told_to_programs(tmp_path):

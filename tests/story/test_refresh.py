@@ -87,7 +87,7 @@ def test_a_world_that_goes_on_is_kept_up_with(tmp_path):
         words = ["--resolve", served.resolve, "--concurrency", 4]
         done("crawl", folder, "--pages", 150, "--strategy", "breadth-first", *words)
         known = pages(folder)
-        served.become(later)
+        served.switch_to(later)
         result = done("refresh", folder, "--budget", 400, "--expand", 0.5, "--json", *words).json
     became_of = {url: became(START, later, url) for url in known}
     assert set(became_of.values()) == {"unchanged", "changed", "vanished"}
@@ -178,7 +178,7 @@ def test_unchanged_pages_become_revisits_that_say_what_they_refer_to(folder, ser
 
 def test_search_finds_the_newest_text_and_explain_every_version(folder, served):
     for word in ("zebra", "quagga"):
-        served.become(FixedWorld({**PAGES, ONE: html("Leaf 1", f"honey bee hive and a {word}", [TWO])}))
+        served.switch_to(FixedWorld({**PAGES, ONE: html("Leaf 1", f"honey bee hive and a {word}", [TWO])}))
         assert refreshed(folder, served)["changed"] == 1
     assert found(folder, "quagga") == [ONE]
     assert found(folder, "zebra") == []
@@ -189,13 +189,13 @@ def test_search_finds_the_newest_text_and_explain_every_version(folder, served):
 
 
 def test_a_page_that_vanished_and_came_back_is_alive_again(folder, served):
-    served.become(FixedWorld({url: page for url, page in PAGES.items() if url != ONE}))
+    served.switch_to(FixedWorld({url: page for url, page in PAGES.items() if url != ONE}))
     result = refreshed(folder, served)
     assert [page["url"] for page in result["vanished_pages"]] == [ONE]
     assert found(folder, "w1x3") == []
     assert refreshed(folder, served)["still_gone"] == 1
     assert "vanished" in done("show", folder).out
-    served.become(FixedWorld(PAGES))
+    served.switch_to(FixedWorld(PAGES))
     time.sleep(1.5 * gone_for(folder, ONE))
     assert refreshed(folder, served)["returned"] == 1
     assert found(folder, "w1x3") == [ONE]
@@ -214,7 +214,7 @@ def gone_for(folder: Path, url: str) -> float:
 def test_a_page_that_moved_for_good_has_vanished_and_its_new_place_waits(folder, served):
     moved = "http://s.example/moved"
     rest = {url: page for url, page in PAGES.items() if url != ONE}
-    served.become(FixedWorld({**rest, moved: html("Moved", "honey bee hive elsewhere")}, redirects={ONE: moved}))
+    served.switch_to(FixedWorld({**rest, moved: html("Moved", "honey bee hive elsewhere")}, redirects={ONE: moved}))
     result = refreshed(folder, served)
     assert result["vanished"] == 1
     assert moved in waiting(folder)
@@ -225,7 +225,7 @@ def test_a_page_that_moved_for_good_has_vanished_and_its_new_place_waits(folder,
 
 def test_a_page_that_asks_not_to_be_kept_any_more_is_not_found_any_more(folder, served):
     withdrawn = PAGES[ONE].replace(b"<head>", b'<head><meta name="robots" content="noindex">')
-    served.become(FixedWorld({**PAGES, ONE: withdrawn}))
+    served.switch_to(FixedWorld({**PAGES, ONE: withdrawn}))
     assert refreshed(folder, served)["vanished"] == 1
     assert "noindex" in done("explain", folder, ONE).out
     assert found(folder, "w1x3") == []
@@ -234,7 +234,7 @@ def test_a_page_that_asks_not_to_be_kept_any_more_is_not_found_any_more(folder, 
 def test_new_links_of_changed_pages_are_followed_where_there_is_room_for_new_pages(folder, served):
     fresh = "http://s.example/fresh"
     grown = {ONE: html("Leaf 1", "honey bee hive, see the fresh one", [TWO, fresh])}
-    served.become(FixedWorld({**PAGES, **grown, fresh: html("Fresh", "honey bee hive, just hatched")}))
+    served.switch_to(FixedWorld({**PAGES, **grown, fresh: html("Fresh", "honey bee hive, just hatched")}))
     assert refreshed(folder, served)["new"] == 0
     assert fresh in waiting(folder)
     result = refreshed(folder, served, "--expand", 0.5)
@@ -244,7 +244,7 @@ def test_new_links_of_changed_pages_are_followed_where_there_is_room_for_new_pag
 
 def test_what_waits_is_ranked_anew_with_what_changed_pages_showed(folder, served):
     fresh = [f"http://s.example/fresh{number}" for number in range(4)]
-    served.become(FixedWorld({**PAGES, ONE: html("Leaf 1", "honey bee hive and more", [TWO, *fresh])}))
+    served.switch_to(FixedWorld({**PAGES, ONE: html("Leaf 1", "honey bee hive and more", [TWO, *fresh])}))
     refreshed(folder, served)
     assert set(waiting(folder)) == set(fresh)
     before = waiting(folder)
@@ -260,14 +260,14 @@ def test_what_waits_is_ranked_anew_with_what_changed_pages_showed(folder, served
 
 
 def test_what_is_forgotten_is_forgotten_with_its_history(folder, served):
-    served.become(FixedWorld({**PAGES, ONE: html("Leaf 1", "honey bee hive and a zebra", [TWO])}))
+    served.switch_to(FixedWorld({**PAGES, ONE: html("Leaf 1", "honey bee hive and a zebra", [TWO])}))
     refreshed(folder, served)
     done("forget", folder, ONE)
     assert lycosa("explain", folder, ONE, "--json").json["looks"] == []
     assert found(folder, "zebra") == []
-    served.asked.clear()
+    served.requests.clear()
     assert refreshed(folder, served)["looked_at"] == 6
-    assert ONE not in served.asked
+    assert ONE not in served.requests
     looks = "SELECT url, look, looks.at, change, looks.place FROM looks JOIN pages ON number = page ORDER BY 1, 2"
     before = rows(folder, looks)
     done("rebuild", folder)
@@ -275,20 +275,20 @@ def test_what_is_forgotten_is_forgotten_with_its_history(folder, served):
 
 
 def test_what_robots_now_forbids_is_not_asked_for_and_stays(folder, served):
-    served.become(FixedWorld(PAGES, robots={"s.example": "User-agent: *\nDisallow: /1\n"}))
-    served.asked.clear()
+    served.switch_to(FixedWorld(PAGES, robots={"s.example": "User-agent: *\nDisallow: /1\n"}))
+    served.requests.clear()
     result = refreshed(folder, served)
-    assert ONE not in served.asked
+    assert ONE not in served.requests
     assert (result["failed"], result["unchanged"]) == (1, 6)
     assert found(folder, "w1x3") == [ONE]
 
 
 def test_the_budget_is_kept_and_the_most_urgent_come_first(folder, served):
-    served.asked.clear()
+    served.requests.clear()
     for _ in range(2):
         result = refreshed(folder, served, "--budget", 3, "--policy", "fixed")
         assert result["requests"] == 3
-    assert len(set(served.asked)) == 6, "those seen first wait while others are due"
+    assert len(set(served.requests)) == 6, "those seen first wait while others are due"
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -478,7 +478,7 @@ def grown(folder: Path, served: WorldServer, links: int) -> None:
     """Lets pages appear and the collection know of them, without fetching any."""
     fresh = [f"http://s.example/fresh{number}" for number in range(links)]
     bodies = {url: html(f"Fresh {url}", f"honey bee hive {url[-2:]}") for url in fresh}
-    served.become(FixedWorld({**PAGES, **bodies, ONE: html("Leaf 1", "honey bee hive and more", [TWO, *fresh])}))
+    served.switch_to(FixedWorld({**PAGES, **bodies, ONE: html("Leaf 1", "honey bee hive and more", [TWO, *fresh])}))
     refreshed(folder, served)
     assert set(waiting(folder)) == set(fresh)
 
@@ -538,11 +538,11 @@ def test_a_refresh_killed_at_random_moments_loses_nothing(tmp_path, seed):
         words = ["--concurrency", 8, "--resolve", served.resolve]
         done("crawl", folder, "--pages", 100, *words)
         known = set(pages(folder))
-        served.become(Later(WORLD))
+        served.switch_to(Later(WORLD))
         for _ in range(4):
             process = begin("refresh", folder, "--budget", 60, "--policy", "fixed", *words)
-            enough = len(served.asked) + chance.randrange(0, 40)
-            wait_until(lambda: len(served.asked) >= enough, process)  # noqa: B023
+            enough = len(served.requests) + chance.randrange(0, 40)
+            wait_until(lambda: len(served.requests) >= enough, process)  # noqa: B023
             time.sleep(chance.uniform(0.0, 0.05))
             kill(process)
         said = apart("refresh", folder, "--budget", 400, "--policy", "fixed", "--expand", 0.1, *words)
@@ -569,14 +569,15 @@ def all_found(folder: Path, words: str) -> list[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_refresh_that_is_interrupted_says_so_and_the_next_goes_on_with_what_is_due(tmp_path, number):
-    with WorldServer(WORLD, latency=0.01) as served:
+    with WorldServer(WORLD) as served:
         folder = collection(tmp_path / "c", [WORLD.front_page])
         words = ["--concurrency", 2, "--resolve", served.resolve]
         done("crawl", folder, "--pages", 60, *words)
-        served.asked.clear()
+        served.requests.clear()
+        served.latency = 0.1  # so long that the interrupt comes before the end
         command = ["refresh", folder, "--budget", 60, "--expand", 0, "--policy", "fixed", *words]
         process = begin(*command)
-        wait_until(lambda: len(served.asked) > 10, process)
+        wait_until(lambda: len(served.requests) > 10, process)
         process.send_signal(number)
         said = end(process)
         assert said.code == 0, said.err
@@ -584,7 +585,7 @@ def test_a_refresh_that_is_interrupted_says_so_and_the_next_goes_on_with_what_is
         assert "Traceback" not in said.err
         seen = rows(folder, "SELECT count(*) FROM pages WHERE looked_at IS NOT NULL")[0][0]
         assert 0 < seen < 60
-        rest = 60 - seen
+        rest, served.latency = 60 - seen, 0.0
         done("refresh", folder, "--budget", rest, "--expand", 0, "--policy", "fixed", *words)
     assert rows(folder, "SELECT count(*) FROM pages WHERE looked_at IS NOT NULL")[0][0] == 60
 
@@ -597,8 +598,8 @@ def test_a_refresh_from_cron_is_silent_and_refuses_to_run_beside_another(tmp_pat
         said = apart("refresh", folder, "--budget", 5, "--quiet", *words)
         assert (said.code, said.out, said.err) == (0, "", "")
         process = begin("refresh", folder, "--budget", 400, *words)
-        asked = len(served.asked)
-        wait_until(lambda: len(served.asked) > asked, process)
+        asked = len(served.requests)
+        wait_until(lambda: len(served.requests) > asked, process)
         assert lycosa("refresh", folder, "--budget", 5, "--quiet", *words).is_one_clear_line(1, "is running", "pid")
         kill(process)
 
@@ -638,14 +639,14 @@ def test_addresses_that_are_refused_are_no_looks_and_cost_no_page(tmp_path):
 
 
 def test_pages_that_robots_forbids_are_no_requests(folder, served):
-    served.become(FixedWorld(PAGES, robots={"s.example": "User-agent: *\nDisallow: /\n"}))
+    served.switch_to(FixedWorld(PAGES, robots={"s.example": "User-agent: *\nDisallow: /\n"}))
     result = refreshed(folder, served, "--budget", 5)
     assert (result["requests"], result["looked_at"], result["failed"]) == (0, 5, 5)
 
 
 def test_what_is_expected_a_day_later_counts_pages_that_will_be_due_by_then(folder, served):
     """All pages have vanished and are not due at once; a day later they are."""
-    served.become(FixedWorld({}))
+    served.switch_to(FixedWorld({}))
     assert refreshed(folder, served)["vanished"] == 7
     time.sleep(0.5)
     result = refreshed(folder, served)

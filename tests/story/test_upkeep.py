@@ -150,7 +150,7 @@ def test_a_label_for_a_page_not_at_hand_is_learned_by_the_next_crawl(folder):
     before = dict(rows(folder, "SELECT url, relevance FROM pages"))
     with WorldServer(WORLD) as served:
         done("crawl", folder, "--pages", 131, "--delay", 0, "--resolve", served.resolve)
-        assert url in served.asked
+        assert url in served.requests
     after = dict(rows(folder, "SELECT url, relevance FROM pages"))
     assert any(after[each] != before[each] for each in before)
 
@@ -204,12 +204,12 @@ def test_what_was_forgotten_has_left_no_trace_and_is_not_fetched_again(tmp_path,
             assert what not in pages(folder)
         assert what not in {**waiting(folder), **skipped(folder)}
         assert passes_warcio_check(folder)
-        asked = len(served.asked)
+        asked = len(served.requests)
         done("crawl", folder, *words)
-        assert not [url for url in served.asked[asked:] if what in url]
+        assert not [url for url in served.requests[asked:] if what in url]
         done("rebuild", folder)
         done("crawl", folder, *words)
-        assert not [url for url in served.asked[asked:] if what in url]
+        assert not [url for url in served.requests[asked:] if what in url]
         assert set(pages(folder)) <= set(archived(folder))
         assert not [hit for hit in done("search", folder, "quixotry", "--json").json if what in hit["url"]]
 
@@ -237,9 +237,9 @@ def test_a_forgotten_example_or_label_is_forgotten_too(tmp_path):
         done("label", folder, SECRET_PAGE, "--good")
         done("forget", folder, "secret.example")
         assert traces(folder, *TRACES) == []
-        asked = len(served.asked)
+        asked = len(served.requests)
         done("crawl", folder, *words)
-        assert not [url for url in served.asked[asked:] if "secret" in url]
+        assert not [url for url in served.requests[asked:] if "secret" in url]
 
 
 def test_forgetting_what_is_not_there_forgets_nothing(folder):
@@ -276,7 +276,7 @@ def test_an_archive_of_others_is_taken_in_and_judged(tmp_path):
     assert passes_warcio_check(folder)
     with WorldServer(FixedWorld(site("a.example", leaves=4))) as served:
         done("crawl", folder, "--pages", 10, "--resolve", served.resolve)
-        assert not [url for url in served.asked if "f.example" in url]
+        assert not [url for url in served.requests if "f.example" in url]
     assert len(pages(folder)) == 10
 
 

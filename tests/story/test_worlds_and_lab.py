@@ -17,6 +17,11 @@ def world(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def shown(world):
+    return lycosa("world", "show", world, "--json").json
+
+
 def test_the_kinds_of_worlds_are_listed_with_their_options() -> None:
     said = lycosa("world", "list")
     for name in ("synthetic", "wikipedia-schools", "webkb", "debian-docs", "documents", "graph"):
@@ -25,12 +30,11 @@ def test_the_kinds_of_worlds_are_listed_with_their_options() -> None:
     assert lycosa("world", "list", "--json").json["synthetic"]["options"][0] == "pages"
 
 
-def test_a_world_is_shown_beside_the_published_figures(world) -> None:
+def test_a_world_is_shown_beside_the_published_figures(world, shown) -> None:
     said = lycosa("world", "show", world)
     assert said.out.startswith("synthetic: 3000 pages on")
     assert "directory: 6 categories" in said.out
     assert re.search(r"in-degree.* 2\.1", said.out)
-    shown = lycosa("world", "show", world, "--json").json
     assert shown["pages"] == 3000
     assert len(shown["categories"]) == 6
     assert {figure["name"] for figure in shown["figures"]}
@@ -40,12 +44,12 @@ def test_a_world_is_shown_beside_the_published_figures(world) -> None:
     assert all(url.startswith("http://") for url in listed)
 
 
-def test_a_world_that_is_served_can_be_crawled_live(world, tmp_path) -> None:
+def test_a_world_that_is_served_can_be_crawled_live(world, shown, tmp_path) -> None:
     served = begin("world", "serve", world, "--port", 0)
     try:
         first = served.stdout.readline()
         port = re.search(r"127\.0\.0\.1:(\d+)", first)[1]
-        category = next(iter(lycosa("world", "show", world, "--json").json["categories"]))
+        category = next(iter(shown["categories"]))
         good = tmp_path / "good.txt"
         good.write_text(lycosa("world", "show", world, "--category", category).out)
         assert lycosa("new", tmp_path / "mine", "--examples", good).code == 0

@@ -56,8 +56,7 @@ def test_learns_a_predicate_that_is_not_about_the_text() -> None:
         leaves = [f"{hub}{kind}/{place}" for place in range(3) for kind in ("other", "wanted", "misc")]
         pages[hub] = html(f"Hub {number}", f"number {number}", [*leaves, hubs[(number + 1) % 20]])
         pages |= {Url(leaf): html(f"Leaf {leaf[-1]}", f"leaf {leaf}") for leaf in leaves}
-    crawling = crawl_of(pages, Intelligent(), budget=Budget(pages=80))
-    crawling.judge = InTheFolder()
+    crawling = crawl_of(pages, Intelligent(), judge=InTheFolder(), budget=Budget(pages=80))
     visits = visits_of(crawling, hubs[:1])
     late = [visit.relevance for visit in visits[30:]]
     assert sum(visit.relevance or 0.0 for visit in visits[30:]) > len(late) / 2  # of all pages, 30 % are wanted

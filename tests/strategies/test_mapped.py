@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.memory import MemoryFrontier
-from lycosa.maps.crawl_map import CrawlMap
+from lycosa.maps.topic_map import CrawlMap
 from lycosa.run.crawl import without_event_loop
 from lycosa.strategies import STRATEGIES, Adaptive, BaselineFocused, BestFirst, Mapped, Utility
 from lycosa.strategies.mapped import PORTALS_AT_ONCE

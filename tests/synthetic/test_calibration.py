@@ -9,7 +9,7 @@ from lycosa.standing import Background
 from lycosa.worlds.calibration import (
     Statistic,
     explained_variance,
-    figures,
+    measure,
     power_law_exponent,
     sample_pairs,
     similarity,
@@ -23,22 +23,22 @@ BOTH_SEEDS = pytest.mark.parametrize("seed", [1, 2])
 
 @cache
 def _measured(seed: int) -> list[Statistic]:
-    return figures(calibrated(seed), sample=40_000, texts=250, seed=seed)
+    return measure(calibrated(seed), sample=20_000, texts=250, topics=1, seed=seed)
 
 
-def _figures(seed: int) -> dict[str, float]:
-    return {figure.name.partition(", from")[0]: figure.measured for figure in _measured(seed)}
+def _statistics(seed: int) -> dict[str, float]:
+    return {statistic.name.partition(", from")[0]: statistic.measured for statistic in _measured(seed)}
 
 
 @BOTH_SEEDS
 def test_in_links_follow_a_power_law_with_an_exponent_near_that_of_the_web(seed: int) -> None:
-    assert 1.95 < _figures(seed)["in-degree exponent"] < 2.4
+    assert 1.95 < _statistics(seed)["in-degree exponent"] < 2.4
     assert power_law_exponent(calibrated(seed).plan.in_links)[0] == pytest.approx(2.1, abs=0.1)
 
 
 @BOTH_SEEDS
 def test_standing_is_local(seed: int) -> None:
-    rho = {name: value for name, value in _figures(seed).items() if name.startswith("Spearman")}
+    rho = {name: value for name, value in _statistics(seed).items() if name.startswith("Spearman")}
     at = {distance: rho[f"Spearman of standing, distance {distance}"] for distance in (1, 2, 3)}
     assert at[1] == pytest.approx(0.36, abs=0.03)
     assert max(at[2], at[3]) < 0.58 * at[1] and min(at[2], at[3]) > 0.05
@@ -47,14 +47,14 @@ def test_standing_is_local(seed: int) -> None:
 
 @BOTH_SEEDS
 def test_standing_is_less_local_across_sites(seed: int) -> None:
-    at = {d: _figures(seed)[f"Spearman of standing, distance {d}, across sites"] for d in (1, 2, 3)}
+    at = {d: _statistics(seed)[f"Spearman of standing, distance {d}, across sites"] for d in (1, 2, 3)}
     assert at[1] == pytest.approx(0.17, abs=0.035)
     assert max(at[2], at[3]) < 0.42 * at[1]
 
 
 @BOTH_SEEDS
 def test_texts_are_the_less_alike_the_farther_apart_they_are(seed: int) -> None:
-    found = _figures(seed)
+    found = _statistics(seed)
     near, further, far, random_pairs = (
         found[f"text similarity, {where}"] for where in ("distance 1", "distance 2", "distance 3", "random pairs")
     )
@@ -66,12 +66,14 @@ def test_texts_are_the_less_alike_the_farther_apart_they_are(seed: int) -> None:
 @BOTH_SEEDS
 def test_topics_are_not_trivially_separable(seed: int) -> None:
     world = SyntheticWorld(pages=400_000, seed=seed)  # in which every topic is found on hundreds of sites
-    found = {figure.name: figure.measured for figure in figures(world, sample=100, texts=400, topics=8, seed=seed)}
+    found = {
+        statistic.name: statistic.measured for statistic in measure(world, sample=100, texts=400, topics=8, seed=seed)
+    }
     assert found["accuracy of evaluation classifiers"] == pytest.approx(0.78, abs=0.04)
 
 
 def test_only_what_was_published_is_said_to_be() -> None:
-    published = {figure.name.partition(",")[0] for figure in _measured(1) if figure.published}
+    published = {statistic.name.partition(",")[0] for statistic in _measured(1) if statistic.published}
     assert published == {"in-degree exponent", "Spearman of standing", "accuracy of evaluation classifiers"}
 
 
@@ -80,12 +82,12 @@ def test_features_of_pages_tell_part_of_their_standing(seed: int) -> None:
     world = calibrated(seed)
     pages = [page for url in list(world.urls())[::20] if (page := world.read(url)) is not None]
     assert 0.3 < (explained_variance(world, pages, Background.of(pages)) or 0.0) < 0.43
-    assert 0.2 < _figures(seed)["variance of standing that seven page features explain"] < 0.55  # of few pages
+    assert 0.2 < _statistics(seed)["variance of standing that seven page features explain"] < 0.55  # of few pages
 
 
 @BOTH_SEEDS
 def test_pages_have_as_many_links_as_pages_have(seed: int) -> None:
-    assert 10 < _figures(seed)["links per page"] < 20
+    assert 10 < _statistics(seed)["links per page"] < 20
     out = np.diff(calibrated(seed).links.start)
     assert out.max() > 4 * np.median(out)
 
@@ -179,10 +181,10 @@ class _Told:
 
 
 def _named(world: object) -> dict[str, float]:
-    return {figure.name: figure.measured for figure in figures(world, sample=100, texts=30)}  # type: ignore[arg-type]
+    return {statistic.name: statistic.measured for statistic in measure(world, sample=100, texts=30)}  # type: ignore[arg-type]
 
 
-def test_a_world_gives_the_figures_it_can() -> None:
+def test_a_world_gives_the_statistics_it_can() -> None:
     class WithoutTruth(_Told):
         def standing(self, url: object) -> None:
             return None

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.maps.public_urls import why_left_out
-from lycosa.peers.addresses import Place, is_at_home
-from lycosa.vocabulary.hosts import is_private, is_public, why_not_public, why_not_public_address
+from lycosa.peers.addresses import Place, is_local
+from lycosa.vocabulary.hosts import is_private, is_public, why_not_public, why_not_public_address, why_url_refused
 
 
 @pytest.mark.parametrize(
@@ -214,6 +213,12 @@ def test_a_host_that_is_an_address_is_judged_as_the_address(number: int) -> None
     "host", ["localhost", "127.0.0.1", "printer.local", "intranet", "site.example", "site.org", "8.8.8.8", "10.0.0.1"]
 )
 def test_maps_peers_and_the_rule_agree(host: str) -> None:
-    assert (why_left_out(f"http://{host}/") is None) == (not is_private(host))
-    assert why_left_out(f"http://{host}/", allow_private=True) is None
-    assert is_at_home(Place(host, 80)) == is_private(host)
+    assert (why_url_refused(f"http://{host}/") is None) == (not is_private(host))
+    assert why_url_refused(f"http://{host}/", allow_private=True) is None
+    assert is_local(Place(host, 80)) == is_private(host)
+
+
+@pytest.mark.parametrize("host", ["256.1.1.1", "1.2.3.4.5", "a..b"])
+def test_what_is_no_host_is_not_local(host: str) -> None:
+    assert is_private(host)
+    assert not is_local(Place(host, 80))

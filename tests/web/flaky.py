@@ -10,10 +10,10 @@ from lycosa.web.robots import TextWeb
 class FlakyWeb:
     """Loses a share of the requests on their way; the rest go through."""
 
-    def __init__(self, web: TextWeb, *, failure_rate: float, chance: Random, clock: Clock):
+    def __init__(self, web: TextWeb, *, failure_rate: float, random: Random, clock: Clock):
         self._web = web
         self._failure_rate = failure_rate  # 0 to 1
-        self._chance = chance
+        self._random = random
         self._clock = clock
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
@@ -26,6 +26,6 @@ class FlakyWeb:
         await self._web.close()
 
     def _lost(self, url: Url) -> Fetch | None:
-        if self._chance.random() >= self._failure_rate:
+        if self._random.random() >= self._failure_rate:
             return None
         return Fetch(url, Outcome.FAILED, self._clock.now(), detail="lost on the way, as this web does")

@@ -8,6 +8,12 @@ from collections.abc import Callable, Mapping
 Behaviour = Callable[[socket.socket], None]
 
 
+def silence(connection: socket.socket) -> None:
+    """Says nothing more for as long as the other side waits."""
+    while connection.recv(65_536):
+        pass
+
+
 def response(body: bytes = b"", status: str = "200 OK", **headers: str) -> bytes:
     """A whole HTTP response; header names are written with underscores, an empty value leaves the header out."""
     fields = {"Content_Type": "text/html", "Content_Length": str(len(body))} | headers

@@ -1,3 +1,4 @@
+import functools
 import gzip
 import tracemalloc
 import zlib
@@ -20,7 +21,7 @@ PACKERS = {
     "gzip": gzip.compress,
     "x-gzip": gzip.compress,
     "deflate": zlib.compress,
-    "br": brotli.compress,
+    "br": functools.partial(brotli.compress, quality=5),
     "zstd": zstandard.compress,
 }
 

@@ -1,5 +1,4 @@
 import asyncio
-import time
 from collections.abc import Coroutine, Mapping
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -13,7 +12,7 @@ from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.web.live import LiveWeb
 from lycosa.web.robots import RobotsWeb
 from lycosa.web.simulated import Reply, SimulatedWeb
-from web.loopback import LoopbackServer, response
+from web.loopback import LoopbackServer, response, silence
 
 HOST = "http://a.example"
 PAGES = {Url(HOST + path): f"<html>{path}" for path in ("/", "/open", "/open/not", "/shut", "/shut/but", "/x?q=1")}
@@ -241,7 +240,7 @@ def test_a_robots_txt_that_does_not_come_in_time_is_out_of_reach() -> None:
         await web.close()
         return fetch
 
-    with LoopbackServer({"/robots.txt": lambda _: time.sleep(0.6), "/a": response(b"<html>")}) as server:
+    with LoopbackServer({"/robots.txt": silence, "/a": response(b"<html>")}) as server:
         fetch = asyncio.run(ask(server))
     assert fetch.outcome is Outcome.BUSY
     assert "timed out" in fetch.detail

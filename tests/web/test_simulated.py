@@ -36,7 +36,7 @@ def test_an_unchanged_page_is_told_by_its_etag() -> None:
 
 def test_a_flaky_web_loses_its_share_and_the_same_seed_the_same_requests() -> None:
     def outcomes(seed: int) -> list[Outcome]:
-        web = FlakyWeb(SimulatedWeb({URL: "<html>"}, clock=CLOCK), failure_rate=0.3, chance=Random(seed), clock=CLOCK)
+        web = FlakyWeb(SimulatedWeb({URL: "<html>"}, clock=CLOCK), failure_rate=0.3, random=Random(seed), clock=CLOCK)
         return [asyncio.run(web.fetch(URL)).outcome for _ in range(200)]
 
     assert outcomes(1) == outcomes(1) != outcomes(2)

@@ -4,17 +4,39 @@ import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from lycosa import __version__
-from lycosa.vocabulary.errors import LycosaError
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.plugins import distribution_of, load_plugin, plugins
 
 from . import crawl, demo, explain, export, forget, import_, label, new, rebuild, refresh, report, search, show
 from .options import LOOK
 
+
+class Commands(TyperGroup):
+    """Lycosa's own commands, and those of plug-ins, which are looked for when a name is unknown or all are listed."""
+
+    def list_commands(self, context: Any) -> list[str]:
+        own = super().list_commands(context)
+        return [*own, *(name for name in plugins("lycosa.commands") if name not in own)]
+
+    def get_command(self, context: Any, name: str) -> Any:
+        own = super().get_command(context, name)
+        if own is not None or name not in plugins("lycosa.commands"):
+            return own
+        alone = typer.Typer(**LOOK)
+        _stub(name, f"Of the plug-in {distribution_of(plugins('lycosa.commands')[name])}.", alone)
+        return typer.main.get_command(alone)
+
+
 app = typer.Typer(
     name="lycosa",
+    cls=Commands,
     help="A focused web crawler: name a topic, and it brings home the pages that are on it.",
     **LOOK,
 )
@@ -44,20 +66,34 @@ GROUPS = {
 }
 
 
-def _add_group(name: str, says: str) -> None:
+def _load_group(name: str) -> Any:
+    """The commands of a kind: those of the module of that name here, or those that a package has for us."""
+    if find_spec(f"{__package__}.{name}") is not None:
+        return import_module(f".{name}", __package__).app
+    if name not in plugins("lycosa.commands"):
+        raise UsageError(f"the commands of lycosa {name} are not installed")
+    found = load_plugin("lycosa.commands", name)
+    if isinstance(found, typer.Typer):
+        return found
+    single = typer.Typer(**LOOK)
+    single.command(name)(found)
+    return single
+
+
+def _stub(name: str, says: str, group: typer.Typer) -> None:
     """Adds commands of a kind whose modules are loaded when one of them is called: a crawl needs none of them."""
 
     def run(context: typer.Context) -> None:
-        commands = import_module(f".{name}", __package__).app
+        commands = _load_group(name)
         commands(context.args or ["--help"], prog_name=f"{context.find_root().info_name} {name}")
 
     run.__doc__ = says
     settings = {"allow_extra_args": True, "ignore_unknown_options": True}
-    app.command(name, context_settings=settings, add_help_option=False)(run)
+    group.command(name, context_settings=settings, add_help_option=False)(run)
 
 
 for name, says in GROUPS.items():
-    _add_group(name, says)
+    _stub(name, says, app)
 
 
 def _print_version(asked: bool) -> None:

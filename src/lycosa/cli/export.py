@@ -4,10 +4,9 @@ from typing import Annotated
 
 import typer
 
-from lycosa.collection.export import FORMATS
+from lycosa.collection.export import FORMATS, exporter_for
 from lycosa.collection.export import export as write_pages
 from lycosa.run.open import open_for_reading
-from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.unwritable import cannot_write
 
 from .options import Name
@@ -23,8 +22,7 @@ def export(
     ] = None,
 ) -> None:
     """Export the pages of a collection as a table."""
-    if format not in FORMATS:
-        raise UsageError(f"no format {format!r}; there are {', '.join(FORMATS)}")
+    exporter_for(format)
     if out is None:
         out = Path(f"{name.name}.parquet") if format == "parquet" else STANDARD_OUTPUT
     with open_for_reading(name) as collection:

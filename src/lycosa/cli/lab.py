@@ -11,10 +11,11 @@ import xxhash
 
 from lycosa.lab.comparison import FreeComparison
 from lycosa.lab.results import PAGE_FILE, Results, Row, format_value, read_results, verdict
-from lycosa.lab.studies import STUDIES
+from lycosa.lab.studies import STUDIES, study_named
 from lycosa.lab.study import Study, run
 from lycosa.lab.topics import FEWEST_ENTRIES
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.plugins import distribution_of, plugins
 from lycosa.worlds.registry import open_world
 
 from .options import LOOK, Json, Quiet, print_json, program, tell
@@ -45,6 +46,8 @@ def list_studies(as_json: Json = False) -> None:
         typer.echo(f"{name:20}{study.says}")
         for scale, size in study.scales.items():
             typer.echo(f"{'':20}{scale}: {', '.join(f'{key} {value}' for key, value in size.items())}")
+    for name, entry in plugins("lycosa.studies").items():
+        typer.echo(f"{name:20}of the plug-in {distribution_of(entry)}")
 
 
 @app.command("run")
@@ -59,9 +62,7 @@ def run_study(
     quiet: Quiet = False,
 ) -> None:
     """Run a study. Stopped, it goes on where it was when the same command is given again."""
-    if name not in STUDIES:
-        raise UsageError(f"there is no study {name!r}; there are {', '.join(STUDIES)}")
-    study = STUDIES[name]
+    study = study_named(name)
     if scale not in study.scales:
         raise UsageError(f"{name} has no scale {scale!r}; it has {', '.join(study.scales)}")
     _run(study, world, scale=scale, seed=seed, out=out, workers=workers, as_json=as_json, quiet=quiet)
@@ -105,17 +106,17 @@ def _run(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    options = {"kind": "synthetic", **study.made_up_world(study.scales[scale]), "seed": seed}
+    options = {"kind": "synthetic", **study.default_world(study.scales[scale]), "seed": seed}
     kind = options.pop("kind")
     world = world or kind
     with working("opening the world", quiet=quiet):
         opened = open_world(world, unless_given=options, of=kind)
     if isinstance(study, FreeComparison) and not quiet:
-        _tell_of_fewer_topics(study.topics_in(opened), study.scales[scale]["topics"])
-    folder = out or _free_folder(HOME / study.name / f"{_as_name(world)}-{scale}-{seed}", study, scale)
+        _warn_of_fewer_topics(study.topics_in(opened), study.scales[scale]["topics"])
+    folder = out or _folder_of(HOME / study.name / f"{_slug(world)}-{scale}-{seed}", study, scale)
     try:
-        with Counting(f"{study.name} on {opened.name}", quiet=quiet) as told:
-            results = run(study, opened, scale=scale, seed=seed, out=folder, workers=workers, told=told)
+        with Counting(f"{study.name} on {opened.name}", quiet=quiet) as progress:
+            results = run(study, opened, scale=scale, seed=seed, out=folder, workers=workers, progress=progress)
     except KeyboardInterrupt:
         tell(f"stopped; the same command goes on ({folder} has what is done)")
         raise
@@ -126,16 +127,16 @@ def _run(
         typer.echo(f"\nPage: {folder / PAGE_FILE}")
 
 
-def _tell_of_fewer_topics(there: int, asked: int) -> None:
+def _warn_of_fewer_topics(there: int, asked: int) -> None:
     if there < asked:
         tell(f"the world has {there} topics with {FEWEST_ENTRIES} pages or more, not {asked}; these are compared")
 
 
-def _as_name(world: str) -> str:
+def _slug(world: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in world).strip("-.") or "world"
 
 
-def _free_folder(folder: Path, study: Study, scale: str) -> Path:
+def _folder_of(folder: Path, study: Study, scale: str) -> Path:
     """The folder of a study; comparisons of different things get folders of their own."""
     if not isinstance(study, FreeComparison):
         return folder
@@ -145,7 +146,7 @@ def _free_folder(folder: Path, study: Study, scale: str) -> Path:
 
 def _lines(results: Results) -> list[str]:
     lines = [f"{results.study} on {results.world.get('name')}, scale {results.scale}, seed {results.seed}"]
-    lines += _side_by_side(results.tables.get("means", ()))
+    lines += _mean_lines(results.tables.get("means", ()))
     for claim in results.claims:
         lines += [
             "",
@@ -157,7 +158,7 @@ def _lines(results: Results) -> list[str]:
     return lines
 
 
-def _side_by_side(means: Sequence[Row]) -> list[str]:
+def _mean_lines(means: Sequence[Row]) -> list[str]:
     """A line for each measure, a column for each strategy."""
     if not means:
         return []
@@ -167,8 +168,8 @@ def _side_by_side(means: Sequence[Row]) -> list[str]:
         error = "" if row["standard_error"] is None else f" ± {row['standard_error']:.2g}"
         measures.setdefault(row["measure"], {})[row["strategy"]] = f"{format_value(row['mean'])}{error}"
     lines = ["", f"{'':37}{''.join(f'{strategy:>20}' for strategy in strategies)}"]
-    for measure, said in measures.items():
-        lines.append(f"{measure:37}{''.join(f'{said[strategy]:>20}' for strategy in strategies)}")
+    for measure, cells in measures.items():
+        lines.append(f"{measure:37}{''.join(f'{cells[strategy]:>20}' for strategy in strategies)}")
     return lines
 
 
@@ -183,7 +184,7 @@ def table(
     where = folders or [HOME]
     if not folders and not HOME.is_dir():
         raise UsageError(f"no study was run here; run one with: {program()} lab run {next(iter(STUDIES))}")
-    found = list(read_results(where, tell=tell))
+    found = list(read_results(where, warn=tell))
     if as_json:
         print_json({"studies": [{"folder": os.fspath(folder), **_claims_of(results)} for folder, results in found]})
         return

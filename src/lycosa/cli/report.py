@@ -57,7 +57,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
 
 
 def _page_of(folder: Path) -> str:
-    topic = load_recipe(folder).topic
+    topic = load_recipe(folder, to_read=True).topic
     with open_for_reading(folder) as collection:
         return report_page(report_data(collection, topic.text or f"learned from {topic.examples or 'its rule'}"))
 

@@ -5,13 +5,13 @@ import logging
 import signal
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 
 from lycosa.collection.export import iso
 from lycosa.recipe import Recipe
 from lycosa.run.guides import layers
-from lycosa.run.live import crawl_live
+from lycosa.run.live import live_crawl
 from lycosa.run.options import Settings
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
@@ -35,47 +35,49 @@ def run(
     with Session(folder, recipe, clock=WallClock(), tell=progress.say) as session:
         with asyncio.Runner() as runner:
             runner.run(_watch_crawl(session, settings, progress, as_json=as_json))
-        crawl = session.crawl
+        status = session.status
         if not quiet:
-            share = crawl.relevant / crawl.pages if crawl.pages else 0.0
-            progress.say(f"stopped: {crawl.stopped}")
+            share = status.relevant / status.pages if status.pages else 0.0
+            progress.say(f"stopped: {status.stop_reason}")
             progress.say(
-                f"{crawl.pages} pages, {share:.0%} of them relevant, {len(session.frontier)} URLs waiting; "
+                f"{status.pages} pages, {share:.0%} of them relevant, {len(session.frontier)} URLs waiting; "
                 f'next: {program()} search {folder} "words", {program()} report {folder}'
             )
 
 
-async def watch(session: Session, visits: AsyncGenerator[Visit, None], seen: Callable[[Visit], None]) -> None:
+async def watch(
+    session: Session, crawl: AbstractAsyncContextManager[AsyncGenerator[Visit, None]], seen: Callable[[Visit], None]
+) -> None:
     """Runs a crawl to its end, which Ctrl-C brings near, and shows every visit."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, session.crawl.interrupt)
-    async with aclosing(visits):
+        loop.add_signal_handler(number, session.status.interrupt)
+    async with crawl as visits:
         async for visit in visits:
             _log_page(visit)
             seen(visit)
 
 
 async def _watch_crawl(session: Session, settings: Settings, progress: Progress, *, as_json: bool) -> None:
-    crawl = session.crawl
-    began, pages_before, errors, target = time.monotonic(), crawl.pages, 0, session.recipe.stop.pages
+    status = session.status
+    began, pages_before, errors, target = time.monotonic(), status.pages, 0, session.recipe.stop.pages
     standings = [0.0, 0]  # their sum in this run, and how many
     through_readers = 0
 
     def show(visit: Visit) -> None:
-        speed = (crawl.pages - pages_before) / max(time.monotonic() - began, 1e-6)
+        speed = (status.pages - pages_before) / max(time.monotonic() - began, 1e-6)
         progress.update(
-            pages=crawl.pages,
+            pages=status.pages,
             target=target,
-            relevant=crawl.relevant,
+            relevant=status.relevant,
             pages_per_second=speed,
             waiting=len(session.frontier),
             errors=errors,
-            seconds_left=(target - crawl.pages) / speed if target and speed else None,
+            seconds_left=(target - status.pages) / speed if target and speed else None,
             title=visit.page.title if visit.page else "",
             url=visit.fetch.url,
-            esteem=_esteem(crawl.strategy, visit, standings[0] / standings[1] if standings[1] else None),
-            through_readers=None if session.log.in_use is None else through_readers,
+            esteem=_esteem(session.loop.strategy, visit, standings[0] / standings[1] if standings[1] else None),
+            through_readers=None if session.log.active is None else through_readers,
         )
 
     latest: Visit | None = None
@@ -92,7 +94,7 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
             print_json(facts_of(visit))
         show(visit)
 
-    await watch(session, crawl_live(session, settings), seen)
+    await watch(session, live_crawl(session, settings), seen)
     if latest is not None:
         show(latest)  # once more: pages may have been judged anew since
 

@@ -10,7 +10,7 @@ import typer
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plain_text import visible
-from lycosa.worlds.calibration import Statistic, figures
+from lycosa.worlds.calibration import Statistic, measure
 from lycosa.worlds.registry import WORLDS, make_world, open_world, require_empty, save_world
 from lycosa.worlds.server import WorldServer
 from lycosa.worlds.world import StudyWorld
@@ -25,17 +25,17 @@ WorldArgument = Annotated[
         metavar="WORLD", help="A name, NAME:key=value,…, a folder made by `world make`, or a file; see `world list`."
     ),
 ]
-CATEGORIES_SHOWN = 8
+MAX_CATEGORIES = 8
 
 
 @app.command("list")
 def list_worlds(as_json: Json = False) -> None:
     """List the kinds of worlds. Their options too."""
     if as_json:
-        print_json({name: {"says": kind.says, "options": kind.options()} for name, kind in WORLDS.items()})
+        print_json({name: {"says": kind.summary, "options": kind.options()} for name, kind in WORLDS.items()})
         return
     for name, kind in WORLDS.items():
-        typer.echo(f"{name:20}{kind.says}")
+        typer.echo(f"{name:20}{kind.summary}")
         typer.echo(f"{'':20}options: {', '.join(kind.options())}")
 
 
@@ -63,18 +63,18 @@ def make(
 
 
 def _flags(words: list[str]) -> dict[str, str]:
-    """`--key value` and `--key=value`, as many as there are."""
+    """The options given as `--key value` and `--key=value`."""
     options: dict[str, str] = {}
-    waiting = list(words)
-    while waiting:
-        flag = waiting.pop(0)
+    rest = list(words)
+    while rest:
+        flag = rest.pop(0)
         if not flag.startswith("--"):
             raise UsageError(f"{flag!r} belongs to no option; write for example --pages 40000")
         key, equals, value = flag[2:].partition("=")
         if not equals:
-            if not waiting:
+            if not rest:
                 raise UsageError(f"--{key} needs a value")
-            value = waiting.pop(0)
+            value = rest.pop(0)
         name = key.replace("-", "_")
         if name in options:
             raise UsageError(f"--{key} is given twice; give it once")
@@ -97,7 +97,7 @@ def show(
         _show_category(opened, category)
         return
     with working("measuring"):
-        measured = figures(opened)
+        measured = measure(opened)
     if as_json:
         print_json(
             {
@@ -116,8 +116,8 @@ def show(
 def _show_category(world: StudyWorld, name: str) -> None:
     by_name = {each.name: each for each in world.directory()}
     if name not in by_name:
-        some = ", ".join(list(by_name)[:CATEGORIES_SHOWN]) or "none"
-        more = " …" if len(by_name) > CATEGORIES_SHOWN else ""
+        some = ", ".join(list(by_name)[:MAX_CATEGORIES]) or "none"
+        more = " …" if len(by_name) > MAX_CATEGORIES else ""
         raise UsageError(f"the world has no category {name!r}; it has {some}{more}")
     for entry in by_name[name].entries:
         typer.echo(entry.url)
@@ -125,17 +125,17 @@ def _show_category(world: StudyWorld, name: str) -> None:
 
 def _lines(world: StudyWorld, measured: list[Statistic]) -> list[str]:
     facts: dict[str, Any] = dict(world.facts)
-    said = ", ".join(f"{key} {value}" for key, value in facts.items() if key not in ("name", "pages"))
+    options = ", ".join(f"{key} {value}" for key, value in facts.items() if key not in ("name", "pages"))
     lines = [f"{world.name}: {len(world)} pages on {len(world.hosts)} hosts"]
-    if said:
-        lines.append(f"  {visible(said, 300)}")
+    if options:
+        lines.append(f"  {visible(options, 300)}")
     categories = world.directory()
     if categories:
         listed = sum(len(each.entries) for each in categories)
         lines.append(f"directory: {len(categories)} categories, {listed} pages")
-        lines += [f"  {visible(each.name, 40):40}{len(each.entries):6}" for each in categories[:CATEGORIES_SHOWN]]
-        if len(categories) > CATEGORIES_SHOWN:
-            lines.append(f"  … and {len(categories) - CATEGORIES_SHOWN} more")
+        lines += [f"  {visible(each.name, 40):40}{len(each.entries):6}" for each in categories[:MAX_CATEGORIES]]
+        if len(categories) > MAX_CATEGORIES:
+            lines.append(f"  … and {len(categories) - MAX_CATEGORIES} more")
     if measured:
         width = max(len(each.name) for each in measured) + 2
         lines.append(f"{'':{width}}{'measured':>12}  published")

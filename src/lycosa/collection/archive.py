@@ -1,31 +1,56 @@
-"""The archive of a collection: a folder of WARC 1.1 files to which everything that happens is appended.
+"""The archive of a collection: a folder of WARC 1.1 files to which every event is appended.
 
-It is the log of the collection. Catalog and search index are folds of it and can be made again from it.
+It is the log of the collection. Catalog and search index are folds of it and can be rebuilt from it.
+
+An event is a group of records. `recover` removes a group that a kill left unfinished at the end of the last file;
+`forget` rewrites files without some URLs. Whole records that other programs wrote stay as they are.
 """
 
 import os
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Fetch, Url
+from lycosa.vocabulary.urls import normalise
 
 from . import cdxj
-from .events import Event, Place, Position, fetch_of
-from .forgetting import copy_without
-from .groups import Decode, Group, about, groups, pack, parts, unpack, when
-from .trouble import told
-from .unfinished import end_of_whole, is_begun_by_lycosa, is_torn_within_warcinfo
-from .warc import date_of, record
+from .errors import disk_errors
+from .event_records import (
+    AttemptNote,
+    Decode,
+    Group,
+    NewId,
+    Note,
+    VisitNote,
+    decode_event,
+    encode_event,
+    groups,
+    groups_and_strays,
+    metadata_record,
+    time_of,
+    url_of,
+)
+from .events import Event, Place, Position, Run, Scores, fetch_of
+from .warc import CHUNK, Record, date_of, record, records
 
 _NAME = re.compile(r".*-(\d{5,})\.warc\.gz")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
+_SOFTWARE = b"software: lycosa/"  # how the warcinfo of every version begins
+_GZIP_START = b"\x1f"
+_WARCINFO_START = b"WARC/1.1\r\nWARC-Type: warcinfo\r\n"
+_LONGEST_WARCINFO = 1_000  # bytes, well above what ours takes
+_FIRST_HEADERS = ["warc-type", "warc-record-id", "warc-date", "warc-target-uri"]
+_LAST_HEADERS = ["warc-block-digest", "content-type", "content-length"]
 
 
 class Archive:
@@ -57,9 +82,9 @@ class Archive:
         self._path: Path | None = None
         self._size = 0
         self._index = cdxj.Entries()
-        self.passed_over: dict[str, int] = {}  # by file: records, kept, that no reading so far could make use of
+        self.unreadable_records: dict[str, int] = {}  # per file, as found by the reads so far; they are kept
         if writable:
-            with told(folder):
+            with disk_errors(folder):
                 folder.mkdir(exist_ok=True)
                 for leftover in folder.glob("*.new"):
                     leftover.unlink()
@@ -85,9 +110,9 @@ class Archive:
     # ------------------------------------------------------------ writing
 
     def append(self, event: Event) -> Place:
-        """Writes an event with one write, and tells where it lies."""
-        packed = pack(event, self._ids.__next__)
-        with told(self._folder):
+        """Writes an event with one write; returns where it lies."""
+        packed = encode_event(event, self._ids.__next__)
+        with disk_errors(self._folder):
             out, path, first = self._file()
             offset = self._size + len(first)
             self._write(out, b"".join((first, *packed.members)))
@@ -100,24 +125,24 @@ class Archive:
     def sync(self) -> None:
         """Returns when everything written is on the disk."""
         if self._out:
-            with told(self._folder):
+            with disk_errors(self._folder):
                 os.fsync(self._out.fileno())
 
     def close(self) -> None:
         """Finishes the file being written; the archive may be written again."""
-        with told(self._folder):
+        with disk_errors(self._folder):
             self._finish()
             if self._writable and (files := self.files()):
                 self._index_if_missing(files[-1])
 
     def abandon(self) -> None:
-        """Lets go of the file being written, unfinished."""
+        """Closes the file being written as a kill would leave it."""
         if self._out:
             self._out.close()
             self._out = None
 
     def _file(self) -> tuple[BinaryIO, Path, bytes]:
-        """The file to write to, and what must precede the next group in it."""
+        """The file to write to, and the warcinfo record that must precede the next group if the file is new."""
         if not self._writable:
             raise CollectionError(f"{self._folder} was opened for reading only")
         if self._size >= self._max_bytes:
@@ -128,7 +153,7 @@ class Archive:
         last = files[-1] if files else None
         if last and last.stat().st_size < self._max_bytes and _is_ours(last):
             self._index = cdxj.Entries(self._entries(last))
-            cdxj.path_beside(last).unlink(missing_ok=True)  # it will be out of date
+            cdxj.index_path(last).unlink(missing_ok=True)  # it will be out of date
             path, first = last, b""
         else:
             path, first = self._next_path(last)
@@ -151,7 +176,7 @@ class Archive:
                 unwritten = unwritten[out.write(unwritten) :]
         except OSError:
             with suppress(OSError):
-                out.truncate(self._size)  # a disk that is full took only a part
+                out.truncate(self._size)  # a full disk took only a part
             raise
         self._size += len(data)
 
@@ -173,20 +198,20 @@ class Archive:
     def events_with_ends(self, after: Position | None = None) -> Iterator[tuple[Event, Place, Position]]:
         """Every event from a position on, and the position behind each."""
         for path, group in self._groups(after):
-            yield unpack(group, self._decode), _place(path, group), Position(path.name, group.end)
+            yield decode_event(group, self._decode), _place(path, group), Position(path.name, group.end)
 
     def places(self) -> Iterator[tuple[Url, float, Place]]:
         """URL, time and place of every fetch, in order; cheaper than `events`."""
         for path, group in self._groups(None):
-            url = about(group.note)
+            url = url_of(group.note)
             if url is not None:
-                yield url, when(group.note), _place(path, group)
+                yield url, time_of(group.note), _place(path, group)
 
     def fetch_at(self, place: Place) -> Fetch:
         """The fetch that lies at a place."""
-        with told(self._folder), (self._folder / place.file).open("rb") as stream:
+        with disk_errors(self._folder), (self._folder / place.file).open("rb") as stream:
             group = next(groups(stream, place.offset), None)
-            fetch = fetch_of(unpack(group, self._decode)) if group and group.start == place.offset else None
+            fetch = fetch_of(decode_event(group, self._decode)) if group and group.start == place.offset else None
         if fetch is None:
             name = self._folder.parent
             raise CollectionError(f"the catalog of {name} does not fit its archive; run: lycosa rebuild {name}")
@@ -197,38 +222,40 @@ class Archive:
             if after and _order(path.name) < _order(after.file):
                 continue
             start = after.offset if after and path.name == after.file else 0
-            passed_over = 0
-            with told(self._folder), path.open("rb") as stream:
-                for part in parts(stream, start):
+            unreadable = 0
+            with disk_errors(self._folder), path.open("rb") as stream:
+                for part in groups_and_strays(stream, start):
                     if isinstance(part, Group):
                         yield path, part
                     elif part.kind != "warcinfo":
-                        passed_over += 1
-            if passed_over:
-                self.passed_over[path.name] = passed_over
+                        unreadable += 1
+            if unreadable:
+                self.unreadable_records[path.name] = unreadable
 
-    # ------------------------------------------------------------ mending and forgetting
+    # ------------------------------------------------------------ recovering and forgetting
 
     def recover(self, committed: Position | None) -> None:
-        """Cuts what a kill left unfinished at the end of a file of ours; takes the file away if no event is in it.
+        """Truncates what a kill left unfinished at the end of the last file; deletes the file if it holds no event.
 
         Whole records stay, whoever wrote them.
+
+        committed: up to where the catalog knows the archive, so that only the rest must be read.
         """
         files = self.files()
         if not files:
             if committed:
-                raise self._shorter_than_known()
+                raise self._truncated_archive()
             return
         last = files[-1]
         size = last.stat().st_size
         known = committed.offset if committed and committed.file == last.name else 0
         if known > size or (committed and _order(committed.file) > _order(last.name)):
-            raise self._shorter_than_known()
-        with told(self._folder), last.open("r+b") as stream:
-            if is_begun_by_lycosa(stream):
-                end = end_of_whole(stream, known)
+            raise self._truncated_archive()
+        with disk_errors(self._folder), last.open("r+b") as stream:
+            if _is_written_by_lycosa(stream):
+                end = _end_of_whole_groups(stream, known)
             else:
-                end = 0 if is_torn_within_warcinfo(stream) else size
+                end = 0 if _is_torn_within_warcinfo(stream) else size
             if end < size:
                 stream.truncate(end)
                 os.fsync(stream.fileno())
@@ -236,62 +263,58 @@ class Archive:
             last.unlink()
 
     def forget(self, is_forgotten: Callable[[Url], bool]) -> int:
-        """Rewrites the files without these URLs, each at one stroke; returns how many events went. Places move.
+        """Rewrites the files without these URLs, each atomically; returns how many events were removed. Places change.
 
-        Records that are not understood go where they are about these URLs, and stay as they are where they are not.
+        Records that are not understood are removed if they are about these URLs, and copied as they are otherwise.
         """
-        gone = 0
-        with told(self._folder):
+        removed = 0
+        with disk_errors(self._folder):
             self._finish()
             for path in self.files():
-                gone += self._rewrite(path, is_forgotten)
-        return gone
+                removed += self._rewrite(path, is_forgotten)
+        return removed
 
     def _rewrite(self, path: Path, is_forgotten: Callable[[Url], bool]) -> int:
-        gone = 0
+        removed = 0
         with suppress(_UnchangedError), path.open("rb") as source, atomic_write(path) as out:
-            gone, changed = copy_without(source, out, is_forgotten, self._ids.__next__)
-            if not gone and not changed:
+            removed, changed = _copy_without(source, out, is_forgotten, self._ids.__next__)
+            if not removed and not changed:
                 raise _UnchangedError
-            cdxj.path_beside(path).unlink(missing_ok=True)  # it is out of date from here on, killed or not
+            cdxj.index_path(path).unlink(missing_ok=True)  # it is out of date from here on, killed or not
         self._index_if_missing(path)
-        return gone
+        return removed
 
-    def _shorter_than_known(self) -> CollectionError:
+    def _truncated_archive(self) -> CollectionError:
         name = self._folder.parent
         return CollectionError(f"the archive of {name} is shorter than its catalog knows; run: lycosa rebuild {name}")
 
     # ------------------------------------------------------------ CDXJ
 
     def _index_if_missing(self, path: Path) -> None:
-        if not _is_fresh(cdxj.path_beside(path), path) and _is_ours(path):
+        if not _is_fresh(cdxj.index_path(path), path) and _is_ours(path):
             cdxj.write(path, self._scanned(path))
 
     def _entries(self, path: Path) -> Iterator[str]:
-        beside = cdxj.path_beside(path)
-        if not _is_fresh(beside, path):
+        index = cdxj.index_path(path)
+        if not _is_fresh(index, path):
             yield from self._scanned(path)
             return
-        with beside.open(encoding="utf-8", newline="\n") as entries:
+        with index.open(encoding="utf-8", newline="\n") as entries:
             yield from entries
 
     def _scanned(self, path: Path) -> Iterator[str]:
         with path.open("rb") as stream:
             for group in groups(stream):
-                if group.answer and (fetch := fetch_of(unpack(group, _as_sent))):
+                if group.answer and (fetch := fetch_of(decode_event(group, _as_sent))):
                     payload_digest = group.answer.headers.get("warc-payload-digest", "")
                     yield cdxj.line(fetch, payload_digest, _place(path, group))
 
 
-class _UnchangedError(Exception):
-    """Ends the rewriting of a file in which nothing is to be forgotten: the file stays as it is."""
-
-
 def _record_ids(entropy: Callable[[int], bytes]) -> Iterator[str]:
     while True:
-        drawn = entropy(4096).hex()  # one draw for many: each asks the system
-        for start in range(0, len(drawn), 32):
-            digits = drawn[start : start + 32]
+        digits_of_many = entropy(4096).hex()  # 128 identifiers for one system call
+        for start in range(0, len(digits_of_many), 32):
+            digits = digits_of_many[start : start + 32]
             yield f"<urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}>"
 
 
@@ -314,8 +337,139 @@ def _order(name: str) -> tuple[int, str]:
 
 def _is_ours(path: Path) -> bool:
     with path.open("rb") as stream:
-        return is_begun_by_lycosa(stream)
+        return _is_written_by_lycosa(stream)
 
 
 def _place(path: Path, group: Group) -> Place:
     return Place(path.name, group.start, group.first.length)
+
+
+# ---------------------------------------------------------------- recovery after a kill
+
+
+def _is_written_by_lycosa(stream: BinaryIO) -> bool:
+    """Whether some version of Lycosa wrote the warcinfo record of this file; only such files are cut or appended to."""
+    first = next(records(stream), None)
+    return first is not None and first.offset == 0 and first.block.startswith(_SOFTWARE)
+
+
+def _end_of_whole_groups(stream: BinaryIO, known: int) -> int:
+    """The offset at which to truncate a file of ours so that it ends in a whole group; 0 if no event would remain.
+
+    Unfinished are a torn record, and a response or revisit of ours, with or without its request, that no metadata
+    record completes. The file is taken to be whole up to `known` if a record may begin there, or nothing follows.
+    """
+    size = stream.seek(0, os.SEEK_END)
+    end = known
+    answer: Record | None = None  # of a group that nothing has completed yet
+    for each in records(stream, known if _may_be_torn(stream, known) else 0):
+        end = each.offset + each.length
+        if each.kind in ("response", "revisit") and _has_our_form(each):
+            answer = each
+        elif answer and not (each.kind == "request" and _is_about(each, answer)):
+            answer = None
+    if end < size and not _may_be_torn(stream, end):
+        return size
+    cut = answer.offset if answer else end
+    warcinfo = next(records(stream), None)
+    return 0 if warcinfo and cut == warcinfo.length else cut
+
+
+def _is_torn_within_warcinfo(stream: BinaryIO) -> bool:
+    """Whether the file holds nothing but the torn beginning of a warcinfo record of ours."""
+    stream.seek(0)
+    start = stream.read(CHUNK).rstrip(b"\0")
+    if len(start) >= _LONGEST_WARCINFO or not _may_be_torn(stream, 0) or next(records(stream), None) is not None:
+        return False
+    unpacker, text = zlib.decompressobj(16 + 15), b""
+    with suppress(zlib.error):
+        for byte in start:  # one at a time, so that all text before the damage is seen
+            text += unpacker.decompress(bytes((byte,)))
+    return text.startswith(_WARCINFO_START[: len(text)])
+
+
+def _may_be_torn(stream: BinaryIO, offset: int) -> bool:
+    """Whether a torn record of ours may begin at the offset; blocks that did not reach the disk read as zeros."""
+    stream.seek(offset)
+    return stream.read(1) in (b"", b"\0", _GZIP_START)
+
+
+def _is_about(request: Record, answer: Record) -> bool:
+    return request.headers.get("warc-concurrent-to") == answer.headers.get("warc-record-id")
+
+
+def _has_our_form(record: Record) -> bool:
+    names = list(record.headers)
+    return names[: len(_FIRST_HEADERS)] == _FIRST_HEADERS and names[-len(_LAST_HEADERS) :] == _LAST_HEADERS
+
+
+# ---------------------------------------------------------------- forgetting
+
+
+class _UnchangedError(Exception):
+    """Ends the rewriting of a file in which nothing is to be forgotten: the file stays as it is."""
+
+
+def _copy_without(
+    source: BinaryIO, out: BinaryIO, is_forgotten: Callable[[Url], bool], new_id: NewId
+) -> tuple[int, int]:
+    """Copies a file without the forgotten URLs; returns how many events were left out, and how much else changed."""
+    removed = changed = 0
+    for part in groups_and_strays(source):
+        resume_at = source.tell()  # `groups_and_strays` reads on from here
+        if isinstance(part, Record):
+            if _is_about_forgotten(part, is_forgotten):
+                changed += 1
+            else:
+                _copy(source, part.offset, part.offset + part.length, out)
+        elif (note := _note_without(part.note, is_forgotten)) is None:
+            removed += 1
+        elif note == part.note:
+            _copy(source, part.start, part.end, out)
+        else:
+            changed += 1
+            _copy(source, part.start, part.metadata.offset, out)
+            out.write(metadata_record(note, new_id(), part.metadata.headers.get("warc-concurrent-to")))
+        source.seek(resume_at)
+    return removed, changed
+
+
+def _is_about_forgotten(record: Record, is_forgotten: Callable[[Url], bool]) -> bool:
+    url = normalise(record.headers.get("warc-target-uri", "").strip("<>"))
+    return url is not None and is_forgotten(url)
+
+
+def _note_without(note: Note, is_forgotten: Callable[[Url], bool]) -> Note | None:
+    """The note without the forgotten URLs; None if it is about one of them."""
+    url = url_of(note)
+    if url is not None and is_forgotten(url):
+        return None
+    match note:
+        case Run():
+            return replace(note, seeds=tuple(seed for seed in note.seeds if not is_forgotten(seed)))
+        case Scores():
+            relevance, standing = (
+                {page: value for page, value in values.items() if not is_forgotten(Url(page))}
+                for values in (note.relevance, note.standing)
+            )
+            return replace(note, relevance=relevance, standing=standing)
+        case VisitNote() | AttemptNote():
+            if note.candidate.found_on and is_forgotten(note.candidate.found_on):
+                note = replace(note, candidate=replace(note.candidate, found_on=None, anchor=""))
+            if note.fetch.location and is_forgotten(note.fetch.location):
+                return None
+            if isinstance(note, VisitNote) and note.duplicate_of and is_forgotten(note.duplicate_of):
+                note = replace(note, duplicate_of=None)
+            if isinstance(note, VisitNote) and any(map(is_forgotten, note.new_links)):
+                note = replace(note, new_links=tuple(link for link in note.new_links if not is_forgotten(link)))
+    return note
+
+
+def _copy(source: BinaryIO, start: int, end: int, out: BinaryIO) -> None:
+    source.seek(start)
+    while start < end:
+        chunk = source.read(min(1 << 20, end - start))
+        if not chunk:
+            return
+        out.write(chunk)
+        start += len(chunk)

@@ -1,4 +1,4 @@
-"""The catalog of a collection: what its archive says, as tables one can ask."""
+"""The catalog of a collection: the events of its archive as SQLite tables that can be queried."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -7,22 +7,69 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.records import REFRESH, Change, Fetch, Outcome, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import REFRESH, Change, Fetch, Link, Outcome, Page, Plain, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of, key_of
 
-from .connecting import connected
+from .errors import catalog_errors
 from .events import Attempt, Event, Example, Place, Position, Run, Scores, Stop
-from .plain import as_json, spellable
+from .json_text import replace_surrogates, to_json
 from .queries import Queries
-from .schema import MIGRATIONS
-from .statements import FIRST_LOOK, WRITES
-from .trouble import told_of_catalog
+from .rows import (
+    LastLook,
+    NewExample,
+    NewFetch,
+    NewLook,
+    NewPage,
+    NewRun,
+    NewSkip,
+    NewTarget,
+    Vanishing,
+    Version,
+    columns_of,
+    insert_sql,
+    signed,
+    update_sql,
+)
+from .schema import MIGRATIONS, connect
 
-_MOVED_TO = "moved to "  # how a page vanished that has another address now; the address follows
+_MOVED_TO = "moved to "  # `vanished_why` of a page that has another URL now, which follows
+
+_NOWHERE = (None, None, None)  # the place of what is not in the archive
 
 Row = tuple[Any, ...]
+
+_PAGE_COLUMNS = columns_of(NewPage, Version)
+_REPLACED = [column for column in _PAGE_COLUMNS if column not in ("number", "url")]  # a page keeps these for good
+_LOOK_COLUMNS = columns_of(NewLook)
+_FIRST_LOOK = (  # a page that is seen again: how it was until then
+    f"INSERT OR IGNORE INTO looks (page, look, {', '.join(_LOOK_COLUMNS)}) SELECT number, 1, at, 'new', status,"
+    " digest, bytes, (SELECT count(*) FROM links WHERE source = number), 0, file, place, length"
+    " FROM pages WHERE url = ?"
+)
+_WRITES = {  # one statement for each kind of row, executed for many rows at a time, in this order
+    "pages": insert_sql("pages", *_PAGE_COLUMNS)
+    + f" ON CONFLICT (url) DO UPDATE SET {', '.join(f'{column} = excluded.{column}' for column in _REPLACED)}",
+    "versions": update_sql("pages", *columns_of(Version), key="url"),
+    "fetches": insert_sql("fetches", *columns_of(NewFetch)),
+    "links": insert_sql("links", "source", "rank", *columns_of(Link), verb="INSERT OR REPLACE"),
+    "skips": insert_sql("skips", *columns_of(NewSkip), verb="INSERT OR IGNORE"),  # the first reason stays
+    "visited": "DELETE FROM skips WHERE key = ?",  # it had been evicted, or was not to be followed from elsewhere
+    "examples": insert_sql("examples", *columns_of(NewExample), verb="INSERT OR REPLACE"),
+    "first_looks": _FIRST_LOOK,
+    "looks": f"INSERT INTO looks (page, look, {', '.join(_LOOK_COLUMNS)})"
+    " SELECT number, 1 + (SELECT coalesce(max(look), 0) FROM looks WHERE page = number),"
+    f" {', '.join('?' for _ in _LOOK_COLUMNS)} FROM pages WHERE url = ?",
+    "last_looks": "UPDATE pages SET looked_at = ?, etag = coalesce(?, etag),"
+    " last_modified = coalesce(?, last_modified) WHERE url = ?",
+    "vanishings": update_sql("pages", *columns_of(Vanishing), key="url"),
+    "stale": "INSERT OR IGNORE INTO stale SELECT number FROM pages WHERE url = ?",
+    "new_links": insert_sql("new_links", *columns_of(NewTarget), verb="INSERT OR IGNORE"),
+}
+_INSERT_RUN = insert_sql("runs", *columns_of(NewRun))
 
 
 class Catalog(Queries):
@@ -33,17 +80,17 @@ class Catalog(Queries):
 
     def __init__(self, path: Path, *, writable: bool, migrations: Sequence[str] = MIGRATIONS):
         self.path = path
-        self._waiting: dict[str, list[Row]] = {table: [] for table in WRITES}
+        self._waiting: dict[str, list[Row]] = {table: [] for table in _WRITES}
         self._new_numbers: dict[Url, int] = {}  # pages that wait
         self._has_failed = False
-        with self._told():
-            self.connection = connected(path, writable, migrations)
+        with self._errors():
+            self.connection = connect(path, writable, migrations)
             self._last_number: int = self.connection.execute("SELECT coalesce(max(number), 0) FROM pages").fetchone()[0]
             urls = self.connection.execute("SELECT url FROM pages") if writable else ()
-            self._page_keys = {key_of(url) for (url,) in urls}  # most pages are new: these need no look at the table
+            self._page_keys = {key_of(url) for (url,) in urls}  # so that new pages, which most are, need no query
 
     def add(self, event: Event, place: Place | None) -> int | None:
-        """Takes in an event; returns the number of the page it brought or altered, if it is one to be listed."""
+        """Adds an event; returns the number of the page that the search index must take up or alter, if any."""
         match event:
             case Visit():
                 return self._add_visit(event, place) if event.change is None else self._add_look(event, place)
@@ -51,12 +98,17 @@ class Catalog(Queries):
                 again = event.candidate.lane == REFRESH
                 self._add_fetch(event.candidate.url, event.fetch, 0, place, settled=False, again=again)
             case Example(url=url, good=good, fetch=fetch):
-                self._waiting["examples"].append((url, good, fetch.at, fetch.outcome.value, *_columns(place)))
+                self._put("examples", NewExample(url, good, fetch.at, fetch.outcome.value, *(place or _NOWHERE)))
             case Run():
-                sql = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL, NULL, ?)"
-                seeds, scope = _json(event.seeds), _json(event.scope)
-                refresh = _json(event.refresh) if event.refresh else None
-                self._execute(sql, event.at, event.strategy, seeds, scope, self._last_number + 1, refresh)
+                run = NewRun(
+                    at=event.at,
+                    strategy=event.strategy,
+                    seeds=_json(event.seeds),
+                    scope=_json(event.scope),
+                    first_page=self._last_number + 1,
+                    refresh=_json(event.refresh) if event.refresh else None,
+                )
+                self._execute(_INSERT_RUN, *astuple(run))
             case Stop():
                 sql = "UPDATE runs SET stopped_at = ?, stop_reason = ? WHERE rowid = (SELECT max(rowid) FROM runs)"
                 self._execute(sql, event.at, event.reason)
@@ -67,12 +119,13 @@ class Catalog(Queries):
     def add_skips(self, skips: Iterable[Skip], at: float) -> None:
         """The first reason of a URL stays."""
         self._waiting["skips"].extend(
-            (key_of(skip.candidate.url), skip.candidate.url, skip.why, skip.candidate.found_on, at) for skip in skips
+            astuple(NewSkip(key_of(skip.candidate.url), skip.candidate.url, skip.why, skip.candidate.found_on, at))
+            for skip in skips
         )
 
     def rescore(self, relevance: Mapping[str, float], standing: Mapping[str, float]) -> None:
         """Replaces the relevance and the standing of pages, of each where it is named."""
-        with self._told():
+        with self._errors():
             self._flush()
             for column, values in (("relevance", relevance), ("standing", standing)):
                 rows = [(value, url) for url, value in values.items()]
@@ -88,36 +141,38 @@ class Catalog(Queries):
 
     def commit(self, position: Position | None) -> None:
         """Keeps everything added so far, and that the archive was read up to this position."""
-        if self._has_failed:  # SQLite takes back a whole transaction when the disk is full; the position must not stay
+        if (
+            self._has_failed
+        ):  # SQLite rolls back a whole transaction when the disk is full; the position must not be advanced
             raise CollectionError(
                 f"cannot use {self.path}: it could not be written; make room or give access, then go on"
             )
         self.put_state("position", position)
-        with self._told():
+        with self._errors():
             self._flush()
             self.connection.commit()
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
-        """For those who write to `connection`: what goes wrong is told as ours, and nothing is committed after it."""
+    def guarded(self) -> Iterator[None]:
+        """For those who write to `connection`: errors are raised as CollectionError, and nothing is committed after."""
         try:
-            with told_of_catalog(self.path):
+            with catalog_errors(self.path):
                 yield
         except CollectionError:
             self._has_failed = True
             raise
 
-    def _told(self) -> AbstractContextManager[None]:
-        return self.watched()
+    def _errors(self) -> AbstractContextManager[None]:
+        return self.guarded()
 
     def close(self) -> None:
-        """Leaves without keeping what was not committed."""
+        """Closes the connection; what was not committed is lost."""
         with suppress(sqlite3.Error):
             self.connection.close()
 
     def forget(self, is_forgotten: Callable[[Url], bool]) -> int:
-        """Takes every trace of these URLs out of the tables; returns how many pages went."""
-        with self._told():
+        """Removes every trace of these URLs from the tables; returns how many pages were removed."""
+        with self._errors():
             self._flush()
             ask = self.connection.execute
             self.connection.create_function("forgotten", 1, lambda url: url is not None and bool(is_forgotten(url)))
@@ -129,12 +184,12 @@ class Catalog(Queries):
             gone = ask("DELETE FROM pages WHERE forgotten(url)").rowcount
             for table in ("fetches", "skips", "examples"):
                 ask(f"DELETE FROM {table} WHERE forgotten(url)")
-            # as if never found so
+            # a page that moved to a forgotten URL is kept again, as if it had not been seen to move
             moved = f"vanished_why LIKE '{_MOVED_TO}%' AND forgotten(substr(vanished_why, {len(_MOVED_TO) + 1}))"
             ask(f"DELETE FROM looks WHERE change = 'vanished' AND page IN (SELECT number FROM pages WHERE {moved})")
             ask(f"INSERT OR IGNORE INTO stale SELECT number FROM pages WHERE {moved}")
             ask(f"UPDATE pages SET vanished_at = NULL, vanished_why = '' WHERE {moved}")
-            ask("UPDATE pages SET anchor = '' WHERE forgotten(found_on)")  # it is a word of the page where it was found
+            ask("UPDATE pages SET anchor = '' WHERE forgotten(found_on)")  # which is text of that page
             for table, column in (("pages", "found_on"), ("pages", "duplicate_of"), ("skips", "found_on")):
                 ask(f"UPDATE {table} SET {column} = NULL WHERE forgotten({column})")
             for rowid, seeds in ask("SELECT rowid, seeds FROM runs").fetchall():
@@ -145,8 +200,8 @@ class Catalog(Queries):
         return gone
 
     def relocate(self, places: Iterable[tuple[Url, float, Place]]) -> None:
-        """Learns where every fetch lies after the archive was rewritten."""
-        with self._told():
+        """Notes where every fetch lies after the archive was rewritten."""
+        with self._errors():
             self._flush()
             ask = self.connection.execute
             ask(
@@ -168,8 +223,8 @@ class Catalog(Queries):
             ask("DROP TABLE moved")
 
     def vacuum(self) -> None:
-        """Leaves on the disk no remains of rows that were deleted; everything must be committed."""
-        with self._told():
+        """Removes what deleted rows left on the disk; everything must be committed."""
+        with self._errors():
             self.connection.execute("VACUUM")
             self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -191,60 +246,69 @@ class Catalog(Queries):
         if page is None or not visit.is_kept:
             return None
         number = self._number(candidate.url, page)
-        self._waiting["pages"].append(
-            (
-                number,
-                candidate.url,
-                host_of(candidate.url),
-                *_read(visit, page),
-                candidate.depth,
-                candidate.found_on,
-                candidate.priority,
-                _json(candidate.because) if candidate.because else "{}",
-                candidate.anchor,
-                *_brought(visit, place),
-            )
+        new = NewPage(
+            number=number,
+            url=candidate.url,
+            host=host_of(candidate.url),
+            depth=candidate.depth,
+            found_on=candidate.found_on,
+            priority=candidate.priority,
+            because=_json(candidate.because) if candidate.because else "{}",
+            anchor=candidate.anchor,
         )
+        self._waiting["pages"].append(astuple(new) + astuple(_version(visit, page, place)))
         self._add_links(number, page)
         return number
 
     def _add_links(self, number: int, page: Page) -> None:
+        # Spelt out, in the order of the columns, as pages have many links: `astuple` takes twice as long.
         self._waiting["links"].extend(
-            [(number, rank, link.position, link.target, link.anchor, link.rel) for rank, link in enumerate(page.links)]
+            [(number, rank, link.target, link.anchor, link.rel, link.position) for rank, link in enumerate(page.links)]
         )
 
     def _add_look(self, visit: Visit, place: Place | None) -> int | None:
-        """A page that was seen again; returns its number where the search index has to know of it."""
+        """Adds a page that was seen again; returns its number where the search index has to know of it."""
         url, fetch, page = visit.candidate.url, visit.fetch, visit.page
         if key_of(url) not in self._page_keys:
             return self._add_visit(visit, place)  # what was seen before is lost: its records are damaged
         if url in self._new_numbers:
-            self._flush()  # it is asked by its URL from here on
+            self._flush()  # from here on it is found by its URL
         self._add_fetch(url, fetch, page.digest if page else 0, place, settled=True, again=True)
         version = page if visit.is_kept else None
         if version is not None:
-            self._flush()  # the version before is to be noted as it was
-            self._execute(FIRST_LOOK, url)
+            self._flush()  # the first look notes the version before as it was
+            self._execute(_FIRST_LOOK, url)
             self._add_version(visit, version, place)
         else:
             self._waiting["first_looks"].append((url,))
-        waiting = self._waiting
-        facts: Row = (None, None, None)
-        if version is not None:
-            facts = (_signed(version.digest), len(fetch.body), len(version.links))
-        brought = _columns(place if version is not None else None)
-        change = visit.change.value if visit.change else ""
-        waiting["looks"].append((fetch.at, change, fetch.status, *facts, len(visit.new_links), *brought, url))
-        told = fetch.outcome in (Outcome.OK, Outcome.UNCHANGED)
-        validators = [fetch.header(name) if told else None for name in ("etag", "last-modified")]
-        waiting["looked"].append((fetch.at, *validators, url))
+        file, offset, length = (place if version is not None else None) or _NOWHERE
+        look = NewLook(
+            at=fetch.at,
+            change=visit.change.value if visit.change else "",
+            status=fetch.status,
+            digest=None if version is None else signed(version.digest),
+            bytes=None if version is None else len(fetch.body),
+            links=None if version is None else len(version.links),
+            new_links=len(visit.new_links),
+            file=file,
+            place=offset,
+            length=length,
+        )
+        self._put("looks", look, url)
+        answered = fetch.outcome in (Outcome.OK, Outcome.UNCHANGED)
+        last_look = LastLook(
+            looked_at=fetch.at,
+            etag=fetch.header("etag") if answered else None,
+            last_modified=fetch.header("last-modified") if answered else None,
+        )
+        self._put("last_looks", last_look, url)
         if visit.change is Change.VANISHED:
-            waiting["states"].append((fetch.at, _why_vanished(visit), url))
+            self._put("vanishings", Vanishing(fetch.at, _why_vanished(visit)), url)
         elif visit.change is Change.RETURNED:
-            waiting["states"].append((None, "", url))
+            self._put("vanishings", Vanishing(None, ""), url)
         if visit.change not in (Change.CHANGED, Change.VANISHED, Change.RETURNED):
             return None
-        waiting["stale"].append((url,))
+        self._waiting["stale"].append((url,))
         return self._number_of(url)
 
     def _add_version(self, visit: Visit, page: Page, place: Place | None) -> None:
@@ -254,15 +318,15 @@ class Catalog(Queries):
             return
         self._execute("DELETE FROM links WHERE source = ?", number)
         self._add_links(number, page)
-        with self._told():
+        with self._errors():
             (looks,) = self.connection.execute(
                 "SELECT coalesce(max(look), 0) FROM looks WHERE page = ?", (number,)
             ).fetchone()
-        self._waiting["new_links"].extend((number, looks + 1, target) for target in visit.new_links)
-        self._waiting["versions"].append((*_read(visit, page), *_brought(visit, place), url))
+        self._waiting["new_links"].extend(astuple(NewTarget(number, looks + 1, target)) for target in visit.new_links)
+        self._put("versions", _version(visit, page, place), url)
 
     def _number_of(self, url: Url) -> int | None:
-        with self._told():
+        with self._errors():
             found = self.connection.execute("SELECT number FROM pages WHERE url = ?", (url,)).fetchone()
         return int(found[0]) if found else None
 
@@ -287,25 +351,32 @@ class Catalog(Queries):
     def _add_fetch(
         self, url: Url, fetch: Fetch, digest: int, place: Place | None, *, settled: bool, again: bool = False
     ) -> None:
-        self._waiting["fetches"].append(
-            (
-                url,
-                fetch.at,
-                fetch.outcome.value,
-                fetch.status,
-                fetch.elapsed,
-                fetch.detail,
-                _signed(digest),
-                settled,
-                *_columns(place),
-                again,
-            )
+        file, offset, length = place or _NOWHERE
+        self._put(
+            "fetches",
+            NewFetch(
+                url=url,
+                at=fetch.at,
+                outcome=fetch.outcome.value,
+                status=fetch.status,
+                elapsed=fetch.elapsed,
+                detail=fetch.detail,
+                digest=signed(digest),
+                settled=settled,
+                file=file,
+                place=offset,
+                length=length,
+                again=again,
+            ),
         )
+
+    def _put(self, table: str, row: Struct, *key: object) -> None:
+        self._waiting[table].append(astuple(row) + key)
 
     def _flush(self) -> None:
         if not any(self._waiting.values()):
             return
-        waiting, self._waiting = self._waiting, {table: [] for table in WRITES}
+        waiting, self._waiting = self._waiting, {table: [] for table in _WRITES}
         self._new_numbers = {}
         for table, rows in waiting.items():
             if rows:
@@ -316,21 +387,17 @@ class Catalog(Queries):
             self.connection.execute("BEGIN")
         self.connection.execute("SAVEPOINT adding")
         try:
-            self.connection.executemany(WRITES[table], rows)
-        except UnicodeEncodeError:  # half of a surrogate pair, from a hostile page
+            self.connection.executemany(_WRITES[table], rows)
+        except UnicodeEncodeError:  # a lone surrogate, from a hostile page
             self.connection.execute("ROLLBACK TO adding")
             self.connection.executemany(
-                WRITES[table], [tuple(spellable(v) if isinstance(v, str) else v for v in row) for row in rows]
+                _WRITES[table], [tuple(replace_surrogates(v) if isinstance(v, str) else v for v in row) for row in rows]
             )
         self.connection.execute("RELEASE adding")
 
     def _execute(self, sql: str, *values: object) -> None:
-        with self._told():
+        with self._errors():
             self.connection.execute(sql, values)
-
-
-def _columns(place: Place | None) -> tuple[Any, ...]:
-    return place if place is not None else (None, None, None)
 
 
 def _why_vanished(visit: Visit) -> str:
@@ -342,22 +409,27 @@ def _why_vanished(visit: Visit) -> str:
 
 
 def _json(plain: Plain) -> str:
-    return as_json(plain).decode()
+    return to_json(plain).decode()
 
 
-def _read(visit: Visit, page: Page) -> Row:
-    """What was read, in the order of its columns."""
+def _version(visit: Visit, page: Page, place: Place | None) -> Version:
     fetch = visit.fetch
-    signatures = _signed(page.digest), _signed(page.fingerprint)
-    return page.title, page.language, visit.relevance, *signatures, fetch.at, len(fetch.body)
-
-
-def _brought(visit: Visit, place: Place | None) -> Row:
-    """How it came, in the order of its columns."""
-    fetch = visit.fetch
-    validators = fetch.header("etag") or "", fetch.header("last-modified") or ""
-    return visit.duplicate_of, fetch.status, *_columns(place), *validators, fetch.truncated, visit.standing
-
-
-def _signed(number: int) -> int:
-    return number - (1 << 64) if number >> 63 else number
+    file, offset, length = place or _NOWHERE
+    return Version(
+        title=page.title,
+        language=page.language,
+        relevance=visit.relevance,
+        digest=signed(page.digest),
+        fingerprint=signed(page.fingerprint),
+        at=fetch.at,
+        bytes=len(fetch.body),
+        duplicate_of=visit.duplicate_of,
+        status=fetch.status,
+        file=file,
+        place=offset,
+        length=length,
+        etag=fetch.header("etag") or "",
+        last_modified=fetch.header("last-modified") or "",
+        truncated=fetch.truncated,
+        standing=visit.standing,
+    )

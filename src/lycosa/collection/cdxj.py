@@ -1,4 +1,4 @@
-"""The CDXJ index that lies beside each WARC file, so that replay tools find a page without reading the file."""
+"""The CDXJ index beside each WARC file, by which replay tools find a page without reading the file."""
 
 import gzip
 import re
@@ -16,7 +16,7 @@ from .warc import date_of, gzipped
 
 _WWW = re.compile(r"www\d*\.")
 _DIGITS_ALONE = str.maketrans("", "", "-T:")
-_PACK = 500  # lines packed together
+_BLOCK_LINES = 500  # compressed together
 _ADDRESS = re.compile(r"[\d.]+")
 
 
@@ -57,31 +57,32 @@ def line(fetch: Fetch, payload_digest: str, place: Place) -> str:
 
 
 class Entries:
-    """Entries in the order of their arrival, most of them packed."""
+    """Entries in the order of their arrival, compressed in blocks so that a long crawl keeps them all in memory."""
 
     def __init__(self, lines: Iterable[str] = ()):
-        self._loose: list[str] = []
-        self._packed: list[bytes] = []
+        self._recent: list[str] = []
+        self._blocks: list[bytes] = []
         for each in lines:
             self.add(each)
 
     def add(self, line: str) -> None:
-        self._loose.append(line)
-        if len(self._loose) == _PACK:
-            self._packed.append(gzipped("".join(self._loose).encode()))
-            self._loose.clear()
+        self._recent.append(line)
+        if len(self._recent) == _BLOCK_LINES:
+            self._blocks.append(gzipped("".join(self._recent).encode()))
+            self._recent.clear()
 
     def __iter__(self) -> Iterator[str]:
-        for packed in self._packed:
-            yield from gzip.decompress(packed).decode().splitlines(keepends=True)
-        yield from self._loose
+        for block in self._blocks:
+            yield from gzip.decompress(block).decode().splitlines(keepends=True)
+        yield from self._recent
 
 
-def path_beside(warc: Path) -> Path:
+def index_path(warc: Path) -> Path:
+    """Where the index of a WARC file lies."""
     return warc.with_name(warc.name.removesuffix(".warc.gz") + ".cdxj")
 
 
 def write(warc: Path, lines: Iterable[str]) -> None:
-    """Writes the entries sorted; a reader never sees half of them."""
-    with atomic_write(path_beside(warc)) as out:
+    """Writes the entries sorted, atomically."""
+    with atomic_write(index_path(warc)) as out:
         out.writelines(line.encode() for line in sorted(lines))

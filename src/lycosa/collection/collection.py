@@ -14,15 +14,15 @@ from lycosa.vocabulary.urls import host_of
 
 from .archive import Archive
 from .catalog import Catalog
+from .errors import disk_errors
+from .event_records import Decode
 from .events import Event, Place, Position, Scores
-from .groups import Decode
 from .rows import PageRow
 from .search_index import SearchIndex
-from .trouble import told
 
-_RESCORED = "rescored"  # state: the index does not know the latest relevances
+_RESCORED = "rescored"  # state: whether the index lacks the latest relevances
 Searchable = Callable[[Fetch, Page | None], tuple[str, str]]  # title and text of a page, read already or not
-_FINDABLE_AFTER = 300.0  # seconds after which pages of a running crawl are made findable, however few they are
+_INDEX_INTERVAL = 300.0  # seconds after which the pages of a running crawl can be searched, however few they are
 
 
 class Collection:
@@ -52,11 +52,11 @@ class Collection:
         self._clock = clock
         self._index_committed_at = clock.now()
         self._lock = lock
-        self._added: set[int] = set()  # numbers of pages that the index was given since its last commit
+        self._added: set[int] = set()  # numbers of pages added to the index since its last commit
         self._indexed_up_to = catalog.indexed_up_to()
-        self._may_lack_pages = True  # a kill may have come between a commit of the catalog and one of the index
-        self._applied: Position | None = None  # up to where in the archive the catalog was told
-        self._reading: Position | None = None  # behind the event that `unapplied` gave last
+        self._may_lack_pages = True  # a kill may have come between a commit of the catalog and that of the index
+        self._applied: Position | None = None  # up to where in the archive the catalog knows it
+        self._reading: Position | None = None  # the end of the event that `unapplied` yielded last
 
     @classmethod
     def open(
@@ -95,7 +95,7 @@ class Collection:
                 collection.search.clear()
             collection._applied = catalog.position()
             if writable:
-                collection._mend()
+                collection._recover()
         except BaseException:
             if lock:
                 lock.close()
@@ -112,9 +112,9 @@ class Collection:
             self.abandon()
 
     def record(self, event: Event) -> None:
-        """Keeps what happened; events not yet applied come first."""
-        self._insist_on_no_unapplied()
-        self._take_in(event, self.archive.append(event))
+        """Keeps an event; all events of the archive must be applied before."""
+        self._require_all_applied()
+        self._apply(event, self.archive.append(event))
         self._applied = self.archive.position()
 
     def unapplied(self) -> Iterator[tuple[Event, Place]]:
@@ -125,19 +125,19 @@ class Collection:
         self._applied = self.archive.position()
 
     def apply(self, event: Event, place: Place) -> None:
-        """Takes into catalog and search index the event that `unapplied` just gave, its page read."""
-        self._take_in(event, place)
+        """Adds to catalog and search index the event that `unapplied` just yielded, its page read."""
+        self._apply(event, place)
         self._applied = self._reading
 
-    def _take_in(self, event: Event, place: Place) -> None:
+    def _apply(self, event: Event, place: Place) -> None:
         number = self.catalog.add(event, place)
         if number is not None and isinstance(event, Visit):
-            self._make_findable(event, number)
+            self._update_index(event, number)
         if isinstance(event, Scores):
             self.catalog.put_state(_RESCORED, True)
 
-    def _make_findable(self, visit: Visit, number: int) -> None:
-        """Gives the search index a page as it is now; takes one that has vanished out of it."""
+    def _update_index(self, visit: Visit, number: int) -> None:
+        """Puts a page into the search index as it is now; removes one that has vanished."""
         url = visit.candidate.url
         if number in self._added or number <= self._indexed_up_to or visit.change is not None:
             self.search.delete([url])
@@ -158,12 +158,12 @@ class Collection:
         """Makes everything so far durable; what was recorded later is replayed after a kill."""
         self.archive.sync()
         self.catalog.commit(self._applied)
-        is_old = self._clock.now() - self._index_committed_at > _FINDABLE_AFTER
+        is_old = self._clock.now() - self._index_committed_at > _INDEX_INTERVAL
         if len(self._added) >= self._batch or (is_old and self._added) or self.catalog.get_state(_RESCORED):
             self._commit_index()
 
     def close(self) -> None:
-        """Checkpoints, indexes what waits, and lets others write."""
+        """Checkpoints, commits the search index, and releases the lock."""
         try:
             if self._lock:
                 self.checkpoint()
@@ -174,7 +174,7 @@ class Collection:
             self.abandon()
 
     def abandon(self) -> None:
-        """Lets go as a kill would: what came after the last checkpoint stays in the archive for the next writer."""
+        """Closes as a kill would: what came after the last checkpoint stays in the archive for the next writer."""
         self.search.abandon()
         self.catalog.close()
         self.archive.abandon()
@@ -182,22 +182,22 @@ class Collection:
             self._lock.close()
 
     def forget(self, is_forgotten: Callable[[Url], bool]) -> int:
-        """Removes these URLs from archive, catalog and index; returns how many pages went."""
-        self._insist_on_no_unapplied()
+        """Removes these URLs from archive, catalog and index; returns how many pages were removed."""
+        self._require_all_applied()
         self.checkpoint()
         self._commit_index()
         urls = [page.url for page in self.catalog.pages() if is_forgotten(page.url)]
-        # The index goes first: after a kill, the same command finishes what the catalog still lists.
+        # The index comes first: after a kill, the same command finishes what the catalog still lists.
         self.search.forget(set(urls))
         self.catalog.forget(is_forgotten)
-        self.catalog.put_state("moving", True)  # a kill from here on: the next writer learns the places anew
+        self.catalog.put_state("moving", True)  # after a kill from here on, the next writer finds the new places
         self.catalog.commit(self.archive.position())
         self.archive.forget(is_forgotten)
         self._relocate()
         self.catalog.vacuum()
         return len(urls)
 
-    def _mend(self) -> None:
+    def _recover(self) -> None:
         if self.catalog.get_state("moving"):
             self.archive.recover(None)
             self._relocate()
@@ -213,7 +213,7 @@ class Collection:
         self._applied = self.archive.position()
         self.catalog.commit(self._applied)
 
-    def _insist_on_no_unapplied(self) -> None:
+    def _require_all_applied(self) -> None:
         if self._applied != self.archive.position():
             name = self.folder
             raise CollectionError(f"the catalog of {name} is behind its archive; run: lycosa rebuild {name}")
@@ -223,7 +223,7 @@ class Collection:
         return self._searchable(self.archive.fetch_at(page.place), None)[1] if page and page.place else ""
 
     def _commit_index(self) -> None:
-        """Makes the committed pages findable, those that an earlier writer did not come to among them.
+        """Makes all committed pages searchable, also those that an earlier writer did not come to.
 
         The catalog is always committed first, so that the index never holds a page of which the catalog does not know.
         """
@@ -246,7 +246,7 @@ class Collection:
 
 def _locked(folder: Path) -> IO[str]:
     path = folder / ".lock"
-    with told(path):
+    with disk_errors(path):
         lock = path.open("a+")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -255,7 +255,7 @@ def _locked(folder: Path) -> IO[str]:
         owner = lock.read(20).strip() or "unknown"
         lock.close()
         raise CollectionError(f"another crawl is running on {folder} (pid {owner}); wait for it or stop it") from error
-    with told(path):
+    with disk_errors(path):
         lock.truncate(0)
         lock.write(f"{os.getpid()}\n")
         lock.flush()
@@ -263,6 +263,6 @@ def _locked(folder: Path) -> IO[str]:
 
 
 def _drop_catalog(folder: Path) -> None:
-    with told(folder):
+    with disk_errors(folder):
         for path in folder.glob("catalog.sqlite*"):
             path.unlink()

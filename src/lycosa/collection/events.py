@@ -1,8 +1,9 @@
 """What a collection remembers: the events of a crawl in their order, and where each lies in the archive."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Plain, Url, Visit
 
@@ -33,6 +34,7 @@ class Run(Struct, frozen=True, tag_field="lycosa", tag="run"):
     refresh: Plain = None  # of a run that sees pages again: its policy, budget and share of expansion
     map: Plain = None  # of past crawls that the strategy goes by: its atlas, topic and priority
     logs: Plain = None  # access log that the strategy goes by: its file, half-life and least number of readers
+    options: Mapping[str, Plain] | UnsetType = UNSET  # of the strategy; not written where none are set
 
 
 class Attempt(Struct, frozen=True):

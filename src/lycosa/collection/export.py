@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, BinaryIO
@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.plugins import find_piece
 
 from .queries import Queries
 from .rows import PageRow
@@ -33,20 +34,25 @@ COLUMNS = (
     "looked_at",
     "vanished_at",
 )
+Exporter = Callable[[Iterator[dict[str, Any]], BinaryIO], None]  # writes rows, each with these columns, to a file
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _BATCH = 5000  # rows of a Parquet row group
 
 
 def export(catalog: Queries, format: str, out: BinaryIO) -> int:
     """Writes every page in the order of arrival; returns how many. Memory does not grow with them."""
-    if format not in FORMATS:
-        raise UsageError(f"no format {format!r}; there are {', '.join(FORMATS)}")
-    pages = _Counted(map(facts_of, catalog.pages()))
-    FORMATS[format](pages, out)
+    write = exporter_for(format)
+    pages = _Counter(map(export_row, catalog.pages()))
+    write(pages, out)
     return pages.count
 
 
-def facts_of(page: PageRow) -> dict[str, Any]:
+def exporter_for(format: str) -> Exporter:
+    """What writes this format: Lycosa's own, or that of a plug-in."""
+    return find_piece(FORMATS, "lycosa.exporters", format, what="format")
+
+
+def export_row(page: PageRow) -> dict[str, Any]:
     """A page as one row of every format."""
     return {
         "url": page.url,
@@ -73,7 +79,7 @@ def iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
-class _Counted(Iterator[dict[str, Any]]):
+class _Counter(Iterator[dict[str, Any]]):
     def __init__(self, rows: Iterable[dict[str, Any]]):
         self._rows = iter(rows)
         self.count = 0
@@ -98,12 +104,12 @@ def _csv(pages: Iterator[dict[str, Any]], out: BinaryIO) -> None:
     text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
-    writer.writerows([cell(value) for value in page.values()] for page in pages)
+    writer.writerows([csv_cell(value) for value in page.values()] for page in pages)
     text.detach()
 
 
-def cell(value: Any) -> Any:
-    """Text that a spreadsheet takes for text, not for a formula."""
+def csv_cell(value: Any) -> Any:
+    """A value whose text no spreadsheet takes for a formula."""
     if not isinstance(value, str):
         return value
     risky = value.startswith(("=", "+", "-", "@", "\t", "\r"))
@@ -132,4 +138,4 @@ def _parquet(pages: Iterator[dict[str, Any]], out: BinaryIO) -> None:
             writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
 
 
-FORMATS = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet, "urls": _urls}
+FORMATS: Mapping[str, Exporter] = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet, "urls": _urls}

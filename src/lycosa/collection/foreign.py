@@ -1,4 +1,4 @@
-"""Other people's WARC files: the HTML pages in them, as fetches."""
+"""WARC files of other programs: the HTML pages in them, as fetches."""
 
 import math
 import zlib
@@ -15,7 +15,7 @@ from lycosa.vocabulary.media_types import HTML_TYPES, media_type
 from lycosa.vocabulary.records import Fetch, Outcome
 from lycosa.vocabulary.urls import normalise
 
-from .groups import Decode
+from .event_records import Decode
 from .warc import CHUNK, next_member
 
 FIRST_WEB_PAGE = 631_152_000.0  # seconds since the epoch: 1990; no page was fetched before
@@ -34,10 +34,10 @@ class ForeignFetches:
         self._decode = decode
         self._max_bytes = max_bytes
         self._latest = latest
-        _insist_on_warc(path)
+        _require_warc(path)
 
     def __iter__(self) -> Iterator[Fetch]:
-        held: tuple[int, Fetch] | None = None  # the last record may turn out to be cut
+        held: tuple[int, Fetch] | None = None  # yielded late, as the last record may turn out to be cut
         with self._path.open("rb") as stream:
             last = 0
             for last, record in self._records(stream):
@@ -54,7 +54,7 @@ class ForeignFetches:
             yield held[1]
 
     def _records(self, stream: BinaryIO) -> Iterator[tuple[int, Any]]:
-        """Offset and record, going on behind what cannot be read."""
+        """Offset and record; continues behind what cannot be read."""
         start: int | None = 0
         while start is not None:
             stream.seek(start)
@@ -105,7 +105,7 @@ class ForeignFetches:
         return replace(fetch, content=content, truncated=fetch.truncated or ("length" if cut else ""))
 
 
-def _insist_on_warc(path: Path) -> None:
+def _require_warc(path: Path) -> None:
     try:
         with path.open("rb") as stream:
             start = stream.read(CHUNK)
@@ -122,7 +122,7 @@ def _insist_on_warc(path: Path) -> None:
 
 
 def _is_cut(stream: BinaryIO, last: int) -> bool:
-    """Whether the file ends within the gzip member that begins at `last`; other forms are not looked into."""
+    """Whether the file ends within the gzip member that begins at `last`; other compressions are not checked."""
     stream.seek(last)
     unread = stream.read(CHUNK)
     if not unread.startswith(b"\x1f\x8b"):

@@ -1,4 +1,4 @@
-"""What can be asked of a catalog."""
+"""The questions that a catalog answers."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -6,14 +6,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-
 from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, Url
 from lycosa.vocabulary.urls import key_of
 
-from .events import Place
+from .errors import catalog_errors
 from .rows import (
-    Due,
     ExampleRow,
     FetchRow,
     Freshness,
@@ -21,20 +18,25 @@ from .rows import (
     LookRow,
     PageRow,
     Parent,
+    RefreshState,
     RunRow,
     SkipRow,
     Summary,
+    from_json,
+    read_change,
+    read_example,
+    read_fetch,
+    read_look,
+    read_page,
+    read_parent,
+    read_refresh_state,
+    read_run,
+    read_skip,
+    unsigned,
 )
-from .trouble import told_of_catalog
 
-FIRST_COLUMNS = (  # what a visit tells of a page
-    "number, url, host, title, language, relevance, digest, fingerprint, at, bytes, depth, found_on, priority, because,"
-    " anchor, duplicate_of, status, file, place, length, etag, last_modified, truncated, standing"
-)
-PAGE_COLUMNS = f"{FIRST_COLUMNS}, coalesce(looked_at, at), vanished_at, vanished_why"
-_LOOK_COLUMNS = "look, at, change, status, digest, bytes, links, new_links, file, place, length"
 _ALTERED = "('changed', 'vanished', 'returned')"
-_IN_VAIN = "('failed', 'refused')"  # changes that tell nothing of a page
+_UNSUCCESSFUL = "('failed', 'refused')"  # looks that got no answer about the page
 _ORDERS = {"number": "number", "relevance": "relevance DESC, number"}
 
 
@@ -47,17 +49,17 @@ class Queries:
     def _flush(self) -> None:
         raise NotImplementedError
 
-    def _told(self) -> AbstractContextManager[None]:
-        return told_of_catalog(self.path)
+    def _errors(self) -> AbstractContextManager[None]:
+        return catalog_errors(self.path)
 
     def _rows(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        with self._told():
+        with self._errors():
             self._flush()
             for row in self.connection.execute(sql, values):  # noqa: UP028 - would close a cursor after its catalog
                 yield row
 
     def page(self, url: Url) -> PageRow | None:
-        return next(map(_page, self._rows(f"SELECT {PAGE_COLUMNS} FROM pages WHERE url = ?", url)), None)
+        return next(map(read_page, self._rows(f"SELECT {read_page.columns} FROM pages WHERE url = ?", url)), None)
 
     def pages(
         self,
@@ -68,7 +70,7 @@ class Queries:
         after: int = 0,
         limit: int | None = None,
     ) -> Iterator[PageRow]:
-        """The pages, of one host, of some relevance, or later than a number where so asked."""
+        """The pages; only those of a host, of some relevance, or with a number above `after`, as given."""
         wanted = ["number > ?"]
         values: list[object] = [after]
         if host is not None:
@@ -79,22 +81,22 @@ class Queries:
             values.append(min_relevance)
         values.append(-1 if limit is None else limit)
         where = " AND ".join(wanted)
-        sql = f"SELECT {PAGE_COLUMNS} FROM pages WHERE {where} ORDER BY {_ORDERS[order]} LIMIT ?"
-        return map(_page, self._rows(sql, *values))
+        sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {_ORDERS[order]} LIMIT ?"
+        return map(read_page, self._rows(sql, *values))
 
     def looks(self, number: int) -> list[LookRow]:
         """Every time that a page was seen, oldest first; empty where it was seen once."""
-        sql = f"SELECT {_LOOK_COLUMNS} FROM looks WHERE page = ? ORDER BY look"
-        return [_look(row) for row in self._rows(sql, number)]
+        sql = f"SELECT {read_look.columns} FROM looks WHERE page = ? ORDER BY look"
+        return [read_look(row) for row in self._rows(sql, number)]
 
     def links_of(self, number: int) -> set[Url]:
         """Where the newest version of a page links to."""
         return {target for (target,) in self._rows("SELECT target FROM links WHERE source = ?", number)}
 
-    def dues(self) -> Iterator[Due]:
-        """What decides when pages are to be seen again, in the order of their arrival."""
-        sql = "SELECT number, url, relevance, standing, coalesce(looked_at, at), vanished_at FROM pages ORDER BY number"
-        return (Due(*row) for row in self._rows(sql))
+    def refresh_states(self) -> Iterator[RefreshState]:
+        """What decides when pages are to be refreshed, in the order of their arrival."""
+        sql = f"SELECT {read_refresh_state.columns} FROM pages ORDER BY number"
+        return map(read_refresh_state, self._rows(sql))
 
     def all_looks(self) -> Iterator[tuple[int, Url, LookRow]]:
         """Number, URL and every look of all pages: page by page, oldest first; reads the links through."""
@@ -103,18 +105,21 @@ class Queries:
             " (SELECT count(*) FROM links WHERE source = number), 0, file, place, length"
             " FROM pages WHERE number NOT IN (SELECT page FROM looks)"
         )
-        again = "SELECT page, url, " + ", ".join(f"looks.{name}" for name in _LOOK_COLUMNS.split(", "))
+        again = "SELECT page, url, " + ", ".join(f"looks.{name}" for name in read_look.names)
         again += " FROM looks JOIN pages ON pages.number = looks.page"
         rows = self._rows(f"{once} UNION ALL {again} ORDER BY 1, 3")
-        return ((row[0], row[1], _look(row[2:])) for row in rows)
+        return ((number, url, read_look(look)) for number, url, *look in rows)
 
     def link_scores(self) -> dict[int, float]:
-        """For the pages whose latest look, but for those in vain, found new links: the links known to lead to their
-        targets, summed."""
+        """By page, summed over the new links of its latest successful look: how many known links lead to the target.
+
+        Pages whose latest successful look found no new links are left out.
+        """
         if next(self._rows("SELECT 1 FROM new_links LIMIT 1"), None) is None:
             return {}  # and the links need not be read through
         sql = (
-            f"WITH latest AS (SELECT page, max(look) AS look FROM looks WHERE change NOT IN {_IN_VAIN} GROUP BY page),"
+            "WITH latest AS (SELECT page, max(look) AS look FROM looks"
+            f" WHERE change NOT IN {_UNSUCCESSFUL} GROUP BY page),"
             " wanted AS (SELECT new_links.page, target FROM new_links JOIN latest USING (page, look)),"
             " counts AS (SELECT target, count(*) AS known FROM links"
             " WHERE target IN (SELECT target FROM wanted) GROUP BY target)"
@@ -124,15 +129,16 @@ class Queries:
 
     def stale_pages(self) -> Iterator[PageRow]:
         """Pages that have changed, vanished or returned since the search index was last committed."""
-        return map(_page, self._rows(f"SELECT {PAGE_COLUMNS} FROM pages WHERE number IN (SELECT page FROM stale)"))
+        sql = f"SELECT {read_page.columns} FROM pages WHERE number IN (SELECT page FROM stale)"
+        return map(read_page, self._rows(sql))
 
     def latest_changes(self, limit: int = 10) -> list[LatestChange]:
         """Pages found changed, vanished or returned, the latest first."""
         sql = (
-            "SELECT pages.url, pages.title, looks.change, looks.at FROM looks JOIN pages ON pages.number = looks.page"
+            f"SELECT {read_change.columns} FROM looks JOIN pages ON pages.number = looks.page"
             f" WHERE looks.change IN {_ALTERED} ORDER BY looks.at DESC, pages.number LIMIT ?"
         )
-        return [LatestChange(*row) for row in self._rows(sql, limit)]
+        return [read_change(row) for row in self._rows(sql, limit)]
 
     def freshness(self) -> Freshness:
         looked = next(
@@ -148,19 +154,16 @@ class Queries:
 
     def fetches(self, url: Url) -> list[FetchRow]:
         """Every request for a URL, oldest first; reads the table through."""
-        sql = (
-            "SELECT url, at, outcome, status, elapsed, detail, digest, settled, file, place, length"
-            " FROM fetches WHERE url = ? ORDER BY rowid"
-        )
-        return [_fetch(list(row)) for row in self._rows(sql, url)]
+        sql = f"SELECT {read_fetch.columns} FROM fetches WHERE url = ? ORDER BY rowid"
+        return [read_fetch(row) for row in self._rows(sql, url)]
 
     def parents(self, url: Url, limit: int = 10) -> list[Parent]:
         """Pages that link to a URL, in the order of their arrival; reads the links through."""
         sql = (
-            "SELECT pages.url, pages.relevance, links.anchor, links.rel FROM links"
+            f"SELECT {read_parent.columns} FROM links"
             " CROSS JOIN pages ON pages.number = links.source WHERE links.target = ? LIMIT ?"
         )
-        return [Parent(*row) for row in self._rows(sql, url, limit)]
+        return [read_parent(row) for row in self._rows(sql, url, limit)]
 
     def link_pairs(self) -> Iterator[tuple[Url, Url]]:
         """Source and target of every link of the pages."""
@@ -168,25 +171,23 @@ class Queries:
         return ((source, target) for source, target in self._rows(sql))
 
     def skip(self, url: Url) -> SkipRow | None:
-        sql = "SELECT url, reason, found_on, at FROM skips WHERE key = ?"
-        return next((SkipRow(*row) for row in self._rows(sql, key_of(url))), None)
+        sql = f"SELECT {read_skip.columns} FROM skips WHERE key = ?"
+        return next(map(read_skip, self._rows(sql, key_of(url))), None)
 
     def examples(self) -> list[ExampleRow]:
-        rows = self._rows("SELECT url, good, at, outcome, file, place, length FROM examples ORDER BY rowid")
-        return [_example(row) for row in rows]
+        return [read_example(row) for row in self._rows(f"SELECT {read_example.columns} FROM examples ORDER BY rowid")]
 
     def example(self, url: Url) -> ExampleRow | None:
-        sql = "SELECT url, good, at, outcome, file, place, length FROM examples WHERE url = ?"
-        return next(map(_example, self._rows(sql, url)), None)
+        sql = f"SELECT {read_example.columns} FROM examples WHERE url = ?"
+        return next(map(read_example, self._rows(sql, url)), None)
 
     def runs(self) -> list[RunRow]:
-        sql = "SELECT at, strategy, seeds, scope, first_page, stopped_at, stop_reason, refresh FROM runs ORDER BY rowid"
-        return [_run(list(row)) for row in self._rows(sql)]
+        return [read_run(row) for row in self._rows(f"SELECT {read_run.columns} FROM runs ORDER BY rowid")]
 
     def fingerprints(self) -> Iterator[tuple[Url, int]]:
         """URL and fingerprint of the pages that have one and are not themselves near-duplicates."""
         sql = "SELECT url, fingerprint FROM pages WHERE fingerprint != 0 AND duplicate_of IS NULL ORDER BY number"
-        return ((url, _unsigned(fingerprint)) for url, fingerprint in self._rows(sql))
+        return ((url, unsigned(fingerprint)) for url, fingerprint in self._rows(sql))
 
     def visited(self) -> Iterator[Url]:
         """Every URL that was visited; one visited twice comes twice, one that was seen again as a page does not."""
@@ -247,46 +248,4 @@ class Queries:
 
     def get_state(self, key: str) -> Plain:
         """What was put under a key; None where nothing was."""
-        return next((_plain(value) for (value,) in self._rows("SELECT value FROM state WHERE key = ?", key)), None)
-
-
-def _page(row: tuple[Any, ...]) -> PageRow:
-    values = list(row)
-    values[17:20] = [_place(*row[17:20])]
-    values[13] = _plain(row[13])
-    values[6:8] = [_unsigned(row[6]), _unsigned(row[7])]
-    return PageRow(*values)
-
-
-def _fetch(values: list[Any]) -> FetchRow:
-    values[8:] = [_place(*values[8:])]
-    values[2], values[6], values[7] = Outcome(values[2]), _unsigned(values[6]), bool(values[7])
-    return FetchRow(*values)
-
-
-def _run(values: list[Any]) -> RunRow:
-    values[2:4] = [tuple(_plain(values[2])), _plain(values[3])]
-    values[7] = _plain(values[7]) if values[7] else None
-    return RunRow(*values)
-
-
-def _look(row: tuple[Any, ...]) -> LookRow:
-    look, at, change, status, digest, size, links, new_links, *place = row
-    digest = None if digest is None else _unsigned(digest)
-    return LookRow(look, at, change, status, digest, size, links, new_links, _place(*place))
-
-
-def _example(row: tuple[Any, ...]) -> ExampleRow:
-    return ExampleRow(row[0], bool(row[1]), row[2], Outcome(row[3]), _place(*row[4:]))
-
-
-def _place(file: str | None, offset: int, length: int) -> Place | None:
-    return Place(file, offset, length) if file is not None else None
-
-
-def _plain(text: str) -> Plain:
-    return msgspec.json.decode(text)
-
-
-def _unsigned(number: int) -> int:
-    return number & (1 << 64) - 1
+        return next((from_json(value) for (value,) in self._rows("SELECT value FROM state WHERE key = ?", key)), None)

@@ -1,12 +1,24 @@
-"""The records a catalog answers with."""
+"""The rows of a catalog as records: their fields are the columns, and SQL is made from the names of the fields.
 
-from collections.abc import Mapping
+Rows are read by a `RowReader`, which turns columns into the types of the fields. They are written as the records at the
+end of this file, and links as the `Link` of a page.
+"""
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, TypeVar
+
+import msgspec
 from msgspec import Struct
 
 from lycosa.vocabulary.records import Host, Outcome, PastFetch, Plain, Url
 
 from .events import Place
+
+PLACE_COLUMNS = ("file", "place", "length")  # of a field `place`
+R = TypeVar("R", bound=Struct)
+
+
+# ---------------------------------------------------------------- rows that are read
 
 
 class PageRow(Struct, frozen=True, gc=False):
@@ -76,8 +88,8 @@ class LookRow(Struct, frozen=True, gc=False):
     place: Place | None
 
 
-class Due(Struct, frozen=True, gc=False):
-    """What decides when a page is to be seen again."""
+class RefreshState(Struct, frozen=True, gc=False):
+    """What decides when a page is to be refreshed."""
 
     number: int
     url: Url
@@ -163,3 +175,224 @@ class Summary(Struct, frozen=True):
     last_at: float | None
     freshness: Freshness
     runs: tuple[RunRow, ...]
+
+
+class RowReader(Generic[R]):
+    """Makes records of one type out of rows that were selected by `columns`.
+
+    A field is read from the column of its name, or from the SQL expression given for it; the field `place` from the
+    columns of a Place, all NULL where there is none.
+
+    >>> RowReader(RefreshState, {"looked_at": "coalesce(looked_at, at)"}).columns
+    'number, url, relevance, standing, coalesce(looked_at, at), vanished_at'
+    """
+
+    def __init__(
+        self,
+        kind: type[R],
+        expressions: Mapping[str, str] | None = None,
+        convert: Mapping[str, Callable[[Any], Any]] | None = None,
+    ):
+        fields = kind.__struct_fields__
+        self.names: list[str] = []
+        for field in fields:
+            self.names.extend(PLACE_COLUMNS if field == "place" else [(expressions or {}).get(field, field)])
+        self.columns = ", ".join(self.names)
+        self._kind = kind
+        self._place = fields.index("place") if "place" in fields else None
+        self._conversions = [(fields.index(field), function) for field, function in (convert or {}).items()]
+
+    def __call__(self, row: Iterable[Any]) -> R:
+        values = list(row)
+        if self._place is not None:
+            file, offset, length = values[self._place : self._place + 3]
+            values[self._place : self._place + 3] = [None if file is None else Place(file, offset, length)]
+        for index, function in self._conversions:
+            values[index] = function(values[index])
+        return self._kind(*values)
+
+
+def from_json(text: str) -> Plain:
+    return msgspec.json.decode(text)
+
+
+def unsigned(number: int) -> int:
+    """A 64-bit hash from an INTEGER, which is signed in SQLite."""
+    return number & (1 << 64) - 1
+
+
+def signed(number: int) -> int:
+    """A 64-bit hash as an INTEGER."""
+    return number - (1 << 64) if number >> 63 else number
+
+
+read_page = RowReader(
+    PageRow,
+    {"looked_at": "coalesce(looked_at, at)"},
+    {"digest": unsigned, "fingerprint": unsigned, "because": from_json},
+)
+read_fetch = RowReader(FetchRow, convert={"outcome": Outcome, "digest": unsigned, "settled": bool})
+read_look = RowReader(LookRow, convert={"digest": lambda digest: None if digest is None else unsigned(digest)})
+read_example = RowReader(ExampleRow, convert={"good": bool, "outcome": Outcome})
+read_run = RowReader(
+    RunRow,
+    convert={
+        "seeds": lambda seeds: tuple(msgspec.json.decode(seeds)),
+        "scope": from_json,
+        "refresh": lambda refresh: from_json(refresh) if refresh else None,
+    },
+)
+read_skip = RowReader(SkipRow)
+read_refresh_state = RowReader(RefreshState, {"looked_at": "coalesce(looked_at, at)"})
+read_change = RowReader(LatestChange, {"url": "pages.url", "title": "pages.title", "at": "looks.at"})
+read_parent = RowReader(
+    Parent, {"url": "pages.url", "relevance": "pages.relevance", "anchor": "links.anchor", "rel": "links.rel"}
+)
+
+
+# ---------------------------------------------------------------- rows that are written
+
+
+class NewPage(Struct, frozen=True, gc=False):
+    """What is told of a page when it is first kept, beside its version."""
+
+    number: int
+    url: Url
+    host: Host
+    depth: int
+    found_on: Url | None
+    priority: float
+    because: str  # JSON
+    anchor: str
+
+
+class Version(Struct, frozen=True, gc=False):
+    """What every version of a page brings."""
+
+    title: str
+    language: str
+    relevance: float | None
+    digest: int
+    fingerprint: int
+    at: float
+    bytes: int
+    duplicate_of: Url | None
+    status: int | None
+    file: str | None
+    place: int | None
+    length: int | None
+    etag: str
+    last_modified: str
+    truncated: str
+    standing: float | None
+
+
+class NewFetch(Struct, frozen=True, gc=False):
+    """A row of `fetches`."""
+
+    url: Url
+    at: float
+    outcome: str
+    status: int | None
+    elapsed: float
+    detail: str
+    digest: int
+    settled: bool
+    file: str | None
+    place: int | None
+    length: int | None
+    again: bool
+
+
+class NewSkip(Struct, frozen=True, gc=False):
+    """A row of `skips`."""
+
+    key: int
+    url: Url
+    reason: str
+    found_on: Url | None
+    at: float
+
+
+class NewExample(Struct, frozen=True, gc=False):
+    """A row of `examples`."""
+
+    url: Url
+    good: bool
+    at: float
+    outcome: str
+    file: str | None
+    place: int | None
+    length: int | None
+
+
+class NewRun(Struct, frozen=True, gc=False):
+    """A row of `runs`, but for its end."""
+
+    at: float
+    strategy: str
+    seeds: str  # JSON
+    scope: str  # JSON
+    first_page: int
+    refresh: str | None  # JSON
+
+
+class NewLook(Struct, frozen=True, gc=False):
+    """A row of `looks`, less its page and its number, which are found by the URL."""
+
+    at: float
+    change: str
+    status: int | None
+    digest: int | None
+    bytes: int | None
+    links: int | None
+    new_links: int
+    file: str | None
+    place: int | None
+    length: int | None
+
+
+class LastLook(Struct, frozen=True, gc=False):
+    """When a page was last asked for, and its validators where the answer had some."""
+
+    looked_at: float
+    etag: str | None
+    last_modified: str | None
+
+
+class Vanishing(Struct, frozen=True, gc=False):
+    """When a page vanished, and why; or that it is there again."""
+
+    vanished_at: float | None
+    vanished_why: str
+
+
+class NewTarget(Struct, frozen=True, gc=False):
+    """A row of `new_links`."""
+
+    page: int
+    look: int
+    target: Url
+
+
+def columns_of(*kinds: type[Struct]) -> tuple[str, ...]:
+    """The columns that rows of these types, one behind the other, fill."""
+    return tuple(column for kind in kinds for column in kind.__struct_fields__)
+
+
+def insert_sql(table: str, *columns: str, verb: str = "INSERT") -> str:
+    """An INSERT of some columns.
+
+    >>> insert_sql("skips", "key", "url", verb="INSERT OR IGNORE")
+    'INSERT OR IGNORE INTO skips (key, url) VALUES (?, ?)'
+    """
+    return f"{verb} INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' for _ in columns)})"
+
+
+def update_sql(table: str, *columns: str, key: str) -> str:
+    """An UPDATE of some columns, in the row with a key.
+
+    >>> update_sql("pages", "title", "at", key="url")
+    'UPDATE pages SET title = ?, at = ? WHERE url = ?'
+    """
+    return f"UPDATE {table} SET {', '.join(f'{column} = ?' for column in columns)} WHERE {key} = ?"

@@ -1,4 +1,6 @@
-"""The tables of a catalog, version by version. A catalog rebuilds from the archive, so nothing here is the only copy.
+"""The tables of a catalog, version by version, and opening a catalog of any version.
+
+A catalog can be rebuilt from the archive, so nothing in it is the only copy.
 
 Growth: some 4 KB for a page with 40 links, nearly all of it in `links`. No index serves `parents` and `fetches`: they
 read their tables through (some 40 MB, a few hundredths of a second, for 10 000 pages), which spares every page of every
@@ -7,6 +9,9 @@ crawl the upkeep of an index that only `lycosa explain` would use.
 
 import sqlite3
 from collections.abc import Sequence
+from pathlib import Path
+
+from lycosa.vocabulary.errors import CollectionError
 
 VERSION_1 = """
 CREATE TABLE pages (
@@ -114,3 +119,43 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[str] = MIGRATIO
             if connection.in_transaction:
                 connection.rollback()
             raise
+
+
+def connect(path: Path, writable: bool, migrations: Sequence[str]) -> sqlite3.Connection:
+    """The catalog at a path, migrated to the newest version; read-only unless `writable`."""
+    name = path.parent
+    if not writable and not path.exists():
+        raise CollectionError(f"{name} has no catalog; run: lycosa rebuild {name}")
+    connection = _opened(path, writable)
+    version = version_of(connection)
+    if version > len(migrations):
+        connection.close()
+        raise CollectionError(
+            f"the catalog of {name} was written by a newer Lycosa (schema {version}, this one knows {len(migrations)});"
+            f" install that one, or leave out what this one does not understand with: lycosa rebuild {name}"
+        )
+    if version < len(migrations) and not writable:
+        connection.close()
+        connect(path, True, migrations).close()
+        connection = _opened(path, writable)
+    if writable:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 8000")  # pages: hot ones are copied back less often
+        migrate(connection, migrations)
+    return connection
+
+
+def _opened(path: Path, writable: bool) -> sqlite3.Connection:
+    if writable:
+        return sqlite3.connect(path)
+    address = path.absolute().as_uri()
+    connection = sqlite3.connect(f"{address}?mode=ro", uri=True)
+    try:
+        version_of(connection)
+    except sqlite3.OperationalError:
+        connection.close()
+        if path.with_name(path.name + "-wal").exists():
+            raise
+        return sqlite3.connect(f"{address}?immutable=1", uri=True)  # a folder in which SQLite cannot make its files
+    return connection

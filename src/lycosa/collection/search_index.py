@@ -1,4 +1,4 @@
-"""The search index of a collection: full text with snippets, made by tantivy and remade from the archive."""
+"""The search index of a collection: full text with snippets, by tantivy; it can be rebuilt from the archive."""
 
 import os
 import re
@@ -16,8 +16,7 @@ from msgspec import Struct
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.scripts import has_unspaced, unspaced_runs
 
-from .plain import spellable
-from .snippets import SNIPPET, around, inert, marked
+from .json_text import replace_surrogates
 
 HEAP = 60_000_000  # bytes before the writer makes a segment; smaller ones are merged, and mapped whole, more often
 MAX_QUERY = 1000  # characters
@@ -26,6 +25,8 @@ _RUN_ENDS = " x "  # so that no phrase goes from one run into the next
 _FIELDS, _BOOSTS = ["title", "body"], {"title": 2.0}
 _CANDIDATES = 10  # pages looked at for each that is wanted
 _WORD = re.compile(r"\w+")
+SNIPPET = 200  # characters
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
 
 
 class Hit(Struct, frozen=True):
@@ -50,11 +51,11 @@ class SearchIndex:
         self._text_of = text_of
         self._schema = _schema()
         self._opened: Any = None
-        self._likeness: TemporaryDirectory[str] | None = None
+        self._link_folder: TemporaryDirectory[str] | None = None
         self._writer: Any = None
 
     def exists(self) -> bool:
-        with self._told():
+        with self._errors():
             return self._folder.is_dir() and bool(tantivy.Index.exists(str(self._folder)))
 
     def add(self, url: str, host: str, title: str, text: str, relevance: float | None) -> None:
@@ -67,40 +68,40 @@ class SearchIndex:
         try:
             document.add_text("title", title)
             document.add_text("body", text)
-        except UnicodeEncodeError:  # half of a surrogate pair, from a hostile page
-            document.add_text("title", spellable(title))
-            document.add_text("body", spellable(text))
+        except UnicodeEncodeError:  # a lone surrogate, from a hostile page
+            document.add_text("title", replace_surrogates(title))
+            document.add_text("body", replace_surrogates(text))
         if runs := [*unspaced_runs(title), *unspaced_runs(text)]:
             document.add_text("characters", _RUN_ENDS.join(map(" ".join, runs)))
-        with self._told():
+        with self._errors():
             self._writing().add_document(document)
 
     def delete(self, urls: Iterable[str]) -> None:
-        with self._told():
+        with self._errors():
             for url in urls:
                 self._writing().delete_documents_by_term("url", url)
 
     def forget(self, urls: Collection[str]) -> None:
-        """Leaves no trace of these pages on the disk, which `delete` does only when segments happen to be merged."""
+        """Removes these pages from the disk too, which `delete` does only when segments happen to be merged."""
         if not urls or not self.exists():
             return
         self.commit()
         beside = SearchIndex(self._folder.with_name(self._folder.name + ".new"), text_of=self._text_of)
         beside.clear()
-        with self._told():
+        with self._errors():
             searcher = self._searcher()
             everything = searcher.search(tantivy.Query.all_query(), limit=max(1, searcher.num_docs), count=False)
             for _, address in everything.hits:
                 document = searcher.doc(address)
                 if document.get_first("url") not in urls:
-                    beside._add_again(document, document.get_first("relevance"))
+                    beside._copy_from(document, document.get_first("relevance"))
             beside._writing().commit()
             beside.close()
             self.close()
             self.clear()
             beside._folder.rename(self._folder)
 
-    def _add_again(self, document: Any, relevance: float | None) -> None:
+    def _copy_from(self, document: Any, relevance: float | None) -> None:
         url, host, title = (document.get_first(field) or "" for field in ("url", "host", "title"))
         self.add(url, host, title, self._text_of(url), relevance)
 
@@ -108,7 +109,7 @@ class SearchIndex:
         """Replaces the relevance of pages that are in the index; commits."""
         if not self.exists():
             return
-        with self._told():
+        with self._errors():
             self._writing().commit()
             searcher = self._searcher()
             for url, value in relevance.items():
@@ -117,28 +118,28 @@ class SearchIndex:
                     known = searcher.doc(address)
                     if known.get_first("relevance") != value:
                         self.delete([url])
-                        self._add_again(known, value)
+                        self._copy_from(known, value)
             self.commit()
 
     def commit(self) -> None:
         """Makes everything added findable, and durable."""
         if self._writer is not None:
-            with self._told():
+            with self._errors():
                 self._writer.commit()
 
     def close(self) -> None:
-        """Lets go of the writer when its merges are done; what was not committed is lost."""
+        """Closes the writer when its merges are done; what was not committed is lost."""
         if self._writer is not None:
-            with self._told():
+            with self._errors():
                 self._writer.wait_merging_threads()
         self.abandon()
 
     def abandon(self) -> None:
-        """Lets go of the writer as a kill would."""
+        """Drops the writer as a kill would."""
         self._writer = self._opened = None
 
     def clear(self) -> None:
-        """Leaves no index."""
+        """Deletes the index."""
         self.abandon()
         if self._folder.exists():
             try:
@@ -154,15 +155,17 @@ class SearchIndex:
             return []
         filters = []
         if host is not None:
-            filters.append((tantivy.Occur.Must, tantivy.Query.term_query(self._schema, "host", spellable(host))))
+            filters.append(
+                (tantivy.Occur.Must, tantivy.Query.term_query(self._schema, "host", replace_surrogates(host)))
+            )
         if min_relevance is not None:
             kind = tantivy.FieldType.Float
             filters.append(
                 (tantivy.Occur.Must, tantivy.Query.range_query(self._schema, "relevance", kind, min_relevance))
             )
-        with self._told():
+        with self._errors():
             index, searcher = self._index(), self._searcher()
-        for wanted in self._readings(index, spellable(query[:MAX_QUERY])):
+        for wanted in self._parses(index, replace_surrogates(query[:MAX_QUERY])):
             filtered = tantivy.Query.boolean_query([(tantivy.Occur.Must, wanted), *filters])
             try:
                 found = searcher.search(filtered, limit=limit, count=False).hits
@@ -174,14 +177,13 @@ class SearchIndex:
         return []
 
     def with_all(self, words: Sequence[str], *, limit: int, where: Callable[[str], bool]) -> list[Hit]:
-        """The best pages that have all the words, however long and strange these are, and whose URL is one to show;
-        nothing is read of others."""
+        """The best pages that have all the words, of any text, and whose URL `where` accepts; no other page is read."""
         if limit < 1 or not words or not self.exists():
             return []
-        words = [spellable(word).replace('"', " ") for word in words]
-        with self._told():
+        words = [replace_surrogates(word).replace('"', " ") for word in words]
+        with self._errors():
             index, searcher = self._index(), self._searcher()
-            wanted = tantivy.Query.boolean_query([(tantivy.Occur.Must, _as_written(index, word)) for word in words])
+            wanted = tantivy.Query.boolean_query([(tantivy.Occur.Must, _word_query(index, word)) for word in words])
             found = searcher.search(wanted, limit=_CANDIDATES * limit, count=False).hits
         documents = ((searcher.doc(address), score) for score, address in found)
         shown = islice((each for each in documents if where(each[0].get_first("url") or "")), limit)
@@ -195,20 +197,22 @@ class SearchIndex:
 
     def _hit(self, document: Any, snippets: Any, score: float | None, runs: list[str]) -> Hit:
         url = document.get_first("url") or ""
-        body = spellable(self._text_of(url)[:MAX_TEXT])
+        body = replace_surrogates(self._text_of(url)[:MAX_TEXT])
         document.add_text("body", body)
         snippet = snippets.snippet_from_doc(document)
         return Hit(
             url=url,
-            title=inert(document.get_first("title") or ""),
-            snippet=around(runs, body) or marked(snippet.fragment(), snippet.highlighted()) or inert(body[:SNIPPET]),
+            title=one_safe_line(document.get_first("title") or ""),
+            snippet=snippet_around(runs, body)
+            or highlight(snippet.fragment(), snippet.highlighted())
+            or one_safe_line(body[:SNIPPET]),
             score=score or 0.0,
             relevance=document.get_first("relevance") or 0.0,
             host=document.get_first("host") or "",
         )
 
-    def _readings(self, index: Any, query: str) -> Iterator[Any]:
-        """What a query may mean: first with its operators, then as mere words."""
+    def _parses(self, index: Any, query: str) -> Iterator[Any]:
+        """The parses of a query to try: first with its operators, then as plain words."""
         words = _WORD.findall(query.lower())
         if not words:
             if not query.strip():
@@ -216,7 +220,7 @@ class SearchIndex:
             return
         if runs := unspaced_runs(query):
             others = _WORD.findall("".join(" " if has_unspaced(letter) else letter for letter in query.lower()))
-            pieces = [(tantivy.Occur.Should, _as_written(index, piece)) for piece in (*runs, *others)]
+            pieces = [(tantivy.Occur.Should, _word_query(index, piece)) for piece in (*runs, *others)]
             yield tantivy.Query.boolean_query(pieces)
         if query.count("(") + query.count("[") + query.count("{") <= 10:  # the parser recurses
             wanted, misread = index.parse_query_lenient(query, _FIELDS, _BOOSTS)
@@ -226,18 +230,18 @@ class SearchIndex:
 
     def _index(self) -> Any:
         if self._opened is None:
-            self._opened = tantivy.Index(self._schema, path=str(self._place()), reuse=True)
+            self._opened = tantivy.Index(self._schema, path=str(self._usable_folder()), reuse=True)
         return self._opened
 
-    def _place(self) -> Path:
-        """The folder, or where it must not be written, one that looks like it: tantivy locks even what it reads."""
+    def _usable_folder(self) -> Path:
+        """The folder, or a temporary one of links to its files if it is read-only: tantivy locks even what it reads."""
         if os.access(self._folder, os.W_OK):
             return self._folder
-        self._likeness = TemporaryDirectory(prefix="lycosa-")
+        self._link_folder = TemporaryDirectory(prefix="lycosa-")
         for path in self._folder.iterdir():
             if not path.name.endswith(".lock"):
-                (Path(self._likeness.name) / path.name).symlink_to(path.absolute())
-        return Path(self._likeness.name)
+                (Path(self._link_folder.name) / path.name).symlink_to(path.absolute())
+        return Path(self._link_folder.name)
 
     def _searcher(self) -> Any:
         self._index().reload()
@@ -250,7 +254,7 @@ class SearchIndex:
         return self._writer
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _errors(self) -> Iterator[None]:
         name = self._folder.parent
         try:
             yield
@@ -259,7 +263,7 @@ class SearchIndex:
                 f"cannot use {self._folder}: {error.strerror or error}; make room or give access"
             ) from error
         except ValueError as error:
-            what = inert(str(error))[:200]
+            what = one_safe_line(str(error))[:200]
             if "os error" in what or "io::Error" in what or "IoError" in what:
                 raise CollectionError(f"cannot use {self._folder}: {what}; make room or give access") from error
             raise CollectionError(
@@ -267,8 +271,8 @@ class SearchIndex:
             ) from error
 
 
-def _as_written(index: Any, word: str) -> Any:
-    """Pages that have a word; one of a script without blanks is sought by its characters, wherever words end."""
+def _word_query(index: Any, word: str) -> Any:
+    """Pages that have a word; one in a script without blanks is searched for as a phrase of its characters."""
     if has_unspaced(word):
         return index.parse_query_lenient(f'"{" ".join(word)}"', ["characters"])[0]
     return index.parse_query_lenient(f'"{word}"', _FIELDS, _BOOSTS)[0]
@@ -280,6 +284,34 @@ def _schema() -> Any:
     builder.add_text_field("host", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("title", stored=True)
     builder.add_text_field("body", stored=False)
-    builder.add_text_field("characters", stored=False)  # of scripts without blanks, where no word can be told apart
+    builder.add_text_field("characters", stored=False)  # of scripts without blanks, whose words cannot be told apart
     builder.add_float_field("relevance", stored=True, indexed=True, fast=True)
     return builder.build()
+
+
+# ---------------------------------------------------------------- snippets
+
+
+def one_safe_line(text: str) -> str:
+    """The text in one line, without control and direction characters."""
+    return _CONTROL.sub(" ", text).strip()
+
+
+def highlight(fragment: str, ranges: Iterable[Any]) -> str:
+    """A fragment with « and » around the ranges of bytes that matched."""
+    data, parts, end = fragment.encode(), [], 0
+    for each in ranges:
+        parts += [data[end : each.start], "«".encode(), data[each.start : each.end], "»".encode()]
+        end = each.end
+    parts.append(data[end:])
+    return one_safe_line(b"".join(parts).decode("utf-8", "replace"))
+
+
+def snippet_around(runs: Sequence[str], body: str) -> str:
+    """The text around the first of some strings found in it, all of them between « and »; empty if none is found."""
+    places = [(body.find(run), run) for run in runs]
+    at, _ = min(((place, run) for place, run in places if place >= 0), default=(-1, ""))
+    if at < 0:
+        return ""
+    fragment = body[max(0, at - SNIPPET // 4) : at + 3 * SNIPPET // 4]
+    return one_safe_line(re.sub("|".join(map(re.escape, sorted(runs, key=len, reverse=True))), r"«\g<0>»", fragment))

@@ -1,4 +1,4 @@
-"""WARC 1.1 as bytes: records written as gzip members of their own, and read back with their offsets, damage or not."""
+"""WARC 1.1 as bytes: each record a gzip member of its own, and read back with its offset, also behind damage."""
 
 import hashlib
 import re
@@ -10,7 +10,7 @@ from typing import BinaryIO, NamedTuple
 
 from isal import isal_zlib
 
-MAX_RECORD = 1 << 28  # bytes; a longer record is passed over, so that a gzip bomb costs no memory
+MAX_RECORD = 1 << 28  # bytes; a longer record is skipped, so that a gzip bomb costs no memory
 CHUNK = 1 << 16  # bytes read at once
 _BASE_32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [first + second for first in _BASE_32 for second in _BASE_32]
@@ -22,7 +22,7 @@ _GZIP = 16 + 15  # window bits that ask for a gzip member
 
 
 class Record(NamedTuple):
-    """One record as it lies in a file: a gzip member of its own."""
+    """One record of a file, a gzip member of its own."""
 
     offset: int
     length: int  # compressed
@@ -48,11 +48,12 @@ def record(kind: str, record_id: str, date: str, content_type: str, block: bytes
 
 
 def gzipped(data: bytes) -> bytes:
+    """The bytes as one gzip member."""
     return isal_zlib.compress(data, LEVEL, _GZIP)
 
 
 def digest(data: bytes) -> str:
-    """The SHA-1 of some bytes in base 32, which `base64` spells three times as slowly."""
+    """The SHA-1 of some bytes in base 32; `base64` would take three times as long."""
     number = int.from_bytes(hashlib.sha1(data, usedforsecurity=False).digest())
     return "sha1:" + "".join([_PAIRS[number >> shift & 1023] for shift in range(150, -1, -10)])
 
@@ -69,7 +70,7 @@ def one_line(text: str) -> str:
 
 
 def records(stream: BinaryIO, start: int = 0) -> Iterator[Record]:
-    """The whole records from an offset on; what is damaged or torn is passed over."""
+    """The whole records from an offset on; what is damaged or torn is skipped."""
     for offset, length, data in _members(stream, start):
         head, _, rest = data.partition(b"\r\n\r\n")
         headers: dict[str, str] = {}
@@ -85,7 +86,7 @@ def records(stream: BinaryIO, start: int = 0) -> Iterator[Record]:
 
 
 def _members(stream: BinaryIO, start: int) -> Iterator[tuple[int, int, bytes]]:
-    """Offset, compressed length and data of every whole gzip member; no data where there is too much of it."""
+    """Offset, compressed length and data of every whole gzip member; the data is empty if it exceeds MAX_RECORD."""
     offset: int | None = start
     stream.seek(start)
     unread = b""

@@ -143,7 +143,7 @@ class HostQueues:
                 heappush(self._leaving, heappop(self._resting))
         return None
 
-    def may_give_within(self, seconds: float, now: float) -> bool:
+    def is_ready_within(self, seconds: float, now: float) -> bool:
         """Whether something waits at a host that is busy, or that may be asked within so many seconds."""
         if any(self._best(self._queues[host]) for host in self._busy):
             return True

@@ -113,8 +113,8 @@ class Lanes:
     def _is_near(self, lane: str, now: float) -> bool:
         """Whether a lane may have something to take within `LANE_TIMEOUT`."""
         if lane == REFRESH:
-            return self._refresh_hosts.may_give_within(LANE_TIMEOUT, now)
-        return self._has_room(0) and self._links.may_give_within(LANE_TIMEOUT, now)
+            return self._refresh_hosts.is_ready_within(LANE_TIMEOUT, now)
+        return self._has_room(0) and self._links.is_ready_within(LANE_TIMEOUT, now)
 
     def _links_in_flight(self) -> int:
         return sum(lane == LINKS for lane in self._lane_of.values())

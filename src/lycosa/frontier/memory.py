@@ -143,9 +143,9 @@ class MemoryFrontier:
     def next_ready_at(self) -> float | None:
         return self._hosts.next_ready_at()
 
-    def may_give_within(self, seconds: float, now: float) -> bool:
+    def is_ready_within(self, seconds: float, now: float) -> bool:
         """Whether something that waits may be taken within so many seconds."""
-        return self._hosts.may_give_within(seconds, now)
+        return self._hosts.is_ready_within(seconds, now)
 
     def forget_waiting(self) -> None:
         """Empties the queue; what is settled or in flight stays so. What was refused is unknown again, as the scope may
@@ -168,7 +168,7 @@ class MemoryFrontier:
         self._admission.discount(entry.url)
         return skip
 
-    def know_settled(self, urls: Iterable[Url]) -> None:
+    def restore_settled(self, urls: Iterable[Url]) -> None:
         """Settles the URLs that an earlier run visited."""
         for url in urls:
             self._settled.add(key_of(url))

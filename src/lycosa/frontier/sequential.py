@@ -32,7 +32,7 @@ class SequentialFrontier:
     def __init__(self, *, limit: int = 1_000_000):
         self._limit = limit
         self._merge: Callable[[Url, float, float], float] = the_higher
-        self._queue = Ladder()  # with stale candidates, which are dropped when popped
+        self._queue = LadderQueue()  # with stale candidates, which are dropped when popped
         # Every URL with the candidate that waits for it, or None where it is in flight or settled: one table, as in a
         # large graph each look-up in another one would miss the caches.
         self._known: dict[Url, Candidate | None] = {}
@@ -66,7 +66,7 @@ class SequentialFrontier:
         if self._waiting > self._limit:
             return self._evict()
         if len(self._queue) > 2 * self._waiting + _MAX_STALE:
-            self._queue = Ladder(self._in_force())
+            self._queue = LadderQueue(self._in_force())
         return []
 
     def _in_force(self) -> list[Candidate]:
@@ -78,7 +78,7 @@ class SequentialFrontier:
         if self._limit >= _MANY:
             excess += self._limit // 10
         by_rank = sorted(self._in_force(), key=lambda candidate: -candidate.priority)
-        self._queue, evicted = Ladder(by_rank[:-excess]), by_rank[: -excess - 1 : -1]
+        self._queue, evicted = LadderQueue(by_rank[:-excess]), by_rank[: -excess - 1 : -1]
         for candidate in evicted:
             del self._known[candidate.url]
         self._waiting -= excess
@@ -107,7 +107,7 @@ class SequentialFrontier:
     def forget_waiting(self) -> None:
         self._known = dict.fromkeys(url for url, waiting in self._known.items() if waiting is None)
         self._waiting = 0
-        self._queue = Ladder()
+        self._queue = LadderQueue()
 
     def is_known(self, url: Url) -> bool:
         return url in self._known
@@ -126,7 +126,7 @@ def _offered_again(waiting: Candidate, offered: Candidate, priority: float) -> C
     return offered if offered.priority == priority else replace(offered, priority=priority)
 
 
-class Ladder:
+class LadderQueue:
     """A ladder queue of candidates: the highest priority first, and the older of equals.
 
     The best are a heap; the others lie on rungs, each of a range of priorities, unsorted until it is their turn. A heap

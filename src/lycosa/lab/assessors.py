@@ -1,4 +1,4 @@
-"""Assessors: linear classifiers, one set for each topic, that say which of the crawled pages are good.
+"""Assessors: linear classifiers, trained for each topic, that judge which of the crawled pages are good.
 
 Menczer, Pant, Ruiz and Srinivasan, Evaluating Topic-Driven Web Crawlers, 2001, section 4.1, with the classifiers of
 Lewis, Schapire, Callan and Papka, Training Algorithms for Linear Text Classifiers, 1996. A page is a vector of unit
@@ -14,18 +14,18 @@ import numpy as np
 
 from lycosa.vocabulary.records import Codes
 
-from .retrieval import Documents, Floats, Indices, Table
+from .retrieval import Floats, Indices, Matrix, TermMatrix
 
 FEATURES = 50
 ROCCHIO_POSITIVE, ROCCHIO_NEGATIVE = 16.0, 4.0
 
 Truths = np.ndarray[tuple[int], np.dtype[np.bool_]]
-Learner = Callable[[Table, Floats], Floats]  # vectors and their targets, in the order of training -> weights
+Learner = Callable[[Matrix, Floats], Floats]  # vectors and their targets, in the order of training -> weights
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
-    """The terms that count for a topic, and how rare each term is that the training pages may have."""
+class TopicFeatures:
+    """The terms chosen as features of a topic, and the rarity (idf) of every term of the training pages."""
 
     vocabulary: Codes  # sorted
     rarity: Floats  # of each term of the vocabulary, and at the end of those not in it
@@ -35,7 +35,7 @@ class Features:
     def codes(self) -> Codes:
         return self.vocabulary[self.places]
 
-    def vectors(self, documents: Documents) -> Table:
+    def vectors(self, documents: TermMatrix) -> Matrix:
         """What the features are in each document, as parts of a vector over all its terms that has unit length."""
         known = documents.places_in(self.vocabulary)  # -1, and so the last of `rarity`, where it is not
         weights = documents.counts * self.rarity[known][documents.columns]
@@ -50,21 +50,21 @@ class Features:
 
 
 @dataclass(frozen=True, eq=False)
-class Assessor:
+class LinearAssessor:
     """Accepts the documents whose weighted features reach a threshold."""
 
-    features: Features
+    features: TopicFeatures
     weights: Floats
     threshold: float  # above 0, so that a document without features is never accepted
 
-    def accepts(self, documents: Documents) -> Truths:
+    def accepts(self, documents: TermMatrix) -> Truths:
         return scores(self.features.vectors(documents), self.weights) >= self.threshold
 
 
 def train_assessors(
-    positives: Documents, negatives: Documents, *, features: int = FEATURES, seed: int = 0
-) -> dict[str, Assessor]:
-    """An assessor of each kind by its name; those that learn page by page see the pages shuffled by the seed, once."""
+    positives: TermMatrix, negatives: TermMatrix, *, features: int = FEATURES, seed: int = 0
+) -> dict[str, LinearAssessor]:
+    """An assessor of each kind by its name; online learners see the pages once, shuffled by the seed."""
     documents = positives + negatives
     are_positive = np.arange(len(documents)) < len(positives)
     chosen = choose_features(documents, are_positive, features)
@@ -73,47 +73,44 @@ def train_assessors(
     assessors = {}
     for name, learner in LEARNERS.items():
         weights = learner(vectors, targets)
-        assessors[name] = Assessor(chosen, weights, best_threshold(scores(vectors, weights), targets > 0))
+        assessors[name] = LinearAssessor(chosen, weights, best_threshold(scores(vectors, weights), targets > 0))
     return assessors
 
 
-def scores(vectors: Table, weights: Floats) -> Floats:
-    """Vectors times weights, each row summed by itself: equal vectors have equal scores in any company."""
+def scores(vectors: Matrix, weights: Floats) -> Floats:
+    """Vectors times weights, summed row by row, so that equal vectors have equal scores whatever the other rows are."""
     products: Floats = (vectors * weights).sum(axis=1)
     return products
 
 
-def choose_features(documents: Documents, are_positive: Truths, number: int = FEATURES) -> Features:
-    """The terms that most tell positive from negative documents; none that speaks for the negative ones.
-
-    Of equally telling terms, those with the smaller code are chosen.
-    """
+def choose_features(documents: TermMatrix, are_positive: Truths, number: int = FEATURES) -> TopicFeatures:
+    """The terms with the highest positive correlation with being a positive document; of equals, the smaller codes."""
     of_positives = documents.columns[are_positive[documents.rows]]
     positives_with: Indices = np.bincount(of_positives, minlength=len(documents.codes)).astype(np.intp)
-    telling = correlation(
-        documents.holders, positives_with, documents=len(documents), positives=int(are_positive.sum())
+    correlations = correlation(
+        documents.document_frequencies, positives_with, documents=len(documents), positives=int(are_positive.sum())
     )
-    best = np.sort(np.argsort(-telling, kind="stable")[:number])
-    rarity = np.log(max(1, len(documents)) / np.maximum(1, np.append(documents.holders, 0)))
-    return Features(documents.codes, rarity, best[telling[best] > 0])
+    best = np.sort(np.argsort(-correlations, kind="stable")[:number])
+    rarity = np.log(max(1, len(documents)) / np.maximum(1, np.append(documents.document_frequencies, 0)))
+    return TopicFeatures(documents.codes, rarity, best[correlations[best] > 0])
 
 
 def correlation(with_term: Indices, positives_with_term: Indices, *, documents: int, positives: int) -> Floats:
-    """How much each term says for the positive documents: the correlation coefficient of Ng, Goh and Low, 1997.
+    """The correlation coefficient of each term with positive documents, of Ng, Goh and Low, 1997.
 
-    It is the one-sided root of χ²; a term that all or none of the documents have says nothing, 0.
+    It is the one-sided root of χ²; 0 for a term that all or none of the documents have.
     """
     negatives_with_term = with_term - positives_with_term
     positives_without, negatives = positives - positives_with_term, documents - positives
     negatives_without = negatives - negatives_with_term
     gain = positives_with_term * negatives_without - positives_without * negatives_with_term
     spread = np.sqrt(float(positives * negatives) * with_term * (documents - with_term))
-    telling: Floats = gain * np.sqrt(documents) / np.where(spread > 0, spread, np.inf)
-    return telling
+    coefficients: Floats = gain * np.sqrt(documents) / np.where(spread > 0, spread, np.inf)
+    return coefficients
 
 
-def rocchio(vectors: Table, targets: Floats) -> Floats:
-    """16 times the mean of the positive less 4 times the mean of the negative vectors, nothing below 0."""
+def rocchio(vectors: Matrix, targets: Floats) -> Floats:
+    """w = max(0, 16 · mean of the positive vectors − 4 · mean of the negative vectors)."""
     weights = np.zeros(vectors.shape[1])
     if (targets > 0).any():
         weights += ROCCHIO_POSITIVE * vectors[targets > 0].mean(axis=0)
@@ -122,7 +119,7 @@ def rocchio(vectors: Table, targets: Floats) -> Floats:
     return np.maximum(weights, 0.0)
 
 
-def widrow_hoff(vectors: Table, targets: Floats) -> Floats:
+def widrow_hoff(vectors: Matrix, targets: Floats) -> Floats:
     """w ← w − 2η(w·x − y)x from 0, η = 1/(4X²) with X the longest vector; the mean of all w, the first among them."""
     weights = np.zeros(vectors.shape[1])
     longest = float((vectors**2).sum(axis=1).max(initial=0.0))
@@ -135,7 +132,7 @@ def widrow_hoff(vectors: Table, targets: Floats) -> Floats:
     return total / (len(vectors) + 1)
 
 
-def exponentiated_gradient(vectors: Table, targets: Floats) -> Floats:
+def exponentiated_gradient(vectors: Matrix, targets: Floats) -> Floats:
     """wᵢ ← wᵢ·exp(−2η(w·x − y)xᵢ), summing to 1, from equal ones; the mean of all w, the first among them.
 
     η = 2/(3R²) with R the largest span, from smallest to largest component, of any vector.
@@ -157,10 +154,10 @@ LEARNERS: dict[str, Learner] = {"rocchio": rocchio, "widrow-hoff": widrow_hoff, 
 
 
 def best_threshold(scored: Floats, are_positive: Truths) -> float:
-    """Where to begin accepting so that F1 on these documents is highest; of equally good places, the strictest.
+    """The threshold with the highest F1 on these documents; of equally good ones, the strictest.
 
-    It lies midway between the last score accepted and the first one rejected, and always above 0: a score of 0 means
-    that the document has nothing to do with the topic. Where no score above 0 is right, nothing is accepted.
+    It lies midway between the last score accepted and the first one rejected, and always above 0, the score of
+    documents without features. Infinite where no document with a score above 0 is positive.
     """
     order = np.argsort(-scored, kind="stable")
     falling, hits = scored[order], np.cumsum(are_positive[order])

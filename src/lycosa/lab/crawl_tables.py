@@ -1,4 +1,4 @@
-"""What the crawls of all topics show together, setting by setting."""
+"""The crawls of all topics of a utility study, setting by setting: their means, tests, tables and figures."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,10 +6,11 @@ from lycosa.pictures import GroupedBar, Series, grouped_bars, line_chart
 from lycosa.pictures.heat_map import heat_map
 from lycosa.vocabulary.records import Plain
 
+from .measures import points_along
 from .results import Claim, Figure, Row
 from .statistics import PairedTest, finite_or_none, paired_t, summary
-from .tables import SIGNIFICANT, Scores, mean_rows, pair_rows
-from .test_bed import ALPHA_POINTS, HIGHEST_STATUS, POINTS, points_of
+from .tables import Scores, mean_curve, mean_rows, nan_if_none, pair_rows, rounded
+from .test_bed import ALPHA_POINTS, HIGHEST_STATUS, POINTS
 
 TOPICALITY, STATUS, SITES, RELIABILITY = "topicality", "status", "sites", "reliability"
 AXES = {
@@ -18,14 +19,14 @@ AXES = {
     SITES: "sites met",
     RELIABILITY: "share of sites in the directory",
 }
-FITTED = "synthetic"  # the world that was made to show some of the figures
+FITTED = "synthetic"  # the world whose parameters were fitted to some of the published figures
 ON_TOPIC, STATUS_OF_ALL = "true topicality", "status of all pages"
 
 
 class CrawlTables:
-    """The outcomes of all topics by setting; topics in which some crawl brought nothing are left out.
+    """The outcomes of all topics by setting; topics in which some crawl fetched nothing are left out.
 
-    Each outcome has, under `part`, what `TopicCrawls.crawled` says of the crawl by each setting.
+    part: the key under which an outcome has the measures of the crawl by each setting, those of `TopicCrawls.measure`.
     """
 
     def __init__(self, outcomes: Sequence[Plain], settings: Sequence[str], *, pages: int, part: str = "crawls"):
@@ -40,12 +41,12 @@ class CrawlTables:
 
     def scores(self, pick: Callable[[Plain], float | None]) -> Scores:
         return {
-            setting: [_number(pick(outcome[self._part][setting])) for outcome in self.outcomes]
+            setting: [nan_if_none(pick(outcome[self._part][setting])) for outcome in self.outcomes]
             for setting in self.settings
         }
 
     def at_end(self, kind: str) -> Scores:
-        """A measure of whole crawls: topic by topic for each setting."""
+        """A measure at the end of the crawls: topic by topic for each setting."""
         return self.scores(lambda crawled: crawled["curves"][kind][-1] if kind in crawled["curves"] else crawled[kind])
 
     def mean(self, kind: str, setting: str) -> float:
@@ -62,35 +63,31 @@ class CrawlTables:
     def lead_claim(self, kind: str, leader: str, other: str, *, id: str, says: str, paper: str) -> Claim:
         """The claim that one setting has significantly more of a measure than another."""
         test = self.test(kind, leader, other)
-        holds = test.difference > 0 and test.p < SIGNIFICANT
         return Claim(
             id=id,
             kind="paper",
             says=says,
             paper=paper,
-            measured=f"{test.difference:+.4g} (p {test.p:.2g}); {self.said(kind, [leader, other])}",
+            measured=f"{test.difference:+.4g} (p {test.p:.2g}); {self.mean_line(kind, [leader, other])}",
             p=finite_or_none(test.p),
-            holds=holds,
-            reason="" if holds else "not more, or not significantly",
+            holds=test.is_gain,
+            reason="" if test.is_gain else "not more, or not significantly",
         )
 
-    def said(self, kind: str, settings: Sequence[str] | None = None) -> str:
-        """The means with their standard errors, in a line."""
+    def mean_line(self, kind: str, settings: Sequence[str] | None = None) -> str:
+        """The means with their standard errors, in one line of text."""
         scores = self.at_end(kind)
-        parts = []
-        for setting in settings or self.settings:
-            each = summary(scores[setting])
-            parts.append(f"{setting} {each.mean:.3f} ± {each.standard_error:.3f}")
-        return f"{kind}: {', '.join(parts)}"
+        means = ", ".join(f"{setting} {summary(scores[setting]):.3f}" for setting in settings or self.settings)
+        return f"{kind}: {means}"
 
     def alpha(self, setting: str) -> list[float]:
         """The mean α over topics along the crawl."""
         curves = [outcome[self._part][setting]["alpha"] for outcome in self.outcomes]
-        return [summary(map(_number, values)).mean for values in zip(*curves, strict=True)]
+        return [summary(map(nan_if_none, values)).mean for values in zip(*curves, strict=True)]
 
     # Tables
 
-    def tables(self, *, seed: int) -> dict[str, list[Row]]:
+    def standard_tables(self, *, seed: int) -> dict[str, list[Row]]:
         """Means, tests of every pair, curves, and every topic by itself."""
         means: list[Row] = []
         tests: list[Row] = []
@@ -109,8 +106,8 @@ class CrawlTables:
                         "curve": kind,
                         "setting": setting,
                         "pages": int(x),
-                        "mean": _rounded(y),
-                        "standard_error": _rounded(error),
+                        "mean": rounded(y),
+                        "standard_error": rounded(error),
                     }
                     for (x, y), error in zip(curve.points, curve.errors, strict=True)
                 ]
@@ -118,9 +115,9 @@ class CrawlTables:
 
     def alpha_rows(self, settings: Sequence[str]) -> list[Row]:
         return [
-            {"setting": setting, "pages": pages, "alpha": _rounded(alpha)}
+            {"setting": setting, "pages": pages, "alpha": rounded(alpha)}
             for setting in settings
-            for pages, alpha in zip(points_of(self.pages, ALPHA_POINTS), self.alpha(setting), strict=True)
+            for pages, alpha in zip(points_along(self.pages, ALPHA_POINTS), self.alpha(setting), strict=True)
         ]
 
     def _topic_rows(self) -> list[Row]:
@@ -130,8 +127,8 @@ class CrawlTables:
                 "setting": setting,
                 "pages": crawled["pages"],
                 **{kind: crawled["curves"][kind][-1] for kind in AXES},
-                ON_TOPIC: _rounded(_number(crawled[ON_TOPIC])),
-                STATUS_OF_ALL: _rounded(_number(crawled[STATUS_OF_ALL])),
+                ON_TOPIC: rounded(nan_if_none(crawled[ON_TOPIC])),
+                STATUS_OF_ALL: rounded(nan_if_none(crawled[STATUS_OF_ALL])),
             }
             for outcome in self.outcomes
             for setting, crawled in outcome[self._part].items()
@@ -141,15 +138,14 @@ class CrawlTables:
     def model_rows(self) -> list[Row]:
         return [{"topic": outcome["topic"], **outcome["models"]} for outcome in self.outcomes]
 
-    # Pictures
+    # Figures
 
     def curve(self, setting: str, kind: str) -> Series:
         curves = [outcome[self._part][setting]["curves"][kind] for outcome in self.outcomes]
-        over_topics = [summary(map(_number, values)) for values in zip(*curves, strict=True)]
-        points = [(float(at), each.mean) for at, each in zip(points_of(self.pages, POINTS), over_topics, strict=True)]
-        return Series(setting, points, errors=[each.standard_error for each in over_topics])
+        samples = (map(nan_if_none, values) for values in zip(*curves, strict=True))
+        return mean_curve(setting, points_along(self.pages, POINTS), samples)
 
-    def curves_picture(self, kind: str, settings: Sequence[str], *, figure: str) -> Figure:
+    def curve_figure(self, kind: str, settings: Sequence[str], *, figure: str) -> Figure:
         title = f"{kind[0].upper()}{kind[1:]} along the crawl"
         chart = line_chart(
             [self.curve(setting, kind) for setting in settings],
@@ -159,7 +155,7 @@ class CrawlTables:
         )
         return Figure(title, f"As figure {figure} of the paper. {self._over()}", chart)
 
-    def bars_picture(self, kind: str, settings: Sequence[str], *, figure: str) -> Figure:
+    def bar_figure(self, kind: str, settings: Sequence[str], *, figure: str) -> Figure:
         title = f"{kind[0].upper()}{kind[1:]} of whole crawls"
         scores = self.at_end(kind)
         groups = {}
@@ -169,7 +165,7 @@ class CrawlTables:
         chart = grouped_bars(groups, title=title, y_title=AXES[kind])
         return Figure(title, f"As figure {figure} of the paper. {self._over()}", chart)
 
-    def map_picture(self, setting: str, *, figure: str) -> Figure:
+    def map_figure(self, setting: str, *, figure: str) -> Figure:
         maps = [outcome[self._part][setting]["map"] for outcome in self.outcomes]
         counts = [[sum(cells) for cells in zip(*rows, strict=True)] for rows in zip(*maps, strict=True)]
         title = f"Topicality and status: {setting}"
@@ -189,25 +185,16 @@ class CrawlTables:
         return f"Means over {len(self.outcomes)} topics; thin bars are standard errors."
 
 
-def evaluators_claim(study: str, figures: CrawlTables, *, world: str) -> Claim:
-    """How good the judges are: a figure to which the synthetic world was fitted."""
-    accuracy = summary(row["evaluator_accuracy"] for row in figures.model_rows())
-    topped_up = sum(row["topped_up"] for row in figures.model_rows())
-    examples = sum(2 * row["examples"] for row in figures.model_rows())
+def evaluators_claim(study: str, tables: CrawlTables, *, world: str) -> Claim:
+    """The accuracy of the evaluation classifiers, to which the synthetic world was fitted."""
+    accuracy = summary(row["evaluator_accuracy"] for row in tables.model_rows())
+    topped_up = sum(row["topped_up"] for row in tables.model_rows())
+    examples = sum(2 * row["examples"] for row in tables.model_rows())
     return Claim(
         id=f"{study}.evaluators",
         kind="calibration" if world == FITTED else "paper",
         says="Accuracy of the evaluation classifiers on the crawler's own examples, which they have not learnt from",
         paper="78.14 ± .70 %",
-        measured=f"{accuracy.mean:.2%} ± {accuracy.standard_error:.2%}; {topped_up} of {examples} good examples are not"
-        " from the directory",
+        measured=f"{accuracy:.2%}; {topped_up} of {examples} good examples are not from the directory",
         holds=None,
     )
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else float(value)
-
-
-def _rounded(value: float) -> float | None:
-    return None if value != value else float(f"{value:.6g}")

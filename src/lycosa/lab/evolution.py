@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds import StudyWorld
 from lycosa.worlds.synthetic import SyntheticWorld
-from lycosa.worlds.synthetic.counter_rng import key, normals, substream
-from lycosa.worlds.synthetic.evolution import CHANGE_SPREAD, CHANGES, MOST_CHANGES
+from lycosa.worlds.synthetic.counter_rng import key, normals, subkey
+from lycosa.worlds.synthetic.evolution import CHANGE_SPREAD, CHANGES, MAX_CHANGES
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,9 +28,9 @@ def evolving(world: StudyWorld) -> SyntheticWorld:
 def change_rates_in(world: SyntheticWorld, numbers: Ints) -> Floats:
     """Changes a day of these pages in the long run, by the rule by which the world draws them."""
     start = key(world.options.seed, "changes")
-    deviates = [normals(substream(substream(start, number), 0), 1)[0] for number in numbers.tolist()]
+    deviates = [normals(subkey(subkey(start, number), 0), 1)[0] for number in numbers.tolist()]
     medians = np.array(CHANGES)[world.plan.kind[numbers]]
-    rates: Floats = np.minimum(medians * np.exp(CHANGE_SPREAD * np.array(deviates, dtype=np.float64)), MOST_CHANGES)
+    rates: Floats = np.minimum(medians * np.exp(CHANGE_SPREAD * np.array(deviates, dtype=np.float64)), MAX_CHANGES)
     return rates
 
 

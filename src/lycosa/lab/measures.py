@@ -8,7 +8,7 @@ True
 
 import math
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -18,13 +18,14 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import site_of
 
 from .simulation import Step
+from .tables import rounded
 
-Known = float | None  # None, like NaN, for a page of which it is not known
+Known = float | None  # None, like NaN, for a page of which the value is unknown
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known about the pages of a world apart from what the crawler thought; what is not known is None."""
+    """Ground truth about the pages of a world, whatever the crawler judged; None for what is unknown."""
 
     is_relevant: Callable[[Url], bool] | None = None
     targets: frozenset[Url] | None = None
@@ -40,21 +41,21 @@ _WHERE_KNOWN = {
     "targets": "the pages to be found, to be chosen in worlds with topics or among the best pages of a graph",
     "similarity": "the likeness of pages to the topic, known in worlds with texts: synthetic ones and documents",
     "rank": "the ranks of the pooled pages, known in worlds with texts: synthetic ones and documents",
-    "standing": "the esteem of pages, known to synthetic worlds and graphs",
+    "standing": "the standing of pages, known to synthetic worlds and graphs",
     "directory_sites": "the sites of a curated directory, known to worlds with one: synthetic ones",
     "earlier": "the pages of an earlier crawl, known where another crawl of the same world was made before",
 }
 
 
 class MissingTruthError(LycosaError):
-    """A measure asks what the world does not know."""
+    """A measure needs a ground truth that the world has not."""
 
 
 @dataclass(frozen=True, repr=False)
 class Measure:
     """A number that a crawl has after every step.
 
-    Of the steps of a crawl that ended before the cutoff, all count; the value of no steps at all is NaN.
+    A cutoff limits the steps that count to so many pages; the value of no steps at all is NaN.
     """
 
     name: str
@@ -80,7 +81,7 @@ class Measure:
         return self.fold(islice(steps, self.cutoff), known)
 
     def is_known_to(self, truth: Truth) -> bool:
-        """Whether there is what the measure needs."""
+        """Whether the ground truth that the measure needs is there."""
         return self.needs is None or getattr(truth, self.needs) is not None
 
     def value(self, steps: Iterable[Step], truth: Truth) -> float:
@@ -89,7 +90,7 @@ class Measure:
 
 
 def _means(values: Iterable[Known]) -> Iterator[float]:
-    """The mean so far; what is not known counts neither way."""
+    """The running mean of the known values."""
     total, known = 0.0, 0
     for value in values:
         if value is not None and not math.isnan(value):
@@ -174,7 +175,7 @@ MEASURES = {
 
 
 def parse_measure(text: str) -> Measure:
-    """The measure that prints like this."""
+    """The measure that prints as this text."""
     name, at, cutoff = text.strip().partition("@")
     if name not in MEASURES:
         raise UsageError(f"no measure {name!r}; there are {', '.join(MEASURES)}, each also cut off, as in Harvest@500")
@@ -183,3 +184,16 @@ def parse_measure(text: str) -> Measure:
     if not (cutoff.isascii() and cutoff.isdigit()):
         raise UsageError(f"no cutoff {cutoff!r} in {text!r}; write a number of pages, as in {name}@500")
     return MEASURES[name] @ int(cutoff)
+
+
+def points_along(pages: int, count: int) -> list[int]:
+    """At how many pages a crawl of so many is looked at for a curve of `count` points; fewer for a short crawl."""
+    return sorted({max(1, round(pages * place / count)) for place in range(1, count + 1)})
+
+
+def at_points(points: Sequence[int], curve: Iterable[float]) -> list[float | None]:
+    """A curve at these points, to six digits; past its end its last value, None for unknown ones."""
+    values = list(curve)
+    if not values:
+        return [None] * len(points)
+    return [rounded(values[min(point, len(values)) - 1]) for point in points]

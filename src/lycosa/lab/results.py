@@ -14,16 +14,21 @@ from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Plain
 
+RESULTS_FILE = "results.json"
+PAGE_FILE = "index.html"
+ROWS_SHOWN = 60  # of a table, on the page
+_NUMBER = ' class="number"'
+
 Kind = Literal["paper", "beyond", "calibration"]
 Row = Mapping[str, Plain]
 
 
 class Claim(Struct, frozen=True):
-    """A sentence that a run can bear out or refute."""
+    """A statement that a run supports or refutes."""
 
     id: str  # "study.claim"
-    kind: Kind  # of a paper; ours; or one to which the world was fitted, so that it proves nothing
-    says: str
+    kind: Kind  # of a paper; beyond it; or one to which the world was fitted, so that it proves nothing
+    says: str  # the statement
     paper: str | None  # what the paper reports
     measured: str
     holds: bool | None  # None for what is only reported
@@ -32,7 +37,7 @@ class Claim(Struct, frozen=True):
 
 
 class Figure(Struct, frozen=True):
-    """A drawing and what it shows."""
+    """A chart and its caption."""
 
     title: str
     caption: str
@@ -40,11 +45,11 @@ class Figure(Struct, frozen=True):
 
 
 class Findings(Struct, frozen=True):
-    """All that a study concludes; claims can be recomputed from the tables."""
+    """What a study concludes; claims can be recomputed from the tables."""
 
     claims: Sequence[Claim]
     tables: Mapping[str, Sequence[Row]]
-    pictures: Mapping[str, Figure] = {}
+    figures: Mapping[str, Figure] = {}
 
 
 class Results(Struct, frozen=True):
@@ -59,20 +64,14 @@ class Results(Struct, frozen=True):
     seconds: float
 
 
-RESULTS_FILE = "results.json"
-PAGE_FILE = "index.html"
-ROWS_SHOWN = 60
-_NUMBER = ' class="number"'
-
-
-def write_results(out: Path, results: Results, pictures: Mapping[str, Figure], *, says: str) -> None:
-    """Writes everything; results.json comes last, so that where it is, the rest is."""
+def write_results(out: Path, results: Results, figures: Mapping[str, Figure], *, says: str) -> None:
+    """Writes all files of a finished study; results.json comes last, so that where it is, the others are."""
     try:
         for name, rows in results.tables.items():
             _write_csv(out / f"{name}.csv", rows)
-        for name, picture in pictures.items():
-            (out / f"{name}.svg").write_text(picture.svg, encoding="utf-8")
-        (out / PAGE_FILE).write_text(_html(results, pictures, says), encoding="utf-8")
+        for name, figure in figures.items():
+            (out / f"{name}.svg").write_text(figure.svg, encoding="utf-8")
+        (out / PAGE_FILE).write_text(_html(results, figures, says), encoding="utf-8")
         encoded = msgspec.json.format(msgspec.json.encode(results), indent=1)
         with atomic_write(out / RESULTS_FILE) as file:
             file.write(encoded)
@@ -80,8 +79,8 @@ def write_results(out: Path, results: Results, pictures: Mapping[str, Figure], *
         raise LycosaError(f"cannot write into {out}: {error.strerror}; make room or give another --out") from None
 
 
-def read_results(folders: Sequence[Path], *, tell: Callable[[str], None]) -> Iterator[tuple[Path, Results]]:
-    """Every finished study below some folders, in the order of their paths; tells of files that are none."""
+def read_results(folders: Sequence[Path], *, warn: Callable[[str], None]) -> Iterator[tuple[Path, Results]]:
+    """Every finished study below some folders, in the order of their paths; warns of files that are none."""
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"there is no folder {folder}; studies are written by: lycosa lab run")
@@ -89,7 +88,7 @@ def read_results(folders: Sequence[Path], *, tell: Callable[[str], None]) -> Ite
             try:
                 yield path.parent, msgspec.json.decode(path.read_bytes(), type=Results)
             except (msgspec.DecodeError, OSError) as error:
-                tell(f"{path}: not the results of a study ({error}); remove it")
+                warn(f"{path}: not the results of a study ({error}); remove it")
 
 
 def _write_csv(path: Path, rows: Sequence[Row]) -> None:
@@ -101,25 +100,25 @@ def _write_csv(path: Path, rows: Sequence[Row]) -> None:
 
 
 def verdict(claim: Claim) -> str:
-    """Whether a claim holds, in a word."""
+    """Whether a claim holds, in words."""
     return {True: "holds", False: "does not hold", None: "reported"}[claim.holds]
 
 
 def format_value(value: Plain) -> str:
-    """A value as a table shows it."""
+    """A value as tables show it: four digits of a float, a dash for None."""
     if isinstance(value, float):
         return f"{value:.4g}"
     return "–" if value is None else str(value)
 
 
-def _html(results: Results, pictures: Mapping[str, Figure], says: str) -> str:
+def _html(results: Results, figures: Mapping[str, Figure], says: str) -> str:
     facts = ", ".join(f"{key} {format_value(value)}" for key, value in results.world.items() if key != "name")
     lead = (
         f'<p class="topic">{escape(says)}</p><p>World: {escape(str(results.world.get("name", "")))} ({escape(facts)}). '
         f"Scale: {escape(results.scale)}. Seed: {results.seed}. Took {results.seconds:.0f} s.</p>"
     )
     parts = [section("Claims", "What was computed, beside what was published.", _claims(results.claims))]
-    parts += [section(escape(p.title), escape(p.caption), p.svg) for p in pictures.values()]
+    parts += [section(escape(each.title), escape(each.caption), each.svg) for each in figures.values()]
     for name, rows in results.tables.items():
         more = "" if len(rows) <= ROWS_SHOWN else f" The first {ROWS_SHOWN} of {len(rows)} rows."
         parts.append(section(escape(name), f"{escape(name)}.csv.{more}", _table(rows[:ROWS_SHOWN])))
@@ -131,10 +130,10 @@ def _claims(claims: Sequence[Claim]) -> str:
 
 
 def _claim(claim: Claim) -> str:
-    told = {"paper": claim.paper, "measured": claim.measured, "p": claim.p, "because": claim.reason}
+    facts = {"paper": claim.paper, "measured": claim.measured, "p": claim.p, "because": claim.reason}
     rows = "".join(
         f"<tr><th>{name}</th><td>{escape(format_value(value))}</td></tr>\n"
-        for name, value in told.items()
+        for name, value in facts.items()
         if value not in (None, "")
     )
     heading = f"{escape(claim.id)} ({claim.kind}): {verdict(claim)}"

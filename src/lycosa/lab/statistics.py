@@ -1,4 +1,4 @@
-"""How sure one can be of a difference. An observation that is NaN is missing: it is left out, and `n` says so."""
+"""Means, tests and correlations. An observation that is NaN is missing: it is left out, and `n` counts the others."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +10,7 @@ import numpy as np
 
 from lycosa.vocabulary.errors import UsageError
 
+SIGNIFICANT = 0.05  # p below which a difference counts as significant
 ROUNDING = 1e-12  # differences that differ by less than this share of the values are equal
 SMALLEST = 1e-150  # difference whose square is still a number
 
@@ -17,27 +18,40 @@ Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
-class Summary:
-    """A mean, and how far it may lie from the truth; what too few values cannot tell is NaN."""
+class MeanAndError:
+    """Mean and standard error of the mean; NaN where there are too few values.
+
+    >>> f"{summary([1.0, 2.0, 3.0]):.2f}"
+    '2.00 ± 0.58'
+    """
 
     mean: float
     standard_error: float
     n: int
 
+    def __format__(self, spec: str) -> str:
+        """The mean and its standard error, both by the format of a number."""
+        return f"{self.mean:{spec}} ± {self.standard_error:{spec}}"
+
 
 @dataclass(frozen=True)
 class PairedTest:
-    """The mean of first less second, and how likely so large a one is by chance (two-tailed)."""
+    """The mean of first less second, and the probability of so large a one by chance (two-tailed)."""
 
     difference: float
     t: float
     p: float
     n: int
 
+    @property
+    def is_gain(self) -> bool:
+        """Whether the first is significantly more than the second."""
+        return self.difference > 0 and self.p < SIGNIFICANT
+
 
 @dataclass(frozen=True)
-class Comparison:
-    """Two of several, compared; `holm_p` is p corrected for there being several."""
+class PairComparison:
+    """Two of several samples compared; `holm_p` is p corrected for the number of comparisons."""
 
     first: str
     second: str
@@ -45,20 +59,20 @@ class Comparison:
     holm_p: float
 
 
-def summary(values: Iterable[float]) -> Summary:
+def summary(values: Iterable[float]) -> MeanAndError:
     """Mean and standard error of the mean."""
     known = _known(values)
     n = len(known)
     mean = float(known.mean()) if n else math.nan
-    return Summary(mean, float(known.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan, n)
+    return MeanAndError(mean, float(known.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan, n)
 
 
 def bootstrap_interval(
     values: Iterable[float], *, confidence: float = 0.95, rounds: int = 2000, seed: int = 0
 ) -> tuple[float, float]:
-    """Where the mean lies with this confidence: percentiles of the means of `rounds` samples drawn with replacement.
+    """A confidence interval of the mean: percentiles of the means of `rounds` samples drawn with replacement.
 
-    Fewer than two values tell nothing: both ends are NaN.
+    Both ends are NaN for fewer than two values.
     """
     known = _known(values)
     if len(known) < 2:
@@ -71,8 +85,8 @@ def bootstrap_interval(
 def paired_t(first: Sequence[float], second: Sequence[float]) -> PairedTest:
     """The two-tailed t-test of pairs; a pair with a missing half is left out, and fewer than two pairs have p NaN.
 
-    The t-test cannot judge differences without variance. Where all are nought, p is 1. Where all are the same but not
-    nought, t is infinite, and p is what the sign test says, 2 / 2ⁿ: n pairs that agree prove no more than that.
+    The t-test is undefined for differences without variance. Where all are 0, p is 1. Where all are the same but not
+    0, t is infinite, and p is that of the sign test, 2 / 2ⁿ: n pairs that agree prove no more than that.
     """
     a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if a.shape != b.shape:
@@ -93,7 +107,7 @@ def paired_t(first: Sequence[float], second: Sequence[float]) -> PairedTest:
 
 
 def finite_or_none(p: float) -> float | None:
-    """A p-value as a claim has it: None where there was nothing to test."""
+    """A p-value as claims and tables have it: None for NaN, which means that there was nothing to test."""
     return None if math.isnan(p) else p
 
 
@@ -114,19 +128,19 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def pairwise(table: Mapping[str, Sequence[float]]) -> list[Comparison]:
+def pairwise(table: Mapping[str, Sequence[float]]) -> list[PairComparison]:
     """Every two of the columns compared, row by row, with p corrected for all of them together."""
     pairs = list(combinations(table, 2))
     tests = [paired_t(table[first], table[second]) for first, second in pairs]
     return [
-        Comparison(first, second, test, corrected)
+        PairComparison(first, second, test, corrected)
         for (first, second), test, corrected in zip(pairs, tests, holm([test.p for test in tests]), strict=True)
     ]
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """Spearman's rank correlation, and how likely so strong a one is by chance (two-tailed); NaN where none can be."""
+    """Spearman's rank correlation, and the probability of so strong a one by chance (two-tailed); NaN if undefined."""
 
     rho: float
     p: float
@@ -134,7 +148,7 @@ class Correlation:
 
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
-    """How well the order of the one tells that of the other; fewer than three pairs, or equal values, tell nothing."""
+    """Spearman's rank correlation of two samples; undefined for fewer than three pairs or equal values."""
     n = len(first)
     if n < 3 or len(set(first)) < 2 or len(set(second)) < 2:
         return Correlation(math.nan, math.nan, n)
@@ -143,10 +157,10 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> Correlation:
 
 
 def correlation_gap(larger: Correlation, smaller: Correlation) -> float:
-    """How likely the first correlation exceeds the second by so much by chance (one-tailed).
+    """The p of the first correlation exceeding the second by so much (one-tailed).
 
-    Fisher's z, with the variance that Fieller, Hartley and Pearson (1957) found for ranks; the samples count as
-    independent.
+    Fisher's z, with the variance 1.06 / (n - 3) that Fieller, Hartley and Pearson (1957) found for ranks; the samples
+    count as independent.
     """
     if min(larger.n, smaller.n) < 5 or math.isnan(larger.rho) or math.isnan(smaller.rho):
         return math.nan
@@ -157,10 +171,10 @@ def correlation_gap(larger: Correlation, smaller: Correlation) -> float:
 
 
 def page_trend(columns: Sequence[Sequence[float]]) -> float:
-    """How likely values rise from column to column as they do by chance: the p of Page's trend test, 1963.
+    """The p of a rise of the values from column to column, by Page's trend test, 1963.
 
-    Values stand in the columns row by row; a row with a missing value is left out, and fewer than two rows, or than
-    three columns, tell nothing (NaN).
+    A row across the columns is one subject; a row with a missing value is left out. NaN for fewer than two rows or
+    three columns.
     """
     rows = np.array([list(column) for column in columns], dtype=np.float64).T
     rows = rows[~np.isnan(rows).any(axis=1)] if rows.ndim == 2 else rows
@@ -169,19 +183,19 @@ def page_trend(columns: Sequence[Sequence[float]]) -> float:
     return float(_scipy().page_trend_test(rows, method="asymptotic").pvalue)
 
 
+def mean_ranks(values: Floats) -> Floats:
+    """The rank of each value, 1 for the smallest; equal values share the mean of their ranks."""
+    ranks: Floats = _scipy().rankdata(values)
+    return ranks
+
+
 def _known(values: Iterable[float]) -> Floats:
     every = np.array(list(values), dtype=np.float64)
     return every[~np.isnan(every)]
 
 
-def mean_ranks(values: Floats) -> Floats:
-    """The place of each value in their order, the smallest first, from 1 on; equal ones share the mean of theirs."""
-    ranks: Floats = _scipy().rankdata(values)
-    return ranks
-
-
 def _scipy() -> Any:
-    """scipy.stats, loaded only here and now: it takes most of a second."""
+    """scipy.stats, imported on first use: that takes most of a second."""
     try:
         from scipy import stats
     except ImportError:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,24 +22,10 @@ from lycosa.worlds import StudyWorld
 
 from .results import Findings, Results, write_results
 
-PACKAGE = Path(__file__).parents[1]
-
-
-def code_fingerprint(package: Path = PACKAGE) -> str:
-    """The same for the same files of a package, data among them, and for no others."""
-    digest = hashlib.blake2b(digest_size=16)
-    for path in sorted(package.rglob("*")):
-        if "__pycache__" in path.parts or not path.is_file():
-            continue
-        content = path.read_bytes()
-        digest.update(f"{path.relative_to(package).as_posix()}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()
-
-
 Progress = Callable[[int, int], None]  # how many jobs are done, of how many
 Size = Mapping[str, Any]  # how much a study does at one scale
 RUN_FILE = "run.json"
+PACKAGES = ("lycosa", "lycosa_lab", "lycosa_peers")  # whose code studies run
 
 
 class Study(Protocol):
@@ -48,49 +35,47 @@ class Study(Protocol):
     says: str  # one sentence, for `lycosa lab list`
     scales: Mapping[str, Size]  # "small" and "paper"
 
-    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
-        """The made-up world on which it runs unless another is asked for: its options, and under `kind` its name where
-        that is not synthetic."""
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
+        """Options of the generated world on which it runs unless another is given; `kind` names it if not synthetic."""
         ...
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
-        """Parts that can be done apart from each other, as plain data."""
+        """The units of work, as plain data; each can run in a process of its own."""
         ...
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> Any:
-        """What all jobs need and none changes; made once."""
+        """What all jobs share and none changes; computed once."""
         ...
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
-        """One job, as a dictionary of plain data; the same job gives the same answer, costs aside."""
+        """The outcome of one job, as a dictionary of plain data; the same for the same job, costs aside."""
         ...
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
-        """What all jobs together show."""
+        """Claims, tables and figures out of the outcomes of all jobs, in their order."""
         ...
 
 
 def run(
-    study: Study, world: StudyWorld, *, scale: str, seed: int, out: Path, workers: int | None = None, told: Progress
+    study: Study, world: StudyWorld, *, scale: str, seed: int, out: Path, workers: int | None = None, progress: Progress
 ) -> Results:
-    """Runs a study into a folder; what the same code left there of the same study and jobs is not done again."""
+    """Runs a study into a folder; jobs that the same code has left there, of the same study and world, are kept."""
     size = study.scales[scale]
+    workers = workers or os.cpu_count() or 1
     began = time.monotonic()
     jobs = study.jobs(world, size, seed)
     run_facts = {"study": study.name, "scale": scale, "size": size, "seed": seed, "world": world.facts, "jobs": jobs}
     parts = _parts_folder(out, {**run_facts, "code": code_fingerprint()})
     done = {number: outcome for number in range(len(jobs)) if (outcome := _read_part(parts, number)) is not None}
     earlier = sum(seconds for _, seconds in done.values())
-    told(len(done), len(jobs))
+    progress(len(done), len(jobs))
     waiting = [number for number in range(len(jobs)) if number not in done]
     if waiting:
         prepared = study.prepare(world, size, seed)
-        for number, outcome, seconds in _run_jobs(
-            study, world, prepared, jobs, waiting, workers or os.cpu_count() or 1
-        ):
+        for number, outcome, seconds in _run_jobs(study, world, prepared, jobs, waiting, workers):
             done[number] = outcome, seconds
             _write_part(parts, number, outcome, seconds)
-            told(len(done), len(jobs))
+            progress(len(done), len(jobs))
     outcomes = [done[number][0] for number in range(len(jobs))]
     findings = study.conclude(world, size, outcomes, seed)
     results = Results(
@@ -100,13 +85,31 @@ def run(
         world=world.facts,
         claims=findings.claims,
         tables=findings.tables,
-        seconds=round(time.monotonic() - began + earlier / (workers or os.cpu_count() or 1), 1),
+        seconds=round(time.monotonic() - began + earlier / workers, 1),
     )
-    write_results(out, results, findings.pictures, says=study.says)
+    write_results(out, results, findings.figures, says=study.says)
     return results
 
 
-# ---------------------------------------------------------------- parts on disk
+def code_fingerprint(packages: Sequence[str] = PACKAGES) -> str:
+    """A digest of all files of the packages, data among them; a package that is not installed counts as empty.
+
+    The version is no substitute: it stays the same between two releases, while the code changes.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for name in packages:
+        spec = find_spec(name)
+        for folder in map(Path, (spec.submodule_search_locations or ()) if spec is not None else ()):
+            for path in sorted(folder.rglob("*")):
+                if "__pycache__" in path.parts or not path.is_file():
+                    continue
+                content = path.read_bytes()
+                digest.update(f"{name}/{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+                digest.update(content)
+    return digest.hexdigest()
+
+
+# ---------------------------------------------------------------- outcomes on disk
 
 
 def _parts_folder(out: Path, run_facts: Mapping[str, Any]) -> Path:
@@ -115,21 +118,21 @@ def _parts_folder(out: Path, run_facts: Mapping[str, Any]) -> Path:
     try:
         parts = out / "parts"
         parts.mkdir(parents=True, exist_ok=True)
-        known = out / RUN_FILE
-        told = known.read_bytes() if known.exists() else b""
-        if told != described:
+        run_file = out / RUN_FILE
+        earlier = run_file.read_bytes() if run_file.exists() else b""
+        if earlier != described:
             if any(parts.iterdir()):
-                raise UsageError(f"{out} holds {_difference(told, described)}; give another --out, or remove {out}")
-            known.write_bytes(described)
+                raise UsageError(f"{out} holds {_difference(earlier, described)}; give another --out, or remove {out}")
+            run_file.write_bytes(described)
     except OSError as error:
         raise UsageError(f"cannot write into {out}: {error.strerror}; give another --out") from None
     return parts
 
 
-def _difference(told: bytes, described: bytes) -> str:
-    """How the run that left a folder is another than the one that shall go on there."""
+def _difference(found: bytes, described: bytes) -> str:
+    """How the run that a folder holds differs from the one that is to continue in it."""
     try:
-        earlier = msgspec.json.decode(told, type=dict[str, Any])
+        earlier = msgspec.json.decode(found, type=dict[str, Any])
     except msgspec.DecodeError:
         return f"parts of an unknown run, as {RUN_FILE} does not tell which"
     asked = msgspec.json.decode(described, type=dict[str, Any])
@@ -146,7 +149,7 @@ def _read_part(parts: Path, number: int) -> tuple[Plain, float] | None:
     try:
         outcome, seconds = msgspec.json.decode(path.read_bytes(), type=tuple[dict[str, Any], float])
     except (msgspec.DecodeError, OSError):
-        return None  # damaged: done again
+        return None  # damaged: the job runs again
     return outcome, seconds
 
 
@@ -159,17 +162,17 @@ def _write_part(parts: Path, number: int, outcome: Plain, seconds: float) -> Non
         raise LycosaError(f"cannot write {path}: {error.strerror}; make room, and the same command goes on") from None
 
 
-# ---------------------------------------------------------------- work on every core
+# ---------------------------------------------------------------- jobs on every core
 
-_shared: tuple[Study, StudyWorld, Any] | None = None  # what workers inherit when they are forked
+_inherited: tuple[Study, StudyWorld, Any] | None = None  # by forked workers
 
 
 def _run_jobs(
     study: Study, world: StudyWorld, prepared: Any, jobs: Sequence[Plain], numbers: Sequence[int], workers: int
 ) -> Iterator[tuple[int, Plain, float]]:
-    """The outcomes as they come, with their numbers and seconds."""
-    global _shared
-    _shared = study, world, prepared
+    """The outcomes as they arrive, with the number of the job and its seconds."""
+    global _inherited
+    _inherited = study, world, prepared
     try:
         if workers == 1 or len(numbers) == 1:
             for number in numbers:
@@ -177,7 +180,7 @@ def _run_jobs(
             return
         # A world of a million pages is inherited, not copied: hence fork.
         context = multiprocessing.get_context("fork")
-        with ProcessPoolExecutor(min(workers, len(numbers)), mp_context=context, initializer=_prepare_to_end) as pool:
+        with ProcessPoolExecutor(min(workers, len(numbers)), mp_context=context, initializer=_init_worker) as pool:
             futures = [pool.submit(_timed, number, jobs[number]) for number in numbers]
             try:
                 for future in as_completed(futures):
@@ -190,11 +193,11 @@ def _run_jobs(
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
     finally:
-        _shared = None
+        _inherited = None
 
 
-def _prepare_to_end() -> None:
-    """Lets a worker end without a word when the user interrupts, and not outlive a parent that was killed."""
+def _init_worker() -> None:
+    """Lets a worker end silently when the user interrupts, and end when its parent was killed."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     parent = os.getppid()
 
@@ -207,8 +210,8 @@ def _prepare_to_end() -> None:
 
 
 def _timed(number: int, job: Plain) -> tuple[int, Plain, float]:
-    if _shared is None:
+    if _inherited is None:
         raise LycosaError("a worker was started without its study")
-    study, world, prepared = _shared
+    study, world, prepared = _inherited
     began = time.monotonic()
     return number, study.work(world, prepared, job), time.monotonic() - began

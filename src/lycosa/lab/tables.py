@@ -1,12 +1,24 @@
-"""Rows that set strategies side by side: means with their errors, and tests of every pair."""
+"""Rows of result tables and curves of figures: means with their errors, tests of every pair, numbers to six digits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lycosa.pictures import Series
 
 from .results import Row
-from .statistics import bootstrap_interval, pairwise, summary
+from .statistics import SIGNIFICANT, bootstrap_interval, pairwise, summary
 
-SIGNIFICANT = 0.05
 Scores = Mapping[str, Sequence[float]]  # of each strategy, topic by topic
+
+
+def rounded(value: float) -> float | None:
+    """Six significant digits, which is more than a mean over topics can show; None for NaN and infinity."""
+    return float(f"{value:.6g}") if abs(value) < float("inf") else None
+
+
+def nan_if_none(value: float | None) -> float:
+    """A number out of a row or of plain data, in which None stands for an unknown one."""
+    return float("nan") if value is None else float(value)
 
 
 def mean_rows(measure: str, scores: Scores, *, seed: int = 0) -> list[Row]:
@@ -29,7 +41,7 @@ def mean_rows(measure: str, scores: Scores, *, seed: int = 0) -> list[Row]:
 
 
 def pair_rows(measure: str, scores: Scores) -> list[Row]:
-    """The paired t-test of every two strategies, with p as it is and corrected by Holm for all pairs of the measure."""
+    """The paired t-test of every two strategies: p, and p corrected by Holm's method for all pairs of the measure."""
     return [
         {
             "measure": measure,
@@ -45,7 +57,29 @@ def pair_rows(measure: str, scores: Scores) -> list[Row]:
     ]
 
 
-def lead_of(pairs: Sequence[Row], leader: str, others: Sequence[str], *, fewer_is_better: bool = False) -> "Lead":
+def mean_curve(name: str, xs: Iterable[float], samples: Iterable[Iterable[float]]) -> Series:
+    """A curve of means with their standard errors: over the sample of values at each x."""
+    summaries = [summary(values) for values in samples]
+    points = [(float(x), each.mean) for x, each in zip(xs, summaries, strict=True)]
+    return Series(name, points, errors=[each.standard_error for each in summaries])
+
+
+@dataclass(frozen=True)
+class LeadTest:
+    """A strategy against others: whether its mean is ahead of every one, and the largest p among the tests."""
+
+    is_ahead: bool
+    p: float
+
+    @property
+    def is_significant(self) -> bool:
+        return self.is_ahead and self.p < SIGNIFICANT
+
+    def __str__(self) -> str:
+        return f"p {self.p:.2g}" if self.is_ahead else f"not ahead, p {self.p:.2g}"
+
+
+def lead_of(pairs: Sequence[Row], leader: str, others: Sequence[str], *, fewer_is_better: bool = False) -> LeadTest:
     """Whether one strategy is ahead of each of the others, by rows of `pair_rows` of one measure."""
     worst, ahead = 0.0, 0
     for row in pairs:
@@ -56,29 +90,9 @@ def lead_of(pairs: Sequence[Row], leader: str, others: Sequence[str], *, fewer_i
             difference = -difference
         ahead += (difference < 0) if fewer_is_better else (difference > 0)
         worst = max(worst, 1.0 if row["holm_p"] is None else row["holm_p"])
-    return Lead(ahead == len(others), worst if len(pairs) else 1.0)
-
-
-class Lead:
-    """A strategy against others: whether its mean is ahead of every one, and the largest p among the tests."""
-
-    def __init__(self, is_ahead: bool, p: float):
-        self.is_ahead = is_ahead
-        self.p = p
-
-    @property
-    def is_significant(self) -> bool:
-        return self.is_ahead and self.p < SIGNIFICANT
-
-    def __str__(self) -> str:
-        return f"p {self.p:.2g}" if self.is_ahead else f"not ahead, p {self.p:.2g}"
+    return LeadTest(ahead == len(others), worst if len(pairs) else 1.0)
 
 
 def by_mean(scores: Scores, *, fewer_is_better: bool = False) -> list[str]:
     """The strategies, the best mean first."""
     return sorted(scores, key=lambda name: summary(scores[name]).mean, reverse=not fewer_is_better)
-
-
-def rounded(value: float) -> float | None:
-    """Six digits, which is more than a mean over topics tells; None for what is not known."""
-    return float(f"{value:.6g}") if abs(value) < float("inf") else None

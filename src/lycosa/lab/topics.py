@@ -1,24 +1,25 @@
-"""Topics for crawls in the lab: leaves of a world's directory, their first pages as seeds, their words as the topic."""
+"""Topics for crawls in the lab, taken from a world's directory; how pages are judged for one, and strategies set up."""
 
-import inspect
 from collections.abc import Sequence
+from math import sqrt
 
+import numpy as np
 from msgspec import Struct
 
 from lycosa.reading.reader import page_of_text
-from lycosa.recipe import goes_by_log, goes_by_map
 from lycosa.strategies import STRATEGIES, InfoSpiders
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Page, Url
+from lycosa.vocabulary.records import Codes, Page, Url
+from lycosa.vocabulary.urls import site_of
 from lycosa.worlds import Category, StudyWorld
 
 SEEDS = 10
 FEWEST_ENTRIES = 5
 
 
-class Topic(Struct, frozen=True):
-    """What one crawl is about."""
+class DirectoryTopic(Struct, frozen=True):
+    """What one crawl is about: a leaf of the directory."""
 
     name: str
     seeds: tuple[Url, ...]
@@ -30,8 +31,8 @@ class Topic(Struct, frozen=True):
         return page_of_text(Url(f"topic:{self.name}"), "", self.description, stem=True)
 
 
-def topics_of(world: StudyWorld, most: int, *, seeds: int = SEEDS) -> list[Topic]:
-    """The first leaves with at least five pages."""
+def topics_of(world: StudyWorld, most: int, *, seeds: int = SEEDS) -> list[DirectoryTopic]:
+    """The first leaves of the directory that list at least five pages: their first pages are the seeds."""
     chosen = [category for category in world.directory() if len(category.entries) >= FEWEST_ENTRIES][:most]
     if len(chosen) < 2:
         raise UsageError(
@@ -41,9 +42,9 @@ def topics_of(world: StudyWorld, most: int, *, seeds: int = SEEDS) -> list[Topic
     return [_topic(category, seeds) for category in chosen]
 
 
-def _topic(category: Category, seeds: int) -> Topic:
+def _topic(category: Category, seeds: int) -> DirectoryTopic:
     first, rest = category.entries[:seeds], category.entries[seeds:]
-    return Topic(
+    return DirectoryTopic(
         category.name,
         tuple(entry.url for entry in first),
         " ".join(entry.description for entry in first),
@@ -51,36 +52,69 @@ def _topic(category: Category, seeds: int) -> Topic:
     )
 
 
-def apart_from(topics: Sequence[Topic], topic: Topic) -> list[Topic]:
+def listed_urls(category: Category) -> list[Url]:
+    """The pages that a leaf of the directory lists, each once."""
+    return list(dict.fromkeys(entry.url for entry in category.entries))
+
+
+def directory_sites(world: StudyWorld) -> frozenset[str]:
+    """The sites of all pages that the directory lists."""
+    return frozenset(site_of(entry.url) for category in world.directory() for entry in category.entries)
+
+
+def apart_from(topics: Sequence[DirectoryTopic], topic: DirectoryTopic) -> list[DirectoryTopic]:
     """The topics that share no seed with this one."""
     taken = set(topic.seeds)
     return [other for other in topics if taken.isdisjoint(other.seeds)]
 
 
+class TopicCosine:
+    """The cosine between a topic and a page, both as raw counts of their terms."""
+
+    def __init__(self, topic: Page):
+        self._codes, counts = topic.words.counted
+        self._weights = counts / (sqrt(float(counts @ counts)) or 1.0)
+        self._known: dict[Url, float] = {}
+
+    def __call__(self, page: Page) -> float:
+        known = self._known.get(page.url)
+        if known is None:
+            known = self._known[page.url] = self._cosine(*page.words.counted)
+        return known
+
+    def _cosine(self, codes: Codes, counts: Codes) -> float:
+        if not len(codes) or not len(self._codes):
+            return 0.0
+        places = np.minimum(self._codes.searchsorted(codes), len(self._codes) - 1)
+        shared = self._codes[places] == codes
+        product = float(self._weights[places[shared]] @ counts[shared])
+        return product / sqrt(float(counts @ counts))
+
+
 def check_needs_pages_only(name: str) -> None:
-    """Refuses a strategy that is none, and one that is nothing without a log or a map."""
+    """Refuses an unknown strategy, and one that needs a log or a map."""
     if name not in STRATEGIES:
-        raise UsageError(f"there is no strategy {name!r}; there are {_those_that_go_by_pages_alone()}")
+        raise UsageError(f"there is no strategy {name!r}; there are {_pages_only()}")
     if _needs(name):
         raise UsageError(
             f"the strategy {name} goes by {_needs(name)}, of which a comparison has none; those that can be compared"
-            f" are {_those_that_go_by_pages_alone()}"
+            f" are {_pages_only()}"
         )
 
 
 def _needs(name: str) -> str:
-    return "an access log" if goes_by_log(name) else "a map" if goes_by_map(name) else ""
+    needs = STRATEGIES[name].needs
+    return "an access log" if "log" in needs else "a map" if "map" in needs else ""
 
 
-def _those_that_go_by_pages_alone() -> str:
+def _pages_only() -> str:
     return ", ".join(name for name in STRATEGIES if not _needs(name))
 
 
-def strategy_for(name: str, topic: Topic, *, pages: int, buffer: int | None, seed: int) -> Strategy:
-    """A strategy with what it can use of the topic and of the limits that hold for all."""
-    make = STRATEGIES[name]
+def strategy_for(name: str, topic: DirectoryTopic, *, pages: int, buffer: int | None, seed: int) -> Strategy:
+    """A strategy, given those of topic words, pages, buffer and seed that its constructor takes."""
+    entry = STRATEGIES[name]
     offered = {"topic_words": topic.as_page().terms, "pages": pages, "buffer": buffer, "seed": seed}
-    if make is not InfoSpiders:
+    if entry.make is not InfoSpiders:
         del offered["topic_words"]  # others go by pages alone in the lab, as published
-    taken = inspect.signature(make).parameters
-    return make(**{option: value for option, value in offered.items() if option in taken and value is not None})
+    return entry(**{option: value for option, value in offered.items() if entry.takes(option) and value is not None})

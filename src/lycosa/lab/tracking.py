@@ -126,7 +126,7 @@ class Tracker:
             if not new:
                 return Visit(candidate, fetch, change=Change.UNCHANGED)
         else:
-            new, change = list(dict.fromkeys(self._graph.made_within(*span))), None
+            new, change = list(dict.fromkeys(self._graph.targets_between(*span))), None
             self._count(new)
             self._rows[page] = len(self._pages)
             self._pages.append(candidate.url)
@@ -149,10 +149,10 @@ class Tracker:
         """The links of a page fetched again that were never seen on it; its recrawl policy learns of them."""
         (low, high), ever = self._last[row], self._ever[row]
         # What is shown now and was not at the latest fetch is among what was linked since.
-        since = list(dict.fromkeys(self._graph.made_within(max(span[0], high), span[1])))
+        since = list(dict.fromkeys(self._graph.targets_between(max(span[0], high), span[1])))
         new = [link for link in since if link not in ever]
         if len(new) < len(since):
-            shown = set(self._graph.made_within(low, high))
+            shown = set(self._graph.targets_between(low, high))
             since = [link for link in since if link not in shown]
         self._count(new)
         ever.update(new)
@@ -183,7 +183,7 @@ class Moment(Struct, frozen=True):
 
 def moments_of(graph: WindowedGraph, times: Sequence[float], *, k: int, day: float) -> list[Moment]:
     """The k most linked pages at each of some times, of which none may be before the one before it."""
-    window = graph.sliding()
+    window = graph.window_degrees()
     moments = []
     for time in times:
         window.move_to(time)

@@ -4,12 +4,10 @@
 one in memory, and a `CitationMatrix` tells which topics are related.
 """
 
-from .atlas import Atlas, Sighting, merge_atlases
-from .citations import OTHERS, CitationMatrix, cited
-from .crawl_map import CrawlMap, crawl_map_of
-from .drawing import REACHES, Reach, Similarity, TopicMap, draw_map
-from .questions import TopicFacts
-from .similarity import Resemblance, sketch_of
+from .atlas import Atlas, Sighting, TopicFacts, merge_atlases
+from .citations import OTHERS, CitationMatrix, count_citations
+from .similarity import SketchSimilarity, text_sketch
+from .topic_map import REACHES, CrawlMap, Reach, Similarity, TopicMap, crawl_map_from, draw_map
 
 __all__ = [
     "OTHERS",
@@ -18,14 +16,14 @@ __all__ = [
     "CitationMatrix",
     "CrawlMap",
     "Reach",
-    "Resemblance",
     "Sighting",
     "Similarity",
+    "SketchSimilarity",
     "TopicFacts",
     "TopicMap",
-    "cited",
-    "crawl_map_of",
+    "count_citations",
+    "crawl_map_from",
     "draw_map",
     "merge_atlases",
-    "sketch_of",
+    "text_sketch",
 ]

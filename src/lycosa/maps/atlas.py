@@ -1,10 +1,14 @@
-"""An atlas: the maps of some topics in one file, which crawls extend and others can be given."""
+"""An atlas: the maps of some topics in one file, which crawls extend and which can be given to others.
+
+Whoever made the file, reading it is bounded, and URLs that no crawl may request are left out.
+"""
 
 import math
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -12,19 +16,38 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.hosts import MAX_URL, why_url_refused
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Url
 
-from .atlas_file import MOMENTS, opened, rewritten
-from .citations import CitationMatrix
-from .crawl_map import MOST_LINKS
-from .drawing import Reach, draw_map
-from .public_urls import LONGEST_URL
-from .questions import DEAD, MOST_PAGES, AtlasQuestions, is_moment, is_name
-from .similarity import Resemblance
-from .subgraph import Integers, pairs_in
+from .atlas_file import TIMESTAMP_COLUMNS, atlas_errors, open_atlas_file, rewrite_atlas_file
+from .citations import CitationMatrix, sum_citations
+from .similarity import SketchSimilarity
+from .subgraph import Integers, link_array
+from .topic_map import MAX_LINKS, REACHES, CrawlMap, Reach, draw_map
 
-_NUMBERS = np.dtype("<i4")  # as the links of a page are kept
+MAX_PAGES = 2_000_000  # of a topic
+MAX_TOPICS = 1_000
+MAX_CITATIONS = 1_000_000  # pairs of topics that are read
+MAX_NAME = 200  # characters, of a topic or a source
+MAX_TIMESTAMP = 2.5e11  # seconds; in the year 9892, while calendars end at 9999
+DEAD = "(dead_at IS NOT NULL AND dead_at >= coalesce(alive_at, dead_at))"
+_NUMBERS = np.dtype("<i4")  # how the links of a page are stored
+
+
+class TopicFacts(Struct, frozen=True):
+    """A topic of an atlas: how large its map is, and how it was drawn."""
+
+    name: str
+    pages: int
+    portals: int
+    dead: int  # pages last seen dead, to which no crawl is sent
+    drawn_at: float
+    seed: int
+    reach: str
+    similar: bool  # whether similar pages are preferably tied
+    related: tuple[str, ...]
+    sources: Mapping[str, int]  # how many pages each collection was the last to see
 
 
 class Sighting(Struct, frozen=True, gc=False):
@@ -35,14 +58,150 @@ class Sighting(Struct, frozen=True, gc=False):
     sketch: bytes | None = None
 
 
-class Atlas(AtlasQuestions):
+class AtlasReader:
+    """The queries of an atlas.
+
+    `left_out` counts, by reason, the URLs that no crawl may request and the ties beyond MAX_LINKS of one page.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, *, allow_private: bool):
+        self.path = path
+        self.left_out: dict[str, int] = {}
+        self._connection = connection
+        self._allow_private = allow_private
+        self._crawl_maps: dict[str, CrawlMap] = {}
+
+    def topics(self) -> tuple[str, ...]:
+        rows = self._rows("SELECT name FROM topics ORDER BY name LIMIT ?", MAX_TOPICS)
+        return tuple(name for (name,) in rows if is_name(name))
+
+    def facts(self, topic: str) -> TopicFacts:
+        number = self._topic(topic)
+        (row,) = self._rows("SELECT drawn_at, seed, reach, similar FROM topics WHERE number = ?", number)
+        (counts,) = self._rows(
+            f"SELECT count(*), coalesce(sum(portal IS NULL), 0), coalesce(sum({DEAD}), 0) FROM members"
+            " JOIN pages ON number = page WHERE topic = ?",
+            number,
+        )
+        by_source = self._rows(
+            "SELECT name, count(*) FROM members JOIN sources ON sources.number = source"
+            " WHERE topic = ? GROUP BY name ORDER BY 2 DESC, 1 LIMIT ?",
+            number,
+            MAX_TOPICS,
+        )
+        sources = {name: count for name, count in by_source if is_name(name)}
+        drawn_at, seed, reach, similar = row
+        pages, portals, dead = counts
+        if not (is_timestamp(drawn_at) and isinstance(seed, int) and seed >= 0 and reach in REACHES):
+            raise UsageError(f"the atlas {self.path} does not say how {topic!r} was drawn; take another copy")
+        return TopicFacts(
+            topic, pages, portals, dead, drawn_at, seed, reach, bool(similar), self.related(topic), sources
+        )
+
+    def related(self, topic: str) -> tuple[str, ...]:
+        """The topics from whose pages a crawl for this one is sent to its portals."""
+        sql = "SELECT met FROM related WHERE topic = ? ORDER BY met LIMIT ?"
+        return tuple(met for (met,) in self._rows(sql, self._topic(topic), MAX_TOPICS) if is_name(met))
+
+    def citations(self) -> CitationMatrix:
+        """Which topics cite which, by all collections together."""
+        return sum_citations(self.citations_by_source().values())
+
+    def citations_by_source(self) -> dict[str, dict[tuple[str, str], int]]:
+        """The links from topic to topic that each collection has."""
+        sql = "SELECT name, citing, cited, links FROM citations JOIN sources ON number = source LIMIT ?"
+        found: dict[str, dict[tuple[str, str], int]] = {}
+        topics: set[str] = set()
+        for name, citing, other, links in self._rows(sql, MAX_CITATIONS):
+            if not (is_name(name) and is_name(citing) and is_name(other)):
+                continue
+            has_room = len(topics) < MAX_TOPICS - 1 or {citing, other} <= topics
+            if has_room and isinstance(links, int) and 0 < links < 1 << 40:
+                topics |= {citing, other}
+                found.setdefault(name, {})[citing, other] = links
+        return found
+
+    def portals_of(self, topic: str) -> tuple[Url, ...]:
+        return self.crawl_map(topic).portals
+
+    def links_of(self, url: Url, topic: str) -> tuple[Url, ...]:
+        """The ties of a page in the map of a topic."""
+        return self.crawl_map(topic).links_of(url)
+
+    def crawl_map(self, topic: str) -> CrawlMap:
+        """The map of a topic in memory, without dead pages; the spokes of a dead portal go to the next living one."""
+        if topic not in self._crawl_maps:
+            portals, spokes = self._living_ties(self._topic(topic))
+            self._crawl_maps[topic] = CrawlMap(portals, spokes, related=self.related(topic))
+        return self._crawl_maps[topic]
+
+    def edges(self, topic: str, *, clique: bool = True) -> Iterator[tuple[Url, Url | None, str]]:
+        """Every tie of a topic's map once, and its kind: of portals to one another, and of portals to their spokes.
+
+        clique: whether all ties between portals are listed; otherwise each portal is one row.
+        """
+        crawl_map = self.crawl_map(topic)
+        for place, portal in enumerate(crawl_map.portals):
+            if clique:
+                yield from ((portal, other, "portals") for other in islice(crawl_map.portals, place + 1, None))
+            else:
+                yield portal, None, "portal"
+            yield from ((portal, node, "spoke") for node in crawl_map.spokes[portal])
+
+    def _living_ties(self, topic: int) -> tuple[list[Url], dict[Url, list[Url]]]:
+        sql = (
+            f"SELECT page, url, portal, rank, {DEAD} FROM members JOIN pages ON number = page WHERE topic = ?"
+            " ORDER BY rank IS NULL, rank, page LIMIT ?"
+        )
+        portals: list[Url] = []
+        spokes: dict[Url, list[Url]] = {}
+        heirs: dict[int, int] = {}  # by page number of a portal: its index among the living ones, or that of the next
+        for page, url, portal, rank, is_dead in self._rows(sql, topic, MAX_PAGES):
+            is_portal = portal is None and rank is not None
+            if is_portal:
+                heirs[page] = len(portals)
+            if is_dead or not self._is_allowed(url):
+                continue
+            if is_portal:
+                portals.append(url)
+                spokes[url] = []
+            elif portals and portal in heirs:
+                tied = spokes[portals[heirs[portal] % len(portals)]]
+                if len(tied) < MAX_LINKS:
+                    tied.append(url)
+                else:
+                    self._leave_out(f"more than {MAX_LINKS} ties of one page")
+        return portals, spokes
+
+    def _topic(self, name: str) -> int:
+        found = list(self._rows("SELECT number FROM topics WHERE name = ?", name))
+        if not found:
+            there = ", ".join(self.topics()[:20]) or "none"
+            raise UsageError(f"the atlas {self.path} has no map of {name!r}; there are {there}")
+        return int(found[0][0])
+
+    def _is_allowed(self, url: object) -> bool:
+        reason = why_url_refused(url, allow_private=self._allow_private)
+        if reason is not None:
+            self._leave_out(reason)
+        return reason is None
+
+    def _leave_out(self, reason: str) -> None:
+        self.left_out[reason] = self.left_out.get(reason, 0) + 1
+
+    def _rows(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        with atlas_errors(self.path):
+            yield from self._connection.execute(sql, values)
+
+
+class Atlas(AtlasReader):
     """Maps of topics, with who saw each page last, and when it was last seen alive or dead.
 
     A writable one replaces its file when its context ends well; else the file stays as it was.
 
-    allow_private: whether private addresses may be in a map, which those of others should never have.
+    allow_private: whether private addresses may be in a map; atlases that others see should have none.
     start: the atlas to begin with, in place of the one at the path.
-    now: a writable one takes later moments for this one; nobody could ever see a page after a moment far ahead.
+    now: a writable atlas sets later timestamps to this, as no later sighting could replace one from the future.
     """
 
     def __init__(
@@ -55,19 +214,19 @@ class Atlas(AtlasQuestions):
         now: float = math.inf,
     ):
         self._now = now
-        self._held: AbstractContextManager[sqlite3.Connection] = (
-            rewritten(path, start=start) if writable else closing(opened(path))
+        self._file: AbstractContextManager[sqlite3.Connection] = (
+            rewrite_atlas_file(path, start=start) if writable else closing(open_atlas_file(path))
         )
-        super().__init__(path, self._held.__enter__(), allow_private=allow_private)
+        super().__init__(path, self._file.__enter__(), allow_private=allow_private)
         if writable and now < math.inf:
-            for table, moment in MOMENTS:
-                self._do(f"UPDATE {table} SET {moment} = ?1 WHERE {moment} > ?1", now)
+            for table, moment in TIMESTAMP_COLUMNS:
+                self._execute(f"UPDATE {table} SET {moment} = ?1 WHERE {moment} > ?1", now)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *about: Any) -> None:
-        self._held.__exit__(*about)
+        self._file.__exit__(*about)
 
     def extend(
         self,
@@ -81,21 +240,21 @@ class Atlas(AtlasQuestions):
         similar: bool | None = None,
         dead: Mapping[Url, float] = {},
     ) -> None:
-        """Takes in pages on a topic with the hyperlinks among them, and draws its map again, without the pages that
-        are dead by now. Seed, reach and `similar` stay as they were where they are not given.
+        """Adds pages on a topic with the hyperlinks among them, and draws its map again, without dead pages.
 
-        links: by URL; those from or to pages that are not on the topic count for nothing.
-        dead: when pages were found gone; of those that were not seen alive since, no map is drawn.
+        links: by URL; those from or to pages that are not on the topic are ignored.
+        seed, reach, similar: how the map is drawn; as before where they are None.
+        dead: when pages were found gone; those not seen alive since are dead.
         """
         number, seed, reach, similar = self._settings(topic, at, seed, reach, similar)
         members = self._members(number)
-        new = self._numbers_of(good)
+        new = self._add_pages(good)
         for url in dead.keys() & new.keys():
-            self.seen_dead(url, dead[url])
+            self.mark_dead(url, dead[url])
         numbers = {url: page for page, url, *_ in members} | new
-        self._keep_links((numbers[one], numbers[other]) for one, other in links if one in numbers and other in numbers)
+        self._add_links((numbers[one], numbers[other]) for one, other in links if one in numbers and other in numbers)
         sources = {page: source for page, _, source, _ in members}
-        seen_at = {page: at for page, _, _, at in members if is_moment(at)}
+        seen_at = {page: at for page, _, _, at in members if is_timestamp(at)}
         latest: dict[str, float] = {}
         for sighting in good.values():
             latest[sighting.source] = max(sighting.at, latest.get(sighting.source, sighting.at))
@@ -104,21 +263,23 @@ class Atlas(AtlasQuestions):
         sources |= {page: by_name[good[url].source] for url, page in last_seen.items()}
         living, hyperlinks = self._living(frozenset(numbers.values()))
         drawn = draw_map(
-            [numbers[url] for url in sorted(numbers) if numbers[url] in living],  # one order, whoever came first
+            [
+                numbers[url] for url in sorted(numbers) if numbers[url] in living
+            ],  # in an order that does not depend on history
             hyperlinks,
             seed=seed,
             reach=reach,
-            similarity=Resemblance(living) if similar else None,
+            similarity=SketchSimilarity(living) if similar else None,
         )
-        self._write(number, drawn.portals, drawn.portal_of, sources)
+        self._write_members(number, drawn.portals, drawn.portal_of, sources)
 
-    def take_over(self, other: "Atlas") -> None:
-        """Takes in all that another atlas knows, and draws all maps again."""
+    def merge(self, other: "Atlas") -> None:
+        """Adds all that another atlas knows, and draws all maps again."""
         brought = {topic: other.sightings(topic) for topic in other.topics()}
-        numbers = self._numbers_of({url: seen for good in brought.values() for url, seen in good.items()})
+        numbers = self._add_pages({url: seen for good in brought.values() for url, seen in good.items()})
         for url, at in other.deaths():
-            self.seen_dead(url, at)
-        self._keep_links(
+            self.mark_dead(url, at)
+        self._add_links(
             (numbers[one], numbers[another])
             for one, another in other.hyperlinks()
             if one in numbers and another in numbers
@@ -130,15 +291,17 @@ class Atlas(AtlasQuestions):
             reach = cast(Reach, known.reach)
             self.extend(topic, brought.get(topic, {}), (), at=at, seed=known.seed, reach=reach, similar=known.similar)
             if topic in brought:
-                self.relate(topic, other.related(topic))
+                self.add_related(topic, other.related(topic))
         counted = self.citations_by_source()
         for source, counts in other.citations_by_source().items():
-            if sum(counts.values()) > sum(counted.get(source, {}).values()):  # the later state of a collection has more
-                self._keep_citations(source, counts)
+            if sum(counts.values()) > sum(
+                counted.get(source, {}).values()
+            ):  # the later state of a collection has more links
+                self._set_citations(source, counts)
 
     def sightings(self, topic: str) -> dict[Url, Sighting]:
         """The living pages on a topic."""
-        rows = self._rows("SELECT number, name FROM sources LIMIT ?", MOST_PAGES)
+        rows = self._rows("SELECT number, name FROM sources LIMIT ?", MAX_PAGES)
         names = {number: name for number, name in rows if is_name(name)}
         sql = (
             "SELECT url, alive_at, source, substr(sketch, 1, 1024) FROM members JOIN pages ON number = page"
@@ -146,81 +309,83 @@ class Atlas(AtlasQuestions):
         )
         return {
             url: Sighting(at, names[source], sketch if isinstance(sketch, bytes) else None)
-            for url, at, source, sketch in self._rows(sql, self._topic(topic), MOST_PAGES)
-            if is_moment(at) and source in names and self._may_be_in(url)
+            for url, at, source, sketch in self._rows(sql, self._topic(topic), MAX_PAGES)
+            if is_timestamp(at) and source in names and self._is_allowed(url)
         }
 
     def hyperlinks(self) -> Iterator[tuple[Url, Url]]:
         """The links among all living pages."""
-        rows = self._rows(f"SELECT number, url FROM pages WHERE NOT {DEAD} LIMIT ?", MOST_PAGES)
-        urls = {number: Url(url) for number, url in rows if isinstance(url, str) and len(url) <= LONGEST_URL}
+        rows = self._rows(f"SELECT number, url FROM pages WHERE NOT {DEAD} LIMIT ?", MAX_PAGES)
+        urls = {number: Url(url) for number, url in rows if isinstance(url, str) and len(url) <= MAX_URL}
         pairs = self._living(urls.keys())[1]
         return ((urls[one], urls[other]) for one, other in pairs.tolist() if other in urls)
 
     def deaths(self) -> Iterator[tuple[Url, float]]:
         """The pages last seen dead, and when."""
         rows = self._rows(f"SELECT url, dead_at FROM pages WHERE {DEAD}")
-        return ((url, at) for url, at in rows if is_moment(at) and self._may_be_in(url))
+        return ((url, at) for url, at in rows if is_timestamp(at) and self._is_allowed(url))
 
-    def seen_dead(self, url: Url, at: float) -> None:
-        """A page of a map was gone: no crawl is sent to it before it was seen alive again."""
-        self._do("UPDATE pages SET dead_at = max(coalesce(dead_at, ?1), ?1) WHERE url = ?2", min(at, self._now), url)
+    def mark_dead(self, url: Url, at: float) -> None:
+        """Notes that a page is gone: no crawl is sent to it until it is seen alive again."""
+        self._execute(
+            "UPDATE pages SET dead_at = max(coalesce(dead_at, ?1), ?1) WHERE url = ?2", min(at, self._now), url
+        )
 
-    def relate(self, topic: str, met: Iterable[str]) -> None:
-        """A crawl for `topic` is sent to its portals from pages of these topics."""
+    def add_related(self, topic: str, met: Iterable[str]) -> None:
+        """Notes that a crawl for `topic` is sent to its portals from pages of these topics."""
         number = self._topic(topic)
         for each in met:
-            self._do("INSERT OR IGNORE INTO related VALUES (?, ?)", number, _name(each))
+            self._execute("INSERT OR IGNORE INTO related VALUES (?, ?)", number, _required_name(each))
 
-    def cite(self, source: str, matrix: CitationMatrix) -> None:
-        """Keeps which topics cite which in a collection, in place of what it said before."""
+    def set_citations(self, source: str, matrix: CitationMatrix) -> None:
+        """Replaces the links between topics that a collection has."""
         counts = {
             (citing, cited): int(links)
             for citing, row in zip(matrix.topics, matrix.links, strict=True)
             for cited, links in zip(matrix.topics, row, strict=True)
             if links
         }
-        self._keep_citations(source, counts)
+        self._set_citations(source, counts)
 
     # ------------------------------------------------------------ rows
 
-    def _keep_citations(self, source: str, counts: Mapping[tuple[str, str], int]) -> None:
+    def _set_citations(self, source: str, counts: Mapping[tuple[str, str], int]) -> None:
         number = self._source(source, 0.0)
-        self._do("DELETE FROM citations WHERE source = ?", number)
+        self._execute("DELETE FROM citations WHERE source = ?", number)
         rows = [(number, citing, cited, links) for (citing, cited), links in counts.items()]
         self._connection.executemany("INSERT INTO citations VALUES (?, ?, ?, ?)", rows)
 
     def _settings(
         self, topic: str, at: float, seed: int | None, reach: Reach | None, similar: bool | None
     ) -> tuple[int, int, Reach, bool]:
-        """The number of a topic, and how its map is drawn: as asked, or else as before."""
+        """The number of a topic, and how its map is drawn: as given, or else as before."""
         if topic in self.topics():
             before = self.facts(topic)
             seed = before.seed if seed is None else seed
             reach = cast(Reach, before.reach) if reach is None else reach
             similar = before.similar if similar is None else similar
         settings = (min(at, self._now), seed or 0, reach or "mixed", bool(similar))
-        self._do(
+        self._execute(
             "INSERT INTO topics (name, drawn_at, seed, reach, similar) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (name) DO UPDATE SET drawn_at = excluded.drawn_at, seed = excluded.seed,"
             " reach = excluded.reach, similar = excluded.similar",
-            _name(topic),
+            _required_name(topic),
             *settings,
         )
         return self._topic(topic), *settings[1:]
 
     def _source(self, name: str, at: float) -> int:
-        self._do(
+        self._execute(
             "INSERT INTO sources (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET at = max(at, excluded.at)",
-            _name(name),
+            _required_name(name),
             min(at, self._now),
         )
         ((number,),) = self._rows("SELECT number FROM sources WHERE name = ?", name)
         return int(number)
 
-    def _numbers_of(self, good: Mapping[Url, Sighting]) -> dict[Url, int]:
-        """The numbers of pages that were seen alive, but for those that may not be in a map."""
-        kept = {url: sighting for url, sighting in good.items() if self._may_be_in(url)}
+    def _add_pages(self, good: Mapping[Url, Sighting]) -> dict[Url, int]:
+        """Adds pages that were seen alive, except those that may not be in a map; returns their numbers."""
+        kept = {url: sighting for url, sighting in good.items() if self._is_allowed(url)}
         self._connection.executemany(
             "INSERT INTO pages (url, alive_at, sketch) VALUES (?, ?, ?) ON CONFLICT (url) DO UPDATE SET"
             " alive_at = max(coalesce(alive_at, excluded.alive_at), excluded.alive_at),"
@@ -231,14 +396,14 @@ class Atlas(AtlasQuestions):
 
     def _members(self, topic: int) -> list[tuple[int, Url, int, Any]]:
         sql = "SELECT page, url, source, alive_at FROM members JOIN pages ON number = page WHERE topic = ? LIMIT ?"
-        return [row for row in self._rows(sql, topic, MOST_PAGES) if self._may_be_in(row[1])]
+        return [row for row in self._rows(sql, topic, MAX_PAGES) if self._is_allowed(row[1])]
 
     def _living(self, wanted: Collection[int]) -> tuple[dict[int, bytes | None], Integers]:
-        """Those of some pages that are not dead, with their sketches, and the links they have."""
+        """Of some pages those that are not dead, with their sketches, and an array of their links."""
         sketches: dict[int, bytes | None] = {}
         sources, targets = [], []
         sql = f"SELECT number, substr(links, 1, ?), substr(sketch, 1, 1024) FROM pages WHERE NOT {DEAD}"
-        for number, links, sketch in self._rows(sql, _NUMBERS.itemsize * MOST_LINKS):
+        for number, links, sketch in self._rows(sql, _NUMBERS.itemsize * MAX_LINKS):
             if number in wanted:
                 sketches[number] = sketch if isinstance(sketch, bytes) else None
                 if isinstance(links, bytes) and len(links) % _NUMBERS.itemsize == 0 and links:
@@ -248,49 +413,60 @@ class Atlas(AtlasQuestions):
         linked = np.frombuffer(b"".join(targets), dtype=_NUMBERS).astype(np.int64)
         return sketches, np.stack([np.repeat(numbers, lengths), linked], axis=1)
 
-    def _keep_links(self, links: Iterable[tuple[int, int]]) -> None:
-        """Adds links to those that their pages are known to have."""
-        pairs = pairs_in(links)
+    def _add_links(self, links: Iterable[tuple[int, int]]) -> None:
+        """Adds links to those of their pages, at most MAX_LINKS each."""
+        pairs = link_array(links)
         sources = np.unique(pairs[:, 0])
         before = self._living(frozenset(sources.tolist()))[1] if len(sources) else pairs
+        # A link as one number, source × 2³² + target: sorting groups them by source, and duplicates lie side by side.
         keys = np.sort(np.concatenate([pairs, before]) @ np.array([1 << 32, 1]))
         keys = keys[np.diff(keys, prepend=-1) > 0]
         bounds = [*np.searchsorted(keys, sources << 32).tolist(), len(keys)]
         targets = (keys & 0xFFFFFFFF).astype(_NUMBERS)
         rows = (
-            (targets[start : min(end, start + MOST_LINKS)].tobytes(), source)
+            (targets[start : min(end, start + MAX_LINKS)].tobytes(), source)
             for source, start, end in zip(sources.tolist(), bounds[:-1], bounds[1:], strict=True)
         )
         self._connection.executemany("UPDATE pages SET links = ? WHERE number = ?", rows)
 
-    def _write(
+    def _write_members(
         self, topic: int, portals: Sequence[int], portal_of: Mapping[int, int], sources: Mapping[int, int]
     ) -> None:
         self._crawl_maps.clear()
-        self._do("DELETE FROM members WHERE topic = ?", topic)
+        self._execute("DELETE FROM members WHERE topic = ?", topic)
         rows: list[tuple[int, int, int | None, int | None, int]]
         rows = [(topic, portal, None, rank, sources[portal]) for rank, portal in enumerate(portals)]
         rows += [(topic, page, portal, None, sources[page]) for page, portal in portal_of.items()]
         rows.sort(key=lambda row: row[1])
         self._connection.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?)", rows)
 
-    def _do(self, sql: str, *values: object) -> None:
+    def _execute(self, sql: str, *values: object) -> None:
         self._connection.execute(sql, values)
-
-
-def _name(name: str) -> str:
-    if not is_name(name):
-        raise UsageError(f"not a name for a topic or collection: {visible(str(name), 60)!r}; write a few words")
-    return name
 
 
 def merge_atlases(
     first: Path, second: Path, out: Path, *, now: float, allow_private: bool = False
 ) -> Mapping[str, int]:
-    """Writes what both know into one atlas, which may be one of the two; tells what was left out, and why."""
+    """Writes what both know into one atlas, which may be one of the two; returns how much was left out, by reason."""
     with (
         Atlas(second, allow_private=allow_private) as other,
         Atlas(out, writable=True, allow_private=allow_private, start=first, now=now) as merged,
     ):
-        merged.take_over(other)
+        merged.merge(other)
         return Counter(other.left_out) + Counter(merged.left_out)
+
+
+def is_timestamp(at: object) -> bool:
+    """Whether this is a time in seconds since the epoch, before the year 9892."""
+    return isinstance(at, float) and 0.0 <= at < MAX_TIMESTAMP
+
+
+def is_name(name: object) -> bool:
+    """Whether this may be the name of a topic or a collection."""
+    return isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable() and bool(name.strip())
+
+
+def _required_name(name: str) -> str:
+    if not is_name(name):
+        raise UsageError(f"not a name for a topic or collection: {visible(str(name), 60)!r}; write a few words")
+    return name

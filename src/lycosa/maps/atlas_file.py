@@ -1,7 +1,7 @@
-"""The file of an atlas: its tables, how it is opened though a stranger made it, and how it is written whole or not.
+"""The file of an atlas: its tables, opening it safely though a stranger made it, and replacing it atomically.
 
-A file is never changed in place: whoever writes works on a copy beside it, which then takes its name. So a reader has
-one state, a kill leaves the file as it was, and the file alone can be copied and sent.
+A file is never changed in place: a writer works on a copy beside it, which then takes its name. So a reader sees one
+state, a kill leaves the file as it was, and the file alone can be copied and sent.
 """
 
 import shutil
@@ -16,9 +16,9 @@ from lycosa.vocabulary.unwritable import cannot_write
 
 APPLICATION = int.from_bytes(b"LyMa", "big")  # in the header of the file
 VERSION = 1
-LARGEST = 8 << 30  # bytes
-LARGEST_ROW = 8 << 20  # bytes
-HIGHEST_NUMBER = 2_000_000_000  # of a page
+MAX_FILE = 8 << 30  # bytes
+MAX_ROW = 8 << 20  # bytes
+MAX_NUMBER = 2_000_000_000  # of a page
 _MADE_BY = "an atlas is made by: lycosa map build NAME --out ATLAS"
 TABLES = {
     "pages": """CREATE TABLE pages (
@@ -60,11 +60,16 @@ TABLES = {
 ) WITHOUT ROWID""",
 }
 
-MOMENTS = (("pages", "alive_at"), ("pages", "dead_at"), ("topics", "drawn_at"), ("sources", "at"))  # columns with such
+TIMESTAMP_COLUMNS = (
+    ("pages", "alive_at"),
+    ("pages", "dead_at"),
+    ("topics", "drawn_at"),
+    ("sources", "at"),
+)
 
 
-def opened(path: Path) -> sqlite3.Connection:
-    """An atlas for reading; refuses what is none, or not whole."""
+def open_atlas_file(path: Path) -> sqlite3.Connection:
+    """Opens an atlas for reading; refuses files that are no atlas, or cut off."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -73,9 +78,9 @@ def opened(path: Path) -> sqlite3.Connection:
         raise UsageError(f"cannot read the atlas {path}: {error.strerror}") from None
     if header != b"SQLite format 3\0":
         raise UsageError(f"{path} is not an atlas; name another file ({_MADE_BY})")
-    if size > LARGEST:
-        raise UsageError(f"{path} is larger than {LARGEST >> 30} GB, which no atlas is")
-    with told(path):
+    if size > MAX_FILE:
+        raise UsageError(f"{path} is larger than {MAX_FILE >> 30} GB, which no atlas is")
+    with atlas_errors(path):
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
         try:
             _check(connection, path, size)
@@ -86,22 +91,22 @@ def opened(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def rewritten(path: Path, *, start: Path | None = None) -> Iterator[sqlite3.Connection]:
-    """An atlas for writing, which takes its name at the end, or stays as it was where something goes wrong.
+def rewrite_atlas_file(path: Path, *, start: Path | None = None) -> Iterator[sqlite3.Connection]:
+    """An atlas for writing, which replaces the file at `path` at the end; on any error the file stays as it was.
 
-    start: the atlas to begin with; an empty one where it is None and there is none at `path`.
+    start: the atlas to begin with; by default that at `path`, or an empty one if there is none.
     """
     begin = start if start is not None else path if path.exists() else None
     if begin is not None:
-        opened(begin).close()
-    with told(path), _one_writer(path), atomic_write(path, wait=False) as file:
+        open_atlas_file(begin).close()
+    with atlas_errors(path), _one_writer(path), atomic_write(path, wait=False) as file:
         if begin is not None:
             with begin.open("rb") as before:
                 shutil.copyfileobj(before, file, 1 << 20)
             file.flush()
         connection = sqlite3.connect(file.name)
         try:
-            connection.execute("PRAGMA journal_mode = OFF")  # the file that is there is what is gone back to
+            connection.execute("PRAGMA journal_mode = OFF")  # on failure the old file is still there
             connection.execute("PRAGMA synchronous = OFF")
             _guard(connection)
             if begin is None:
@@ -113,11 +118,11 @@ def rewritten(path: Path, *, start: Path | None = None) -> Iterator[sqlite3.Conn
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
-    """What disk and database raise leaves as one line."""
+def atlas_errors(path: Path) -> Iterator[None]:
+    """Raises errors of disk and database as one line for the user."""
     try:
         yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # what SQLite says may quote what is damaged
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # messages of SQLite may quote damaged text
         if "unable to open" in str(error):
             raise UsageError(f"cannot write the atlas {path}: {error}; give access, or another file") from None
         if "full" in str(error) or "I/O" in str(error):
@@ -143,10 +148,10 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _guard(connection: sqlite3.Connection) -> None:
-    """Against what a stranger may have put into the file."""
+    """Limits what the contents of a hostile file can do."""
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ROW)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW)
     connection.text_factory = _text
 
 
@@ -170,7 +175,7 @@ def _check(connection: sqlite3.Connection, path: Path, size: int) -> None:
     if sorted(found) != sorted(("table", *table) for table in TABLES.items()):  # a view or a trigger could do anything
         raise UsageError(f"the atlas {path} has other tables than an atlas has; take another copy")
     (highest,) = connection.execute("SELECT max(number) FROM pages").fetchone()
-    if highest is not None and not 0 < highest < HIGHEST_NUMBER:  # links keep numbers in four bytes
+    if highest is not None and not 0 < highest < MAX_NUMBER:  # links keep numbers in four bytes
         raise UsageError(f"the atlas {path} numbers its pages as none does; take another copy")
 
 

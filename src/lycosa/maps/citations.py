@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
-from .subgraph import Floats, Integers, Links, pairs_in
+from .subgraph import Floats, Integers, Links, link_array
 
-LEAST_LIFT = 1.5  # times as many links to a topic as one would expect: it is related
-LEAST_SIGMAS = 3.0  # by which they are more than chance brings
-LEAST_SHARE = 0.02  # of all links, where there is but one other topic and nothing to expect by
-OTHERS = "others"  # the topic of what is none of the others; related to none
+MIN_LIFT = 1.5  # observed over expected links from which topics are related
+MIN_SIGMAS = 3.0  # standard deviations by which observed links must exceed the expected
+MIN_SHARE = 0.02  # of all links, where there is only one other topic and no expectation
+OTHERS = "others"  # the topic of pages on no named topic; related to none
 
 
 class CitationMatrix(Struct, frozen=True):
@@ -33,13 +33,16 @@ class CitationMatrix(Struct, frozen=True):
         return shares
 
     def lift(self) -> Floats:
-        """Links between topics, as times those expected if links that leave a topic fell on all others as the links of
-        the others do; 1 within a topic, of others, and where nothing is expected."""
-        counts, expected = self._leaving()
+        """Observed over expected links between topics; 1 within a topic, for OTHERS, and where none are expected.
+
+        Expected is the number of links if those that leave a topic were spread over the others as the links of all
+        other topics are: out(i) · (in(j) − n(i, j) + ½) / (total − out(i) − in(i) + ½ · topics).
+        """
+        counts, expected = self._observed_and_expected()
         return np.where(expected > 0, counts / np.where(expected > 0, expected, 1.0), 1.0)
 
     def related(self, topic: str) -> tuple[str, ...]:
-        """The topics that cite a topic, or that it cites, more than chance brings; the closest first."""
+        """The topics that cite a topic, or that it cites, significantly more than expected; the highest lift first."""
         if topic not in self.topics or topic == OTHERS:
             return ()
         place = self.topics.index(topic)
@@ -54,34 +57,34 @@ class CitationMatrix(Struct, frozen=True):
 
     def _is_related(self) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         if len(self.topics) - (OTHERS in self.topics) <= 2:
-            return self.affinity() >= LEAST_SHARE
-        counts, expected = self._leaving()
-        surprising = counts - expected >= LEAST_SIGMAS * np.sqrt(np.maximum(expected, 1.0))
-        return surprising & (self.lift() >= LEAST_LIFT)
+            return self.affinity() >= MIN_SHARE
+        counts, expected = self._observed_and_expected()
+        significant = counts - expected >= MIN_SIGMAS * np.sqrt(np.maximum(expected, 1.0))
+        return significant & (self.lift() >= MIN_LIFT)
 
-    def _leaving(self) -> tuple[Integers, Floats]:
+    def _observed_and_expected(self) -> tuple[Integers, Floats]:
         counts = self.counts
         np.fill_diagonal(counts, 0)
         if OTHERS in self.topics:
             counts[self.topics.index(OTHERS)] = counts[:, self.topics.index(OTHERS)] = 0
-        going, coming = counts.sum(axis=1), counts.sum(axis=0)
-        from_elsewhere = coming[None, :] - counts + 0.5  # to each topic, from all but the one that cites
-        in_all = (counts.sum() - going - coming + 0.5 * len(counts))[:, None]
-        expected: Floats = going[:, None] * from_elsewhere / np.maximum(in_all, 0.5)
+        outgoing, incoming = counts.sum(axis=1), counts.sum(axis=0)
+        from_others = incoming[None, :] - counts + 0.5  # links to j from all topics but i
+        total = (counts.sum() - outgoing - incoming + 0.5 * len(counts))[:, None]
+        expected: Floats = outgoing[:, None] * from_others / np.maximum(total, 0.5)
         np.fill_diagonal(expected, 0.0)
         if OTHERS in self.topics:
             expected[:, self.topics.index(OTHERS)] = 0.0
         return counts, expected
 
 
-def cited(topics: Sequence[str], topic_of: Mapping[int, int], links: Links) -> CitationMatrix:
-    """Counts links between pages. `topic_of` tells the place of a page's topic; other pages count for nothing."""
+def count_citations(topics: Sequence[str], topic_of: Mapping[int, int], links: Links) -> CitationMatrix:
+    """Counts links between topics. topic_of: the index of the topic of a page; other pages are ignored."""
     numbers = np.fromiter(topic_of, dtype=np.int64, count=len(topic_of))
     order = np.argsort(numbers)
     numbers = numbers[order]
     places = np.fromiter(topic_of.values(), dtype=np.int64, count=len(topic_of))[order]
     counts = np.zeros((len(topics), len(topics)), dtype=np.int64)
-    pairs = pairs_in(links)
+    pairs = link_array(links)
     if len(numbers) and len(pairs):
         found = np.searchsorted(numbers, pairs).clip(max=len(numbers) - 1)
         inside = (numbers[found] == pairs).all(axis=1) & (pairs[:, 0] != pairs[:, 1])
@@ -89,8 +92,8 @@ def cited(topics: Sequence[str], topic_of: Mapping[int, int], links: Links) -> C
     return CitationMatrix(tuple(topics), tuple(map(tuple, counts.tolist())))
 
 
-def summed(matrices: Iterable[Mapping[tuple[str, str], int]]) -> CitationMatrix:
-    """One matrix of counts that were made apart."""
+def sum_citations(matrices: Iterable[Mapping[tuple[str, str], int]]) -> CitationMatrix:
+    """The sum of counts of several collections as one matrix."""
     total: dict[tuple[str, str], int] = {}
     for matrix in matrices:
         for pair, count in matrix.items():

@@ -1,4 +1,4 @@
-"""How much the texts of pages resemble each other, from a few bytes a page."""
+"""How similar the texts of pages are, estimated from a sketch of 128 bytes per page."""
 
 from collections.abc import Mapping
 
@@ -12,19 +12,22 @@ WIDTH = 128  # bytes of a sketch
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
-def sketch_of(page: Page) -> bytes:
-    """The words of a page, each falling into one of 128 sums with one sign: the cosine of two such is near theirs."""
+def text_sketch(page: Page) -> bytes:
+    """The words of a page, hashed with signs into 128 sums of 1 + log(count), scaled to one byte each.
+
+    The cosine of two sketches estimates that of the words (feature hashing: Weinberger et al., ICML 2009).
+    """
     codes, counts = page.words.counted
     mixed = codes * _MIXER
     weights = 1.0 + np.log(np.maximum(counts.astype(np.float64), 1.0))
     signs = np.where(mixed >> np.uint64(63), -1.0, 1.0)
     sums = np.bincount((mixed >> np.uint64(40)).astype(np.int64) % WIDTH, weights * signs, minlength=WIDTH)
-    most = np.abs(sums).max()
-    return (np.round(sums * (127.0 / most)) if most else sums).astype(np.int8).tobytes()
+    largest = np.abs(sums).max()
+    return (np.round(sums * (127.0 / largest)) if largest else sums).astype(np.int8).tobytes()
 
 
-class Resemblance:
-    """The cosine of the sketches of pages, at least 0; pages without a sketch resemble none."""
+class SketchSimilarity:
+    """max(0, cosine) of the sketches of pages; 0 for pages without a sketch."""
 
     def __init__(self, sketches: Mapping[int, bytes | None]):
         self._numbers: Integers = np.array(sorted(sketches), dtype=np.int64)
@@ -35,7 +38,7 @@ class Resemblance:
                 rows[place] = np.frombuffer(sketch, dtype=np.int8)
         rows /= np.maximum(
             np.linalg.norm(rows, axis=1, keepdims=True), 1.0
-        )  # whole numbers: a length is 0 or 1 and more
+        )  # sketches are integers: a norm is 0 or at least 1
         self._rows = rows
 
     def __call__(self, some: Integers, others: Integers) -> Floats:

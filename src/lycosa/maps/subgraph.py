@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Marks = NDArray[np.bool_]
-Links = Iterable[tuple[int, int]] | NDArray[Any]  # pairs of source and target, or an array with one a row
+Links = Iterable[tuple[int, int]] | NDArray[Any]  # pairs of source and target, or an array with one per row
 
 
-class SubGraph:
-    """Links among `nodes`, each counted once; nodes go by their places in the sequence."""
+class Subgraph:
+    """Links among `nodes`, each counted once; a node is known by its index in the sequence.
+
+    A link is one number, source × size + target, so that sorting removes duplicates and a binary search finds it.
+    """
 
     def __init__(self, nodes: Sequence[int] | NDArray[Any], links: Links):
         self.nodes: Integers = np.asarray(nodes, dtype=np.int64).reshape(-1)
@@ -23,7 +26,7 @@ class SubGraph:
         ordered = self.nodes[order]
         if (ordered[1:] == ordered[:-1]).any():
             raise ValueError("a page is given twice")
-        pairs = pairs_in(links)
+        pairs = link_array(links)
         places = np.full(pairs.shape, -1, dtype=np.int64)
         if self.size:
             found = np.searchsorted(ordered, pairs).clip(max=self.size - 1)
@@ -50,19 +53,19 @@ class SubGraph:
         """The nodes that link to a node."""
         return self.sources[self._by_target[self._first[node] : self._first[node + 1]]]
 
-    def spread(self, marks: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """The bits of every node, and those of the nodes that link to it."""
+    def propagate(self, marks: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Follows all links once: the bits of every node, or those of the nodes that link to it."""
         linked = np.flatnonzero(np.diff(self._first))
         if not len(linked):
             return marks.copy()
         brought = np.bitwise_or.reduceat(marks[self.sources[self._by_target]], self._first[linked])
-        spread = marks.copy()
-        spread[linked] |= brought
-        return spread
+        reached = marks.copy()
+        reached[linked] |= brought
+        return reached
 
 
-def pairs_in(links: Links) -> Integers:
-    """The links as an array with one a row."""
+def link_array(links: Links) -> Integers:
+    """The links as an array, source and target in each row."""
     if isinstance(links, np.ndarray):
         return links.astype(np.int64, copy=False).reshape(-1, 2)
     return np.fromiter(chain.from_iterable(links), dtype=np.int64).reshape(-1, 2)

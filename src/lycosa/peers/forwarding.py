@@ -1,87 +1,93 @@
-"""What a node does with the queries that come to it, its own and those of others, before and after it looks."""
+"""Which queries a node takes, where it sends them next, and how many messages it sends to one peer."""
 
 from msgspec.structs import replace
 
-from .content import Content
-from .messages import DIRECT, Contact, PeerName, Query, Send
-from .options import NodeOptions
+from .messages import DIRECT, PeerName, Query, Send
 from .rate_limits import RateLimits, SeenQueries
 from .routing import clamped, flooded, next_hop
-from .state import Parts
+from .state import NodeState
 
-_WITHIN = 0.9  # of what a peer takes from one, so that pings and the like still get through
-RESERVED = 0.5  # of the queries that may go to a peer, for the first of every search of one's own
+_MARGIN = 0.9  # of the rate that a peer accepts from one sender, so that pings and the like still get through
+RESERVED = 0.5  # share of the queries that may go to a peer, for the first one of every search of one's own
 
 
-class Passing(Parts):
-    """Takes a query once, and sends it on.
+class Forwarding:
+    """Takes each query once, and sends it on.
 
-    A walker comes by way of others, who may have been lied to: nobody is blamed for what it says, nor for its coming
-    again. And nobody, its user neither, can make this node send a peer more than the peer takes from one: of queries
-    what it sends for others leaves half, and answers are counted apart, by whom they go to and who sent the query.
+    A walker comes by way of others, who may have been lied to: nobody is penalised for its content, nor for its coming
+    again. Nobody, not even its user, can make this node send a peer more than the peer accepts from one sender:
+    queries sent for others leave half of that rate free, and answers are limited apart, by whom they go to and who
+    forwarded the query.
     """
 
-    def __init__(self, me: Contact, content: Content, *, options: NodeOptions, seed: int):
-        super().__init__(me, content, options=options, seed=seed)
-        self._seen = SeenQueries(options.remembered, options.most_per_query)
-        most = _WITHIN * options.capacity_per_peer
+    def __init__(self, state: NodeState, seed: int):
+        self._state = state
+        self._seed = seed
+        self.seen = SeenQueries(state.options.remembered, state.options.most_per_query)
+        most = _MARGIN * state.options.capacity_per_peer
         self._queries_to: RateLimits[PeerName] = RateLimits(most)
         self._answers_to: RateLimits[PeerName] = RateLimits(most)
-        self._answers_for: RateLimits[tuple[PeerName, PeerName]] = RateLimits(most / 4)  # who sent it, who is answered
+        self._answers_for: RateLimits[tuple[PeerName, PeerName]] = RateLimits(most / 4)  # forwarder, asker
 
-    def _cut(self, query: Query) -> Query:
-        """The query with a time to live that is not above ours."""
-        ttl = 1 if query.walker == DIRECT else clamped(query.ttl, self.options.most_ttl)
+    def clamp_ttl(self, query: Query) -> Query:
+        """The query with a time to live of at most `most_ttl`."""
+        ttl = 1 if query.walker == DIRECT else clamped(query.ttl, self._state.options.most_ttl)
         if ttl == query.ttl:
             return query
-        self.counts["ttl_cut"] += 1
+        self._state.counts["ttl_cut"] += 1
         return replace(query, ttl=ttl)
 
-    def _trouble(self, sender: PeerName, query: Query, now: float) -> str:
-        """'' for a query that is to be looked at, else why it is not."""
-        if query.ttl < 1:  # nobody sends such a one on
-            self.misbehaved(sender, "expired", now)
+    def why_refused(self, sender: PeerName, query: Query, now: float) -> str:
+        """'' for a query that is to be processed, else the reason why it is not."""
+        if query.ttl < 1:  # an honest peer never sends one
+            self._state.penalise(sender, "expired", now)
             return "expired"
-        which = (query.origin.name, query.id)
-        if self.options.floods and which in self._seen:
-            trouble = "duplicates"
+        key = (query.origin.name, query.id)
+        if self._state.options.floods and key in self.seen:
+            reason = "duplicates"
         else:
-            trouble = self._seen.note(which, query.walker, query.ttl)
-        if trouble == "replayed" and query.walker == DIRECT:
-            self.misbehaved(sender, trouble, now, by=0.5)
-        elif trouble:
-            self.counts[trouble] += 1
-        return trouble
+            reason = self.seen.note(key, query.walker, query.ttl)
+        if reason == "replayed" and query.walker == DIRECT:
+            self._state.penalise(sender, reason, now, by=0.5)
+        elif reason:
+            self._state.counts[reason] += 1
+        return reason
 
-    def _onward(self, query: Query, came_from: PeerName | None) -> list[Send]:
-        """The query to whom it goes next; nothing where a walker has ended."""
-        names, down = self.neighbours.names, self.neighbours.down
-        if self.options.floods:
-            return [self._send(name, query) for name in flooded(names, came_from, down)]
-        if came_from is not None and came_from not in self.neighbours:
-            came_from = None
-        hop = next_hop(self.seed, query.id, query.walker, query.ttl, names, came_from, down)
-        return [] if hop is None else [self._send(hop, query)]
-
-    def _passed_on(self, sender: PeerName, query: Query, now: float) -> list[Send]:
-        """A query that has been here, to the next."""
+    def forward(self, sender: PeerName, query: Query, now: float) -> list[Send]:
+        """A query that was processed here, to the next peers; nothing where it ends here."""
         if query.ttl <= 1:
             return []
-        onward = self._within_bounds(self._onward(replace(query, ttl=query.ttl - 1), sender), now, leaving=RESERVED)
-        self.counts["passed_on"] += len(onward)
+        hops = self.next_hops(replace(query, ttl=query.ttl - 1), sender)
+        onward = self.within_limits(hops, now, leaving=RESERVED)
+        self._state.counts["passed_on"] += len(onward)
         return onward
 
-    def _within_bounds(self, queries: list[Send], now: float, *, leaving: float = 0.0) -> list[Send]:
-        """Of queries, as many as each receiver takes."""
+    def reroute(self, query: Query, now: float) -> list[Send]:
+        """A query that could not be delivered, to another peer; nothing where there is none."""
+        leaving = 0.0 if query.origin.name == self._state.name else RESERVED
+        return self.within_limits(self.next_hops(query, None), now, leaving=leaving)
+
+    def next_hops(self, query: Query, came_from: PeerName | None) -> list[Send]:
+        """The query to the peers that it goes to next; nothing where a walker has ended."""
+        neighbours = self._state.neighbours
+        if self._state.options.floods:
+            return [self._state.send(name, query) for name in flooded(neighbours.names, came_from, neighbours.down)]
+        if came_from is not None and came_from not in neighbours:
+            came_from = None
+        hop = next_hop(self._seed, query.id, query.walker, query.ttl, neighbours.names, came_from, neighbours.down)
+        return [] if hop is None else [self._state.send(hop, query)]
+
+    def within_limits(self, queries: list[Send], now: float, *, leaving: float = 0.0) -> list[Send]:
+        """As many of the queries as each receiver accepts; a share `leaving` of each rate is kept free."""
         sent = [send for send in queries if self._queries_to.take(send.to, now, leaving=leaving)]
         if len(sent) < len(queries):
-            self.counts["held_back"] += len(queries) - len(sent)
+            self._state.counts["held_back"] += len(queries) - len(sent)
         return sent
 
-    def _may_answer_by_way_of(self, sender: PeerName, origin: PeerName, now: float) -> bool:
-        """Whether the one that a sender says is asking is to be told. Any number where it asks itself, as it waits for
-        that; of others only so many, since a sender can have named anybody."""
-        if sender == origin or (self._answers_for.take((sender, origin), now) and self._answers_to.take(origin, now)):
+    def may_answer(self, sender: PeerName, asker: PeerName, now: float) -> bool:
+        """Whether an answer to the asker of a query that `sender` sent is within the limits. There is none where they
+        are the same, as that peer waits for it; a forwarder can have named anybody as the asker."""
+        if sender == asker or (self._answers_for.take((sender, asker), now) and self._answers_to.take(asker, now)):
             return True
-        self.counts["held_back"] += 1
+        self._state.counts["held_back"] += 1
         return False

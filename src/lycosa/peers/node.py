@@ -1,29 +1,40 @@
 """One peer: the whole protocol, without sockets and without a clock of its own.
 
-A `Node` is told what happens (`ask`, `receive`, `undelivered`, `lost`, `found`, `tick`) and when, and answers with the
-messages to send. Over TCP it is run by `wire`, on a simulated wire and clock by `simulation`; it cannot tell which.
+A `Node` is called with events (`ask`, `receive`, `undelivered`, `disconnected`, `connected`, `tick`) and the time of
+each, and returns the messages to send. `session` runs it over TCP, `simulation` on simulated connections and a
+simulated clock; the node itself cannot tell which.
 
-    number, sends = node.ask("wind power", now)      begin a search; what it finds is at `node.answers(number)`
-    sends = node.receive(sender, message, now)       something came; the sender's name has been verified
-    sends = node.undelivered(to, message, now)       something sent did not arrive
-    sends = node.tick(now)                           the moment that `next_deadline` told has come
+    number, sends = node.ask("wind power", now)      begin a search; its results are at `node.answers(number)`
+    sends = node.receive(sender, message, now)       a message came; the sender's name has been verified
+    sends = node.undelivered(to, message, now)       a message could not be delivered
+    sends = node.tick(now)                           the time of `next_deadline` has come
 
-It searches (`asking`, `hearing` what comes back, `learning` from it), serves others (`answering`, `passing` on), and
-keeps up with its neighbours (`joining`). Buddy lists and indexes serve the node that keeps them; it holds nothing for
-the sake of others.
+It is made of parts, each with its own state, around the `NodeState` that they share:
+
+    Searches, Replies     its own searches, and what comes back of them; Fetches: items that it requested
+    Answering             queries, index requests and fetches of others
+    Forwarding            which queries are taken, where they go next, how many
+    BuddyPolicy           whom to ask first, and whose indexes to hold
+    Membership            neighbours on the overlay
+
+Buddy lists and indexes serve the node that keeps them; it holds nothing for the sake of others.
 """
 
+from collections import Counter
+from collections.abc import Iterable
+
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.vocabulary.records import Plain
 
 from .answering import Answering
-from .buddies import Buddy, HeldState
+from .buddies import BuddyList, HeldIndexes
+from .buddy_policy import BuddyPolicy
 from .content import Content
-from .forwarding import RESERVED
-from .joining import Joining
+from .fetches import Fetches, SecretNumbers
+from .forwarding import Forwarding
+from .membership import Membership
 from .messages import (
     Contact,
     Declined,
@@ -32,6 +43,7 @@ from .messages import (
     Hello,
     Index,
     IndexRequest,
+    Item,
     Join,
     Leave,
     Message,
@@ -41,28 +53,20 @@ from .messages import (
     Query,
     Response,
     Send,
+    Wanted,
 )
+from .neighbours import Neighbours
 from .options import NodeOptions
-from .replies import Hearing
-from .search import Failure, Reply, Stage
+from .replies import Replies
+from .search import Answers, Failure, Stage
+from .searches import Searches
+from .state import NodeState, SavedState
 
 
-class NodeState(Struct, frozen=True):
-    """What a node keeps between two runs."""
-
-    buddies: list[Buddy] = []
-    held: HeldState = HeldState()
-    neighbours: list[Contact | PeerName] = []  # once their names alone were kept
-    known: list[Contact] = []
-    shunned: list[PeerName] = []  # a restart forgives nobody: their time begins again
-    numbered: int = 0
-    has_asked: bool = False
-
-
-class Node(Hearing, Answering, Joining):
+class Node:
     """A peer of BuddyNet.
 
-    `seed` is what walks are drawn by; `secret` is what the ids of queries follow from, so that nobody can answer a
+    `seed` determines the random choices of walks; `secret` determines the ids of queries, so that nobody can answer a
     query that never reached it: random bytes, except in a simulation.
 
     Shao: Exploring social networks in computer systems (Princeton University 2007), chapter 5.
@@ -79,153 +83,245 @@ class Node(Hearing, Answering, Joining):
         now: float = 0.0,
     ):
         me = Contact(me) if isinstance(me, str) else me
-        super().__init__(me, content, options=options, seed=seed, secret=secret or seed.to_bytes(8, "little"))
-        self.resumed(now)
+        self._state = state = NodeState(me, content, options)
+        self._numbers = SecretNumbers(me.name, secret or seed.to_bytes(8, "little"))
+        self.policy = BuddyPolicy(state)
+        self.forwarding = Forwarding(state, seed)
+        self.answering = Answering(state, self.forwarding)
+        self.membership = Membership(state)
+        self.fetches = Fetches(state, self._numbers)
+        self.searches = Searches(state, self.forwarding, self.policy, self.fetches, self._numbers)
+        self.replies = Replies(state, self.searches, self.fetches, self.policy)
+        self.resume(now)
 
-    # What happens
+    # ------------------------------------------------------------ who it is, and whom it knows
+
+    @property
+    def name(self) -> PeerName:
+        return self._state.name
+
+    @property
+    def me(self) -> Contact:
+        """The name of the node, and the address at which others reach it."""
+        return self._state.me
+
+    @me.setter
+    def me(self, me: Contact) -> None:
+        self._state.me = me
+
+    @property
+    def content(self) -> Content:
+        return self._state.content
+
+    @property
+    def options(self) -> NodeOptions:
+        return self._state.options
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How often each kind of event has happened."""
+        return self._state.counts
+
+    @property
+    def buddies(self) -> BuddyList:
+        return self._state.buddies
+
+    @property
+    def held(self) -> HeldIndexes:
+        return self._state.held
+
+    @property
+    def neighbours(self) -> Neighbours:
+        return self._state.neighbours
+
+    def index_owners(self) -> list[PeerName]:
+        """The peers whose indexes this node wants to hold, in the order in which it searches them."""
+        return self._state.index_owners()
+
+    def is_banned(self, peer: PeerName, now: float) -> bool:
+        """Whether nothing is taken from a peer for now."""
+        return self._state.reputation.is_banned(peer, now)
+
+    def demerits(self, peer: PeerName, now: float) -> float:
+        return self._state.reputation.demerits(peer, now)
+
+    def penalise(self, peer: PeerName, offence: str, now: float, by: float = 1.0) -> None:
+        """Counts an offence; a peer with too many is banned for a while."""
+        self._state.penalise(peer, offence, now, by)
+
+    # ------------------------------------------------------------ what its user asks for
+
+    def ask(
+        self,
+        wanted: Wanted,
+        now: float,
+        *,
+        most: int = 1,
+        enough: int = 1,
+        deadline: float | None = None,
+        query_id: int | None = None,
+    ) -> tuple[int, list[Send]]:
+        """Begins a search: its id, and what to send. `most` hits are requested of each peer; with `enough` different
+        ones it goes no further. A `query_id` of one's own choice must never have been used."""
+        return self.searches.begin(wanted, now, most=most, enough=enough, deadline=deadline, query_id=query_id)
+
+    def answers(self, query_id: int) -> Answers | None:
+        """A snapshot of the search; None where it is forgotten."""
+        return self.searches.answers(query_id)
+
+    def stage(self, query_id: int) -> Stage | None:
+        """How far the search has come; None where it is forgotten."""
+        return self.searches.stage(query_id)
+
+    def fetch(self, provider: Contact, item: Item, now: float) -> tuple[int, list[Send]]:
+        """Asks a provider for an item: the number to ask `fetch_result` for, and what to send."""
+        return self.fetches.start(provider, item, now)
+
+    def fetch_result(self, number: int) -> bytes | Failure | None:
+        """What a fetch brought, or why it failed, once; None while it is under way."""
+        return self.fetches.pop_result(number)
+
+    def connect(self, neighbours: Iterable[Contact | PeerName]) -> None:
+        """Makes them neighbours, in this order, without asking; for overlays that are given."""
+        self.membership.connect(neighbours)
+
+    def join(self, contacts: Iterable[Contact]) -> list[Send]:
+        """Asks them to be neighbours."""
+        return self.membership.join(contacts)
+
+    def rejoin(self) -> list[Send]:
+        """Asks the neighbours of the last run to be neighbours again, and others where those are few."""
+        return self.membership.rejoin()
+
+    def leave(self) -> list[Send]:
+        """Tells the neighbours that this node is going down."""
+        return self.membership.leave()
+
+    # ------------------------------------------------------------ events
 
     def receive(self, sender: PeerName, message: Message, now: float) -> list[Send]:
-        if self.manners.shunned(sender, now):
-            self.counts["shunned"] += 1
+        state = self._state
+        if state.reputation.is_banned(sender, now):
+            state.counts["shunned"] += 1
             return []
         is_answer = isinstance(message, Response | Declined)
-        if not self._awaits(sender, message) and not self.manners.takes(sender, now, is_answer=is_answer):
-            self.misbehaved(sender, "too_fast", now, by=0.125)
+        if not self.replies.awaits(sender, message) and not state.reputation.allows(sender, now, is_answer=is_answer):
+            state.penalise(sender, "too_fast", now, by=0.125)
             return []
-        if sender == self.name:
-            self.counts["forged"] += 1
+        if sender == state.name:
+            state.counts["forged"] += 1
             return []
-        self.counts["received"] += 1
+        state.counts["received"] += 1
         match message:
-            case Query(origin=Contact(self.name)):
-                return self._came_home(sender, message, now)
+            case Query(origin=Contact(state.name)):
+                return self.searches.walker_returned(sender, message, now)
             case Query():
-                return self._query(sender, message, now)
+                return self.answering.query(sender, message, now)
             case Response():
-                return self._response(sender, message, now)
+                return self.replies.response(sender, message, now)
             case Declined():
-                return self._declined(sender, message, now)
+                return self.replies.declined(sender, message, now)
             case IndexRequest():
-                return self._index_request(sender, message, now)
+                return self.answering.index_request(sender, message, now)
             case Index():
-                self._index(sender, message, now)
+                self.policy.receive_index(sender, message, now)
                 return []
             case Fetch():
-                return self._fetch(sender, message, now)
+                return self.answering.fetch(sender, message, now)
             case Fetched():
-                return self._fetched(sender, message, now)
+                return self.replies.fetched(sender, message, now)
             case Pong():
-                return self._neighbourly(sender, message) + self._ask_newcomers(now)
+                return self.membership.receive(sender, message) + self.searches.neighbours_changed(now)
             case Join() | Leave() | Ping() | Hello():
-                return self._neighbourly(sender, message)
+                return self.membership.receive(sender, message)
 
     def undelivered(self, to: PeerName, message: Message, now: float) -> list[Send]:
-        """Somebody could not be reached."""
+        """A message could not be delivered."""
         self.counts["undelivered"] += 1
         match message:
             case Query(walker=0):
-                search = self._searches.get(message.id)
-                if search is None or not search.replied(to, Reply.DOWN):
-                    return []
-                if self.options.demotes_unreachable:
-                    self._demote(to)
-                return self._go_on(search, now)
+                return self.searches.direct_query_undelivered(to, message, now)
             case Query():
-                self.lost(to)
-                if self.options.floods:
-                    return []
-                if message.origin.name == self.name:
-                    return self._within_bounds(self._onward(message, None), now) or self._walker_ended(message, now)
-                onward = self._within_bounds(self._onward(message, None), now, leaving=RESERVED)
-                return onward or self._ended(to, message, now)
-            case Fetch():
-                return self._fetch_failed(to, message.id, Failure.DOWN, now) if message.id in self._fetches else []
+                return self._walker_undelivered(to, message, now)
+            case Fetch() if message.id in self.fetches:
+                return self.replies.fetch_failed(to, message.id, Failure.DOWN, now)
             case IndexRequest():
-                self.held.not_coming(to)
-            case Ping():
-                self.lost(to)
-            case Join():
-                self.lost(to)
-                self.neighbours.in_vain(to)
-                self.neighbours.awaited.discard(to)
+                self.held.request_failed(to)
+            case Ping() | Join():
+                self.membership.undelivered(to, message)
             case _:
                 pass
         return []
 
-    # Time
+    def _walker_undelivered(self, to: PeerName, query: Query, now: float) -> list[Send]:
+        """Sends a walker to another neighbour; where there is none it has ended."""
+        self.disconnected(to)
+        if self.options.floods:
+            return []
+        rerouted = self.forwarding.reroute(query, now)
+        if rerouted:
+            return rerouted
+        if query.origin.name == self.name:
+            return self.searches.walker_ended(query, now)
+        return self.answering.query_ended(to, query, now)
 
-    def resumed(self, now: float) -> None:
-        """Begins, or goes on after having been down: checkpoints are at the multiples of their interval, and those
-        that passed meanwhile are left out."""
-        self._told_at = now
-        self._checkpoint_at = _next_multiple(now, self.options.checkpoint)
-        self.neighbours.awaited.clear()
-        self._ping_at = now + self.options.ping if self.options.ping else float("inf")
+    def disconnected(self, peer: PeerName) -> None:
+        """The connection to a peer is closed: no walker is sent there."""
+        self.neighbours.lost(peer)
+
+    def connected(self, peer: PeerName) -> None:
+        """A connection to a peer is open."""
+        self.neighbours.heard(peer)
+
+    # ------------------------------------------------------------ time
+
+    def resume(self, now: float) -> None:
+        """Begins, or goes on after having been down; checkpoints that passed meanwhile are left out."""
+        self._last_tick = now
+        self.policy.schedule(now)
+        self.membership.resume(now)
 
     def next_deadline(self) -> float:
         """When `tick` is to be called next, unless something happens before."""
-        moments = [self._checkpoint_at, self._ping_at]
-        moments += [fetching.until for fetching in self._fetches.values()]
-        for number in self._open:
-            search = self._searches[number]
-            if search.fetching is not None:
-                continue
-            moments.append(search.deadline)
-            if search.stage is Stage.WALKING and not search.walkers:
-                moments.append(max(search.wait_until, search.newcomers_until))
-            elif search.waiting_for and search.stage is not Stage.WALKING:
-                moments.append(search.wait_until)
-        return min(moments)
+        moments = [self.policy.next_checkpoint, self.membership.next_ping]
+        return min(moments + self.fetches.deadlines() + self.searches.deadlines())
 
     def tick(self, now: float) -> list[Send]:
         """What is due by now: answers that did not come, checkpoints, pings."""
-        self._told_at = now
-        sends: list[Send] = []
-        for number, fetching in list(self._fetches.items()):
-            if fetching.until <= now:
-                sends += self._fetch_failed(fetching.provider.name, number, Failure.DOWN, now)
-        for number in sorted(self._open):
-            sends += self._go_on(self._searches[number], now)
-        if now >= self._checkpoint_at:
-            self._checkpoint_at = _next_multiple(now, self.options.checkpoint)
-            sends += self.checkpoint()
-        if now >= self._ping_at:
-            self._ping_at = now + self.options.ping
-            sends += self._pings()
+        self._last_tick = now
+        sends = self.replies.tick(now) + self.searches.tick(now)
+        if now >= self.policy.next_checkpoint:
+            self.policy.schedule(now)
+            sends += self.policy.checkpoint()
+        if now >= self.membership.next_ping:
+            sends += self.membership.ping(now)
         return sends
 
-    # What is kept
+    def checkpoint(self) -> list[Send]:
+        """Requests the indexes that are due, now."""
+        return self.policy.checkpoint()
 
-    def remembered(self) -> NodeState:
-        """Whom it knows, without the indexes it holds of them."""
-        return NodeState(
-            buddies=list(self.buddies),
-            neighbours=[self.neighbours.contact(name) for name in self.neighbours.names],
-            known=self.neighbours.known(),
-            shunned=self.manners.all_shunned(self._told_at),
-        )
+    # ------------------------------------------------------------ saving
+
+    def saved_contacts(self) -> SavedState:
+        """Whom the node knows, without the indexes that it holds."""
+        return self._state.saved(self._last_tick)
 
     def state(self) -> Plain:
-        state = replace(self.remembered(), held=self.held.state(), numbered=self._numbered, has_asked=self._has_asked())
-        return msgspec.to_builtins(state)
+        """All that is kept between two runs."""
+        saved = replace(
+            self.saved_contacts(),
+            held=self.held.state(),
+            numbered=self._numbers.count,
+            has_asked=self._state.has_asked,
+        )
+        return msgspec.to_builtins(saved)
 
     def restore(self, plain: Plain) -> None:
         """Takes up a state; ValueError where it is none."""
         try:
-            state = msgspec.convert(plain, NodeState)
+            saved = msgspec.convert(plain, SavedState)
         except msgspec.ValidationError as error:
             raise ValueError(f"no state of a peer: {error}") from error
-        self.held.restore(state.held, self.content.unpack)
-        self.buddies.replace(state.buddies)
-        for contact in state.known:
-            self.neighbours.know(contact)
-        self.connect(state.neighbours)
-        for name in state.shunned:
-            self.manners.shuns(name, self._told_at)
-        self._asked_before = state.has_asked
-        self._drop_indexes_of_others()
-        self._numbered = state.numbered
-
-
-def _next_multiple(now: float, interval: float) -> float:
-    return (now // interval + 1) * interval
+        self._state.restore(saved, self._last_tick)
+        self._numbers.count = saved.numbered

@@ -1,4 +1,4 @@
-"""What a peer keeps between its runs, in the folder `peer` of its collection: files, each replaced at one stroke."""
+"""The folder `peer` of a collection: what a peer keeps between its runs."""
 
 import fcntl
 from pathlib import Path
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class PeerFolder:
-    """Files of one peer. A kill leaves each as it was before or after; one that cannot be read is as one missing."""
+    """Files of one peer, each written atomically, and its lock."""
 
     def __init__(self, collection: Path):
         self.folder = collection / FOLDER
@@ -22,7 +22,8 @@ class PeerFolder:
     def path(self, name: str) -> Path:
         return self.folder / name
 
-    def bytes_of(self, name: str) -> bytes | None:
+    def read(self, name: str) -> bytes | None:
+        """The bytes of a file; None where there is none."""
         try:
             return self.path(name).read_bytes()
         except FileNotFoundError:
@@ -30,8 +31,8 @@ class PeerFolder:
         except OSError as error:
             raise CollectionError(f"cannot read {self.path(name)}: {error.strerror}; give access") from error
 
-    def keep_bytes(self, name: str, data: bytes) -> None:
-        """Writes a file that only its owner may read, whole or not at all."""
+    def write(self, name: str, data: bytes) -> None:
+        """Writes a file that only its owner may read, atomically."""
         path = self.path(name)
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
@@ -40,22 +41,22 @@ class PeerFolder:
         except OSError as error:
             raise CollectionError(f"cannot write {path}: {error.strerror}; make room or give access") from error
 
-    def read(self, name: str, kind: type[T]) -> T | None:
-        """What was kept under a name; None where nothing was, or it is not of that kind any more."""
-        data = self.bytes_of(name)
+    def read_json(self, name: str, kind: type[T]) -> T | None:
+        """The record in a JSON file; None where there is no file, or it holds something else."""
+        data = self.read(name)
         try:
             return None if data is None else msgspec.json.decode(data, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
 
-    def keep(self, name: str, what: object) -> None:
-        self.keep_bytes(name, msgspec.json.encode(what))
+    def write_json(self, name: str, what: object) -> None:
+        self.write(name, msgspec.json.encode(what))
 
-    def drop(self, name: str) -> None:
+    def remove(self, name: str) -> None:
         self.path(name).unlink(missing_ok=True)
 
     def lock(self) -> IO[str] | None:
-        """The right to be this peer, for one process at a time, until it is closed; None where another has it."""
+        """The lock of this peer, for one process at a time, held until it is closed; None where another has it."""
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
             lock = self.path(".lock").open("a+")

@@ -6,14 +6,16 @@ from typing import Generic, TypeVar
 
 from .messages import PeerName
 
-MOST_PEERS = 4096  # that anything is remembered of
-MOST_NOTED = 1 << 18  # messages remembered, of all queries
+MOST_PEERS = 4096  # of which anything is remembered
+MOST_SEEN = 1 << 18  # messages remembered, of all queries
+SHARE = 0.25  # of the processing time, that one peer may take
+BURST = 0.5  # seconds of processing that a peer may take at once
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
 class RateLimit:
-    """So many a second, and as many at once as two seconds bring; 0 is without bound."""
+    """A token bucket: `per_second` tokens a second, at most those of two seconds at once; 0 is without limit."""
 
     def __init__(self, per_second: float):
         self.per_second = per_second
@@ -22,7 +24,7 @@ class RateLimit:
         self._at: float | None = None
 
     def take(self, now: float, *, leaving: float = 0.0) -> bool:
-        """Whether there is one left, besides a share of the most that can be `leaving` for others."""
+        """Takes a token, if there is one besides the share `leaving` of the bucket that is kept for others."""
         if not self.per_second:
             return True
         passed = 0.0 if self._at is None else max(0.0, now - self._at)
@@ -34,123 +36,30 @@ class RateLimit:
         return True
 
     def owe(self, more: float) -> None:
-        """What was taken last cost more than one, which those that come next will wait for."""
+        """What was taken last cost `more` tokens than one; later takers wait for them."""
         self._left -= more
 
 
 class RateLimits(Generic[K]):
-    """The same for each of many peers, or pairs of them, the last ones."""
+    """One rate limit for each key, such as a peer; of many keys the last ones are remembered."""
 
     def __init__(self, per_second: float):
         self.per_second = per_second
-        self._of: OrderedDict[K, RateLimit] = OrderedDict()
+        self._limits: OrderedDict[K, RateLimit] = OrderedDict()
 
-    def take(self, whose: K, now: float, *, leaving: float = 0.0) -> bool:
+    def take(self, key: K, now: float, *, leaving: float = 0.0) -> bool:
         if not self.per_second:
             return True
-        allowance = self._of.setdefault(whose, RateLimit(self.per_second))
-        _keep_the_last(self._of, whose)
-        return allowance.take(now, leaving=leaving)
-
-
-class Reputation:
-    """Who is not listened to any more: one whose demerits reach `tolerance`, for `shun` seconds. Demerits fade: half of
-    them are forgotten in every `shun` seconds."""
-
-    def __init__(self, *, tolerance: float, shun: float, per_peer: float):
-        self.tolerance = tolerance
-        self.shun = shun
-        self._demerits: OrderedDict[PeerName, tuple[float, float]] = OrderedDict()  # how many, as of when
-        self._shunned: OrderedDict[PeerName, float] = OrderedDict()  # until when
-        self._messages: RateLimits[PeerName] = RateLimits(per_peer)
-        self._answers: RateLimits[PeerName] = RateLimits(per_peer)
-
-    def demerits(self, peer: PeerName, now: float) -> float:
-        many, at = self._demerits.get(peer, (0.0, now))
-        return many * 0.5 ** (max(0.0, now - at) / self.shun) if many else 0.0
-
-    def shunned(self, peer: PeerName, now: float) -> bool:
-        return peer in self._shunned and now < self._shunned[peer]
-
-    def misbehaved(self, peer: PeerName, now: float, by: float = 1.0) -> bool:
-        """Tells whether the peer is shunned from now on."""
-        many = min(self.demerits(peer, now) + by, self.tolerance)
-        self._demerits[peer] = (many, now)
-        _keep_the_last(self._demerits, peer)
-        if many < self.tolerance:
-            return False
-        self.shuns(peer, now)
-        return True
-
-    def shuns(self, peer: PeerName, now: float) -> None:
-        """It is not listened to from now on."""
-        self._shunned[peer] = now + self.shun
-        _keep_the_last(self._shunned, peer)
-
-    def all_shunned(self, now: float) -> list[PeerName]:
-        return [peer for peer, until in self._shunned.items() if now < until]
-
-    def behaved(self, peer: PeerName, now: float) -> None:
-        """What it answered held good."""
-        if peer in self._demerits:
-            many = self.demerits(peer, now) - 1.0
-            if many > 0:
-                self._demerits[peer] = (many, now)
-            else:
-                del self._demerits[peer]
-
-    def takes(self, peer: PeerName, now: float, *, is_answer: bool = False) -> bool:
-        """Whether one more message of the peer is within its allowance; answers have one of their own."""
-        return (self._answers if is_answer else self._messages).take(peer, now)
-
-
-def _keep_the_last(of_peers: OrderedDict[K, T], peer: K) -> None:
-    """Counts a peer as the last that was heard of; forgets the first of too many."""
-    of_peers.move_to_end(peer)
-    while len(of_peers) > MOST_PEERS:
-        of_peers.popitem(last=False)
-
-
-class SeenQueries:
-    """The queries of others, the last ones: which of their messages came here, and how many."""
-
-    def __init__(self, remembered: int, most_per_query: int):
-        self.remembered = remembered
-        self.most_per_query = most_per_query
-        self._noted = 0
-        self._queries: OrderedDict[tuple[PeerName, int], set[int]] = OrderedDict()  # whose, and its id
-
-    def __len__(self) -> int:
-        return len(self._queries)
-
-    def __contains__(self, query: tuple[PeerName, int]) -> bool:
-        return query in self._queries
-
-    def note(self, query: tuple[PeerName, int], walker: int, ttl: int) -> str:
-        """'' for a message that is new, else why it is to be dropped."""
-        messages = self._queries.get(query)
-        if messages is None:
-            messages = self._queries[query] = set()
-            while len(self._queries) > self.remembered or self._noted > MOST_NOTED:
-                self._noted -= len(self._queries.popitem(last=False)[1])
-        else:
-            self._queries.move_to_end(query)
-        if len(messages) >= self.most_per_query:
-            return "too_many_of_one_query"
-        message = (walker << 32) | ttl
-        if message in messages:
-            return "replayed"
-        messages.add(message)
-        self._noted += 1
-        return ""
-
-
-SHARE = 0.25  # of the time, that may be spent on one peer
-BURST = 0.5  # seconds of it that one who asked little before may take at once
+        limit = self._limits.setdefault(key, RateLimit(self.per_second))
+        _touch(self._limits, key)
+        return limit.take(now, leaving=leaving)
 
 
 class FairShare:
-    """Counts the time that was spent on each of many peers, the last ones.
+    """The processing time of each peer: one that used more than its share waits for its next turn.
+
+    All connections are served in turn on one event loop, so a peer that asks much delays the others. What it sends
+    meanwhile waits with it.
 
     >>> turns = FairShare()
     >>> turns.spent("anna", 0.5, now=10.0)
@@ -166,10 +75,99 @@ class FairShare:
 
     def spent(self, peer: PeerName, seconds: float, now: float) -> None:
         self._free_at[peer] = max(self._free_at.get(peer, now), now) + seconds / SHARE
-        self._free_at.move_to_end(peer)
-        while len(self._free_at) > MOST_PEERS:
-            self._free_at.popitem(last=False)
+        _touch(self._free_at, peer)
 
     def wait(self, peer: PeerName, now: float) -> float:
         """Seconds until the peer has its next turn."""
         return max(0.0, self._free_at.get(peer, now) - now - BURST / SHARE)
+
+
+class Reputation:
+    """Demerits of peers, and bans. A peer whose demerits reach `tolerance` is banned for `ban_seconds`; demerits decay
+    with a half-life of `ban_seconds`. `per_peer` is the number of messages a second taken from each peer."""
+
+    def __init__(self, *, tolerance: float, ban_seconds: float, per_peer: float):
+        self.tolerance = tolerance
+        self.ban_seconds = ban_seconds
+        self._demerits: OrderedDict[PeerName, tuple[float, float]] = OrderedDict()  # how many, as of when
+        self._banned_until: OrderedDict[PeerName, float] = OrderedDict()
+        self._messages: RateLimits[PeerName] = RateLimits(per_peer)
+        self._answers: RateLimits[PeerName] = RateLimits(per_peer)
+
+    def demerits(self, peer: PeerName, now: float) -> float:
+        many, at = self._demerits.get(peer, (0.0, now))
+        return many * 0.5 ** (max(0.0, now - at) / self.ban_seconds) if many else 0.0
+
+    def is_banned(self, peer: PeerName, now: float) -> bool:
+        return peer in self._banned_until and now < self._banned_until[peer]
+
+    def penalise(self, peer: PeerName, now: float, by: float = 1.0) -> bool:
+        """Adds demerits; True where the peer is banned for them."""
+        many = min(self.demerits(peer, now) + by, self.tolerance)
+        self._demerits[peer] = (many, now)
+        _touch(self._demerits, peer)
+        if many < self.tolerance:
+            return False
+        self.ban(peer, now)
+        return True
+
+    def reward(self, peer: PeerName, now: float) -> None:
+        """Takes one demerit from a peer whose answer held good."""
+        if peer in self._demerits:
+            many = self.demerits(peer, now) - 1.0
+            if many > 0:
+                self._demerits[peer] = (many, now)
+            else:
+                del self._demerits[peer]
+
+    def ban(self, peer: PeerName, now: float) -> None:
+        self._banned_until[peer] = now + self.ban_seconds
+        _touch(self._banned_until, peer)
+
+    def banned(self, now: float) -> list[PeerName]:
+        return [peer for peer, until in self._banned_until.items() if now < until]
+
+    def allows(self, peer: PeerName, now: float, *, is_answer: bool = False) -> bool:
+        """Whether one more message of the peer is within its rate; answers have a rate of their own."""
+        return (self._answers if is_answer else self._messages).take(peer, now)
+
+
+class SeenQueries:
+    """The last queries of others, by asker and id: which of their messages came here, and how many."""
+
+    def __init__(self, remembered: int, most_per_query: int):
+        self.remembered = remembered
+        self.most_per_query = most_per_query
+        self._noted = 0
+        self._queries: OrderedDict[tuple[PeerName, int], set[int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    def __contains__(self, query: tuple[PeerName, int]) -> bool:
+        return query in self._queries
+
+    def note(self, query: tuple[PeerName, int], walker: int, ttl: int) -> str:
+        """'' for a message that is new, else the reason to drop it."""
+        messages = self._queries.get(query)
+        if messages is None:
+            messages = self._queries[query] = set()
+            while len(self._queries) > self.remembered or self._noted > MOST_SEEN:
+                self._noted -= len(self._queries.popitem(last=False)[1])
+        else:
+            self._queries.move_to_end(query)
+        if len(messages) >= self.most_per_query:
+            return "too_many_of_one_query"
+        message = (walker << 32) | ttl
+        if message in messages:
+            return "replayed"
+        messages.add(message)
+        self._noted += 1
+        return ""
+
+
+def _touch(of_peers: OrderedDict[K, T], key: K) -> None:
+    """Makes a key the last one used; forgets the first of too many."""
+    of_peers.move_to_end(key)
+    while len(of_peers) > MOST_PEERS:
+        of_peers.popitem(last=False)

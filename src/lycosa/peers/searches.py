@@ -1,44 +1,32 @@
-"""The half of a node that searches for its own sake: at home, in indexes, among buddies, by a walk."""
+"""The searching half of a node: its own searches, at home, in held indexes, among buddies, by a walk."""
 
-import hashlib
 from collections import OrderedDict
 
-from msgspec import Struct
-
-from .content import Content
-from .forwarding import RESERVED, Passing
-from .learning import Learning
-from .messages import DIRECT, Contact, Fetch, Item, PeerName, Query, Send, Wanted
-from .options import NodeOptions
-from .search import Answer, Answers, Failure, Search, Stage
-
-MOST_FETCHES = 256  # under way, and as many that are late
-MOST_BROUGHT = 16  # that nobody has asked for yet
+from .buddy_policy import BuddyPolicy
+from .fetches import Fetches, SecretNumbers
+from .forwarding import RESERVED, Forwarding
+from .messages import DIRECT, Contact, PeerName, Query, Send, Wanted
+from .search import Answer, Answers, Reply, Search, Stage
+from .state import NodeState
 
 
-class Fetching(Struct, frozen=True):
-    """Something that a provider was asked for."""
+class Searches:
+    """Asks in the order of BuddyNet, section 5.3.5; what comes back is processed by `Replies`."""
 
-    provider: Contact
-    item: Item
-    until: float
-    search: int | None  # the search it is for
-
-
-class Asking(Learning, Passing):
-    """Asks in the order of section 5.3.5; the first answer that holds good is what it learns from."""
-
-    def __init__(self, me: Contact, content: Content, *, options: NodeOptions, seed: int, secret: bytes):
-        super().__init__(me, content, options=options, seed=seed)
-        self._secret = secret
-        self._numbered = 0
+    def __init__(
+        self, state: NodeState, forwarding: Forwarding, policy: BuddyPolicy, fetches: Fetches, numbers: SecretNumbers
+    ):
+        self._state = state
+        self._forwarding = forwarding
+        self._policy = policy
+        self._fetches = fetches
+        self._numbers = numbers
         self._searches: OrderedDict[int, Search] = OrderedDict()
         self._open: set[int] = set()  # searches that are not done
-        self._fetches: dict[int, Fetching] = {}
-        self._brought: OrderedDict[int, bytes | Failure] = OrderedDict()
-        self._late: OrderedDict[int, PeerName] = OrderedDict()  # fetches that are not waited for any more
 
-    def ask(
+    # ------------------------------------------------------------ beginning and looking up
+
+    def begin(
         self,
         wanted: Wanted,
         now: float,
@@ -48,112 +36,67 @@ class Asking(Learning, Passing):
         deadline: float | None = None,
         query_id: int | None = None,
     ) -> tuple[int, list[Send]]:
-        """Begins a search: its id, and what to send. `most` hits are wanted of each who answers; with `enough`
-        different ones it goes no further. An id of one's own choice must be one that was never used."""
-        number = self._unguessable() if query_id is None else query_id
-        deadline = self.options.deadline if deadline is None else deadline
+        """Begins a search: its id, and what to send. `most` hits are requested of each peer; with `enough` different
+        ones it goes no further. A `query_id` of one's own choice must never have been used."""
+        state = self._state
+        number = self._numbers.next() if query_id is None else query_id
+        deadline = state.options.deadline if deadline is None else deadline
         search = Search(number, wanted, most=most, enough=enough, now=now, deadline=deadline)
         self._searches[number] = search
         self._open.add(number)
-        while len(self._searches) > self.options.searches:
+        while len(self._searches) > state.options.searches:
             self._open.discard(self._searches.popitem(last=False)[0])
-        self.counts["asked"] += 1
-        found = self.content.find(wanted, most)
+        state.counts["asked"] += 1
+        found = state.content.find(wanted, most)
         if found.hits:
-            answer = Answer(self.me, self.name, Stage.HOME, found.hits, found.statistics, now)
-            search.heard(answer, (hit.item for hit in found.hits))
-            search.tried.add(self.name)
+            answer = Answer(state.me, state.name, Stage.HOME, found.hits, found.statistics, now)
+            search.add(answer, (hit.item for hit in found.hits))
+            search.tried.add(state.name)
             if search.has_enough:
-                self._end(search, Stage.HOME, self.name)
-        return number, self._go_on(search, now)
+                self.end(search, Stage.HOME, state.name)
+        return number, self.advance(search, now)
+
+    def get(self, query_id: int) -> Search | None:
+        """The search of that id; None where it is forgotten."""
+        return self._searches.get(query_id)
 
     def answers(self, query_id: int) -> Answers | None:
-        """The search so far; None where it is forgotten."""
+        """A snapshot of the search; None where it is forgotten."""
         search = self._searches.get(query_id)
-        return None if search is None else search.view()
+        return None if search is None else search.snapshot()
 
     def stage(self, query_id: int) -> Stage | None:
         """How far the search has come; None where it is forgotten."""
         search = self._searches.get(query_id)
         return None if search is None else search.stage
 
-    def fetch(self, provider: Contact, item: Item, now: float, query_id: int | None = None) -> tuple[int, list[Send]]:
-        """Asks a provider for the thing itself: the number to ask `brought` for, and what to send."""
-        number = self._unguessable()
-        while len(self._fetches) >= MOST_FETCHES:
-            self._no_longer_awaited(next(iter(self._fetches)))
-        self._fetches[number] = Fetching(provider, item, now + self.options.fetch_wait, query_id)
-        self.counts["fetches"] += 1
-        return number, [Send(provider.name, Fetch(number, item), provider.address)]
+    # ------------------------------------------------------------ from stage to stage
 
-    def brought(self, number: int) -> bytes | Failure | None:
-        """What a fetch of one's own brought, or why it brought nothing, told once; None while it is under way."""
-        return self._brought.pop(number, None)
-
-    def _bring(self, number: int, what: bytes | Failure) -> None:
-        self._brought[number] = what
-        while len(self._brought) > MOST_BROUGHT:
-            self._brought.popitem(last=False)
-
-    def _no_longer_awaited(self, number: int) -> None:
-        self._late[number] = self._fetches.pop(number).provider.name
-        if len(self._late) > MOST_FETCHES:
-            self._late.popitem(last=False)
-
-    def _unguessable(self, size: int = 8) -> int:
-        """A number of so many bytes that only who is told it knows."""
-        self._numbered += 1
-        text = f"{self.name}\n{self._numbered}".encode()
-        return int.from_bytes(hashlib.blake2b(text, key=self._secret, digest_size=size).digest(), "little")
-
-    def _came_home(self, sender: PeerName, query: Query, now: float) -> list[Send]:
-        """A walker of one's own is sent on without looking."""
-        query = self._cut(query)
-        if query.walker == DIRECT:
-            self.misbehaved(sender, "forged", now)
-            return []
-        if query.id not in self._searches:  # made up by somebody before the sender, or from before a restart
-            self.counts["forged"] += 1
-            return []
-        if self.options.floods:
-            self.counts["duplicates"] += 1
-            return []
-        trouble = self._trouble(sender, query, now)
-        if trouble in ("expired", "replayed"):
-            return []
-        return ([] if trouble else self._passed_on(sender, query, now)) or self._walker_ended(query, now)
-
-    def _walker_ended(self, query: Query, now: float) -> list[Send]:
-        search = self._searches.get(query.id)
-        if search is None:
-            return []
-        search.walkers.discard(query.walker)
-        return self._go_on(search, now)
-
-    def _go_on(self, search: Search, now: float) -> list[Send]:
+    def advance(self, search: Search, now: float) -> list[Send]:
         """What a search does next, as far as it need not wait."""
+        options = self._state.options
         sends: list[Send] = []
         while search.stage is not Stage.DONE and search.fetching is None:
             if now >= search.deadline:
                 self._settle(search)
                 break
-            answer = search.next_to_try() if self.options.downloads else None
+            answer = search.next_to_try() if options.downloads else None
             if answer is not None:
                 search.tried.add(answer.provider.name)
                 search.fetches += 1
-                search.fetching, fetch = self.fetch(answer.provider, answer.hits[0].item, now, search.id)
+                search.fetching, fetch = self._fetches.start(answer.provider, answer.hits[0].item, now, search.id)
                 return sends + fetch
             if search.waiting_for and now < search.wait_until:
                 break
-            if not self.options.downloads and search.has_enough:
+            if not options.downloads and search.has_enough:
                 self._settle(search)
                 break
             if search.stage is Stage.HOME:
                 search.stage = Stage.INDEXES
-                sends += self._look_into_indexes(search, now)
+                sends += self._search_indexes(search, now)
             elif search.stage is Stage.INDEXES:
                 search.stage = Stage.BUDDIES
-                sends += self._ask_directly(search, [buddy.contact for buddy in self.buddies], now)
+                sends += self.ask_directly(search, [buddy.contact for buddy in self._state.buddies], now)
             elif search.stage is Stage.BUDDIES:
                 search.stage = Stage.WALKING
                 sends += self._walk(search, now)
@@ -163,56 +106,62 @@ class Asking(Learning, Passing):
                 self._settle(search)
         return sends
 
-    def _settle(self, search: Search) -> None:
-        """Is content with what there is: partial answers are answers, where nothing is to be fetched."""
-        self._end(search, search.answers[-1].stage if search.found and not self.options.downloads else None, None)
-
-    def _end(self, search: Search, found_at: Stage | None, provider: PeerName | None) -> None:
+    def end(self, search: Search, found_at: Stage | None, provider: PeerName | None) -> None:
         search.stage, search.found_at, search.provider = Stage.DONE, found_at, provider
         self._open.discard(search.id)
-        self.counts["found" if found_at is not None else "not_found"] += 1
+        self._state.counts["found" if found_at is not None else "not_found"] += 1
 
-    def _look_into_indexes(self, search: Search, now: float) -> list[Send]:
-        ask: list[Contact] = []
-        for name, index in self._indexes():
+    def _settle(self, search: Search) -> None:
+        """Ends a search with what it has: hits are answers where nothing is to be fetched."""
+        has_answer = search.found and not self._state.options.downloads
+        self.end(search, search.answers[-1].stage if has_answer else None, None)
+
+    def _search_indexes(self, search: Search, now: float) -> list[Send]:
+        to_ask: list[Contact] = []
+        for name, index in self._state.indexes():
             if not index.may_have(search.wanted):
                 continue
-            contact, hits = self._contact(name), tuple(index.find(search.wanted, search.most))
+            contact, hits = self._state.contact(name), tuple(index.find(search.wanted, search.most))
             if hits:
-                answer = Answer(contact, self.name, Stage.INDEXES, hits, at=now)
-                search.heard(answer, (hit.item for hit in hits))
+                answer = Answer(contact, self._state.name, Stage.INDEXES, hits, at=now)
+                search.add(answer, (hit.item for hit in hits))
             else:
-                ask.append(contact)
-        return self._ask_directly(search, ask, now)
+                to_ask.append(contact)
+        return self.ask_directly(search, to_ask, now)
 
-    def _ask_directly(self, search: Search, contacts: list[Contact], now: float) -> list[Send]:
-        """A query to each that was not asked yet, nor tried in vain."""
+    def ask_directly(self, search: Search, contacts: list[Contact], now: float) -> list[Send]:
+        """A query to each peer that was neither asked nor tried before."""
+        state = self._state
         sends: list[Send] = []
         for contact in contacts:
-            if contact.name in search.asked or contact.name in search.tried or contact.name == self.name:
+            if contact.name in search.asked or contact.name in search.tried or contact.name == state.name:
                 continue
-            query = Query(search.id, search.wanted, self.me, most=search.most)
-            send = Send(contact.name, query, self._contact(contact.name, contact.address).address)
-            if self._within_bounds([send], now):
-                search.asks(contact.name)
+            query = Query(search.id, search.wanted, state.me, most=search.most)
+            send = Send(contact.name, query, state.contact(contact.name, contact.address).address)
+            if self._forwarding.within_limits([send], now):
+                search.ask(contact.name)
                 sends.append(send)
             else:
                 search.held_back += 1
         if sends:
-            search.wait_until = max(search.wait_until, now + self.options.buddy_wait)
+            search.wait_until = max(search.wait_until, now + state.options.buddy_wait)
         return sends
 
+    # ------------------------------------------------------------ walkers
+
     def _walk(self, search: Search, now: float) -> list[Send]:
-        """Sends the walkers; where many searches go on at once, each has one before any has more."""
-        if not self.is_called:
+        """Sends the walkers. Only the first of a search may use the reserved part of the rate limit, so that of many
+        concurrent searches each has one walker before any has more."""
+        state, options = self._state, self._state.options
+        if not state.can_be_called:
             return self._visit_neighbours(search, now)
-        floods = self.options.floods
         sends: list[Send] = []
-        for number in range(1, 2 if floods else self.options.walkers + 1):
-            walker = self._walker(number)
-            ttl = self.options.flood_ttl if floods else self.options.ttl
-            onward = self._onward(Query(search.id, search.wanted, self.me, ttl, walker, search.most), None)
-            sent = self._within_bounds(onward, now, leaving=RESERVED if search.walkers else 0.0)
+        for number in range(1, 2 if options.floods else options.walkers + 1):
+            walker = self._walker_number(number)
+            ttl = options.flood_ttl if options.floods else options.ttl
+            query = Query(search.id, search.wanted, state.me, ttl, walker, search.most)
+            onward = self._forwarding.next_hops(query, None)
+            sent = self._forwarding.within_limits(onward, now, leaving=RESERVED if search.walkers else 0.0)
             search.held_back += len(onward) - len(sent)
             if sent:
                 search.walkers.add(walker)
@@ -220,19 +169,20 @@ class Asking(Learning, Passing):
         search.issued += len(sends)
         return sends
 
-    def _walker(self, number: int) -> int:
-        return 1 + self._unguessable(3) if self.options.secret_walkers else number
+    def _walker_number(self, number: int) -> int:
+        return 1 + self._numbers.next(3) if self._state.options.secret_walkers else number
 
     def _visit_neighbours(self, search: Search, now: float) -> list[Send]:
-        """A walker to each neighbour that was not asked yet, and no farther, as nobody there could answer."""
+        """A walker of one step to each neighbour that was not asked yet, as no other peer could answer."""
+        state = self._state
         sends: list[Send] = []
-        for name in self.neighbours.names:
-            is_done = name in search.asked or name in search.visited or name in self.neighbours.down
-            if is_done or len(search.visited) >= self.options.walkers:
+        for name in state.neighbours.names:
+            is_done = name in search.asked or name in search.visited or name in state.neighbours.down
+            if is_done or len(search.visited) >= state.options.walkers:
                 continue
-            walker = self._walker(len(search.visited) + 1)
-            visit = self._send(name, Query(search.id, search.wanted, self.me, 1, walker, search.most))
-            if self._within_bounds([visit], now):
+            walker = self._walker_number(len(search.visited) + 1)
+            visit = state.send(name, Query(search.id, search.wanted, state.me, 1, walker, search.most))
+            if self._forwarding.within_limits([visit], now):
                 search.visited.add(name)
                 search.walkers.add(walker)
                 sends.append(visit)
@@ -242,14 +192,72 @@ class Asking(Learning, Passing):
         return sends
 
     def _waits_for_newcomers(self, search: Search, now: float) -> bool:
-        return now < search.newcomers_until and bool(self.neighbours.coming) and not self.is_called
+        state = self._state
+        return now < search.newcomers_until and bool(state.neighbours.coming) and not state.can_be_called
 
-    def _ask_newcomers(self, now: float) -> list[Send]:
-        """Somebody has become a neighbour, or will not: what that is to searches of one that only those answer."""
+    def neighbours_changed(self, now: float) -> list[Send]:
+        """A peer has become a neighbour, or will not: a node that only neighbours can answer asks the new one."""
         sends: list[Send] = []
-        for number in [] if self.is_called else sorted(self._open):
+        for number in [] if self._state.can_be_called else sorted(self._open):
             search = self._searches[number]
             if search.stage is Stage.WALKING and now < search.deadline:
                 sends += self._visit_neighbours(search, now)
-            sends += self._go_on(search, now)
+            sends += self.advance(search, now)
         return sends
+
+    def walker_returned(self, sender: PeerName, query: Query, now: float) -> list[Send]:
+        """A walker of one's own is forwarded without a lookup."""
+        state = self._state
+        query = self._forwarding.clamp_ttl(query)
+        if query.walker == DIRECT:
+            state.penalise(sender, "forged", now)
+            return []
+        if query.id not in self._searches:  # invented by somebody before the sender, or from before a restart
+            state.counts["forged"] += 1
+            return []
+        if state.options.floods:
+            state.counts["duplicates"] += 1
+            return []
+        refused = self._forwarding.why_refused(sender, query, now)
+        if refused in ("expired", "replayed"):
+            return []
+        onward = [] if refused else self._forwarding.forward(sender, query, now)
+        return onward or self.walker_ended(query, now)
+
+    def walker_ended(self, query: Query, now: float) -> list[Send]:
+        search = self._searches.get(query.id)
+        if search is None:
+            return []
+        search.walkers.discard(query.walker)
+        return self.advance(search, now)
+
+    def direct_query_undelivered(self, to: PeerName, query: Query, now: float) -> list[Send]:
+        search = self._searches.get(query.id)
+        if search is None or not search.replied(to, Reply.DOWN):
+            return []
+        if self._state.options.demotes_unreachable:
+            self._policy.demote(to)
+        return self.advance(search, now)
+
+    # ------------------------------------------------------------ time
+
+    def tick(self, now: float) -> list[Send]:
+        """Advances all open searches."""
+        sends: list[Send] = []
+        for number in sorted(self._open):
+            sends += self.advance(self._searches[number], now)
+        return sends
+
+    def deadlines(self) -> list[float]:
+        """When open searches have something to do, unless an answer comes before."""
+        moments: list[float] = []
+        for number in self._open:
+            search = self._searches[number]
+            if search.fetching is not None:
+                continue
+            moments.append(search.deadline)
+            if search.stage is Stage.WALKING and not search.walkers:
+                moments.append(max(search.wait_until, search.newcomers_until))
+            elif search.waiting_for and search.stage is not Stage.WALKING:
+                moments.append(search.wait_until)
+        return moments

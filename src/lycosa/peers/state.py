@@ -1,75 +1,118 @@
-"""What all parts of a node share."""
+"""The state that the parts of a node share, and the part of it that is saved between two runs."""
 
 from collections import Counter
 
-from .buddies import BuddyList, HeldIndexes
+from msgspec import Struct
+
+from .buddies import Buddy, BuddyList, HeldIndexes, HeldState
 from .content import Content, Summary
-from .messages import Contact, IndexRequest, Message, PeerName, Send
+from .messages import Contact, Message, PeerName, Send
 from .neighbours import Neighbours
 from .options import NodeOptions
 from .rate_limits import Reputation
 
 
-class Parts:
-    """Who a node is, what it has, whom it knows. `counts` tells everything that happened, by name."""
+class SavedState(Struct, frozen=True):
+    """What a node keeps between two runs."""
 
-    def __init__(self, me: Contact, content: Content, *, options: NodeOptions, seed: int):
+    buddies: list[Buddy] = []
+    held: HeldState = HeldState()
+    neighbours: list[Contact | PeerName] = []  # older files have names alone
+    known: list[Contact] = []
+    shunned: list[PeerName] = []  # banned peers; after a restart their time begins again
+    numbered: int = 0
+    has_asked: bool = False
+
+
+class NodeState:
+    """Who a node is, what it shares and whom it knows. `counts` has every kind of event by name."""
+
+    def __init__(self, me: Contact, content: Content, options: NodeOptions):
         self.me = me
         self.name = me.name
         self.content = content
         self.options = options
-        self.seed = seed
         self.counts: Counter[str] = Counter()
-        self._asked_before = False  # in an earlier run
         self.buddies = BuddyList(options.buddies)
         self.held = HeldIndexes(
             refresh_checkpoints=options.refresh_checkpoints, settled_at_once=options.indexes == "neighbours"
         )
         self.neighbours = Neighbours(least=options.neighbours, most=options.most_neighbours)
-        self.manners = Reputation(tolerance=options.tolerance, shun=options.shun, per_peer=options.capacity_per_peer)
+        self.reputation = Reputation(
+            tolerance=options.tolerance, ban_seconds=options.ban_seconds, per_peer=options.capacity_per_peer
+        )
+        self.asked_before = False  # in an earlier run
 
     @property
-    def is_called(self) -> bool:
-        """Whether any but its neighbours can answer it: not one without an address, where others have one."""
+    def has_asked(self) -> bool:
+        """Whether this node ever began a search."""
+        return self.asked_before or self.counts["asked"] > 0
+
+    @property
+    def can_be_called(self) -> bool:
+        """Whether peers other than its neighbours can answer it: it has an address, or nobody has any."""
         return bool(self.me.address) or not self.neighbours.have_addresses
 
+    # ------------------------------------------------------------ contacts
+
+    def contact(self, name: PeerName, fallback: str = "") -> Contact:
+        """A peer at its known address; where none is known, at the `fallback` that somebody else gave."""
+        buddy = self.buddies.get(name)
+        return Contact(name, (buddy.contact.address if buddy else "") or self.neighbours.address(name) or fallback)
+
+    def send(self, name: PeerName, message: Message) -> Send:
+        """A message to a peer at its known address."""
+        return Send(name, message, self.neighbours.address(name) or self.contact(name).address)
+
+    def penalise(self, peer: PeerName, offence: str, now: float, by: float = 1.0) -> None:
+        """Counts an offence; a peer that is banned for it stops being a buddy and a neighbour."""
+        self.counts[offence] += 1
+        if self.reputation.penalise(peer, now, by):
+            self.buddies.drop(peer)
+            self.held.drop(peer)
+            self.neighbours.forget(peer)
+
+    # ------------------------------------------------------------ indexes
+
     def index_owners(self) -> list[PeerName]:
-        """Those whose indexes this node wants to hold, in the order in which it looks into them. One that never asked
-        anything wants none of its neighbours': nobody holds what does not serve themselves."""
+        """The peers whose indexes this node wants to hold, in the order in which it searches them. A node that never
+        began a search wants none of its neighbours': nobody holds what does not serve themselves."""
         if self.options.indexes == "buddies":
             return self.buddies.names()
-        if self.options.indexes == "neighbours" and self._has_asked():
+        if self.options.indexes == "neighbours" and self.has_asked:
             return self.neighbours.names[: self.options.neighbour_indexes]
         return []
 
-    def _has_asked(self) -> bool:
-        return self._asked_before or self.counts["asked"] > 0
-
-    def _drop_indexes_of_others(self) -> None:
-        self.held.keep_only(self.index_owners())
-
-    def _indexes(self) -> list[tuple[PeerName, Summary]]:
+    def indexes(self) -> list[tuple[PeerName, Summary]]:
+        """The indexes that are held, in the order in which they are searched."""
         if not len(self.held):
             return []
         indexes = ((name, self.held.get(name)) for name in self.index_owners())
         return [(name, index) for name, index in indexes if index is not None]
 
-    def _contact(self, name: PeerName, told: str = "") -> Contact:
-        """A peer where we know it to be; where we do not, at the address that somebody told."""
-        buddy = self.buddies.get(name)
-        return Contact(name, (buddy.contact.address if buddy else "") or self.neighbours.address(name) or told)
+    def drop_unwanted_indexes(self) -> None:
+        self.held.keep_only(self.index_owners())
 
-    def _send(self, name: PeerName, message: Message) -> Send:
-        return Send(name, message, self.neighbours.address(name) or self._contact(name).address)
+    # ------------------------------------------------------------ saving
 
-    def _ask_for_indexes(self, due: list[tuple[PeerName, int | None]]) -> list[Send]:
-        self.counts["index_requests"] += len(due)
-        return [self._send(name, IndexRequest(since)) for name, since in due]
+    def saved(self, now: float) -> SavedState:
+        """Whom the node knows, without the indexes that it holds."""
+        return SavedState(
+            buddies=list(self.buddies),
+            neighbours=[self.neighbours.contact(name) for name in self.neighbours.names],
+            known=self.neighbours.known(),
+            shunned=self.reputation.banned(now),
+        )
 
-    def misbehaved(self, peer: PeerName, what: str, now: float, by: float = 1.0) -> None:
-        """Counts it; a peer that does it too often is a buddy and a neighbour no more."""
-        self.counts[what] += 1
-        if self.manners.misbehaved(peer, now, by):
-            self.buddies.drop(peer)
-            self.held.drop(peer)
-            self.neighbours.forget(peer)
+    def restore(self, saved: SavedState, now: float) -> None:
+        """Takes up a saved state."""
+        self.held.restore(saved.held, self.content.unpack)
+        self.buddies.replace(saved.buddies)
+        for contact in saved.known:
+            self.neighbours.know(contact)
+        for neighbour in saved.neighbours:
+            self.neighbours.place(Contact(neighbour) if isinstance(neighbour, str) else neighbour)
+        for name in saved.shunned:
+            self.reputation.ban(name, now)
+        self.asked_before = saved.has_asked
+        self.drop_unwanted_indexes()

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from .svg import FAINT, GRID, PAPER, element, text
 
+LEGEND_ROW = 20.0  # height of a row of a legend
+NAME_LIMIT = 40  # characters of a name in a legend
+
 
 def is_drawable(value: float) -> bool:
     """Whether a number has a place on an axis: not NaN, not infinite, nor so large that sums overflow."""
@@ -103,10 +106,6 @@ def error_bar(x: float, low: float, high: float, colour: str, *, cap: float = 3.
         for stroke, width in ((PAPER, 3.3), (colour, 1.3))
         for a, b, c, d in strokes
     ]
-
-
-LEGEND_ROW = 20.0
-NAME_LIMIT = 40  # characters shown
 
 
 def legend_positions(

@@ -17,9 +17,14 @@ from .axes import (
 )
 from .svg import COLOURS, FAINT, INK, PALE, PAPER, element, empty_figure, figure, text
 
-BAR_ROW = 24.0
+BAR_ROW = 24.0  # height of a row of a horizontal bar
 CHARACTER = 7.2  # width of an average character
-LONGEST_ENDING = 48  # characters behind a bar
+LONGEST_ENDING = 48  # characters of the number and note after a bar
+SAMPLE = 16.0  # width of the piece of bar in the legend
+WIDEST = 64.0  # width of a bar
+LOWEST = 150.0  # height below a long legend
+LABEL = 20.0  # height for the number on the highest bar
+SHADES = (1.0, 0.0, 0.45, 0.15, 0.7)  # opacity of the bars, so that they are legible in greyscale
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Bar:
     label: str
     value: float
     part: float | None = None
-    note: str = ""  # stands behind the number
+    note: str = ""  # after the number
 
 
 def bar_chart(bars: Sequence[Bar], *, title: str = "", x_title: str = "", width: float = 760.0) -> str:
@@ -56,13 +61,6 @@ def bar_chart(bars: Sequence[Bar], *, title: str = "", x_title: str = "", width:
     if x_title:
         parts.append(text(left, height - 8, x_title, fill=FAINT))
     return figure(width, height, parts, title=title or x_title)
-
-
-SAMPLE = 16.0  # width of the piece of bar in the legend
-WIDEST = 64.0  # of a bar
-LOWEST = 150.0  # what is left below a long legend
-LABEL = 20.0  # height left for the number on the highest bar
-SHADES = (1.0, 0.0, 0.45, 0.15, 0.7)  # how dark the bars are filled, so that grey print is legible
 
 
 @dataclass(frozen=True)

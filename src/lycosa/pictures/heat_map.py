@@ -1,4 +1,4 @@
-"""How many things lie where, on two axes."""
+"""Heat maps: counts in the cells of a grid."""
 
 import math
 from collections.abc import Sequence
@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from .axes import Scale, nice_ticks, number_label, ticks_below
 from .svg import FAINT, PAPER, TEXT_SIZE, element, empty_figure, figure, text
 
-DARK = (11, 32, 64)  # of the fullest cell; cells get lighter evenly, so that grey print shows the same
-LIGHT = (222, 232, 243)  # of a cell with one thing; empty ones are left white
+DARK = (11, 32, 64)  # of the largest count; linear in between, so that greyscale shows the same
+LIGHT = (222, 232, 243)  # of a count of 1; empty cells are white
 KEY_WIDTH, KEY_STEPS = 12.0, 24
-DIGIT = 0.6 * TEXT_SIZE  # the width of one, at most
-NAMES_LEFT, NAMES_BELOW = 130.0, 112.0  # room for what rows and columns are called
+DIGIT = 0.6 * TEXT_SIZE  # width of a digit, at most
+NAMES_LEFT, NAMES_BELOW = 130.0, 112.0  # room for the names of rows and columns
+_FRAME = {"fill": "none", "stroke": FAINT}
 
 
 def heat_map(
@@ -25,10 +26,9 @@ def heat_map(
     width: float = 470.0,
     height: float = 360.0,
 ) -> str:
-    """Cells as dark as the logarithm of what lies in them; rows from the bottom up, columns from the left.
+    """Cells shaded by ln(count) / ln(largest count); rows from the bottom up, columns from the left.
 
-    The key at the right tells which shade stands for which number. With `names`, rows and columns are called so, and
-    the ranges say nothing.
+    A colour bar is at the right. With `names`, these label rows and columns instead of the ranges.
     """
     most = max((count for row in counts for count in row), default=0)
     if most <= 0 or not (x_range[0] < x_range[1] and y_range[0] < y_range[1]):
@@ -56,9 +56,6 @@ def heat_map(
     return figure(width, height, parts, title=title or f"{y_title} by {x_title}")
 
 
-_FRAME = {"fill": "none", "stroke": FAINT}
-
-
 def _shade(count: float, most: float) -> str:
     share = math.log(count) / math.log(most) if most > 1 else 1.0
     mixed = (round(light + share * (dark - light)) for light, dark in zip(LIGHT, DARK, strict=True))
@@ -77,7 +74,7 @@ def _ticks_beside(scale: Scale, x: float, *, title: str) -> list[str]:
 
 
 def _names(names: Sequence[str], across: Scale, upward: Scale, *, titles: tuple[str, str]) -> list[str]:
-    """What rows and columns are called; of many, every so many-th."""
+    """The names of rows and columns, of many every n-th, and the titles of the axes."""
     wide, tall = (across.end - across.start) / len(names), (upward.start - upward.end) / len(names)
     every = max(1, math.ceil(TEXT_SIZE / tall), math.ceil(TEXT_SIZE / wide))
     parts = []
@@ -96,7 +93,7 @@ def _names(names: Sequence[str], across: Scale, upward: Scale, *, titles: tuple[
 
 
 def _key(most: int, *, x: float, top: float, bottom: float) -> list[str]:
-    """A column of all shades, and the numbers that some of them stand for."""
+    """The colour bar, with the counts of some shades."""
     tall = (bottom - top) / KEY_STEPS
     parts = []
     for step in range(KEY_STEPS):

@@ -1,8 +1,8 @@
-"""The frame of every HTML page we write: one file that needs nothing else, no script, no request."""
+"""The frame of every HTML page that Lycosa writes: self-contained, without scripts or requests."""
 
 
 def html_page(title: str, *, kicker: str, body: str, lead: str = "", footer: str = "Made by Lycosa.") -> str:
-    """A whole page; everything given is HTML already."""
+    """A whole page; all arguments are HTML."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" '
@@ -15,7 +15,7 @@ def html_page(title: str, *, kicker: str, body: str, lead: str = "", footer: str
 
 
 def section(heading: str, lead: str, content: str) -> str:
-    """A box with a heading, a sentence, and something wide."""
+    """A box with a heading, a sentence and content that may be wide."""
     explained = f"<p>{lead}</p>" if lead else ""
     return f'<section><h2>{heading}</h2>{explained}<div class="scroll">{content}</div></section>\n'
 

@@ -1,4 +1,4 @@
-"""Curves over a common axis."""
+"""Line charts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ SAMPLE = 28.0  # length of the piece of line in the legend
 class Series:
     """A named curve; points that cannot be drawn (NaN) interrupt it.
 
-    `errors`, where given, has one number for each point: how far up and down the truth may lie (NaN: not known). Drawn
-    at the markers alone, and these stand at other places on each curve, so that the bars can be told apart.
+    errors: half the length of the error bar of each point (NaN: unknown). Error bars are drawn at the markers alone,
+        which are at different points of each curve, so that they can be distinguished.
     """
 
     name: str
@@ -48,8 +48,8 @@ def line_chart(
     width: float = 760.0,
     height: float = 330.0,
 ) -> str:
-    """Curves told apart by colour, dash and marker, with a legend, and labelled marks across them."""
-    points = [point for curve in series for point in _places(curve)]
+    """Curves distinguished by colour, dash and marker, with a legend and labelled vertical marks."""
+    points = [point for curve in series for point in _points(curve)]
     if not points:
         return empty_figure(width, height, title=title)
     legend, legend_height = _legend(series, left=60.0, right=width - 28, top=12.0)
@@ -70,8 +70,8 @@ def line_chart(
     return figure(width, height, parts, title=title or y_title)
 
 
-def _places(curve: Series) -> list[tuple[float, float, float]]:
-    """The points of a curve that can be drawn, each with its error, which is 0 where it is not known."""
+def _points(curve: Series) -> list[tuple[float, float, float]]:
+    """The points of a curve that can be drawn, each with its error, 0 where it is unknown."""
     errors = curve.errors or [0.0] * len(curve.points)
     return [
         (x, y, error if is_drawable(error) and error > 0 else 0.0)
@@ -93,7 +93,7 @@ def _curve(curve: Series, order: int, across: Scale, upward: Scale) -> list[str]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in run)
         style = {"stroke_dasharray": dash} if dash else {}
         parts.append(element("polyline", points=path, fill="none", stroke=colour, stroke_width=2.2, **style))
-    placed = _places(curve)
+    placed = _points(curve)
     step = max(1, len(placed) // MARKERS_PER_LINE)
     offset = min(len(placed) - 1, order * step // max(1, len(COLOURS))) if placed else 0
     for x, y, error in placed[offset::step]:
@@ -119,7 +119,7 @@ def _marker(x: float, y: float, order: int, colour: str) -> str:
 def _mark(mark: Mark, order: int, across: Scale, top: float, bottom: float) -> list[str]:
     x = across(mark.x)
     leftward = x > (across.start + across.end) / 2
-    y = top + 13 + 16 * (order % 4)  # neighbouring labels stand on different lines
+    y = top + 13 + 16 * (order % 4)  # labels of neighbouring marks are on different lines
     return [
         element("line", x1=x, y1=top, x2=x, y2=bottom, stroke=INK, stroke_width=1.2, stroke_dasharray="3 3"),
         text(

@@ -1,4 +1,4 @@
-"""Elements of SVG as text: every attribute and every label escaped, every number finite."""
+"""Elements of SVG as text: every attribute and every label is escaped, every number finite."""
 
 from html import escape
 
@@ -19,13 +19,13 @@ def element(name: str, content: str = "", **attributes: object) -> str:
 
 
 def text(x: float, y: float, label: str, *, limit: int = 80, **attributes: object) -> str:
-    """A label, made inert and cut to `limit` characters."""
+    """A label, escaped and cut to `limit` characters."""
     attributes.setdefault("fill", INK)
     return element("text", escape(visible(label, limit)), x=x, y=y, **attributes)
 
 
 def figure(width: float, height: float, parts: list[str], *, title: str) -> str:
-    """The whole picture; `title` is what screen readers say."""
+    """The whole figure; `title` is for screen readers."""
     return element(
         "svg",
         element("title", escape(visible(title)) or "chart") + "".join(parts),
@@ -38,7 +38,7 @@ def figure(width: float, height: float, parts: list[str], *, title: str) -> str:
 
 
 def empty_figure(width: float, height: float, *, title: str) -> str:
-    """What stands in the place of a chart that has nothing to show."""
+    """The figure of a chart without data."""
     frame = element("rect", x=0.5, y=0.5, width=width - 1, height=height - 1, fill=PAPER, stroke=GRID)
     note = text(width / 2, height / 2, "no data yet", fill=FAINT, text_anchor="middle")
     return figure(width, height, [frame, note], title=title)

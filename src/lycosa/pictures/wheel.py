@@ -1,15 +1,15 @@
-"""Hubs on a circle, tied to one another, each with its spokes."""
+"""Hubs on a circle, all linked to one another, each with its spokes: the shape of a topical map."""
 
 import math
 from collections.abc import Sequence
 
 from .svg import COLOURS, FAINT, GRID, INK, PAPER, element, empty_figure, figure, text
 
-MOST_HUBS, MOST_SPOKES, MOST_NAMES = 60, 24, 16  # that are drawn, of a hub the spokes, and hubs that are named
+MOST_HUBS, MOST_SPOKES, MOST_NAMES = 60, 24, 16  # hubs, spokes of each, and names of hubs that are drawn
 
 
 def wheel(hubs: Sequence[tuple[str, int]], *, title: str = "", width: float = 900.0, height: float = 660.0) -> str:
-    """Hubs by name, and how many spokes each has; of many, the first."""
+    """Draws hubs, each a name and its number of spokes; of many, the first `MOST_HUBS`."""
     shown = hubs[:MOST_HUBS]
     if not shown:
         return empty_figure(width, height, title=title)

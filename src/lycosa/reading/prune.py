@@ -90,8 +90,8 @@ class _Pruner:
         self._seen: set[str] = set()
 
     def kept(self, markup: re.Match[str]) -> str:
-        """What stands for a tag: itself, a plainer one, or a blank; never nothing, lest a "<" before it finds a name
-        behind it."""
+        """What replaces a tag: itself, a plainer one, or a blank. Nothing would not do: a "<" before it would form a
+        tag with the text after it."""
         name: str | None = markup["name"]
         if name in _KEPT:
             return markup[0] if markup["plain"] else _plain(markup, name)

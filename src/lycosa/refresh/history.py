@@ -1,10 +1,10 @@
-"""What is known of pages that were fetched before: the columns from which refresh policies choose.
+"""What is known of pages that were fetched before: the table from which refresh policies choose.
 
     history_of(looks: Iterable[Look], *, importance: Mapping[Url, float] = {}, unknown_rate=…) -> HistoryTable
     Look(url, at, changed=False, out_links=0, new_links=0, link_score=0.0)
 
 `looks` come in the order in which they happened (for each page; pages may be mixed). A request that brought no page is
-no look. The rows of the table are the pages in the order of their first look.
+not a look. The rows of the table are the pages in the order of their first look.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ class HistoryTable:
     """One row for each page; all columns have the same length. Time has any unit, the same everywhere."""
 
     urls: Sequence[Url]
-    importance: Floats  # relevance × standing, or whatever makes one page worth more than another
+    importance: Floats  # relevance × standing, or another measure of how much a page matters
     fetched_at: Floats  # when it was looked at last; NaN if never
     fetches: Ints  # how often it was looked at
     changes: Ints  # how often it had changed by then
@@ -40,11 +40,11 @@ class HistoryTable:
         return len(self.urls)
 
     def ages(self, now: float) -> Floats:
-        """Time since the last look, infinite if there was none; never negative, should a clock have been put back."""
+        """Time since the last look, infinite if there was none; never negative, even if a clock was put back."""
         return np.where(np.isnan(self.fetched_at), np.inf, np.maximum(0.0, now - self.fetched_at))
 
-    def of(self, wanted: Sequence[bool]) -> Self:
-        """The rows that are wanted."""
+    def only(self, wanted: Sequence[bool]) -> Self:
+        """The rows for which `wanted` is true."""
         columns = [field.name for field in fields(self) if field.name != "urls"]
         rows = np.flatnonzero(wanted)
         return replace(
@@ -70,8 +70,8 @@ def history_of(
 ) -> HistoryTable:
     """The table of all pages that were looked at; a page without an importance has that of 1.
 
-    A look that is dated no later than the one before it, as when a clock was put back, counts as a look, but tells
-    nothing of how fast the page changes or yields links.
+    A look that is dated no later than the one before it, as when a clock was put back, counts as a look, but not
+    towards how fast the page changes or yields links.
     """
     row_of: dict[Url, int] = {}
     fetched_at: list[float] = []

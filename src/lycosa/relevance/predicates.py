@@ -23,6 +23,9 @@ from lycosa.vocabulary.tokens import tokens_of
 
 from .function import load_function
 
+_DEEPEST = 20  # predicates within predicates
+_KINDS = "topic, keywords, text, url, taxonomy, function, all, any, not"
+
 _Test = Callable[[Page], bool]
 
 
@@ -76,10 +79,6 @@ def _pattern(pattern: str) -> _Test:
     except re.error as error:
         raise RecipeError(f"keyword /{pattern}/ is not a regular expression: {error}") from None
     return lambda page: bool(search(page.title) or search(page.text))
-
-
-_DEEPEST = 20  # predicates within predicates
-_KINDS = "topic, keywords, text, url, taxonomy, function, all, any, not"
 
 
 class UrlPattern:

@@ -318,7 +318,7 @@ def calibrate(good: Sequence[float], bad: Sequence[float]) -> tuple[float, float
 
     Minimises the log loss, both classes weighted equally, with an L2 penalty of strength 1 / min(good, bad) on the
     difference from the sigmoid that is 0.88 and 0.12 at the mean distances of good and bad: with few examples, a
-    cross-validated distance tells little of the model that is trained on all. The mean of `bad` must lie below that
+    cross-validated distance is weak evidence of the model that is trained on all. The mean of `bad` must lie below that
     of `good`.
 
     Platt: Probabilistic outputs for support vector machines (1999); Lin, Lin and Weng: A note on Platt's probabilistic

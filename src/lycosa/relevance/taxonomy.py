@@ -101,7 +101,7 @@ class Taxonomy:
     def probabilities(self, page: Page) -> Floats:
         """P(topic | page) for all topics, in the order of `topics`."""
         probabilities = self._log_joint(page)
-        np.exp(probabilities - probabilities.max(), out=probabilities)  # less the maximum, lest it underflows
+        np.exp(probabilities - probabilities.max(), out=probabilities)  # less the maximum, so as not to underflow
         probabilities /= probabilities.sum()
         return probabilities
 
@@ -112,9 +112,9 @@ class Taxonomy:
         """The likeliest topic."""
         return self.topics[int(self._log_joint(page).argmax())]
 
-    def judge(self, topic: str) -> "TopicOfMany":
+    def judge(self, topic: str) -> "TopicRelevance":
         """The relevance model of one of the topics."""
-        return TopicOfMany(self, self._place(topic))
+        return TopicRelevance(self, self._place(topic))
 
     def _log_joint(self, page: Page) -> Floats:
         """ln P(topic, page) for all topics, up to a constant."""
@@ -169,7 +169,7 @@ class Taxonomy:
         return cls(pages, codes, counts, smoothing=float(smoothing))
 
 
-class TopicOfMany:
+class TopicRelevance:
     """Relevance as P(topic | page) for one topic of a taxonomy."""
 
     def __init__(self, taxonomy: Taxonomy, place: int):

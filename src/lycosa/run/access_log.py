@@ -1,4 +1,4 @@
-"""The access log that a session goes by: opened, named in the run, and found again by it."""
+"""The access log that a session goes by: opened, reference in the run, and found again by it."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.logs import Readings, open_readings
-from lycosa.recipe import Logs, check_takes_log, goes_by_log
+from lycosa.recipe import Logs, check_takes_log
 from lycosa.strategies import Guided
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
@@ -15,7 +15,7 @@ from lycosa.vocabulary.records import Plain
 from .guides import layers
 
 
-class LogNamed(Struct, frozen=True):
+class LogReference(Struct, frozen=True):
     """What a run says of its log."""
 
     file: str  # absolute path
@@ -24,20 +24,20 @@ class LogNamed(Struct, frozen=True):
     stamp: str  # differs when other accesses are in it
 
 
-class LogInUse(Struct, frozen=True):
+class OpenLog(Struct, frozen=True):
     """A log that was opened."""
 
-    named: LogNamed
+    reference: LogReference
     readings: Readings
 
-    def around(self, strategy: Strategy) -> Strategy:
+    def wrap(self, strategy: Strategy) -> Strategy:
         """The strategy with readers' evidence as one more factor; as it is where it goes by readers itself."""
-        if any(goes_by_log(layer.name) for layer in layers(strategy)):
+        if any("log" in getattr(layer, "needs", ()) for layer in layers(strategy)):
             return strategy
         return Guided(strategy, self.readings)
 
 
-def open_log(wanted: Logs, folder: Path, *, known: LogInUse | None = None) -> LogInUse | None:
+def open_log(wanted: Logs, folder: Path, *, known: OpenLog | None = None) -> OpenLog | None:
     """The log that a recipe names; None where it names none.
 
     known: one that was opened just now; it need not be read twice.
@@ -45,34 +45,34 @@ def open_log(wanted: Logs, folder: Path, *, known: LogInUse | None = None) -> Lo
     if not wanted.file:
         return None
     file = str((folder / wanted.file).absolute())
-    named = LogNamed(file, wanted.half_life, wanted.min_users, "")
-    if known is not None and msgspec.structs.replace(known.named, stamp="") == named:
+    reference = LogReference(file, wanted.half_life, wanted.min_users, "")
+    if known is not None and msgspec.structs.replace(known.reference, stamp="") == reference:
         return known
-    return _opened(named)
+    return _opened(reference)
 
 
-def log_of_run(plain: Plain, strategy: str) -> LogInUse | None:
+def log_of_run(plain: Plain, strategy: str) -> OpenLog | None:
     """The log of a run that was archived; None where it had none. Refuses one that is no longer as it was."""
     if not plain:
         return None
     try:
-        named = msgspec.convert(plain, LogNamed)
+        reference = msgspec.convert(plain, LogReference)
     except msgspec.ValidationError as error:
         raise UsageError(f"what the run says of it makes no sense: {error}") from None
     check_takes_log(strategy)
-    found = _opened(named)
-    if found.named != named:
-        raise UsageError(f"the log {named.file} has other accesses in it since")
+    found = _opened(reference)
+    if found.reference != reference:
+        raise UsageError(f"the log {reference.file} has other accesses in it since")
     return found
 
 
-def _opened(named: LogNamed) -> LogInUse:
-    path = Path(named.file)
+def _opened(reference: LogReference) -> OpenLog:
+    path = Path(reference.file)
     if not path.is_file():
         raise UsageError(f"there is no log {path}; make it with: lycosa logs import FILE --into {path.name}")
-    readings = open_readings(path, min_users=named.min_users)
+    readings = open_readings(path, min_users=reference.min_users)
     if not readings.accesses:
-        fewer = f" that {named.min_users} people have read" if named.min_users > 1 else ""
+        fewer = f" that {reference.min_users} people have read" if reference.min_users > 1 else ""
         raise UsageError(f"the log {path} has no page in it{fewer}; import others with: lycosa logs import")
     stamp = f"{readings.accesses}-{readings.fingerprint}"
-    return LogInUse(msgspec.structs.replace(named, stamp=stamp), readings.aged(named.half_life))
+    return OpenLog(msgspec.structs.replace(reference, stamp=stamp), readings.aged(reference.half_life))

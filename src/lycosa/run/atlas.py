@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from lycosa.collection import Collection as PageCollection
 from lycosa.collection.rows import PageRow
-from lycosa.maps import OTHERS, Atlas, CitationMatrix, Reach, Sighting, TopicFacts, cited, sketch_of
-from lycosa.maps.questions import MOST_TOPICS
-from lycosa.maps.subgraph import Integers, pairs_in
+from lycosa.maps import OTHERS, Atlas, CitationMatrix, Reach, Sighting, TopicFacts, count_citations, text_sketch
+from lycosa.maps.atlas import MAX_TOPICS
+from lycosa.maps.subgraph import Integers, link_array
 from lycosa.reading import Reader
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.vocabulary.errors import CollectionError, UsageError
@@ -138,7 +138,7 @@ class _Survey:
                 self._dead[row.url] = max(row.vanished_at, self._dead.get(row.url, row.vanished_at))
                 continue
             page = self._page(collection, row) if self._taxonomy or self._sketches else None
-            sketch = sketch_of(page) if page and self._sketches else None
+            sketch = text_sketch(page) if page and self._sketches else None
             number = self._number(row, Sighting(row.looked_at, name, sketch))
             for topic, chance in self._chances(name, row, page):
                 if chance > self._wanted.above:
@@ -172,7 +172,7 @@ class _Survey:
     def links_in(self, collection: PageCollection) -> Integers:
         """The links from pages of a collection to pages of any of them."""
         numbers = self._numbers
-        return pairs_in(
+        return link_array(
             (numbers[source], numbers[target])
             for source, target in collection.catalog.link_pairs()
             if target in numbers and source in numbers
@@ -187,9 +187,9 @@ class _Survey:
 
     def put_into(self, atlas: Atlas, links: Mapping[str, Integers], now: float) -> BuiltAtlas:
         for name, pairs in links.items():
-            atlas.cite(name, cited(self._topics, self._topic_of, pairs))
+            atlas.set_citations(name, count_citations(self._topics, self._topic_of, pairs))
         for url, at in self._dead.items():
-            atlas.seen_dead(url, at)
+            atlas.mark_dead(url, at)
         citations = atlas.citations()
         related = {topic: self._related(topic, citations) for topic in self._main_topics()}
         drawn = dict.fromkeys([*related, *(other for others in related.values() for other in others)])
@@ -199,15 +199,15 @@ class _Survey:
                 self._extend(atlas, topic, pairs, now)
         there = atlas.topics()
         for topic, others in related.items():
-            atlas.relate(topic, others)
+            atlas.add_related(topic, others)
             for other in others:
                 if other in there:
-                    atlas.relate(other, [topic])
+                    atlas.add_related(other, [topic])
         facts = tuple(atlas.facts(topic) for topic in drawn if topic in there)
         return BuiltAtlas(facts, there, citations, dict(atlas.left_out))
 
     def _main_topics(self) -> Sequence[str]:
-        return self._wanted.topics or [topic for topic in sorted(self._good) if topic != OTHERS][:MOST_TOPICS]
+        return self._wanted.topics or [topic for topic in sorted(self._good) if topic != OTHERS][:MAX_TOPICS]
 
     def _related(self, topic: str, citations: CitationMatrix) -> Sequence[str]:
         if self._wanted.related == (AUTO,):

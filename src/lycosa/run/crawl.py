@@ -1,15 +1,16 @@
-"""A live crawl: fetches under way side by side around `lycosa.loop`, budgets, and why it stopped."""
+"""A crawl with all its parts: fetches under way side by side around `lycosa.loop`, within a budget."""
 
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, cast
 
-from lycosa.loop import Journal, Loop
+from lycosa.loop import Loop
 from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.recipe import Budget
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.contracts import Frontier, Memory, Read, Relevance, Standing, Strategy, Web
+from lycosa.vocabulary.contracts import Memory, Read, Relevance, Standing, Web
 from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.records import (
     REFRESH,
@@ -26,247 +27,98 @@ from lycosa.vocabulary.records import (
 from lycosa.web.outcomes import FetchCounts
 
 INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
-_PAGES_AT_A_STRETCH = 8  # worked on before sockets and signals are looked at again
-_LONGEST_NAP = 1.0  # seconds between two looks at budgets and interrupts
-_LONGEST_HOLD = 300.0  # seconds that a crawl waits for a host when there is nothing else to do
 ALLOW_PRIVATE_HINT = "to crawl hosts of your own network, say --allow-private"
+_STEPS_IN_A_ROW = 8  # before sockets and signals are looked at again
+_MAX_WAIT = 1.0  # seconds between two looks at budgets and interrupts
+_MAX_HOLD = 300.0  # seconds that a crawl waits for a host when there is nothing else to do
 
 
 class EverySeedRefusedError(LycosaError):
     pass
 
 
-class Crawl:
-    """One run over a frontier. `visits()` is the stream of what happens; `stopped` says in the end why it ended."""
+class Status:
+    """How far a crawl has come: pages over all runs, requests of this one, and why it stopped.
+
+    began: when the run began, in seconds since the epoch; else it begins with its first fetch.
+    interrupted: whether somebody has interrupted a crawl that this one is a part of.
+    """
 
     def __init__(
         self,
         *,
-        web: Web,
-        read: Read,
-        judge: Relevance | None,
-        esteem: Standing | None = None,
-        strategy: Strategy,
-        frontier: Frontier,
-        clock: Clock,
-        journal: Journal | None = None,
-        budget: Budget = Budget(),
-        concurrency: int = 1,
-        retries: int = 2,
-        backoff: float = 2.0,
-        languages: frozenset[str] = frozenset(),
-        seen: NearDuplicates | None = None,
         pages: int = 0,
         relevant: int = 0,
         pages_since_relevant: int = 0,
         bytes_kept: int = 0,
+        began: float | None = None,
         interrupted: Callable[[], bool] = lambda: False,
     ):
-        self.web = web
-        self.read = read
-        self.judge = judge
-        self.esteem = esteem
-        self.memory: Memory | None = None  # where the frontier has pages to see again
-        self.stopped = ""
-        self.pages = pages  # kept, over all runs
+        self.pages = pages  # kept
         self.relevant = relevant  # of these
-        self.bytes_kept = bytes_kept
-        self.asked = FetchCounts()  # in this run
-        self._clock = clock
-        self._budget = budget
-        self._concurrency = concurrency
-        self._languages = languages
-        self._seen = NearDuplicates() if seen is None else seen
-        self._began = clock.now()
-        self.loop = Loop(
-            strategy,
-            frontier,
-            journal=journal,
-            observe=self._observe,
-            clock=clock,
-            retries=retries,
-            backoff=backoff,
-        )
         self.pages_since_relevant = pages_since_relevant
-        self._bug: BaseException | None = None  # raised by the web, which is to give outcomes instead
+        self.bytes_kept = bytes_kept
+        self.began = began
+        self.requests = FetchCounts()
+        self.stop_reason = ""  # empty before and while it runs
+        self.wake: Callable[[], None] = lambda: None  # called by an interrupt
         self._interrupted = False
-        self._interrupted_elsewhere = interrupted
-        self._somebody_answered = pages > 0
-        self._refused_seeds: list[Visit] = []
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._landed: deque[tuple[Candidate, Fetch]] = deque()
-        self._something_landed = asyncio.Event()
+        self._interrupted_above = interrupted
 
-    @property
-    def strategy(self) -> Strategy:
-        return self.loop.strategy
+    def add(self, visit: Visit) -> None:
+        """Counts a visit, whether it happened just now or was read back from an archive."""
+        if visit.is_kept and visit.change is None:
+            self.pages += 1
+            self.bytes_kept += len(visit.fetch.body)
+            is_relevant = visit.relevance is not None and visit.relevance >= RELEVANT
+            self.relevant += is_relevant
+            self.pages_since_relevant = 0 if is_relevant else self.pages_since_relevant + 1
 
-    @property
-    def frontier(self) -> Frontier:
-        return self.loop.frontier
+    def recount(self, are_relevant: list[bool]) -> None:
+        """Counts again which pages are relevant, in the order of their arrival."""
+        self.relevant = sum(are_relevant)
+        self.pages_since_relevant = are_relevant[::-1].index(True) if any(are_relevant) else len(are_relevant)
 
     def interrupt(self) -> None:
         """Stops after the page at hand; what is in flight will be fetched by the next run."""
         self._interrupted = True
-        self._something_landed.set()
+        self.wake()
 
     @property
     def is_interrupted(self) -> bool:
-        return self._interrupted or self._interrupted_elsewhere()
+        return self._interrupted or self._interrupted_above()
 
-    async def visits(self) -> AsyncGenerator[Visit, None]:
-        """Fetches until the budget is used up, nothing waits, or somebody interrupts."""
-        turn = self._alone() if self._concurrency == 1 else self._overlapping()
-        try:
-            async for candidate, fetch in turn:
-                visit = self.absorb(candidate, fetch)
-                if visit is not None:
-                    yield visit
-        finally:
-            await self._cancel_fetches()
-        if self._refused_seeds:
-            self.stopped = "every address was refused"
-            why = self._refused_seeds[0].fetch.detail
-            raise EverySeedRefusedError(
-                f"nothing could be asked, every address was refused ({why}); {ALLOW_PRIVATE_HINT}"
-            )
-
-    async def _alone(self) -> AsyncIterator[tuple[Candidate, Fetch]]:
-        while not self._is_over():
-            candidate = self.frontier.take(self._clock.now())
-            if candidate is not None:
-                yield candidate, await self._ask(candidate)
-            elif not self._is_hopeless(ready_at := self.frontier.next_ready_at()):
-                now = self._clock.now()
-                await self._clock.sleep_until(min(now if ready_at is None else ready_at, now + _LONGEST_NAP))
-
-    async def _overlapping(self) -> AsyncIterator[tuple[Candidate, Fetch]]:
-        taken = 0
-        while not self._is_over():
-            self._launch()
-            if not self._landed:
-                await self._wait()
-            elif taken % _PAGES_AT_A_STRETCH == 0:
-                await asyncio.sleep(0)
-            if self._bug is not None:
-                raise self._bug
-            if self._landed:
-                yield self._landed.popleft()
-                taken += 1
-
-    def _launch(self) -> None:
-        now, wanted = self._clock.now(), self._wanted()
-        while len(self._tasks) < wanted and (candidate := self.frontier.take(now)):
-            task = asyncio.create_task(self._fetch(candidate))
-            task.add_done_callback(self._end)
-            self._tasks.add(task)
-
-    def _wanted(self) -> int:
-        """How many fetches may be under way."""
-        budget, wanted = self._budget, self._concurrency
-        if budget.pages is not None and self.memory is None:
-            wanted = min(wanted, budget.pages - self.pages - len(self._landed))
-        if budget.requests is not None:
-            wanted = min(wanted, budget.requests - self.asked.fetches - len(self._landed))
-        return wanted
-
-    async def _ask(self, candidate: Candidate) -> Fetch:
-        known = self.memory.past(candidate.url) if self.memory and candidate.lane == REFRESH else None
-        return await self.web.fetch(candidate.url, known=known)
-
-    async def _fetch(self, candidate: Candidate) -> None:
-        self._landed.append((candidate, await self._ask(candidate)))
-        self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # its place is free from now on
-        self._something_landed.set()
-
-    def _end(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (bug := task.exception()):
-            self._bug = bug
-            self._something_landed.set()
-
-    async def _wait(self) -> None:
-        """Until a fetch lands, a host may be asked again, or a second has passed."""
-        ready_at = self.frontier.next_ready_at()
-        if not self._tasks and self._is_hopeless(ready_at):
-            return
-        self._something_landed.clear()
-        patience = _LONGEST_NAP
-        if ready_at is not None and len(self._tasks) < self._wanted():
-            patience = min(patience, max(0.001, ready_at - self._clock.now()))
-        handle = asyncio.get_running_loop().call_later(patience, self._something_landed.set)
-        await self._something_landed.wait()
-        handle.cancel()
-
-    def _is_hopeless(self, ready_at: float | None) -> bool:
-        """Whether nothing will come for a long time, which stops the crawl."""
-        if ready_at is None:
-            full = "" if self.memory is None else self._why_full()
-            self.stopped = f"{full}, and nothing is left to see again" if full else "nothing is left to fetch"
-        elif ready_at - self._clock.now() > _LONGEST_HOLD:
-            minutes = (ready_at - self._clock.now()) / 60
-            self.stopped = f"only hosts that ask to be left alone are left, the first for {minutes:.0f} minutes"
-        return bool(self.stopped)
-
-    async def _cancel_fetches(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            results = await asyncio.gather(*self._tasks, return_exceptions=True)
-            for result in results:
-                if isinstance(result, Exception):
-                    raise result
-
-    def _is_over(self) -> bool:
-        budget = self._budget
-        minutes = (self._clock.now() - self._began) / 60
-        if self.is_interrupted:
-            self.stopped = INTERRUPTED
-        elif self.memory is None and (full := self._why_full()):
-            self.stopped = full
-        elif budget.minutes is not None and minutes >= budget.minutes:
-            self.stopped = f"{budget.minutes:g} minutes have passed"
-        elif budget.requests is not None and self.asked.fetches >= budget.requests:
-            self.stopped = self.asked.stop_reason()
-        elif budget.dry_after and self.pages_since_relevant >= budget.dry_after:
-            self.stopped = (
-                f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant "
-                "(--dry-after 0 goes on all the same)"
-            )
-        return bool(self.stopped)
-
-    def has_room(self, under_way: int = 0) -> bool:
-        """Whether the collection may have more pages, should so many that are under way become some."""
-        pages = self._budget.pages
-        return not self._why_full() and (pages is None or self.pages + under_way < pages)
-
-    def _why_full(self) -> str:
-        """Which bound of the whole collection is reached; empty if none. One that has pages to see again goes on."""
-        budget = self._budget
+    def limit_reached(self, budget: Budget) -> str:
+        """Which bound of the whole collection is reached; empty if none."""
         if budget.pages is not None and self.pages >= budget.pages:
             return f"the collection has {self.pages} pages, as asked"
         if budget.bytes is not None and self.bytes_kept >= budget.bytes:
             return f"the pages have {self.bytes_kept} bytes"
         return ""
 
-    def absorb(self, candidate: Candidate, fetch: Fetch) -> Visit | None:
-        """Turns a fetch into a visit, writes it down and follows it; None where the fetch is to be tried again."""
-        self.asked.count(fetch)
-        if self.loop.retry(candidate, fetch):
-            return None
-        visit = self._assess(candidate, fetch)
-        self._somebody_answered |= fetch.outcome is not Outcome.REFUSED
-        if not self._somebody_answered:
-            self._refused_seeds.append(visit)  # settled once another seed shows that the user meant it
-            return visit
-        for refused in self._refused_seeds:
-            self.loop.process(refused)
-        self._refused_seeds.clear()
-        self.loop.process(visit)
-        return visit
+    def has_room(self, budget: Budget, in_flight: int = 0) -> bool:
+        """Whether the collection may have more pages, should so many fetches in flight become some."""
+        return not self.limit_reached(budget) and (budget.pages is None or self.pages + in_flight < budget.pages)
 
-    def _assess(self, candidate: Candidate, fetch: Fetch) -> Visit:
-        if self.memory and candidate.lane == REFRESH:
+
+@dataclass(frozen=True, kw_only=True)
+class Assessor:
+    """Turns a fetch into a visit: read, judged, compared with what is known.
+
+    duplicates: finds pages seen earlier whose text is nearly the same.
+    languages: pages in others are left out; empty for all.
+    memory: knows how pages were that are fetched again.
+    """
+
+    read: Read
+    judge: Relevance | None
+    standing: Standing | None = None
+    duplicates: NearDuplicates = field(default_factory=NearDuplicates)
+    languages: frozenset[str] = frozenset()
+    memory: Memory | None = None
+
+    def __call__(self, candidate: Candidate, fetch: Fetch) -> Visit:
+        if self.memory is not None and candidate.lane == REFRESH:
             return self.memory.noted(self._judged(candidate, self.memory.compared(fetch)))
         return self._judged(candidate, fetch)
 
@@ -280,31 +132,219 @@ class Crawl:
             page,
             relevance=self.judge.relevance(page) if self.judge else None,
             duplicate_of=self._duplicate_of(page),
-            left_out=self._why_left_out(page),
-            standing=self.esteem.standing(page) if self.esteem else None,
+            left_out=self._left_out(page),
+            standing=self.standing.standing(page) if self.standing else None,
         )
 
     def _duplicate_of(self, page: Page) -> Url | None:
-        found = self._seen.find(page.fingerprint)
+        found = self.duplicates.find(page.fingerprint)
         return None if found == page.url else found  # an earlier version of itself
 
-    def _why_left_out(self, page: Page) -> LeftOut | None:
+    def _left_out(self, page: Page) -> LeftOut | None:
         if page.noindex:
             return LeftOut(LeftOutReason.NOINDEX)
-        if self._languages and page.language and page.language not in self._languages:
+        if self.languages and page.language and page.language not in self.languages:
             return LeftOut(LeftOutReason.LANGUAGE, page.language)
         return None
 
-    def _observe(self, visit: Visit) -> None:
-        """Counts a visit, whether it happened just now or was read back from an archive."""
-        if visit.is_kept and visit.change is None:
-            self.pages += 1
-            self.bytes_kept += len(visit.fetch.body)
-            is_relevant = visit.relevance is not None and visit.relevance >= RELEVANT
-            self.relevant += is_relevant
-            self.pages_since_relevant = 0 if is_relevant else self.pages_since_relevant + 1
-        if visit.page is not None and visit.is_kept and visit.duplicate_of is None:
-            self._seen.add(visit.page.fingerprint, visit.page.url)
+
+@dataclass(frozen=True, kw_only=True)
+class Crawl:
+    """Everything that a crawl needs, complete; `visits` runs it, and `status` tells how far it has come.
+
+    observe: called with every visit before it is yielded.
+    between_visits: called whenever the visit yielded last has been dealt with.
+    """
+
+    web: Web
+    assess: Assessor
+    loop: Loop
+    clock: Clock
+    status: Status
+    budget: Budget = field(default_factory=Budget)
+    concurrency: int = 1
+    observe: Callable[[Visit], None] = lambda visit: None
+    between_visits: Callable[[], None] = lambda: None
+
+    async def visits(self) -> AsyncGenerator[Visit, None]:
+        """Fetches until the budget is used up, nothing waits, or somebody interrupts."""
+        fetches, refusals = _Fetches(self), _Refusals(self)
+        try:
+            while (landed := await fetches.next()) is not None:
+                self.status.requests.count(landed[1])
+                visit = refusals.step(*landed)
+                if visit is not None:
+                    self.observe(visit)
+                    yield visit
+                    self.between_visits()
+        finally:
+            await fetches.cancel()
+        refusals.raise_if_all()
+
+
+class _Refusals:
+    """Visits to addresses that were refused, as long as all were: nothing is recorded of a crawl that asked nobody.
+
+    They are processed once another seed shows that the user meant it.
+    """
+
+    def __init__(self, crawl: Crawl):
+        self._crawl = crawl
+        self._refused: list[Visit] = []
+        self._somebody_answered = crawl.status.pages > 0
+
+    def step(self, candidate: Candidate, fetch: Fetch) -> Visit | None:
+        """One step of the loop, unless it has to wait; None where the fetch will be tried again."""
+        loop, assess = self._crawl.loop, self._crawl.assess
+        if self._somebody_answered:
+            return loop.step(candidate, fetch, assess)
+        if loop.retry(candidate, fetch):
+            return None
+        visit = assess(candidate, fetch)
+        self._refused.append(visit)
+        if fetch.outcome is not Outcome.REFUSED:
+            self._somebody_answered = True
+            for each in self._refused:
+                loop.process(each)
+            self._refused.clear()
+        return visit
+
+    def raise_if_all(self) -> None:
+        if self._refused:
+            self._crawl.status.stop_reason = "every address was refused"
+            why = self._refused[0].fetch.detail
+            raise EverySeedRefusedError(
+                f"nothing could be asked, every address was refused ({why}); {ALLOW_PRIVATE_HINT}"
+            )
+
+
+class _Fetches:
+    """The fetches of a crawl: which are in flight, which have landed, and whether there will be more."""
+
+    def __init__(self, crawl: Crawl):
+        self._crawl = crawl
+        self._status = crawl.status
+        self._clock = crawl.clock
+        self._began = crawl.clock.now() if crawl.status.began is None else crawl.status.began
+        self._taken = 0
+        self._bug: BaseException | None = None  # raised by the web, which is to return outcomes instead
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._landed: deque[tuple[Candidate, Fetch]] = deque()
+        self._event = asyncio.Event()  # a fetch has landed, or somebody interrupts
+        self._status.wake = self._event.set
+
+    async def next(self) -> tuple[Candidate, Fetch] | None:
+        """The next fetch that has landed; None where the crawl is over."""
+        return await (self._next_alone() if self._crawl.concurrency == 1 else self._next_of_many())
+
+    async def _next_alone(self) -> tuple[Candidate, Fetch] | None:
+        frontier, clock = self._crawl.loop.frontier, self._clock
+        while not self._is_over():
+            candidate = frontier.take(clock.now())
+            if candidate is not None:
+                return candidate, await self._fetch(candidate)
+            if not self._is_hopeless(ready_at := frontier.next_ready_at()):
+                now = clock.now()
+                await clock.sleep_until(min(now if ready_at is None else ready_at, now + _MAX_WAIT))
+        return None
+
+    async def _next_of_many(self) -> tuple[Candidate, Fetch] | None:
+        while not self._is_over():
+            self._launch()
+            if not self._landed:
+                await self._wait()
+            elif self._taken % _STEPS_IN_A_ROW == 0:
+                await asyncio.sleep(0)
+            if self._bug is not None:
+                raise self._bug
+            if self._landed:
+                self._taken += 1
+                return self._landed.popleft()
+        return None
+
+    def _launch(self) -> None:
+        now, wanted, take = self._clock.now(), self._wanted(), self._crawl.loop.frontier.take
+        while len(self._tasks) < wanted and (candidate := take(now)):
+            task = asyncio.create_task(self._land(candidate))
+            task.add_done_callback(self._end)
+            self._tasks.add(task)
+
+    def _wanted(self) -> int:
+        """How many fetches may be in flight."""
+        budget, wanted = self._crawl.budget, self._crawl.concurrency
+        if budget.pages is not None and self._crawl.assess.memory is None:
+            wanted = min(wanted, budget.pages - self._status.pages - len(self._landed))
+        if budget.requests is not None:
+            wanted = min(wanted, budget.requests - self._status.requests.fetches - len(self._landed))
+        return wanted
+
+    async def _fetch(self, candidate: Candidate) -> Fetch:
+        memory = self._crawl.assess.memory
+        known = memory.past(candidate.url) if memory and candidate.lane == REFRESH else None
+        return await self._crawl.web.fetch(candidate.url, known=known)
+
+    async def _land(self, candidate: Candidate) -> None:
+        self._landed.append((candidate, await self._fetch(candidate)))
+        self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # its place is free from now on
+        self._event.set()
+
+    def _end(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (bug := task.exception()):
+            self._bug = bug
+            self._event.set()
+
+    async def _wait(self) -> None:
+        """Until a fetch lands, a host may be asked again, or a second has passed."""
+        ready_at = self._crawl.loop.frontier.next_ready_at()
+        if not self._tasks and self._is_hopeless(ready_at):
+            return
+        self._event.clear()
+        timeout = _MAX_WAIT
+        if ready_at is not None and len(self._tasks) < self._wanted():
+            timeout = min(timeout, max(0.001, ready_at - self._clock.now()))
+        handle = asyncio.get_running_loop().call_later(timeout, self._event.set)
+        await self._event.wait()
+        handle.cancel()
+
+    async def cancel(self) -> None:
+        """Ends the fetches in flight; their candidates wait for the next run."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            results = await asyncio.gather(*self._tasks, return_exceptions=True)
+            for result in results:
+                if isinstance(result, Exception):
+                    raise result
+
+    def _is_hopeless(self, ready_at: float | None) -> bool:
+        """Whether nothing will come for a long time, which stops the crawl."""
+        status = self._status
+        if ready_at is None:
+            limit = status.limit_reached(self._crawl.budget) if self._crawl.assess.memory is not None else ""
+            status.stop_reason = f"{limit}, and nothing is left to see again" if limit else "nothing is left to fetch"
+        elif ready_at - self._clock.now() > _MAX_HOLD:
+            minutes = (ready_at - self._clock.now()) / 60
+            status.stop_reason = f"only hosts that ask to be left alone are left, the first for {minutes:.0f} minutes"
+        return bool(status.stop_reason)
+
+    def _is_over(self) -> bool:
+        budget, status = self._crawl.budget, self._status
+        minutes = (self._clock.now() - self._began) / 60
+        if status.is_interrupted:
+            status.stop_reason = INTERRUPTED
+        elif self._crawl.assess.memory is None and (limit := status.limit_reached(budget)):
+            status.stop_reason = limit  # a crawl that has pages to fetch again goes on
+        elif budget.minutes is not None and minutes >= budget.minutes:
+            status.stop_reason = f"{budget.minutes:g} minutes have passed"
+        elif budget.requests is not None and status.requests.fetches >= budget.requests:
+            status.stop_reason = status.requests.stop_reason()
+        elif budget.dry_after and status.pages_since_relevant >= budget.dry_after:
+            status.stop_reason = (
+                f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant "
+                "(--dry-after 0 goes on all the same)"
+            )
+        return bool(status.stop_reason)
 
 
 def without_event_loop(visits: AsyncIterator[Visit]) -> Iterator[Visit]:

@@ -1,19 +1,24 @@
-"""Example pages are fetched under the rules of the crawl, before it begins."""
+"""Example pages: fetched under the rules of the crawl before it begins, and not fetched twice."""
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Literal
 
 from lycosa.collection.events import Example
 from lycosa.frontier.memory import MemoryFrontier
-from lycosa.recipe import Requests
-from lycosa.run.crawl import Crawl
-from lycosa.vocabulary.clock import Clock
+from lycosa.loop import Loop
 from lycosa.vocabulary.contracts import Web
-from lycosa.vocabulary.records import Candidate, Outcome, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Plain, Skip, Url, Visit
+from lycosa.vocabulary.urls import host_of
+
+from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
+from .session import Session
+
+_REMEMBERED_FOR = 86_400  # seconds in which an example page need not be fetched again
+_MOST_REMEMBERED = 64_000_000  # bytes of example pages that need not be fetched twice
 
 
-class _JustThese:
+class _SeedsOnly:
     """A strategy that follows no link."""
 
     name = "examples"
@@ -40,21 +45,42 @@ class _JustThese:
         pass
 
 
-async def fetch_examples(
-    urls: Mapping[Url, bool], *, web: Web, clock: Clock, requests: Requests, interrupted: Callable[[], bool]
-) -> AsyncGenerator[Example, None]:
-    """Fetches examples, good (True) and bad, following redirects; gives all, also those that failed."""
+async def fetch_examples(session: Session, web: Web) -> None:
+    """Fetches the example pages that the session's collection does not have, and records those that could be had."""
+    missing = {url: good for url, good in session.topic.examples.urls.items() if session.page(url) is None}
+    if missing:
+        session.tell(f"fetching {len(missing)} example pages")
+    reached: set[Url] = set()
+    async with aclosing(_fetched(missing, session, web)) as examples:
+        try:
+            async for example in examples:
+                reached.add(example.url)
+                _let_rest(example.fetch, session)
+                outcome = example.fetch.outcome
+                if outcome is Outcome.OK:
+                    session.record(example)
+                else:
+                    why = example.fetch.detail or example.fetch.status or ""
+                    session.tell(f"example {example.url}: {outcome} {why}")
+        except EverySeedRefusedError:
+            if not session.topic.has_good_page(session.page):
+                raise
+    for url in missing.keys() - reached:
+        session.tell(f"example {url}: not reached")
+    session.checkpoint()
+
+
+async def _fetched(urls: Mapping[Url, bool], session: Session, web: Web) -> AsyncGenerator[Example, None]:
+    """Examples, good (True) and bad, with what was fetched, redirects followed; also those that failed."""
+    clock, requests = session.clock, session.recipe.requests
     frontier = MemoryFrontier(clock=clock, delay=requests.delay)
     crawl = Crawl(
         web=web,
-        read=lambda fetch: None,
-        judge=None,
-        strategy=_JustThese(),
-        frontier=frontier,
+        assess=Assessor(read=lambda fetch: None, judge=None),
+        loop=Loop(_SeedsOnly(), frontier, clock=clock, retries=requests.retries),
         clock=clock,
+        status=Status(interrupted=lambda: session.status.is_interrupted),
         concurrency=requests.concurrency,
-        retries=requests.retries,
-        interrupted=interrupted,
     )
     crawl.loop.start(urls)
     example_at = {url: url for url in urls}  # by where redirects have led from it
@@ -65,3 +91,28 @@ async def fetch_examples(
                 yield Example(asked, urls[asked], visit.fetch)
             elif visit.fetch.location is not None:
                 example_at.setdefault(visit.fetch.location, asked)  # the first that leads there is the one followed
+
+
+def _let_rest(fetch: Fetch, session: Session) -> None:
+    """The crawl that begins is not to hurry a host that was asked for an example."""
+    delay = session.recipe.requests.delay
+    not_before = max(fetch.host_not_before or 0.0, session.clock.now() + delay if delay else 0.0)
+    if not_before:
+        session.frontier.hold(host_of(fetch.url), not_before)
+
+
+def unvisited_examples(session: Session) -> dict[Url, Fetch]:
+    """Example pages that were fetched lately, by this run or an earlier one, and not visited yet."""
+    fetched: dict[Url, Fetch] = {}
+    size = 0
+    for example in session.collection.catalog.examples():
+        is_old = example.at < session.clock.now() - _REMEMBERED_FOR
+        if example.place is None or is_old or session.frontier.is_settled(example.url):
+            continue
+        fetch = session.collection.archive.fetch_at(example.place)
+        size += len(fetch.body) + len(fetch.content)
+        if size > _MOST_REMEMBERED:
+            break
+        if fetch.url == example.url:
+            fetched[example.url] = fetch
+    return fetched

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lycosa.collection.trouble import told
+from lycosa.collection.errors import disk_errors
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import host_of, hostname_of, key_of
@@ -15,7 +15,7 @@ def read_forgotten(folder: Path) -> frozenset[int]:
     if not path.exists():
         return frozenset()
     try:
-        with told(path):
+        with disk_errors(path):
             return frozenset(int(line) for line in path.read_text(encoding="ascii").split())
     except ValueError:
         raise CollectionError(f"{path} is damaged: it holds a whole number a line; mend or delete it") from None
@@ -28,5 +28,5 @@ def is_forgotten(url: Url, forgotten: frozenset[int]) -> bool:
 
 def add_forgotten(folder: Path, url_or_host: str) -> None:
     path = folder / FORGOTTEN_FILE
-    with told(path), path.open("a", encoding="ascii") as file:
+    with disk_errors(path), path.open("a", encoding="ascii") as file:
         file.write(f"{key_of(url_or_host)}\n")

@@ -1,4 +1,7 @@
-"""What a strategy goes by beside the crawl itself, a map or a log: named in the run, and found again by the name."""
+"""Guides: what a strategy goes by beside the crawl itself, a topical map or an access log.
+
+A run names its guide, so that the next session finds it again by that name.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Generic, Protocol, TypeVar
@@ -11,57 +14,57 @@ from lycosa.vocabulary.errors import LycosaError
 from lycosa.vocabulary.records import Plain
 
 
-class Opened(Protocol):
-    """A file that was opened."""
+class OpenGuide(Protocol):
+    """A map or a log that was opened."""
 
     @property
-    def named(self) -> Struct:
-        """What a run says of it."""
+    def reference(self) -> Struct:
+        """What a run records of it."""
         ...
 
-    def around(self, strategy: Strategy) -> Strategy:
-        """The strategy that goes by it, too."""
+    def wrap(self, strategy: Strategy) -> Strategy:
+        """The strategy, guided."""
         ...
 
 
-O = TypeVar("O", bound=Opened)  # noqa: E741
+G = TypeVar("G", bound=OpenGuide)
 
 
-class Guide(Generic[O]):
-    """The map, or the log, that the crawl of a session goes by.
+class Guide(Generic[G]):
+    """The map, or the log, by which the strategy of a session goes; none at first.
 
-    what: what it is called.
-    find: opens what a run of a strategy names; None where it names nothing. Refuses what is no longer as it was.
+    kind: "map" or "access log", for messages.
+    find: opens what a run of a strategy refers to; None where it refers to nothing. Refuses what has changed since.
     """
 
-    def __init__(self, what: str, *, find: Callable[[Plain, str], O | None], tell: Callable[[str], None]):
-        self.named: Plain = None  # as the run says that goes by it; None where there is none, or it was not found
-        self.in_use: O | None = None
-        self._at_hand: O | None = None
-        self._what = what
+    def __init__(self, kind: str, *, find: Callable[[Plain, str], G | None], tell: Callable[[str], None]):
+        self.reference: Plain = None  # of the active one, as its run records it
+        self.active: G | None = None
+        self._prepared: G | None = None
+        self._kind = kind
         self._find = find
         self._tell = tell
 
-    def offer(self, found: O | None) -> Plain:
-        """Has something at hand for the next run; returns what that is to say of it."""
-        self._at_hand = found
-        return None if found is None else msgspec.to_builtins(found.named)
+    def prepare(self, opened: G | None) -> Plain:
+        """Keeps what was opened for the next run; returns the reference that the run is to record."""
+        self._prepared = opened
+        return None if opened is None else msgspec.to_builtins(opened.reference)
 
-    def use(self, named: Plain, strategy: str) -> None:
-        """Goes by what a run names from now on; by nothing where it is not as it was."""
-        if self._at_hand is not None and msgspec.to_builtins(self._at_hand.named) == named:
-            self.in_use = self._at_hand
+    def activate(self, reference: Plain, strategy: str) -> None:
+        """Goes by what a run of a strategy refers to from now on; by nothing where it has changed since."""
+        if self._prepared is not None and msgspec.to_builtins(self._prepared.reference) == reference:
+            self.active = self._prepared
         else:
             try:
-                self.in_use = self._find(named, strategy)
+                self.active = self._find(reference, strategy)
             except LycosaError as error:
-                self.in_use = None
-                self._tell(f"going on without the {self._what} of the run before: {error}")
-        self.named = named if self.in_use else None
+                self.active = None
+                self._tell(f"going on without the {self._kind} of the run before: {error}")
+        self.reference = reference if self.active else None
 
-    def around(self, strategy: Strategy) -> Strategy:
-        """The strategy that goes by it, too; as it is where there is nothing."""
-        return self.in_use.around(strategy) if self.in_use else strategy
+    def wrap(self, strategy: Strategy) -> Strategy:
+        """The strategy, guided; as it is where no guide is active."""
+        return self.active.wrap(strategy) if self.active else strategy
 
 
 def layers(strategy: Strategy) -> Iterator[Strategy]:

@@ -1,5 +1,4 @@
-"""Pages that others have fetched, on their way into a collection."""
-# docstring of lycosa.run.imports: """Taking pages of other peers into a collection, with where they came from."""
+"""Pages that others have fetched, from WARC files or from peers, on their way into a collection."""
 
 import tempfile
 from collections.abc import Iterable
@@ -15,7 +14,7 @@ from lycosa.web.encodings import decoded
 
 from .forgotten import is_forgotten, read_forgotten
 from .session import Session, Tell
-from .training import Training
+from .training import TopicTrainer
 
 AHEAD_SECONDS = 86_400.0  # by which the clock of another may be ahead of ours
 
@@ -29,7 +28,7 @@ class Importer:
     def __init__(self, session: Session):
         self._session = session
         self._forgotten = read_forgotten(session.folder)
-        session.crawl.judge = Training(session).judge_at_hand()
+        self._assess = session.assessor(TopicTrainer(session).judge_at_hand())
 
     def pages_in(self, path: Path) -> ForeignFetches:
         """The pages of a WARC file, those of a time that cannot be left out."""
@@ -45,7 +44,7 @@ class Importer:
         return self._session.frontier.is_settled(url) or is_forgotten(url, self._forgotten)
 
     def take(self, fetch: Fetch, because: dict[str, Plain]) -> None:
-        self._session.crawl.absorb(Candidate(fetch.url, 0.0, because=because), fetch)
+        self._session.loop.step(Candidate(fetch.url, 0.0, because=because), fetch, self._assess)
         self._session.checkpoint_if_due()
 
 

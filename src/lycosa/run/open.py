@@ -34,7 +34,7 @@ def open_collection(
 
 def open_for_reading(folder: Path) -> Collection:
     """The collection in a folder, for those who change nothing."""
-    recipe = load_recipe(folder)
+    recipe = load_recipe(folder, to_read=True)
     return open_collection(folder, clock=WallClock(), reader=Reader(stem=recipe.topic.stem))
 
 

@@ -1,11 +1,9 @@
-"""The history of a collection as refresh policies want it. Time is in seconds."""
-# docstring of lycosa.run.refresh: """What came of a refresh, in numbers and by name."""
-# docstring of lycosa.run.refresh: """Seeing the pages of a collection again, and new ones on the way."""
+"""Fetching pages of a collection again, and new ones on the way: the plan, which pages, and what came of it."""
 
 import dataclasses
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Set
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Set
+from contextlib import asynccontextmanager
 from functools import partial
 from heapq import nlargest
 from pathlib import Path
@@ -17,19 +15,18 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from lycosa.collection import Catalog
-from lycosa.collection.rows import Due
+from lycosa.collection.rows import RefreshState
 from lycosa.frontier.lanes import Lanes
-from lycosa.recipe import Budget, Recipe
+from lycosa.recipe import Recipe
 from lycosa.refresh import POLICIES, HistoryTable, Look, expected_changes, history_of, policy_for
 from lycosa.run.crawl import ALLOW_PRIVATE_HINT, INTERRUPTED
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import REFRESH, Candidate, Change, Host, Url, Visit
 from lycosa.vocabulary.urls import host_of
-from lycosa.web.robots import RobotsWeb
 
-from .live import Crawling, insist_on_contact, make_web
+from .live import LiveRun, insist_on_contact, no_visits, open_web
 from .open import open_for_reading
-from .options import Settings
+from .options import FetchOptions, Settings, changed_recipe
 from .recrawl_memory import RecrawlMemory
 from .session import Session
 
@@ -58,7 +55,7 @@ def history_in(catalog: Catalog, now: float, *, is_wanted: Callable[[Url], bool]
     A page that has vanished is due again after as long as it had been gone when it was last seen to be: soon at first,
     then less and less often.
     """
-    every = list(catalog.dues())
+    every = list(catalog.refresh_states())
     pages, typical = [page for page in every if is_wanted(page.url) and _is_due(page, now)], typical_of(every)
     importance = {page.url: typical.importance(page.relevance, page.standing) for page in pages}
     table = history_of(_looks(catalog, {page.number for page in pages}), importance=importance)
@@ -66,12 +63,12 @@ def history_in(catalog: Catalog, now: float, *, is_wanted: Callable[[Url], bool]
     return dataclasses.replace(table, fetched_at=np.array([looked_at[url] for url in table.urls], dtype=np.float64))
 
 
-def typical_of(pages: Iterable[Due]) -> Typical:
+def typical_of(pages: Iterable[RefreshState]) -> Typical:
     pages = list(pages)
     return Typical(_mean(page.relevance for page in pages), _mean(page.standing for page in pages))
 
 
-def _is_due(page: Due, now: float) -> bool:
+def _is_due(page: RefreshState, now: float) -> bool:
     return page.vanished_at is None or now - page.looked_at >= page.looked_at - page.vanished_at
 
 
@@ -211,12 +208,10 @@ def plan_of(*, budget: int, policy: str | None = None, expand: float | None = No
     return plan
 
 
-def refreshing_recipe(recipe: Recipe, plan: Plan, *, minutes: float | None = None) -> Recipe:
+def refreshing_recipe(recipe: Recipe, plan: Plan, options: FetchOptions) -> Recipe:
     """The recipe with the bounds of a refresh; those of the whole collection stay as they are."""
-    stop = recipe.stop
-    minutes = minutes if minutes is not None else stop.minutes
-    bounds = Budget(requests=plan.budget, minutes=minutes, pages=stop.pages, bytes=stop.bytes, dry_after=0)
-    return replace(recipe, stop=bounds)
+    recipe = changed_recipe(recipe, options)
+    return replace(recipe, stop=replace(recipe.stop, requests=plan.budget, dry_after=0))
 
 
 def insist_on_pages(folder: Path) -> None:
@@ -226,7 +221,7 @@ def insist_on_pages(folder: Path) -> None:
             raise CollectionError(f"{folder} has no pages to see again; fill it with: lycosa crawl {folder}")
 
 
-class Refreshing:
+class Refresh:
     """A refresh of a session's collection over HTTP; `tally` counts what came of it."""
 
     def __init__(self, session: Session, settings: Settings, plan: Plan):
@@ -236,56 +231,39 @@ class Refreshing:
         self._memory = RecrawlMemory(session.collection, clock=session.clock)
         self.tally = Tally()
 
-    async def visits(self) -> AsyncGenerator[Visit, None]:
-        """Looks at pages and follows links until the budget is used up, and leaves no connection open."""
-        session, settings = self._session, self._settings
-        insist_on_contact(session, settings.resolve)
-        web = make_web(
-            session.recipe, clock=session.clock, allow_private=settings.allow_private, resolve=settings.resolve
-        )
-        try:
-            async with aclosing(self._visits_on(web)) as visits:
-                async for visit in visits:
-                    yield visit
-        finally:
-            await web.close()
-
-    async def _visits_on(self, web: RobotsWeb) -> AsyncGenerator[Visit, None]:
-        session, crawl = self._session, self._session.crawl
-        crawling = Crawling(session, web)
-        await crawling.learn_topic()
-        if crawl.is_interrupted:
-            crawl.stopped = INTERRUPTED
-            return
-        crawl.web = web
-        crawling.learn_standing(session.strategy_name)
-        crawling.begin(session.run_as_before(asdict(self._plan)))
-        crawl.memory = self._memory
-        table = self._table(session.clock.now())
-        chosen = self._chosen(table, self._plan.budget)
-        self.tally.typical = typical_of(session.collection.catalog.dues())
-        crawl.loop.frontier = Lanes(
-            session.frontier,
-            chosen,
-            turns=self._plan.budget,
-            expand=self._plan.expand,
-            random=Random(self._seed()),
-            clock=session.clock,
-            delay=session.recipe.requests.delay,
-            substitutes=partial(self._chosen, table),
-            has_room=crawl.has_room,
-        )
-        try:
-            async with aclosing(crawling.follow()) as visits:
-                async for visit in visits:
-                    self.tally.add(visit)
-                    yield visit
-        finally:
-            crawl.loop.frontier = session.frontier
+    @asynccontextmanager
+    async def visits(self) -> AsyncIterator[AsyncGenerator[Visit, None]]:
+        """Fetches pages again and follows links until the budget is used up; leaves no connection open."""
+        session, plan = self._session, self._plan
+        insist_on_contact(session, self._settings.resolve)
+        async with open_web(session, self._settings) as web:
+            run = LiveRun(session, web)
+            if not await run.learn_topic():
+                yield no_visits()
+                return
+            run.learn_standing(session.strategy_name)
+            run.begin(session.run_as_before(asdict(plan)))
+            table = self._table(session.clock.now())
+            chosen = self._chosen(table, plan.budget)
+            self.tally.typical = typical_of(session.collection.catalog.refresh_states())
+            lanes = Lanes(
+                session.frontier,
+                chosen,
+                turns=plan.budget,
+                expand=plan.expand,
+                random=Random(self._seed()),
+                clock=session.clock,
+                delay=session.recipe.requests.delay,
+                substitutes=partial(self._chosen, table),
+                has_room=partial(session.status.has_room, session.recipe.stop),
+            )
+            with session.loop.through(lanes):
+                async with run.visits(run.crawl(web, self._memory, observe=self.tally.add)) as visits:
+                    yield visits
 
     def result(self) -> Refreshed:
         """What came of the refresh, and what each policy expects of the next."""
-        crawl, budget = self._session.crawl, self._plan.budget
+        status, budget = self._session.status, self._plan.budget
         then = self._session.clock.now() + NEXT_REFRESH
         table = self._table(then)
         expected = {}
@@ -295,16 +273,16 @@ class Refreshing:
         return self.tally.result(
             policy=self._plan.policy,
             budget=budget,
-            requests=crawl.asked.requests,
-            pages=crawl.pages,
-            stopped=crawl.stopped or INTERRUPTED,
+            requests=status.requests.requests,
+            pages=status.pages,
+            stopped=status.stop_reason or INTERRUPTED,
             expected_changes=expected,
         )
 
     def insist_on_an_answer(self) -> None:
         """Raises where nothing that was asked for brought any answer, unless somebody ended the refresh."""
-        crawl, asked = self._session.crawl, self._session.crawl.asked
-        if asked.fetches and not asked.answers and crawl.stopped != INTERRUPTED:
+        status, asked = self._session.status, self._session.status.requests
+        if asked.fetches and not asked.answers and status.stop_reason != INTERRUPTED:
             why = f" ({asked.latest_trouble})" if asked.latest_trouble else ""
             if self.tally.counts[Change.REFUSED] == asked.fetches:
                 raise NobodyAnsweredError(f"nobody was asked, every address was refused{why}; {ALLOW_PRIVATE_HINT}")
@@ -329,7 +307,7 @@ class Refreshing:
         """So many pages to see again, the most urgent first, besides those chosen before and those of some hosts; it is
         taken down how they were."""
         now, catalog, known = self._session.clock.now(), self._session.collection.catalog, self.tally.known
-        table = table.of([url not in known and host_of(url) not in left_alone for url in table.urls])
+        table = table.only([url not in known and host_of(url) not in left_alone for url in table.urls])
         rows = policy_for(self._plan.policy, seed=self._seed()).choose(table, now, count)
         ages = table.ages(now)
         chosen = []

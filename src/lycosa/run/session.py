@@ -1,26 +1,29 @@
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Self
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from lycosa.collection.events import Attempt, Event, Run, Scores
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
+from lycosa.loop import Loop
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
-from lycosa.recipe import Recipe, Utility, goes_by_log, make_strategy, read_seeds
-from lycosa.run.crawl import Crawl
+from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds
+from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.vocabulary.clock import Clock
-from lycosa.vocabulary.contracts import Relevance, Standing, Strategy
+from lycosa.vocabulary.contracts import Memory, Relevance, Standing, Strategy
+from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import REFRESH, RELEVANT, Page, Plain, Skip, Url, Visit
 from lycosa.vocabulary.urls import site_of
-from lycosa.web.simulated import SimulatedWeb
 
 from .access_log import log_of_run
+from .crawl import Assessor, Status
 from .forgotten import is_forgotten, read_forgotten
 from .guides import Guide
 from .open import open_collection
@@ -35,7 +38,11 @@ Tell = Callable[[str], None]
 
 
 class Session:
-    """One collection, opened for writing by one process at a time, and the crawl it is in the middle of."""
+    """One collection, opened for writing by one process at a time, with the loop of its crawl as the archive left it.
+
+    Opening brings catalog, search index, frontier and strategy up to the end of the archive, of which a kill may have
+    left them short. `loop`, `status` and `duplicates` are what a crawl, an import or a refresh goes on with.
+    """
 
     def __init__(
         self, folder: Path, recipe: Recipe, *, clock: Clock, tell: Tell = lambda line: None, afresh: bool = False
@@ -52,8 +59,8 @@ class Session:
         self.map = Guide("map", find=partial(map_of_run, stem=recipe.topic.stem), tell=tell)
         self.log = Guide("access log", find=log_of_run, tell=tell)
         try:
-            with self.collection.catalog.watched():
-                self.crawl = self._prepare()
+            with self.collection.catalog.guarded():
+                self.loop = self._restored_loop()
             self._catch_up()
             self.pages_forgotten = self._finish_forgetting()
         except BaseException:
@@ -80,13 +87,15 @@ class Session:
             return read_seeds(self.folder / self.recipe.seeds)
         return [url for url, good in self.topic.examples.urls.items() if good]
 
-    def _prepare(self) -> Crawl:
+    def _restored_loop(self) -> Loop:
+        """Strategy and frontier as they were at the last checkpoint."""
         catalog, recipe = self.collection.catalog, self.recipe
         self._seeds: list[Url] = catalog.get_state("seeds") or []
         self._utility = _utility_of(catalog.get_state("utility") or msgspec.to_builtins(recipe.utility))
-        self.strategy_name: str = catalog.get_state("strategy") or recipe.strategy
-        self.map.use(catalog.get_state("map"), self.strategy_name)
-        self.log.use(catalog.get_state("logs"), self.strategy_name)
+        last = catalog.get_state("strategy") or recipe.strategy
+        self.strategy_name, self._options = self._permitted(last, catalog.get_state("options") or {})
+        self.map.activate(catalog.get_state("map"), self.strategy_name)
+        self.log.activate(catalog.get_state("logs"), self.strategy_name)
         strategy = self._restored_strategy()
         self._scope = msgspec.convert(catalog.get_state("scope") or {}, Scope)  # of the last run, flags included
         self._admission = Admission(
@@ -104,34 +113,52 @@ class Session:
         )
         for host, until in (catalog.get_state("holds") or {}).items():
             self.frontier.hold(host, until)
-        self.frontier.know_settled(catalog.visited())
-        seen = NearDuplicates()
+        self.frontier.restore_settled(catalog.visited())
+        self.duplicates = NearDuplicates()
         for url, fingerprint in catalog.fingerprints():
-            seen.add(fingerprint, url)
+            self.duplicates.add(fingerprint, url)
         facts = catalog.summary()
-        return Crawl(
-            web=SimulatedWeb({}, clock=self.clock),  # until somebody crawls
-            read=self.reader,
-            judge=None,
-            strategy=strategy,
-            frontier=self.frontier,
-            clock=self.clock,
-            journal=self,
-            budget=recipe.stop,
-            concurrency=recipe.requests.concurrency,
-            retries=recipe.requests.retries,
-            languages=frozenset(recipe.scope.languages),
-            seen=seen,
+        self.status = Status(
             pages=facts.pages,
             relevant=facts.relevant,
             pages_since_relevant=catalog.pages_since_relevant(),
             bytes_kept=facts.bytes,
+            began=self.clock.now(),
+        )
+        return Loop(
+            strategy,
+            self.frontier,
+            journal=self,
+            observe=self._observe,
+            clock=self.clock,
+            retries=recipe.requests.retries,
+        )
+
+    def _observe(self, visit: Visit) -> None:
+        self.status.add(visit)
+        if visit.page is not None and visit.is_kept and visit.duplicate_of is None:
+            self.duplicates.add(visit.page.fingerprint, visit.page.url)
+
+    def assessor(
+        self, judge: Relevance | None, standing: Standing | None = None, memory: Memory | None = None
+    ) -> Assessor:
+        """Reads and judges for this collection."""
+        return Assessor(
+            read=self.reader,
+            judge=judge,
+            standing=standing,
+            duplicates=self.duplicates,
+            languages=frozenset(self.recipe.scope.languages),
+            memory=memory,
         )
 
     def _restored_strategy(self) -> Strategy:
         """As it was at the last checkpoint; where an older version kept less of it, what waits is to be ranked anew."""
         strategy, state = self._made_strategy(), self._strategy_state()
         if state is None:
+            return strategy
+        if self.strategy_name != self.collection.catalog.get_state("strategy"):
+            self.collection.catalog.put_state(_RANKS_BEHIND, True)
             return strategy
         try:
             strategy.restore(state)
@@ -144,12 +171,12 @@ class Session:
     def _strategy_state(self) -> Plain:
         """What the strategy knew at the last checkpoint, less what it knew by a map or a log that is not there."""
         catalog = self.collection.catalog
-        state, log_is_lost = catalog.get_state("strategy_state"), catalog.get_state("logs") and not self.log.named
-        if state is None or (log_is_lost and goes_by_log(self.strategy_name)):
+        state, log_is_lost = catalog.get_state("strategy_state"), catalog.get_state("logs") and not self.log.reference
+        if state is None or (log_is_lost and "log" in find_strategy(self.strategy_name).needs):
             return None
         if log_is_lost:
             state = state["inner"]
-        return state["inner"] if catalog.get_state("map") and not self.map.named else state
+        return state["inner"] if catalog.get_state("map") and not self.map.reference else state
 
     # ------------------------------------------------------------ from the archive
 
@@ -161,7 +188,7 @@ class Session:
             if isinstance(event, Visit):
                 event = replace(event, page=self.reader(event.fetch))
                 self.collection.apply(event, place)
-                catalog.add_skips(self.crawl.loop.replay(event), event.fetch.at)
+                catalog.add_skips(self.loop.replay(event), event.fetch.at)
             else:
                 self.collection.apply(event, place)
                 if isinstance(event, Attempt):
@@ -174,7 +201,7 @@ class Session:
                 self.tell(f"{applied} events of the archive read again")
                 self.checkpoint()
         if catalog.get_state(_RANKS_BEHIND):
-            self.relive()
+            self.rerank()
             catalog.put_state(_RANKS_BEHIND, False)
         if applied:
             self.checkpoint()
@@ -185,27 +212,38 @@ class Session:
         self._seeds += [seed for seed in run.seeds if seed not in known]
         scope = msgspec.convert(run.scope or {}, Scope)
         utility = _utility_of(run.utility)
-        before = (self.strategy_name, self._utility, self.map.named, self.log.named)
-        goes_another_way = (run.strategy, utility, run.map, run.logs) != before
+        strategy, options = self._permitted(run.strategy, run.options or {})
+        before = (self.strategy_name, self._options, self._utility, self.map.reference, self.log.reference)
+        goes_another_way = (strategy, options, utility, run.map, run.logs) != before
         changes = goes_another_way or scope != self._scope
         if goes_another_way:
-            self.strategy_name, self._utility = run.strategy, utility
-            self.map.use(run.map, run.strategy)
-            self.log.use(run.logs, run.strategy)
-            self._start_strategy()
+            self.strategy_name, self._options, self._utility = strategy, options, utility
+            self.map.activate(run.map, strategy)
+            self.log.activate(run.logs, strategy)
+            self.loop.use_strategy(self._made_strategy())
         self._use_scope(scope)
         self.collection.catalog.put_state("seeds", self._seeds)
         self.collection.catalog.put_state("scope", run.scope)
         self.collection.catalog.put_state("utility", run.utility)
         seeds = [seed for seed in run.seeds if not self.frontier.is_known(seed)]
-        if seeds or not (self.crawl.pages or len(self.frontier)):  # a strategy may begin without any
-            self.crawl.loop.start(seeds)
+        if seeds or not (self.status.pages or len(self.frontier)):  # a strategy may begin without any
+            self.loop.start(seeds)
         return changes
 
     def run_as_before(self, refresh: Plain) -> Run:
         """A run that changes neither strategy nor scope, whatever the recipe says by now."""
         scope, utility = msgspec.to_builtins(self._scope), msgspec.to_builtins(self._utility)
-        return Run(self.clock.now(), self.strategy_name, (), scope, utility, refresh, self.map.named, self.log.named)
+        return Run(
+            self.clock.now(),
+            self.strategy_name,
+            (),
+            scope,
+            utility,
+            refresh,
+            self.map.reference,
+            self.log.reference,
+            self._options or UNSET,
+        )
 
     def is_in_scope(self, url: Url) -> bool:
         """Whether a URL may be part of this collection."""
@@ -215,6 +253,23 @@ class Session:
         self._scope = scope
         self._admission.set_scope(scope, sites=frozenset(map(site_of, self._seeds)))
 
+    def _permitted(self, strategy: str, options: Mapping[str, Plain]) -> tuple[str, Mapping[str, Plain]]:
+        """The strategy of a run, and its options. The code of a plug-in runs where the user's recipe, or a flag, names
+        it, and not because a collection says so: where it does not, the recipe's own strategy takes its place. So it
+        does for options that make no sense any more, lest one bad run close a collection for ever."""
+        if strategy in STRATEGIES or strategy == self.recipe.strategy:
+            try:
+                check_options(strategy, options)
+            except UsageError as error:
+                self.tell(f"going on without the options of the run before: {error}")
+                return strategy, {}
+            return strategy, options
+        self.tell(
+            f"the run before went by the plug-in {strategy}, which the recipe does not name; "
+            f"going on by {self.recipe.strategy}"
+        )
+        return self.recipe.strategy, self.recipe.options
+
     def _made_strategy(self) -> Strategy:
         stem = self.recipe.topic.stem
         taught = [url for url, is_good in self.topic.examples.urls.items() if is_good]
@@ -223,47 +278,49 @@ class Session:
             topic_words=self.topic.words,
             stem=stem,
             utility=self._utility,
+            options=self._options,
             taught=taught,
-            readings=self.log.in_use.readings if self.log.in_use else None,
+            readings=self.log.active.readings if self.log.active else None,
         )
-        return self.log.around(self.map.around(strategy))
+        return self.log.wrap(self.map.wrap(strategy))
 
-    def _start_strategy(self) -> None:
-        self.crawl.loop.use_strategy(self._made_strategy())
-
-    def relive(
-        self, judge: Relevance | None = None, esteem: Standing | None = None
+    def rerank(
+        self,
+        *,
+        judge: Relevance | None = None,
+        standing: Standing | None = None,
+        missing_standing: Standing | None = None,
     ) -> tuple[dict[str, float], dict[str, float]]:
-        """Ranks what waits anew, as the strategy would have from the start.
+        """Ranks what waits as the strategy would have from the start; with `judge` or `standing`, every page is judged
+        anew too.
 
-        With a judge of relevance or of standing, every page is judged anew too. Returns what they say.
+        missing_standing: tells the standing of visits that have none.
+        Returns the relevance by `judge` and the standing by `standing` of the pages that are kept.
         """
-        judged: dict[str, float] = {}
-        esteemed: dict[str, float] = {}
+        relevances: dict[str, float] = {}
+        standings: dict[str, float] = {}
         known = {row.url: (row.relevance, row.standing) for row in self.collection.catalog.pages()}
 
         def past_visits() -> Iterator[Visit]:
             for number, visit in enumerate(self._archived_visits(), 1):
                 if number % 1_000 == 0:
                     self._write_frontier()
-                relevance, standing = known.get(visit.candidate.url, (visit.relevance, visit.standing))
-                told = esteem or (self.crawl.esteem if standing is None else None)
-                if told and visit.page is not None:
-                    standing = told.standing(visit.page)
-                    if esteem and visit.is_kept:
-                        esteemed[visit.page.url] = standing
-                if judge and visit.page is not None:
-                    relevance = judge.relevance(visit.page)
-                    if visit.is_kept:
-                        judged[visit.page.url] = relevance
-                yield replace(visit, relevance=relevance, standing=standing)
+                relevance, esteem = known.get(visit.candidate.url, (visit.relevance, visit.standing))
+                page = visit.page
+                if page is not None:
+                    by = standing or (missing_standing if esteem is None else None)
+                    esteem = by.standing(page) if by else esteem
+                    relevance = judge.relevance(page) if judge else relevance
+                    if judge and relevance is not None and visit.is_kept:
+                        relevances[page.url] = relevance
+                    if standing and esteem is not None and visit.is_kept:
+                        standings[page.url] = esteem
+                yield replace(visit, relevance=relevance, standing=esteem)
 
-        self.crawl.loop.rerank_from_history(self._made_strategy(), self._seeds, past_visits())
+        self.loop.rerank_from_history(self._made_strategy(), self._seeds, past_visits())
         if judge:
-            are_relevant = [relevance >= RELEVANT for relevance in judged.values()]
-            self.crawl.relevant = sum(are_relevant)
-            self.crawl.pages_since_relevant = are_relevant[::-1].index(True) if any(are_relevant) else len(are_relevant)
-        return judged, esteemed
+            self.status.recount([relevance >= RELEVANT for relevance in relevances.values()])
+        return relevances, standings
 
     def _archived_visits(self) -> Iterator[Visit]:
         for event, _ in self.collection.archive.events():
@@ -282,7 +339,7 @@ class Session:
 
     def sample_of_terms(self, most: int = 2_000) -> list[Terms]:
         """The terms of the pages, or of every n-th so that there are not more than so many."""
-        step = 1 + self.crawl.pages // most
+        step = 1 + self.status.pages // most
         places = [row.place for row in self.collection.catalog.pages() if row.number % step == 0 and row.place]
         pages = (self.reader(self.collection.archive.fetch_at(place)) for place in places)
         return [page.terms for page in pages if page is not None]
@@ -297,7 +354,7 @@ class Session:
             return 0
         pages = self.collection.forget(lambda url: is_forgotten(url, forgotten))
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
-        self.relive()
+        self.rerank()
         catalog.put_state("seeds", self._seeds)
         catalog.put_state("forgotten", sorted(forgotten))
         self.checkpoint()
@@ -317,16 +374,18 @@ class Session:
         catalog = self.collection.catalog
         self._write_frontier()
         catalog.put_state("strategy", self.strategy_name)
-        catalog.put_state("map", self.map.named)
-        catalog.put_state("logs", self.log.named)
-        catalog.put_state("strategy_state", self.crawl.strategy.state())
+        if self._options or catalog.get_state("options"):
+            catalog.put_state("options", dict(self._options))
+        catalog.put_state("map", self.map.reference)
+        catalog.put_state("logs", self.log.reference)
+        catalog.put_state("strategy_state", self.loop.strategy.state())
         catalog.put_state("holds", self.frontier.holds(self.clock.now() + _SHORT_HOLD))
         self.collection.checkpoint()
         self._unsaved = 0
         self._checkpointed_at = time.monotonic()
 
     def _write_frontier(self) -> None:
-        with self.collection.catalog.watched():
+        with self.collection.catalog.guarded():
             self.frontier.save()
 
     def checkpoint_if_due(self) -> None:

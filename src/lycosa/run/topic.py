@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from lycosa.collection.trouble import told
+from lycosa.collection.errors import disk_errors
 from lycosa.reading import Reader, page_of_html, page_of_text
 from lycosa.reading.decode import decode
 from lycosa.recipe import FILE_NAME, Topic
@@ -21,7 +21,7 @@ from lycosa.relevance.cosine import Cosine
 from lycosa.relevance.examples import Example, background, read_examples
 from lycosa.relevance.function import load_function
 from lycosa.relevance.predicates import Keywords, Predicate, relevance_of
-from lycosa.relevance.svm import LinearModel, retrain, train
+from lycosa.relevance.registry import LINEAR, TrainedRelevance, find_trainer
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.files import atomic_write
@@ -99,7 +99,7 @@ def read_labels(folder: Path) -> dict[Url, bool]:
         return {}
     labels: dict[Url, bool] = {}
     try:
-        with told(path):
+        with disk_errors(path):
             lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
         raise RecipeError(f"{path}: not UTF-8 text; mend or delete it") from None
@@ -117,13 +117,13 @@ def forget_labels(folder: Path, is_forgotten: Callable[[Url], bool]) -> None:
     if any(map(is_forgotten, labels)):
         lines = [f"{'good' if good else 'bad'} {url}\n" for url, good in labels.items() if not is_forgotten(url)]
         path = folder / LABELS_FILE
-        with told(path), atomic_write(path) as file:
+        with disk_errors(path), atomic_write(path) as file:
             file.write("".join(lines).encode())
 
 
 def add_label(folder: Path, url: Url, *, good: bool) -> None:
     path = folder / LABELS_FILE
-    with told(path), path.open("a", encoding="utf-8") as file:
+    with disk_errors(path), path.open("a", encoding="utf-8") as file:
         file.write(f"{'good' if good else 'bad'} {url}\n")
 
 
@@ -160,11 +160,18 @@ class TopicJudge:
         return self.learns and all(recall(url) for url in self.examples.urls)
 
     @property
+    def _made_of(self) -> str:
+        """What a model is made of: another one is trained when this is another."""
+        model = self._topic.model
+        return self.examples.digest if model == LINEAR else f"{self.examples.digest} {model}"
+
+    @property
     def runs_code(self) -> bool:
-        """Whether pages cannot be judged without a function of the user's."""
+        """Whether pages cannot be judged without a function of the user's, or the model of a plug-in."""
         predicate = self._topic.predicate
         if predicate is None or predicate.asks_for_topic:
-            return bool(self._topic.function) or (predicate is not None and predicate.runs_code)
+            model_runs_code = self.learns and self._topic.model != LINEAR
+            return bool(self._topic.function) or model_runs_code or (predicate is not None and predicate.runs_code)
         return predicate.runs_code
 
     def untrained(self, *, may_run_code: bool) -> Relevance | None:
@@ -210,24 +217,24 @@ class TopicJudge:
             raise UsageError(f"the taxonomy {path} knows whole words, and the collection compares stems (topic.stem)")
         return load_taxonomy(path).judge(part.about)
 
-    def load(self) -> LinearModel | None:
+    def load(self) -> TrainedRelevance | None:
         """The model trained earlier, if it was trained on the examples there are now."""
         path = self._folder / MODEL_FILE
         if not path.exists():
             return None
         try:
-            with told(path):
+            with disk_errors(path):
                 saved = msgspec.json.decode(path.read_bytes(), type=TrainedModel)
         except msgspec.DecodeError as error:
             raise CollectionError(
                 f"{path}: not a model of ours ({error}); delete it to have it trained again"
             ) from None
-        if saved.examples != self.examples.digest:
+        if saved.examples != self._made_of:
             return None
         self.rounds = saved.rounds
-        return LinearModel.from_plain(saved.model)
+        return find_trainer(self._topic.model).from_plain(saved.model)
 
-    def train(self, recall: Recall, crawled: Sequence[Terms], rounds: int) -> LinearModel:
+    def train(self, recall: Recall, crawled: Sequence[Terms], rounds: int) -> TrainedRelevance:
         """A model of the examples.
 
         crawled: pages among which to find negatives where none were given, after `rounds` of learning.
@@ -245,13 +252,13 @@ class TopicJudge:
                 f"{self._folder}: none of the negatives could be read; give others in {self._topic.negatives}"
             )
         self.rounds = rounds
-        return retrain(good, bad, crawled) if crawled else train(good, bad)
+        return find_trainer(self._topic.model).train(good, bad, crawled)
 
-    def save(self, model: LinearModel) -> None:
+    def save(self, model: TrainedRelevance) -> None:
         """Keeps a model in the collection, as plain data."""
-        saved = TrainedModel(self.examples.digest, self.rounds, model.to_plain())
+        saved = TrainedModel(self._made_of, self.rounds, model.to_plain())
         path = self._folder / MODEL_FILE
-        with told(path), atomic_write(path) as file:
+        with disk_errors(path), atomic_write(path) as file:
             file.write(msgspec.json.encode(saved))
 
     def _terms_of(self, examples: Sequence[Example], recall: Recall) -> list[Terms]:

@@ -1,4 +1,4 @@
-"""The map of past crawls that a session goes by: opened from an atlas, named in the run, and found again by it."""
+"""The map of past crawls that a session goes by: opened from an atlas, reference in the run, and found again by it."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.maps.atlas import Atlas
-from lycosa.maps.crawl_map import CrawlMap
+from lycosa.maps.topic_map import CrawlMap
 from lycosa.recipe import Map, check_takes_map
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.strategies import Mapped
@@ -17,7 +17,7 @@ from lycosa.vocabulary.records import Plain
 from .taxonomies import load_taxonomy
 
 
-class MapNamed(Struct, frozen=True):
+class MapReference(Struct, frozen=True):
     """What a run says of its map."""
 
     atlas: str  # absolute path
@@ -29,20 +29,20 @@ class MapNamed(Struct, frozen=True):
     stamp: str  # differs when the atlas was written anew
 
 
-class MapInUse(Struct, frozen=True):
+class OpenMap(Struct, frozen=True):
     """A map that was opened."""
 
-    named: MapNamed
+    reference: MapReference
     links: CrawlMap
     taxonomy: Taxonomy | None = None
 
-    def around(self, strategy: Strategy) -> Mapped:
+    def wrap(self, strategy: Strategy) -> Mapped:
         """The strategy with the map beside it."""
         return Mapped(
             strategy.inner if isinstance(strategy, Mapped) else strategy,
             self.links,
-            map_priority=self.named.priority,
-            share=self.named.share,
+            map_priority=self.reference.priority,
+            share=self.reference.share,
             topic_of=self.taxonomy.best if self.taxonomy else None,
         )
 
@@ -55,40 +55,40 @@ class MapInUse(Struct, frozen=True):
         return f"the map leads on from pages on {topics} too, but only --taxonomy PATH tells which those are"
 
 
-def open_map(wanted: Map, folder: Path, *, allow_private: bool = False, stem: bool = False) -> MapInUse | None:
+def open_map(wanted: Map, folder: Path, *, allow_private: bool = False, stem: bool = False) -> OpenMap | None:
     """The map that a recipe names; None where it names none."""
     if not wanted.atlas:
         return None
     atlas = (folder / wanted.atlas).absolute()
     taxonomy = str((folder / wanted.taxonomy).absolute()) if wanted.taxonomy else ""
-    named = MapNamed(str(atlas), wanted.topic, wanted.priority, wanted.share, taxonomy, allow_private, "")
-    return _opened(named, stem=stem)
+    reference = MapReference(str(atlas), wanted.topic, wanted.priority, wanted.share, taxonomy, allow_private, "")
+    return _opened(reference, stem=stem)
 
 
-def map_of_run(plain: Plain, strategy: str, *, stem: bool = False) -> MapInUse | None:
+def map_of_run(plain: Plain, strategy: str, *, stem: bool = False) -> OpenMap | None:
     """The map of a run that was archived; None where it had none. Refuses one that is no longer as it was."""
     if not plain:
         return None
     try:
-        named = msgspec.convert(plain, MapNamed)
+        reference = msgspec.convert(plain, MapReference)
     except msgspec.ValidationError as error:
         raise UsageError(f"what the run says of it makes no sense: {error}") from None
     check_takes_map(strategy)
-    found = _opened(named, stem=stem)
-    if found.named != named:
-        raise UsageError(f"the atlas {named.atlas} was written anew since")
+    found = _opened(reference, stem=stem)
+    if found.reference != reference:
+        raise UsageError(f"the atlas {reference.atlas} was written anew since")
     return found
 
 
-def _opened(named: MapNamed, *, stem: bool) -> MapInUse:
-    path = Path(named.atlas)
-    with Atlas(path, allow_private=named.allow_private) as atlas:
-        topic = _topic_of(atlas, named.topic, path)
-        links = atlas.for_crawl(topic)
+def _opened(reference: MapReference, *, stem: bool) -> OpenMap:
+    path = Path(reference.atlas)
+    with Atlas(path, allow_private=reference.allow_private) as atlas:
+        topic = _topic_of(atlas, reference.topic, path)
+        links = atlas.crawl_map(topic)
     facts = path.stat()
     stamp = f"{facts.st_size}-{facts.st_mtime_ns}"
-    taxonomy = _taxonomy(Path(named.taxonomy), stem) if named.taxonomy else None
-    return MapInUse(msgspec.structs.replace(named, topic=topic, stamp=stamp), links, taxonomy)
+    taxonomy = _taxonomy(Path(reference.taxonomy), stem) if reference.taxonomy else None
+    return OpenMap(msgspec.structs.replace(reference, topic=topic, stamp=stamp), links, taxonomy)
 
 
 def _topic_of(atlas: Atlas, wanted: str, path: Path) -> str:

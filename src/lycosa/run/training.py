@@ -1,60 +1,326 @@
-"""Learning a session's topic from what its collection holds."""
+"""The two models of a crawl, relevance to the topic and standing: how they are learnt, and learnt again as it grows."""
 
 from bisect import bisect_right
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from pathlib import Path
 
+import msgspec
+import xxhash
+from msgspec import Struct
+
+from lycosa.collection.errors import disk_errors
 from lycosa.collection.events import Scores
-from lycosa.relevance.svm import RETRAIN_AT, LinearModel
+from lycosa.reading import Reader
+from lycosa.recipe import StandingSource
+from lycosa.relevance.registry import TrainedRelevance
+from lycosa.relevance.svm import RETRAIN_AT
+from lycosa.standing import (
+    StandingModel,
+    count_in_links,
+    labelled,
+    learn,
+    median_prediction,
+    prior,
+    read_graph_in_links,
+    read_in_links,
+    read_traffic,
+)
 from lycosa.vocabulary.contracts import Relevance
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.records import Page, Plain, Url
 
+from .open import open_for_reading
 from .session import Session
 
+STANDING_FILE = "standing.json"
+LEARN_AT = (100, 1_000)  # pages of the collection with which its model is learnt anew; θ is settled at the first
+MOST_PAGES = 2_000  # of a collection, that are read again to learn from
+EXPLORED = 500  # pages of the collection whose median prediction is θ
+_BUILT_IN = "no in-links are given: a model that comes with Lycosa tells how much pages matter"
 
-class Training:
-    """Makes the judge of a session's crawl, and makes it anew as the collection grows."""
 
-    def __init__(self, session: Session):
+_PREDICATE = "predicate"  # state: by which the pages were judged
+
+
+class TopicTrainer:
+    """Judges pages by the topic of a session, by a model that is trained again as the collection grows.
+
+    standing: tells the standing of earlier visits that have none, where what waits is ranked again.
+    """
+
+    def __init__(self, session: Session, standing: "StandingTrainer | None" = None):
         self._session = session
+        self._standing = standing
+        self._judge: Relevance | None = None
+
+    def relevance(self, page: Page) -> float:
+        """The relevance of a page by the present judge."""
+        assert self._judge is not None
+        return self._judge.relevance(page)
+
+    async def learn(self, fetch_examples: Callable[[], Awaitable[None]]) -> None:
+        """Makes the judge: by a rule, by the model that was saved, or from example pages, which are fetched for it.
+
+        Makes none where somebody interrupts.
+        """
+        session, topic = self._session, self._session.topic
+        if not topic.learns:
+            self._judge = topic.untrained(may_run_code=True)
+            self._judge_imported()
+        elif (model := topic.load()) is not None:
+            self._judge = topic.judge(model)
+            if topic.runs_code:
+                self._judge_imported()
+        else:
+            await fetch_examples()
+            if session.status.is_interrupted:
+                return
+            if topic.wants_negatives:
+                session.tell(
+                    "no negatives given: a built-in background stands for them, and at "
+                    f"{', '.join(map(str, RETRAIN_AT))} pages the pages least like the examples join it"
+                )
+            self._train_first()
+        self._use_predicate()
+
+    def _use_predicate(self) -> None:
+        """Judges every page anew where the predicate of the recipe is another one than in the run before."""
+        session, catalog = self._session, self._session.collection.catalog
+        predicate = msgspec.to_builtins(session.recipe.topic.predicate)
+        if self._judge is not None and predicate != catalog.get_state(_PREDICATE):
+            if session.status.pages:
+                self._judge_anew("the predicate has changed")
+            catalog.put_state(_PREDICATE, predicate)  # last: after a kill before here, the next run does it again
+
+    def _judge_imported(self) -> None:
+        if any(row.relevance is None for row in self._session.collection.catalog.pages()):
+            self._judge_anew("some pages were imported")
 
     def judge_at_hand(self) -> Relevance | None:
         """The judge that needs neither a fetch nor the user's code; None where there is none yet."""
         topic = self._session.topic
         if not topic.learns:
             return topic.untrained(may_run_code=False)
+        if topic.runs_code:
+            return None
         model = topic.load()
-        return topic.judge(model) if model is not None and not topic.runs_code else None
+        return topic.judge(model) if model is not None else None
 
     def train_again(self, reason: str) -> None:
         """Trains on the examples at hand and judges every page of the collection anew."""
         model = self._train()
-        self.judge_anew(reason)
+        self._judge_anew(reason)
         self._session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
 
     def train_if_due(self) -> None:
         """Where no negatives were given, trains again once there are pages enough to take some from."""
-        topic, pages = self._session.topic, self._session.crawl.pages
+        topic, pages = self._session.topic, self._session.status.pages
         if topic.wants_negatives and topic.rounds < len(RETRAIN_AT) and pages >= RETRAIN_AT[topic.rounds]:
             self.train_again(f"{pages} pages are there to learn from")
 
-    def _train(self) -> LinearModel:
-        session = self._session
-        rounds = bisect_right(RETRAIN_AT, session.crawl.pages) if session.topic.wants_negatives else 0
-        crawled = session.sample_of_terms() if rounds else []
-        model = session.topic.train(session.page, crawled, rounds)
-        session.crawl.judge = session.topic.judge(model)
-        return model
-
-    def learn(self) -> None:
+    def _train_first(self) -> None:
         """Trains a first time; where there are pages already, they are judged anew."""
         model = self._train()
-        if self._session.crawl.pages:
-            self.judge_anew("the examples have changed")
+        if self._session.status.pages:
+            self._judge_anew("the examples have changed")
         self._session.topic.save(model)
 
-    def judge_anew(self, reason: str) -> None:
-        session, judge = self._session, self._session.crawl.judge
-        if judge is None:
-            return
-        session.tell(f"{reason}: judging {session.crawl.pages} pages anew")
-        relevance, _ = session.relive(judge)
+    def _train(self) -> TrainedRelevance:
+        session = self._session
+        rounds = bisect_right(RETRAIN_AT, session.status.pages) if session.topic.wants_negatives else 0
+        crawled = session.sample_of_terms() if rounds else []
+        model = session.topic.train(session.page, crawled, rounds)
+        self._judge = session.topic.judge(model)
+        return model
+
+    def _judge_anew(self, reason: str) -> None:
+        session = self._session
+        session.tell(f"{reason}: judging {session.status.pages} pages anew")
+        missing = self._standing.model if self._standing else None
+        relevance, _ = session.rerank(judge=self, missing_standing=missing)
         session.record(Scores(session.clock.now(), reason, relevance))
         session.checkpoint()
+
+
+class _SavedStanding(Struct, frozen=True):
+    sources: str  # what the model was learnt from
+    model: Plain
+
+
+class StandingTrainer:
+    """Estimates the standing of pages, by a model that is trained again as the collection grows.
+
+    It is trained on pages whose in-links are known: good examples and, at 100 and 1 000 pages, those of the collection.
+    θ is the median prediction for the examples at first, for the collection's own pages from the hundredth on.
+    """
+
+    def __init__(self, session: Session):
+        self._session = session
+        self._source = session.recipe.standing
+        self.model: StandingModel | None = None  # once it was learnt
+        self._is_new = False
+        self._stage: int | None = None  # of LEARN_AT; None before the model is made
+
+    def standing(self, page: Page) -> float:
+        """The standing of a page by the present model."""
+        assert self.model is not None
+        return self.model.standing(page)
+
+    def check(self) -> None:
+        """Raises where the tables of the recipe cannot be read, before anything is fetched."""
+        source, folder = self._source, self._session.folder
+        if source.in_links:
+            read_in_links(folder / source.in_links)
+        if source.traffic:
+            read_traffic(folder / source.traffic)
+
+    def learn(self) -> None:
+        """Loads the model that was saved, or trains one where that was trained on other pages or tables."""
+        path = self._session.folder / STANDING_FILE
+        is_first, self._stage = self._stage is None, self._stage_now()
+        saved = _read_standing(path) if path.exists() else None
+        if saved is not None and saved.sources == self._fingerprint():
+            model = StandingModel.from_plain(saved.model, traffic=self._traffic(), source=str(path))
+        else:
+            model, self._is_new = self._learnt(), True
+        self.model = model
+        if is_first or self._is_new:
+            self._report(model, is_first=is_first)
+
+    def judge_anew(self) -> None:
+        """Estimates the standing of the pages of the collection, where the model is new or some have none yet."""
+        session, model = self._session, self.model
+        if model is None:
+            return
+        if session.status.pages and (self._is_new or session.collection.catalog.has_pages_without_standing()):
+            session.tell(f"how much pages matter is known better: judging {session.status.pages} pages anew")
+            _, standing = session.rerank(standing=model)
+            session.record(Scores(session.clock.now(), "how much pages matter is learnt anew", {}, standing))
+            session.checkpoint()
+        if self._is_new:
+            self._save(model)  # last: after a kill before here, the next run learns and judges again
+            self._is_new = False
+
+    def learn_if_due(self) -> None:
+        """Learns anew once there are pages enough to learn from."""
+        if self._stage is not None and self._stage < self._stage_now():
+            self.learn()
+            self.judge_anew()
+
+    def _stage_now(self) -> int:
+        """How many of the numbers of pages are reached with which it is learnt anew."""
+        learns_from_own_pages = bool(self._source.in_links or (self._source.graph and not self._source.collections))
+        return bisect_right(LEARN_AT if learns_from_own_pages else LEARN_AT[:1], self._session.status.pages)
+
+    def _report(self, model: StandingModel, *, is_first: bool) -> None:
+        source, tell = self._source, self._session.tell
+        if not _name_of(source):
+            if is_first:
+                tell(_BUILT_IN)
+            if is_first and source.traffic:
+                tell(f"{source.traffic} is not used: that model knows nothing of traffic; give in_links to learn from")
+        elif model.notes:
+            for note in model.notes:
+                tell(f"{_name_of(source)}: {note}")
+        elif self._is_new:
+            tell(f"how much pages matter is learnt from {_name_of(source)}: {model.pages} pages")
+
+    def _save(self, model: StandingModel) -> None:
+        path = self._session.folder / STANDING_FILE
+        with disk_errors(path), atomic_write(path) as file:
+            file.write(msgspec.json.encode(_SavedStanding(self._fingerprint(), model.to_plain())))
+
+    def _traffic(self) -> dict[str, float] | None:
+        return read_traffic(self._session.folder / self._source.traffic) if self._source.traffic else None
+
+    def _learnt(self) -> StandingModel:
+        session, source = self._session, self._source
+        examples = {url: page for url in session.topic.examples.urls if (page := session.page(url)) is not None}
+        is_good = session.topic.examples.urls
+        if _name_of(source):
+            in_links = self._in_links()
+            pages = self._pages({url: page for url, page in examples.items() if is_good[url]})
+            model = learn(
+                labelled(pages, in_links),
+                background=[page for url, page in examples.items() if not is_good[url]],
+                traffic=self._traffic(),
+                characteristic=source.characteristic,
+            )
+        else:
+            model = prior()
+        if source.theta is not None:
+            return model.with_theta(source.theta)
+        sample = _pages_of(session, EXPLORED) if self._stage else examples.values()
+        return model.with_theta(median_prediction(model, sample))
+
+    def _in_links(self) -> dict[Url, int]:
+        source, folder = self._source, self._session.folder
+        if source.in_links:
+            return read_in_links(folder / source.in_links)
+        if source.collections:
+            return count_in_links(pair for name in source.collections for pair in _links_of(folder / name))
+        return read_graph_in_links(folder / source.graph)
+
+    def _pages(self, good: Mapping[Url, Page]) -> Iterator[Page]:
+        """The pages there are to learn from, each once."""
+        if self._source.collections and not self._source.in_links:
+            yield from _archived_pages([self._session.folder / name for name in self._source.collections])
+            return
+        yield from good.values()
+        if self._stage:
+            yield from (page for page in _pages_of(self._session, MOST_PAGES) if page.url not in good)
+
+    def _fingerprint(self) -> str:
+        """What a model depends on: the recipe's words, the state of the files they name, the examples and how many
+        pages there are."""
+        source, folder = self._source, self._session.folder
+        files = [source.in_links, source.traffic, source.graph]
+        files += [f"{name}/catalog.sqlite" for name in source.collections]
+        states = []
+        for name in filter(None, files):
+            path = folder / name
+            states.append((name, path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (name, 0, 0))
+        said = [msgspec.to_builtins(source), states, self._session.topic.examples.digest, self._stage]
+        return xxhash.xxh3_128_hexdigest(msgspec.json.encode(said))
+
+
+def _read_standing(path: Path) -> _SavedStanding:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_SavedStanding)
+    except (OSError, msgspec.DecodeError) as error:
+        raise CollectionError(f"{path}: not a model of ours ({error}); delete it to have it learnt again") from None
+
+
+def _name_of(source: StandingSource) -> str:
+    """What in-links come from; nothing where they come from nowhere."""
+    if source.in_links:
+        return source.in_links
+    if source.collections:
+        return f"{len(source.collections)} collection{'s' if len(source.collections) > 1 else ''}"
+    return source.graph
+
+
+def _pages_of(session: Session, most: int) -> Iterator[Page]:
+    """Pages of the collection itself, every n-th where there are many."""
+    step = 1 + session.status.pages // most
+    for row in session.collection.catalog.pages():
+        if row.number % step == 0 and (page := session.page(row.url)) is not None:
+            yield page
+
+
+def _links_of(folder: Path) -> Iterator[tuple[Url, Url]]:
+    with open_for_reading(folder) as collection:
+        yield from collection.catalog.link_pairs()
+
+
+def _archived_pages(folders: list[Path]) -> Iterator[Page]:
+    read = Reader()
+    for folder in folders:
+        with open_for_reading(folder) as collection:
+            step = 1 + collection.catalog.count() * len(folders) // MOST_PAGES
+            for row in collection.catalog.pages():
+                if row.number % step == 0 and row.place is not None:
+                    page = read(collection.archive.fetch_at(row.place))
+                    if page is not None:
+                        yield page

@@ -14,7 +14,7 @@ from .forgotten import add_forgotten
 from .imports import Importer
 from .session import Session, Tell
 from .topic import MODEL_FILE, add_label, forget_labels, is_rule
-from .training import Training
+from .training import TopicTrainer
 
 REPORT_FILE = "report.html"
 
@@ -31,12 +31,12 @@ class Imported(Struct, frozen=True):
 def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
     """Makes catalog, search index and frontier anew from the archive; returns the number of pages."""
     with Session(folder, load_recipe(folder), clock=clock, tell=tell, afresh=True) as session:
-        for file, records in session.collection.archive.passed_over.items():
+        for file, records in session.collection.archive.unreadable_records.items():
             tell(
                 f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them, or others did,"
                 f" whose pages are taken in with: lycosa import"
             )
-        return session.crawl.pages
+        return session.status.pages
 
 
 def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imported:
@@ -66,7 +66,7 @@ def label(folder: Path, url: Url, *, good: bool, clock: Clock, tell: Tell) -> bo
     with Session(folder, recipe, clock=clock, tell=tell) as session:
         if not session.topic.is_at_hand(session.page) or session.topic.runs_code:
             return False
-        Training(session).train_again("an example was labelled")
+        TopicTrainer(session).train_again("an example was labelled")
         return True
 
 

@@ -1,12 +1,13 @@
-"""How much a page matters, told from the page alone: a model learnt from pages whose in-links are known.
+"""How much a page matters, estimated from the page alone by a model trained on pages whose in-links are known.
 
-In-links come from a table (`read_in_links`) or are counted (`count_in_links`); `learn` makes the model, which judges
-pages by `standing(page)`, 0 to 1; where there is nothing to learn from, `prior` is the model that comes with Lycosa.
+In-links come from a table (`read_in_links`), a graph (`read_graph_in_links`) or are counted (`count_in_links`); `learn`
+trains the model, whose `standing(page)` is 0 to 1; where there is nothing to learn from, `prior` is the model that
+comes with Lycosa.
 """
 
 from .features import FEATURES, Background, Features, Traffic
 from .graph_files import read_graph_in_links
-from .in_links import StructureIndex, count_in_links
+from .in_links import InLinkIndex, count_in_links
 from .model import StandingModel, labelled, learn, median_prediction, prior
 from .model_tree import ModelTree
 from .tables import read_in_links, read_traffic
@@ -15,9 +16,9 @@ __all__ = [
     "FEATURES",
     "Background",
     "Features",
+    "InLinkIndex",
     "ModelTree",
     "StandingModel",
-    "StructureIndex",
     "Traffic",
     "count_in_links",
     "labelled",

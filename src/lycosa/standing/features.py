@@ -18,8 +18,19 @@ from lycosa.vocabulary.urls import host_of, path_of, site_of
 
 from .model_tree import Floats, whole
 
+CHARACTERISTIC = 10  # terms of a page, those of the highest tf·idf, that its specificity is taken from
+FEATURES = {  # name -> what it is, in the order of all rows of features
+    "information volume": "ln(1 + words), stop words, numbers and single letters not counted",
+    "information location": "folders between the host and the file name of the URL",
+    "information specificity": "mean IDF of the characteristic terms of the page, those of the highest tf·idf",
+    "information brokerage": "ln(1 + other pages it links to)",
+    "link ratio": "links per word",
+    "quantitative ratio": "share of its words that are numbers",
+    "domain traffic": "ln(1 + reach of the registered domain)",
+}
 MAX_TERMS = 200_000  # of a background; the rarest are left out
 MAX_TERM_LENGTH = 200  # characters
+LARGEST_REACH = 1e15  # of a domain
 _MOST_PAGES = 1 << 53
 _NO_CODE = np.uint64((1 << 64) - 1)
 
@@ -89,9 +100,6 @@ def _is_one_word(term: str) -> bool:
     return len(term) <= MAX_TERM_LENGTH and term.split() == [term]
 
 
-LARGEST_REACH = 1e15
-
-
 class Traffic:
     """ln(1 + reach) of the registered domain of a page, from a table.
 
@@ -118,18 +126,6 @@ class Traffic:
             return self.neutral
         reach = self._reach.get(site_of(host_of(url)))
         return self.neutral if reach is None else log1p(reach)
-
-
-CHARACTERISTIC = 10  # terms of a page, those of the highest tf·idf, that its specificity is taken from
-FEATURES = {  # name -> what it is, in the order of all rows of features
-    "information volume": "ln(1 + words), stop words, numbers and single letters not counted",
-    "information location": "folders between the host and the file name of the URL",
-    "information specificity": "mean IDF of the characteristic terms of the page, those of the highest tf·idf",
-    "information brokerage": "ln(1 + other pages it links to)",
-    "link ratio": "links per word",
-    "quantitative ratio": "share of its words that are numbers",
-    "domain traffic": "ln(1 + reach of the registered domain)",
-}
 
 
 class Features:

@@ -28,14 +28,14 @@ def count_in_links(links: Iterable[tuple[Url, Url]]) -> dict[Url, int]:
     return dict(zip(numbers, counts.tolist(), strict=True))
 
 
-class StructureIndex:
+class InLinkIndex:
     """Counts the in-links of URLs, fetched or not, over the pages seen so far.
 
     A page counts once for each other URL it links to; a page seen again is ignored. URLs are kept as 64-bit keys; the
     integers that graphs have for URLs are keys already.
 
-    >>> index = StructureIndex()
-    >>> index.see(Url("http://a.example/"), [Url("http://b.example/")] * 2)
+    >>> index = InLinkIndex()
+    >>> index.add(Url("http://a.example/"), [Url("http://b.example/")] * 2)
     >>> index.count(Url("http://b.example/"))
     1
     """
@@ -44,7 +44,7 @@ class StructureIndex:
         self._seen: set[int] = set()
         self._in_links: dict[int, int] = {}
 
-    def see(self, url: Url, targets: Iterable[Url]) -> None:
+    def add(self, url: Url, targets: Iterable[Url]) -> None:
         """Counts the links of a page that was fetched."""
         source = _key(url)
         if source in self._seen:

@@ -20,7 +20,10 @@ from .model_tree import Floats, ModelTree, whole
 
 LARGEST_STATUS = 50.0  # ln(1 + in-links) of more links than there can be
 MOST_CHARACTERISTIC = 10_000
+FEWEST_PAGES = 10
+MOST_PAGES = 20_000  # that a model is trained on
 _MOST_NOTES = 100
+_SPECIFICITY = list(FEATURES).index("information specificity")
 _KIND = "standing of pages, 1"
 
 
@@ -81,8 +84,8 @@ class StandingModel:
                 *(f"note: {note}" for note in self.notes),
                 "",
                 *(
-                    f"{name:{width}}  {says}; seen {_range(seen)}"
-                    for (name, says), seen in zip(FEATURES.items(), self.seen, strict=False)
+                    f"{name:{width}}  {meaning}; seen {_range(seen)}"
+                    for (name, meaning), seen in zip(FEATURES.items(), self.seen, strict=False)
                 ),
                 f"characteristic terms: {features.characteristic}; IDF from: {against}",
                 f"reach from: {given}; other domains count {features.traffic.neutral:.3g}",
@@ -174,7 +177,7 @@ def _texts(values: Plain) -> tuple[str, ...]:
 
 @cache
 def prior() -> StandingModel:
-    """The model that comes with Lycosa, for where nothing is known to learn from; prior.json tells how it was made.
+    """The model that comes with Lycosa, for crawls without training data; prior.json documents how it was made.
 
     It uses five features. Words and reach differ too much from one web to another: it has no background, so that all
     pages have the same specificity, and no table of traffic.
@@ -182,11 +185,6 @@ def prior() -> StandingModel:
     text = files(__package__).joinpath("prior.json").read_text(encoding="utf-8")
     model = StandingModel.from_plain(json.loads(text)["model"], source="the model that comes with Lycosa")
     return model.with_note("standing is estimated by the model that comes with Lycosa, which was learnt on other webs")
-
-
-FEWEST_PAGES = 10
-MOST_PAGES = 20_000  # that a model is learnt from
-_SPECIFICITY = list(FEATURES).index("information specificity")
 
 
 def learn(
@@ -198,9 +196,9 @@ def learn(
 ) -> StandingModel:
     """The model trained on pages with their status, ln(1 + in-links).
 
-    The pages are also the background of document frequencies; theta is their median prediction. Where they teach
-    nothing (fewer than 10 of known status, all of one status, all alike), the model is the prior one, and its notes
-    tell why. Pages past the first 20 000 are left out.
+    The pages are also the background of document frequencies; theta is their median prediction. Where
+    nothing can be learnt (fewer than 10 pages, all of one status, all alike), the model is the prior one, and its
+    notes give the reason. Pages past the first 20 000 are left out.
 
     background: further pages for the document frequencies, such as bad examples: where all are on one topic, the words
         of any other seem special.

@@ -1,6 +1,6 @@
 """M5′ model trees: regression trees with a linear model at each leaf.
 
-`ModelTree` is the estimator; below it stand the nodes, how a tree is grown and pruned, how a split is chosen, and how
+`ModelTree` is the estimator; below it are the nodes, how a tree is grown and pruned, how a split is chosen, and how
 the linear model of a node is fitted.
 """
 

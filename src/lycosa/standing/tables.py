@@ -1,7 +1,7 @@
-"""Tables that a user gives: how many in-links pages have, how many people domains reach.
+"""Tables that a user gives: the in-links of pages, the reach of domains.
 
-Two columns, parted by commas or tabs, with or without a line that names them; plain or gzipped. Empty lines and those
-that begin with # say nothing. Trouble is told by line.
+Two columns, separated by commas or tabs, with or without a header; plain or gzipped. Empty lines and those that begin
+with # are skipped. Errors name the line.
 """
 
 import csv
@@ -25,7 +25,7 @@ _REACH_NAMES = {"reach", "traffic", "visitors"}
 
 
 def read_in_links(path: Path) -> dict[Url, int]:
-    """The in-links of pages by their URLs: lines of a URL and a whole number."""
+    """The in-links of pages by their URLs: lines of a URL and an integer."""
     in_links: dict[Url, int] = {}
     for line, address, count in _rows(path, "url,in_links", _URL_NAMES, _IN_LINK_NAMES):
         url = normalise(address)
@@ -72,7 +72,7 @@ def _number(text: str) -> float | None:
 
 
 def _rows(path: Path, columns: str, firsts: set[str], seconds: set[str]) -> Iterator[tuple[int, str, str]]:
-    """The rows with the numbers of their lines, the line that names the columns left out."""
+    """The rows without the header, each with the number of its line."""
     separator, count, has_names = "", 0, False
     for line, text in _lines(path):
         separator = separator or ("\t" if "\t" in text else ",")

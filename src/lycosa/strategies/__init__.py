@@ -1,10 +1,7 @@
-"""What to fetch next. One file per strategy; `STRATEGIES` is the one dictionary of names."""
-
-from collections.abc import Callable, Mapping
-
-from lycosa.vocabulary.contracts import Strategy
+"""What to fetch next. `registry.STRATEGIES` has every strategy by its name; `base.BaseStrategy` has what they share."""
 
 from .authority import CrawlAI, CrawlGAI
+from .base import BaseStrategy
 from .best_first import BaselineFocused, BestFirst
 from .collaborative import Collaborative, Combined
 from .guided import Guided
@@ -12,31 +9,14 @@ from .infospiders import InfoSpiders
 from .linkage import Intelligent
 from .mapped import CrawlMap, Mapped, NoMap
 from .pagerank import PageRank
+from .registry import STRATEGIES, Entry, Option, find_strategy
 from .unfocused import BreadthFirst, RandomOrder
 from .utility import Adaptive, InLinks, Utility
-
-STRATEGIES: Mapping[str, Callable[..., Strategy]] = {
-    Adaptive.name: Adaptive,
-    BaselineFocused.name: BaselineFocused,
-    BestFirst.name: BestFirst,
-    BreadthFirst.name: BreadthFirst,
-    Collaborative.name: Collaborative,
-    Combined.name: Combined,
-    CrawlAI.name: CrawlAI,
-    CrawlGAI.name: CrawlGAI,
-    Guided.name: Guided,
-    InfoSpiders.name: InfoSpiders,
-    InLinks.name: InLinks,
-    Intelligent.name: Intelligent,
-    Mapped.name: Mapped,
-    PageRank.name: PageRank,
-    RandomOrder.name: RandomOrder,
-    Utility.name: Utility,
-}
 
 __all__ = [
     "STRATEGIES",
     "Adaptive",
+    "BaseStrategy",
     "BaselineFocused",
     "BestFirst",
     "BreadthFirst",
@@ -45,13 +25,16 @@ __all__ = [
     "CrawlAI",
     "CrawlGAI",
     "CrawlMap",
+    "Entry",
     "Guided",
     "InLinks",
     "InfoSpiders",
     "Intelligent",
     "Mapped",
     "NoMap",
+    "Option",
     "PageRank",
     "RandomOrder",
     "Utility",
+    "find_strategy",
 ]

@@ -1,48 +1,49 @@
 """Strategies that seek the pages with most in-links."""
 
-import random
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from random import Random
 
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
-from .base import distinct_links
+from .base import BaseStrategy, distinct_links, random_state, restore_random
 
-_DRAWN = "drawn"  # reason of candidates whose priority is minus a moment of this strategy's clock
-_DRAWN_BECAUSE = {_DRAWN: True}  # of all of them, since one for each page takes more memory than the candidates
+# One mapping for all candidates: one for each page would take more memory than the candidates themselves.
+_DRAWN = "drawn"
+_DRAWN_BECAUSE = {_DRAWN: True}
+_LINKED_BECAUSE = {"in_links": True}
 
 
-class CrawlAI:
-    """Draws any waiting URL with a chance proportional to its apparent in-degree: the pages seen that link to it.
+class CrawlAI(BaseStrategy):
+    """Draws a waiting URL at random, with a probability proportional to its apparent in-degree.
 
-    Every in-link has an alarm of its own, set when it is seen to ring after a time drawn from Exp(1); the URL whose
-    alarm rings first comes next, and the clock stands at that moment. The first of d such alarms rings before all
-    others with a chance proportional to d, whenever they were set, so one draw for each link is exact, in a crawl that
-    fetches one page at a time; with n fetches under way the last n rings are not known yet. A page counts once for each
-    URL it links to, and not for itself; a seed counts as linked once. A URL found again keeps the earlier alarm.
+    The apparent in-degree is the number of pages seen that link to the URL: a page counts once for each URL it links to
+    and not for itself, and a seed counts as linked once.
 
-    seed: of the draws.
+    Every in-link sets an alarm at now + Exp(1); priority = -alarm, the earliest of a URL. The URL whose alarm is first
+    is fetched next, and the clock advances to it. Since exponential times have no memory, the first of d alarms comes
+    before all others with a probability proportional to d, whenever they were set. This is exact for one fetch at a
+    time; with n under way the last n alarms are not known yet.
+
+    seed: of the random numbers.
 
     Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008).
     """
 
     name = "crawl-ai"
-    scale: Literal["unit", "order"] = "order"
-    exhaustive = True
-    uses_standing = False
+    scale = "order"
 
     def __init__(self, *, seed: int = 0):
-        self._chance = random.Random(seed)
+        self._random = Random(seed)
         self._now = 0.0
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         return [Candidate(seed, -self._alarm(), because={"seed": True, **_DRAWN_BECAUSE}) for seed in seeds]
 
     def _alarm(self) -> float:
-        return self._now + self._chance.expovariate(1.0)
+        return self._now + self._random.expovariate(1.0)
 
     def learn(self, event: Visit | Skip) -> None:
-        # What another strategy ranked says nothing of this clock.
+        # The priority of a candidate that another strategy ranked is no moment of this clock.
         if isinstance(event, Visit) and _DRAWN in event.candidate.because:
             self._now = max(self._now, -event.candidate.priority)
 
@@ -56,42 +57,30 @@ class CrawlAI:
             for link in distinct_links(event)
         ]
 
-    def merge(self, url: Url, waiting: float, offered: float) -> float:
-        return max(waiting, offered)
-
     def state(self) -> Plain:
-        version, numbers, gauss = self._chance.getstate()
-        return {"now": self._now, "chance": [version, list(numbers), gauss]}
+        return {"now": self._now, "chance": random_state(self._random)}
 
     def restore(self, state: Plain) -> None:
-        version, numbers, gauss = state["chance"]
         self._now = state["now"]
-        self._chance.setstate((version, tuple(numbers), gauss))
+        restore_random(self._random, state["chance"])
 
 
-_LINKED_BECAUSE = {"in_links": True}  # of all candidates
+class CrawlGAI(BaseStrategy):
+    """Takes the waiting URL of the highest apparent in-degree, as `CrawlAI` defines it.
 
+    priority = apparent in-degree
 
-class CrawlGAI:
-    """Takes the waiting URL of the highest apparent in-degree: the pages seen that link to it.
-
-    The priority is that number: every in-link offers 1, and offers of a waiting URL are added up, so that the frontier
-    does the counting. Of equals, the one comes first that was the first to have so many. A page counts once for each
-    URL it links to, and not for itself; a seed counts as linked once. What a frontier evicts begins at 1 again.
+    Every in-link offers 1, and `merge` adds offers up, so that the frontier counts. Of equals, the first to have
+    reached that number comes first. A URL that the frontier evicted begins at 1 again.
 
     Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008).
     """
 
     name = "crawl-gai"
-    scale: Literal["unit", "order"] = "order"
-    exhaustive = True
-    uses_standing = False
+    scale = "order"
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         return [Candidate(seed, 1.0, because={"seed": True}) for seed in dict.fromkeys(seeds)]
-
-    def learn(self, event: Visit | Skip) -> None:
-        pass
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if isinstance(event, Skip):
@@ -103,9 +92,3 @@ class CrawlGAI:
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         return waiting + offered
-
-    def state(self) -> Plain:
-        return None
-
-    def restore(self, state: Plain) -> None:
-        pass

@@ -1,13 +1,65 @@
-"""What strategies have in common."""
+"""What strategies have in common: the defaults of the contract, and the arithmetic of the unit scale."""
 
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import ClassVar, Literal
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Link, Url, Visit
+from lycosa.vocabulary.records import Candidate, Link, Plain, Skip, Url, Visit
+
+
+class BaseStrategy(ABC):
+    """A strategy that says only what is its own: `learn`, if it learns anything, and `propose`.
+
+    Seeds come first; a waiting URL keeps the higher of the priorities it was offered at; nothing is saved. A strategy
+    that learns overrides `state` and `restore` too, so that a crawl that was stopped goes on as if it had not been.
+
+    >>> class ShortestUrl(BaseStrategy):
+    ...     name = "shortest-url"
+    ...     scale = "order"
+    ...
+    ...     def propose(self, event):
+    ...         if isinstance(event, Skip):
+    ...             return []
+    ...         depth = event.candidate.depth + 1
+    ...         links = event.open_links()
+    ...         return [Candidate(link.target, -len(link.target), event.candidate.url, depth=depth) for link in links]
+    >>> ShortestUrl().start(["http://a.example/"])[0].priority
+    1.0
+    """
+
+    name: str
+    scale: Literal["unit", "order"] = "unit"
+    exhaustive: bool = True
+    uses_standing: bool = False
+    needs: ClassVar[frozenset[str]] = frozenset()  # "log", "map": what it is nothing without
+
+    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
+        return [Candidate(seed, 1.0, because={"seed": True}) for seed in seeds]
+
+    def learn(self, event: Visit | Skip) -> None:  # noqa: B027
+        """Learns nothing."""
+
+    @abstractmethod
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]: ...
+
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
+        return max(waiting, offered)
+
+    def state(self) -> Plain:
+        return None
+
+    def restore(self, state: Plain) -> None:  # noqa: B027
+        """There is nothing to restore."""
 
 
 def clamped(value: float | None) -> float:
-    """What a model says, brought between 0 and 1; nothing, and what is no number, is 0."""
+    """A number brought between 0 and 1; None and NaN become 0.
+
+    >>> [clamped(value) for value in (0.3, 7.0, float("nan"), None)]
+    [0.3, 1.0, 0.0, 0.0]
+    """
     if value is None:
         return 0.0
     if 0.0 <= value <= 1.0:
@@ -23,9 +75,20 @@ def checked_share(name: str, value: float) -> float:
 
 
 def distinct_links(visit: Visit) -> Iterable[Link]:
-    """The first link that may be followed to each URL but the page's own."""
+    """The first link that may be followed to each URL, links of the page to itself aside."""
     first: dict[Url, Link] = {}
     for link in visit.open_links():
         first.setdefault(link.target, link)
     first.pop(visit.candidate.url, None)
     return first.values()
+
+
+def random_state(random: Random) -> Plain:
+    """The state of a generator as plain data; `restore_random` takes it back."""
+    version, numbers, gauss = random.getstate()
+    return [version, list(numbers), gauss]
+
+
+def restore_random(random: Random, state: Plain) -> None:
+    version, numbers, gauss = state
+    random.setstate((version, tuple(numbers), gauss))

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from math import hypot, tanh
 from random import Random
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from lycosa.reading.words import terms_of
 from lycosa.vocabulary.records import Candidate, Link, Outcome, Page, Plain, Skip, Url, Visit
 from lycosa.vocabulary.tokens import tokens_of
 
+from .base import BaseStrategy, random_state, restore_random
 from .url_sets import SettledUrls
 
 Vector = NDArray[np.float64]
@@ -212,7 +213,7 @@ _OWN_KEYWORDS = 20  # that an agent takes from its first page where the topic is
 _Choice = tuple[list[int], list[float]]  # links that may be chosen, and their probabilities summed up
 
 
-class InfoSpiders:
+class InfoSpiders(BaseStrategy):
     """A population of agents, one for each seed, that live on relevant pages; the crawl ends when the last one dies.
 
     An agent estimates the links of its page from the words around them and chooses one at random, the better the
@@ -238,9 +239,8 @@ class InfoSpiders:
     """
 
     name = "infospiders"
-    scale: Literal["unit", "order"] = "order"
+    scale = "order"
     exhaustive = False
-    uses_standing = False
 
     def __init__(
         self,
@@ -267,7 +267,7 @@ class InfoSpiders:
         self._momentum = momentum
         self._revisit_cost = revisit_cost
         self._near = near
-        self._chance = Random(seed)
+        self._random = Random(seed)
         self._clock = 0.0
         self._seeds = 0
         self._born = 0
@@ -294,7 +294,7 @@ class InfoSpiders:
                 agent = Agent(self._next_number(), self._theta / 2, {}, {}, target=seed)
                 if self._topic_words:
                     agent.take_up(self._topic_words)
-                agent.turn = self._clock + self._chance.expovariate(1.0)
+                agent.turn = self._clock + self._random.expovariate(1.0)
                 self._agents[agent.number] = agent
                 candidates.append(Candidate(seed, -agent.turn, because={"seed": True, "agent": agent.number}))
         return candidates
@@ -342,7 +342,7 @@ class InfoSpiders:
         for reader in agents[:1]:
             self._feed(reader, visit, page)
             if reader.energy >= self._theta and len(self._agents) < self._buffer:
-                child = reader.offspring(self._next_number(), page.terms, self._chance)
+                child = reader.offspring(self._next_number(), page.terms, self._random)
                 self._agents[child.number] = child
                 movers.append(child)
         self._remember(visit, page)
@@ -409,9 +409,9 @@ class InfoSpiders:
             if not links:
                 break
             if not at_once:
-                agent.turn += self._chance.expovariate(1.0)
+                agent.turn += self._random.expovariate(1.0)
             at_once = False
-            agent.link = links[bisect_right(summed, self._chance.random(), hi=len(summed) - 1)]
+            agent.link = links[bisect_right(summed, self._random.random(), hi=len(summed) - 1)]
             target = self._memory.recall(agent.page).targets[agent.link]
             if target not in self._settled:
                 agent.target = target
@@ -462,13 +462,9 @@ class InfoSpiders:
         wanted, self._wanted = self._wanted, []
         return wanted
 
-    def merge(self, url: Url, waiting: float, offered: float) -> float:
-        return max(waiting, offered)
-
     def state(self) -> Plain:
-        version, numbers, gauss = self._chance.getstate()
         return {
-            "chance": [version, list(numbers), gauss],
+            "chance": random_state(self._random),
             "clock": self._clock,
             "seeds": self._seeds,
             "born": self._born,
@@ -478,8 +474,7 @@ class InfoSpiders:
         }
 
     def restore(self, state: Plain) -> None:
-        version, numbers, gauss = state["chance"]
-        self._chance.setstate((version, tuple(numbers), gauss))
+        restore_random(self._random, state["chance"])
         self._clock, self._seeds, self._born = state["clock"], state["seeds"], state["born"]
         self._agents = {plain["number"]: Agent(**plain) for plain in state["agents"]}
         self._memory.restore(state["memory"])

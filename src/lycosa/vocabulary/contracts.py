@@ -37,9 +37,13 @@ class Strategy(Protocol):
     one more Visit, which has a `change`, and a page that shows only the links that are new."""
 
     name: str
-    scale: Literal["unit", "order"]  # priorities in 0..1, or only their order means something
     exhaustive: bool  # reaches everything reachable
     uses_standing: bool  # whether visits are to tell the standing of their pages
+
+    @property
+    def scale(self) -> Literal["unit", "order"]:
+        """Whether priorities lie within 0 and 1, or only their order means something."""
+        ...
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]: ...
 

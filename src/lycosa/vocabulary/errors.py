@@ -3,7 +3,8 @@
     LycosaError            the job failed; exit code 1
     ├── UsageError         what was typed or written is wrong; exit code 2
     │   └── RecipeError    the recipe (lycosa.toml) or a file it names is wrong
-    └── CollectionError    the collection cannot be read or written as it is
+    ├── CollectionError    the collection cannot be read or written as it is
+    └── PluginError        a plug-in of another package is broken
 
 The message is one line and names the way out. Trouble on the Web is not here: it is an `Outcome`.
 """
@@ -22,4 +23,8 @@ class RecipeError(UsageError):
 
 
 class CollectionError(LycosaError):
+    pass
+
+
+class PluginError(LycosaError):
     pass

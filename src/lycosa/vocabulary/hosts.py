@@ -15,6 +15,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 from .urls import hostname_of, normalise
 
+MAX_URL = 2048  # characters of a URL that is taken from others
+
 _CLOSED_V4 = tuple(
     (IPv4Network(network), kind)
     for network, kind in (
@@ -54,6 +56,7 @@ _COMPATIBLE = IPv6Network("::/96")
 _NAT64 = IPv6Network("64:ff9b::/96")
 _LOCAL_NAT64 = IPv6Network("64:ff9b:1::/48")
 
+NOT_A_HOST = "not the name of a host"
 _LOCAL_NAMES = (".local", ".internal", ".home.arpa", ".lan")
 _RESERVED_NAMES = (".example", ".invalid", ".test")  # RFC 6761: they lead nowhere
 _RESERVED = "reserved for documentation and tests"
@@ -67,7 +70,7 @@ def why_not_public(host: str) -> str | None:
     """
     name = _canonical(host)
     if name is None:
-        return "not the name of a host"
+        return NOT_A_HOST
     if ":" in name or name.rpartition(".")[2].isdigit():
         return why_not_public_address(name)
     if f".{name}".endswith(".localhost"):
@@ -151,3 +154,20 @@ def _embedded(ip: IPv6Address) -> Iterator[IPv4Address]:
         yield ip.sixtofour
     elif ip.teredo is not None:
         yield from ip.teredo
+
+
+def why_url_refused(url: object, *, allow_private: bool = False) -> str | None:
+    """Why a URL from others, as of a map or a peer, may not be crawled, judged by its spelling; None if it may."""
+    if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+        return "not http or https"
+    if len(url) > MAX_URL:
+        return f"longer than {MAX_URL} characters"
+    try:
+        if normalise(url) != url:
+            return "not spelt as a URL"
+    except UnicodeEncodeError:
+        return "not spelt as a URL"
+    name = hostname_of(url).removesuffix(".")
+    if "" in name.split("."):
+        return "not spelt as a URL"
+    return None if allow_private or not is_private(name) else "a private address"

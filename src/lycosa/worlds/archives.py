@@ -1,4 +1,4 @@
-"""Files out of a folder or a tar archive that somebody else packed: nothing outside of it, nothing without end."""
+"""Files read from a folder or a tar archive of unknown origin: none outside of it, and limits on number and size."""
 
 import gzip
 import lzma
@@ -12,33 +12,36 @@ from pathlib import Path, PurePosixPath
 
 from lycosa.vocabulary.errors import UsageError
 
-MOST_FILES = 2_000_000
-LARGEST_FILE = 32_000_000  # bytes
-LARGEST_TOTAL = 8_000_000_000  # bytes
+MAX_FILES = 2_000_000
+MAX_FILE_SIZE = 32_000_000  # bytes
+MAX_TOTAL_SIZE = 8_000_000_000  # bytes
 TAR_SUFFIXES = (".tar", ".tar.gz", ".gtar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
 
-Wanted = Callable[[str], bool]
+NameFilter = Callable[[str], bool]
 
 
-def list_files(path: Path, wanted: Wanted) -> list[str]:
-    """The wanted files of a folder or tar by their names within it, sorted."""
+def list_files(path: Path, wanted: NameFilter) -> list[str]:
+    """The names of the wanted files of a folder or tar, relative to it, sorted."""
     return sorted(_names(path, wanted))
 
 
-def read_files(path: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
-    """The wanted files and what is in them; a folder in the order of names, a tar in its own."""
+def read_files(path: Path, wanted: NameFilter) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of the wanted files; a folder is read in order of names, a tar in its own order."""
     total = 0
     for name, content in _files(path, wanted):
         total += len(content)
-        if total > LARGEST_TOTAL:
-            raise UsageError(f"{path} holds more than {LARGEST_TOTAL // 10**9} GB; name a smaller folder or archive")
+        if total > MAX_TOTAL_SIZE:
+            raise UsageError(f"{path} holds more than {MAX_TOTAL_SIZE // 10**9} GB; name a smaller folder or archive")
         yield name, content
 
 
 def read_symlinks(path: Path, *, refuse_outside: bool = True) -> dict[str, str]:
-    """Where the symbolic links of a folder or tar lead within it: name by name."""
+    """The symbolic links of a folder or tar and their targets, both relative to it.
+
+    refuse_outside: whether a link that leads out of the folder is an error; otherwise it is skipped.
+    """
     if not path.is_dir():
-        return {name: _joined(name, member.linkname) for name, member, _ in _in_tar(path) if member.issym()}
+        return {name: _link_target(name, member.linkname) for name, member, _ in _walk_tar(path) if member.issym()}
     inside, found = path.resolve(), {}
     for folder, folders, files in os.walk(path):
         folders.sort()
@@ -54,51 +57,51 @@ def read_symlinks(path: Path, *, refuse_outside: bool = True) -> dict[str, str]:
 
 
 def gunzip(data: bytes, source: str) -> bytes:
-    """What a gzipped file holds, up to the size of the largest file that is read."""
+    """The content of gzipped data, up to MAX_FILE_SIZE."""
     stream = zlib.decompressobj(wbits=31)
     try:
-        content = stream.decompress(data, LARGEST_FILE + 1)
+        content = stream.decompress(data, MAX_FILE_SIZE + 1)
     except zlib.error as error:
         raise UsageError(f"{source} is not a gzip file ({error}); fetch it again") from None
-    if len(content) > LARGEST_FILE:
+    if len(content) > MAX_FILE_SIZE:
         raise _too_large(source)
     if not stream.eof:
         raise UsageError(f"{source} is cut short; fetch it again")
     return content
 
 
-def _names(path: Path, wanted: Wanted) -> Iterator[str]:
+def _names(path: Path, wanted: NameFilter) -> Iterator[str]:
     if path.is_dir():
-        found: Iterator[str] = (name for name, _ in _in_folder(path))
+        found: Iterator[str] = (name for name, _ in _walk_folder(path))
     else:
-        found = (name for name, member, _ in _in_tar(path) if member.isfile())
+        found = (name for name, member, _ in _walk_tar(path) if member.isfile())
     for count, name in enumerate(found, 1):
-        if count > MOST_FILES:
-            raise UsageError(f"{path} has more than {MOST_FILES} files; name a smaller folder or archive")
+        if count > MAX_FILES:
+            raise UsageError(f"{path} has more than {MAX_FILES} files; name a smaller folder or archive")
         if wanted(name):
             yield name
 
 
-def _files(path: Path, wanted: Wanted) -> Iterator[tuple[str, bytes]]:
+def _files(path: Path, wanted: NameFilter) -> Iterator[tuple[str, bytes]]:
     if path.is_dir():
-        for name, file in _in_folder(path):
+        for name, file in _walk_folder(path):
             if wanted(name):
-                if file.stat().st_size > LARGEST_FILE:
+                if file.stat().st_size > MAX_FILE_SIZE:
                     raise _too_large(str(file))
                 yield name, file.read_bytes()
         return
-    for name, member, tar in _in_tar(path):
+    for name, member, tar in _walk_tar(path):
         if member.isfile() and wanted(name):
-            if member.size > LARGEST_FILE:
+            if member.size > MAX_FILE_SIZE:
                 raise _too_large(f"{path}, member {name!r}")
-            with _trouble_told(path):
+            with _readable_archive(path):
                 stream = tar.extractfile(member)
                 content = stream.read() if stream is not None else b""
             yield name, content
 
 
-def _in_folder(path: Path) -> Iterator[tuple[str, Path]]:
-    """Every file of a folder. Links are passed over: what they lead to is inside under its own name, or not ours."""
+def _walk_folder(path: Path) -> Iterator[tuple[str, Path]]:
+    """Every file of a folder. Symbolic links are skipped: their targets are inside by their own names, or outside."""
     for folder, folders, files in os.walk(path):
         folders.sort()
         for name in sorted(files):
@@ -107,27 +110,27 @@ def _in_folder(path: Path) -> Iterator[tuple[str, Path]]:
                 yield file.relative_to(path).as_posix(), file
 
 
-def _in_tar(path: Path) -> Iterator[tuple[str, tarfile.TarInfo, tarfile.TarFile]]:
+def _walk_tar(path: Path) -> Iterator[tuple[str, tarfile.TarInfo, tarfile.TarFile]]:
     if not path.is_file():
         raise UsageError(f"there is no folder or archive {path}; name one that exists")
     if not path.name.endswith(TAR_SUFFIXES):
         raise UsageError(f"{path} is neither a folder nor a tar archive ({', '.join(TAR_SUFFIXES)})")
-    with _trouble_told(path), tarfile.open(path, "r|*") as tar:
+    with _readable_archive(path), tarfile.open(path, "r|*") as tar:
         for member in tar:
-            _check(path, member)
-            yield _plain(member.name), member, tar
-            tar.members = []  # type: ignore[attr-defined]  # a stream never goes back, so none need be remembered
+            _refuse_unsafe(path, member)
+            yield _normal_name(member.name), member, tar
+            tar.members = []  # type: ignore[attr-defined]  # a stream is read once, so no member needs to be kept
 
 
-def _plain(name: str) -> str:
+def _normal_name(name: str) -> str:
     return PurePosixPath(name).as_posix()
 
 
-def _joined(name: str, link: str) -> str:
+def _link_target(name: str, link: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(name), link))
 
 
-def _check(path: Path, member: tarfile.TarInfo) -> None:
+def _refuse_unsafe(path: Path, member: tarfile.TarInfo) -> None:
     if not (member.isfile() or member.isdir() or member.issym() or member.islnk()):
         raise UsageError(f"{path}, member {member.name!r} is a device or pipe; pack files and folders only")
     target = posixpath.join(posixpath.dirname(member.name), member.linkname) if member.issym() else member.linkname
@@ -147,7 +150,7 @@ def _escapes(name: str) -> bool:
 
 
 @contextmanager
-def _trouble_told(path: Path) -> Iterator[None]:
+def _readable_archive(path: Path) -> Iterator[None]:
     try:
         yield
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, tarfile.TarError) as error:
@@ -157,4 +160,4 @@ def _trouble_told(path: Path) -> Iterator[None]:
 
 
 def _too_large(source: str) -> UsageError:
-    return UsageError(f"{source} is larger than {LARGEST_FILE // 10**6} MB, which no page is; leave it out")
+    return UsageError(f"{source} is larger than {MAX_FILE_SIZE // 10**6} MB, which no page is; leave it out")

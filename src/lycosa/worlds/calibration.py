@@ -1,7 +1,7 @@
-"""How like the Web a world is: figures that others measured there, measured here.
+"""How similar a world is to the Web: statistics published about the Web, measured on the world.
 
-Status locality is measured as Pant and Srinivasan did (Status Locality on the Web, 2013): links sampled level by level
-from random roots, so that a distance is an upper bound.
+Status locality is measured as by Pant and Srinivasan (Status Locality on the Web, 2013): links are sampled level by
+level from random roots, so that a distance is an upper bound.
 """
 
 import random
@@ -19,66 +19,66 @@ from lycosa.vocabulary.urls import key_of, site_of
 from .world import StudyWorld
 
 Pair = tuple[Url, Url]
-Halves = tuple[list[Url], list[Url]]  # the pages of some sites, and those of the others
+Halves = tuple[list[Url], list[Url]]  # pages for training and pages held out, of different sites
 Floats = NDArray[np.float64]
 
 DISTANCES = (1, 2, 3)
-EXAMPLES = 150  # of each side, and as many held out; one of a site, as directories list few pages of one
-FEWEST_EXAMPLES = 20
+EXAMPLES = 150  # of each class, and as many held out; one of each site, as directories list few pages of a site
+MIN_EXAMPLES = 20
 
 
 class Statistic(NamedTuple):
-    """One figure of a world beside the one that was published, where one was."""
+    """A statistic of a world, with the published value if there is one."""
 
     name: str
     measured: float
     published: str
 
 
-def figures(
+def measure(
     world: StudyWorld, *, sample: int = 40_000, texts: int = 300, topics: int = 10, seed: int = 1
 ) -> list[Statistic]:
-    """The figures that a world can give.
+    """The statistics that can be measured on a world.
 
-    sample: pages that links are followed from, and links followed at each distance.
-    texts: pairs of pages that are compared at each distance; twice as many pages are read for everything else.
-    topics: as many classifiers are trained.
+    sample: pages from which links are followed, and links followed at each distance.
+    texts: pairs of pages compared at each distance; twice as many pages are read for the other statistics.
+    topics: number of classifiers to train.
     """
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     urls = list(world.urls())
-    pairs = sample_pairs(world, urls, sample, chance)
-    found = [*_link_figures(world, urls), *_status_figures(world, pairs)]
-    read = list(_pages(world, chance.sample(urls, min(len(urls), 2 * texts))))
+    pairs = sample_pairs(world, urls, sample, rng)
+    statistics = [*_link_statistics(world, urls), *_status_statistics(world, pairs)]
+    read = list(_pages(world, rng.sample(urls, min(len(urls), 2 * texts))))
     if not any(page.text for page in read):
-        return found
+        return statistics
     background = Background.of(read)
-    found.extend(_similarity_figures(world, read, background, texts, chance))
-    found.extend(_classifier_figures(world, urls, read, topics, chance, seed))
+    statistics.extend(_similarity_statistics(world, read, background, texts, rng))
+    statistics.extend(_classifier_statistics(world, urls, read, topics, rng, seed))
     explained = explained_variance(world, read, background)
     if explained is not None:
-        found.append(Statistic("variance of standing that seven page features explain", explained, ""))
-    return found
+        statistics.append(Statistic("variance of standing that seven page features explain", explained, ""))
+    return statistics
 
 
 def sample_pairs(
-    world: StudyWorld, urls: Sequence[Url], sample: int, chance: random.Random
+    world: StudyWorld, urls: Sequence[Url], sample: int, rng: random.Random
 ) -> dict[int | None, list[Pair]]:
-    """Pairs of a root and a page at each distance; under None, pairs without any link between them."""
-    roots = chance.sample(urls, min(sample, len(urls)))
+    """Pairs of a root and a page at each distance; under None, random pairs."""
+    roots = rng.sample(urls, min(sample, len(urls)))
     level = [(root, root) for root in roots]
     pairs: dict[int | None, list[Pair]] = {}
     for distance in DISTANCES:
         further = [(root, target) for root, page in level for target in world.out_links(page) if target != root]
-        level = chance.sample(further, min(sample, len(further)))
+        level = rng.sample(further, min(sample, len(further)))
         pairs[distance] = level
     union = [page for level in pairs.values() for _, page in level] + roots
-    chance.shuffle(union)
+    rng.shuffle(union)
     pairs[None] = [(one, other) for one, other in zip(union[::2], union[1::2], strict=False) if one != other][:sample]
     return pairs
 
 
 def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
-    """Rank correlation, ties at their mean rank; 0 where one side is constant."""
+    """Spearman's rank correlation, ties at their mean rank; 0 where one side is constant."""
     ranks = [_ranks(np.asarray(values, dtype=np.float64)) for values in (xs, ys)]
     if len(xs) < 2 or any(rank.std() == 0.0 for rank in ranks):
         return 0.0
@@ -94,13 +94,13 @@ def similarity(one: Page, other: Page, background: Background) -> float:
     return float(weights[here] @ others[there] / norms) if norms else 0.0
 
 
-def power_law_exponent(values: NDArray[np.int64], *, fewest: int = 200) -> tuple[float, int]:
-    """Exponent and least value of the tail that fits a power law best (Clauset, Shalizi and Newman, 2009)."""
+def power_law_exponent(values: NDArray[np.int64], *, min_tail: int = 200) -> tuple[float, int]:
+    """Exponent and minimum of the tail that fits a power law best (Clauset, Shalizi and Newman, 2009)."""
     best = (np.inf, 0.0, 0)
     values = np.sort(values[values > 0])
     for least in (1, 2, 3, 5, 8, 12, 16, 20, 25, 30, 40, 50):
         tail = values[np.searchsorted(values, least) :]
-        if len(tail) < min(fewest, len(values)):
+        if len(tail) < min(min_tail, len(values)):
             break
         exponent = 1.0 + len(tail) / float(np.log(tail / (least - 0.5)).sum())
         seen, counts = np.unique(tail, return_counts=True)
@@ -120,7 +120,7 @@ def _pages(world: StudyWorld, urls: Iterable[Url]) -> Iterator[Page]:
     return (page for page in map(world.read, urls) if page is not None)
 
 
-def _link_figures(world: StudyWorld, urls: Sequence[Url]) -> Iterator[Statistic]:
+def _link_statistics(world: StudyWorld, urls: Sequence[Url]) -> Iterator[Statistic]:
     degrees = world.in_degrees()
     if degrees.sum() == 0:
         return
@@ -129,7 +129,7 @@ def _link_figures(world: StudyWorld, urls: Sequence[Url]) -> Iterator[Statistic]
     yield Statistic("links per page", float(degrees.sum()) / len(urls), "")
 
 
-def _status_figures(world: StudyWorld, pairs: dict[int | None, list[Pair]]) -> Iterator[Statistic]:
+def _status_statistics(world: StudyWorld, pairs: dict[int | None, list[Pair]]) -> Iterator[Statistic]:
     published = {
         1: ("0.36", "0.17"),
         2: ("more than 45 % lower", "more than 61 % lower"),
@@ -137,22 +137,22 @@ def _status_figures(world: StudyWorld, pairs: dict[int | None, list[Pair]]) -> I
         None: ("-0.01", ""),
     }
     for distance, level in pairs.items():
-        known = [(root, page, world.standing(root), world.standing(page)) for root, page in level]
-        told = [(root, page, one, other) for root, page, one, other in known if one is not None and other is not None]
-        if not told:
+        with_standing = [(root, page, world.standing(root), world.standing(page)) for root, page in level]
+        rows = [(root, page, a, b) for root, page, a, b in with_standing if a is not None and b is not None]
+        if not rows:
             continue
         overall, across = published[distance]
-        yield Statistic(f"Spearman of standing, {_where(distance)}", _spearman_of(told), overall)
+        yield Statistic(f"Spearman of standing, {_distance_label(distance)}", _spearman_of(rows), overall)
         if distance is not None:
-            crossing = [row for row in told if _is_across_sites(row[:2])]
+            crossing = [row for row in rows if _is_across_sites(row[:2])]
             if crossing:
                 yield Statistic(
-                    f"Spearman of standing, {_where(distance)}, across sites", _spearman_of(crossing), across
+                    f"Spearman of standing, {_distance_label(distance)}, across sites", _spearman_of(crossing), across
                 )
 
 
 def _is_across_sites(pair: Pair) -> bool:
-    """Whether two pages are of two sites; nodes of a graph have none, and so are all of one."""
+    """Whether two pages are of different sites; nodes of a graph have no sites."""
     one, other = pair
     return isinstance(one, str) and site_of(one) != site_of(other)
 
@@ -161,47 +161,49 @@ def _spearman_of(rows: Sequence[tuple[Url, Url, float, float]]) -> float:
     return spearman([row[2] for row in rows], [row[3] for row in rows])
 
 
-def _where(distance: int | None) -> str:
+def _distance_label(distance: int | None) -> str:
     return "random pairs" if distance is None else f"distance {distance}"
 
 
-def _similarity_figures(
-    world: StudyWorld, read: Sequence[Page], background: Background, texts: int, chance: random.Random
+def _similarity_statistics(
+    world: StudyWorld, read: Sequence[Page], background: Background, texts: int, rng: random.Random
 ) -> Iterator[Statistic]:
-    """Links are followed from pages that were read, so that half of what is compared is at hand."""
-    at_hand = {page.url: page for page in read}
-    pairs = sample_pairs(world, list(at_hand), len(read), chance)
+    """Mean text similarity by distance; links are followed from pages that were read already."""
+    by_url = {page.url: page for page in read}
+    pairs = sample_pairs(world, list(by_url), len(read), rng)
     for distance, level in pairs.items():
         parts = {"": level, ", across sites": [pair for pair in level if distance == 1 and _is_across_sites(pair)]}
         for part, of_part in parts.items():
-            both = ((at_hand.get(url) or world.read(url) for url in pair) for pair in of_part[:texts])
-            alike = [similarity(one, other, background) for one, other in both if one is not None and other is not None]
-            if alike:
-                yield Statistic(f"text similarity, {_where(distance)}{part}", sum(alike) / len(alike), "")
+            both = ((by_url.get(url) or world.read(url) for url in pair) for pair in of_part[:texts])
+            values = [
+                similarity(one, other, background) for one, other in both if one is not None and other is not None
+            ]
+            if values:
+                yield Statistic(f"text similarity, {_distance_label(distance)}{part}", sum(values) / len(values), "")
 
 
-def _classifier_figures(
-    world: StudyWorld, urls: Sequence[Url], read: Sequence[Page], topics: int, chance: random.Random, seed: int
+def _classifier_statistics(
+    world: StudyWorld, urls: Sequence[Url], read: Sequence[Page], topics: int, rng: random.Random, seed: int
 ) -> Iterator[Statistic]:
     names = [category.name for category in world.directory()]
     if len(names) < 2:
         return
-    wanted = chance.sample(names, min(topics, len(names)))
-    good = _one_of_each_site(world, chance.sample(urls, len(urls)), wanted)
+    wanted = rng.sample(names, min(topics, len(names)))
+    good = _one_of_each_site(world, rng.sample(urls, len(urls)), wanted)
     rates = [_accuracy(world, name, good[name], read, seed) for name in wanted]
-    told = [rate for rate in rates if rate is not None]
-    if told:
-        yield Statistic("accuracy of evaluation classifiers", sum(told) / len(told), "0.78")
+    known = [rate for rate in rates if rate is not None]
+    if known:
+        yield Statistic("accuracy of evaluation classifiers", sum(known) / len(known), "0.78")
     in_directory = {site_of(entry.url) for category in world.directory() for entry in category.entries}
     sites = {site_of(host) for host in world.hosts}
     yield Statistic("share of sites in the directory", len(in_directory & sites) / len(sites), "")
 
 
 def _one_of_each_site(world: StudyWorld, urls: Sequence[Url], names: Sequence[str]) -> dict[str, Halves]:
-    """For each topic pages on it, no two of one site."""
+    """Pages on each topic, one of each site; each site is in one of the halves."""
     found: dict[str, Halves] = {name: ([], []) for name in names}
     taken: set[tuple[str, str]] = set()
-    lacking = 2 * len(names)
+    missing = 2 * len(names)
     for url in urls:
         topic = world.topic(url)
         if topic is None or topic not in found:
@@ -211,36 +213,36 @@ def _one_of_each_site(world: StudyWorld, urls: Sequence[Url], names: Sequence[st
         if len(half) < EXAMPLES and (topic, site) not in taken:
             taken.add((topic, site))
             half.append(url)
-            lacking -= len(half) == EXAMPLES
-            if not lacking:
+            missing -= len(half) == EXAMPLES
+            if not missing:
                 break
     return found
 
 
 def _accuracy(world: StudyWorld, name: str, good: Halves, read: Sequence[Page], seed: int) -> float | None:
-    """How often a classifier is right on pages of sites that it has not learnt from, half of them on topic."""
+    """Accuracy of a classifier on pages of sites it was not trained on, half of them on topic."""
     others: tuple[dict[str, Page], dict[str, Page]] = ({}, {})
     for page in read:
         if world.topic(page.url) not in (None, name):
             site = site_of(page.url)
             others[key_of(site) % 2].setdefault(site, page)
     count = min(map(len, (*good, *others)))
-    if count < FEWEST_EXAMPLES:
+    if count < MIN_EXAMPLES:
         return None
-    learnt, held_out = (list(_pages(world, half[:count])) for half in good)
+    trained, held_out = (list(_pages(world, half[:count])) for half in good)
     bad, bad_held_out = (list(half.values())[:count] for half in others)
-    model = train(learnt, bad, seed=seed)
-    right = sum(model.relevance(page) >= RELEVANT for page in held_out)
-    right += sum(model.relevance(page) < RELEVANT for page in bad_held_out)
-    return right / (len(held_out) + len(bad_held_out))
+    model = train(trained, bad, seed=seed)
+    correct = sum(model.relevance(page) >= RELEVANT for page in held_out)
+    correct += sum(model.relevance(page) < RELEVANT for page in bad_held_out)
+    return correct / (len(held_out) + len(bad_held_out))
 
 
 def explained_variance(world: StudyWorld, pages: Iterable[Page], background: Background) -> float | None:
-    """How much of the standing of pages a linear model of their features explains; None where too little is known."""
+    """Adjusted R² of a linear model of standing by page features; None where too little is known."""
     traffic: Mapping[str, float] = getattr(world, "site_traffic", dict)()
     features = Features(background, Traffic(traffic))
-    told = [(page, world.standing(page.url)) for page in pages]
-    rows = [(features.of(page), standing) for page, standing in told if standing is not None]
+    known = [(page, world.standing(page.url)) for page in pages]
+    rows = [(features.of(page), standing) for page, standing in known if standing is not None]
     target = np.array([standing for _, standing in rows])
     if len(rows) < 10 * len(FEATURES) or target.var() == 0.0:
         return None

@@ -1,4 +1,4 @@
-"""The documentation that Debian packs, each package put back on the site that it documents."""
+"""Debian documentation packages as a world, each mounted at the site that it documents."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from lycosa.vocabulary.records import Url
 
 from .archives import list_files, read_symlinks
 from .documents import DocumentWorld, describe_category, store_pages
-from .mount import LinkRewriter, MountedPage, Site, file_url, is_html_name, mounted
+from .mount import LinkRewriter, MountedPage, Site, file_url, is_html_name, mount
 
 SMALL = [
     "cython-doc",
@@ -47,22 +47,22 @@ SMALL = [
     "sphinx-doc",
 ]
 DEFAULT = (*SMALL, "python3.11-doc")
-MOST_LISTED = 50  # pages of a package in the directory
-_DOWNLOAD_WITHIN = 900.0  # seconds
-_MADE_BY_MACHINE = re.compile(
+MAX_LISTED = 50  # pages of a package in the directory
+_DOWNLOAD_TIMEOUT = 900.0  # seconds
+_GENERATED_PAGE = re.compile(
     r"(?:^|/)(?:(?:gen|py-mod|mod|np-mod)index[^/]*|search|copyright|license)\.html?$|(?:^|/)_modules/"
 )
 
 
-class Documented(Struct, frozen=True):
-    """A line of debian_sites.tsv: what a package documents, and where that is found on the Web."""
+class DocPackage(Struct, frozen=True):
+    """A line of debian_sites.tsv: a package and the site on the Web that it documents."""
 
-    package: str
+    name: str
     host: str
     prefix: str  # of the path, with no slash at its end
     root: str  # the folder of the package that holds the pages
     topic: str
-    patterns: tuple[str, ...]  # regular expressions on host/path, or on paths of files, that mean this site
+    patterns: tuple[str, ...]  # regular expressions of host/path, or of file paths, that mean this site
 
     @property
     def base(self) -> str:
@@ -73,51 +73,51 @@ class Documented(Struct, frozen=True):
 
 
 @cache
-def documented() -> dict[str, Documented]:
-    """The packages that are known, by name."""
+def known_packages() -> dict[str, DocPackage]:
+    """The packages of debian_sites.tsv, by name."""
     lines = (files(__package__) / "debian_sites.tsv").read_text().splitlines()
     rows = [[*line.split("\t"), ""][:6] for line in lines if not line.startswith("#")]
     return {
-        package: Documented(package, host, prefix, root, topic, tuple(patterns.split()))
-        for package, host, prefix, root, topic, patterns in rows
+        name: DocPackage(name, host, prefix, root, topic, tuple(patterns.split()))
+        for name, host, prefix, root, topic, patterns in rows
     }
 
 
 class DebianDocs(DocumentWorld):
     """Manuals of programs, packed by Debian: many hosts of real pages that link to each other, by topic and package.
 
-    packages: names separated by slashes or blanks; downloaded by apt-get (which need not be root) unless in the cache.
-    cache: the folder to which packages are downloaded and unpacked; the user's own cache if not given.
-    folder: packages unpacked already, each in a folder of its name or all in one; nothing is downloaded then.
+    packages: names separated by slashes or blanks; downloaded by apt-get (root is not needed) unless in the cache.
+    cache: the folder to which packages are downloaded and unpacked; the user's cache folder unless given.
+    folder: packages that are unpacked already, each in a folder of its name or all in one; nothing is downloaded.
 
-    A category lists the pages of a package that its other pages link to most, its index page first, but no page that a
-    program made to list others. Generated pages and the footers of all pages stay in the web as they are.
+    A category lists the pages of a package with the most in-links from the package, its index page first, without
+    generated indices. Generated pages stay in the world.
     """
 
     def __init__(self, *, packages: str = "", cache: str = "", folder: str = ""):
-        chosen = _chosen(packages)
-        unpacked = Path(folder) if folder else _cached(chosen, Path(cache) if cache else _usual_cache())
-        roots = {one.package: _root(unpacked, one) for one in chosen}
-        urls = {one.package: _urls(roots[one.package], one) for one in chosen}
+        chosen = _choose(packages)
+        unpacked = Path(folder) if folder else _download_missing(chosen, Path(cache) if cache else _default_cache())
+        roots = {package.name: _root(unpacked, package) for package in chosen}
+        urls = {package.name: _urls(roots[package.name], package) for package in chosen}
         aliases: dict[Url, Url] = {}
-        for one in chosen:
-            aliases |= _aliases(roots[one.package], urls[one.package], one)
-        signposts = LinkRewriter(
+        for package in chosen:
+            aliases |= _aliases(roots[package.name], urls[package.name], package)
+        rewriter = LinkRewriter(
             [url for names in urls.values() for url in names.values()],
-            [site for one in chosen for site in _sites(unpacked, one)],
+            [site for package in chosen for site in _sites(unpacked, package)],
             aliases,
         )
         in_links: Counter[Url] = Counter()
         topics: dict[Url, str] = {}
 
-        def mounting() -> Iterator[MountedPage]:
-            for one in chosen:
-                for page in mounted(roots[one.package], urls[one.package], signposts, place=f"/{one.root}/"):
-                    in_links.update(link for link in page.links if link.startswith(one.base))
-                    topics.setdefault(page.url, f"{one.topic}/{one.package}")
+        def pages_of_packages() -> Iterator[MountedPage]:
+            for package in chosen:
+                for page in mount(roots[package.name], urls[package.name], rewriter, folder=f"/{package.root}/"):
+                    in_links.update(link for link in page.links if link.startswith(package.base))
+                    topics.setdefault(page.url, f"{package.topic}/{package.name}")
                     yield page
 
-        pages, links = store_pages(mounting())
+        pages, links = store_pages(pages_of_packages())
         leaves: dict[str, list[Url]] = {}
         for url, leaf in topics.items():
             leaves.setdefault(leaf, []).append(url)
@@ -130,63 +130,66 @@ class DebianDocs(DocumentWorld):
                 for leaf, listed in sorted(leaves.items())
             ],
             topics=topics,
-            options={"packages": "/".join(one.package for one in chosen)},
+            options={"packages": "/".join(package.name for package in chosen)},
         )
 
 
-def _chosen(packages: str) -> Sequence[Documented]:
-    known, names = documented(), packages.replace("/", " ").split() or DEFAULT
+def _choose(packages: str) -> Sequence[DocPackage]:
+    known, names = known_packages(), packages.replace("/", " ").split() or DEFAULT
     for name in names:
         if name not in known:
             raise UsageError(f"debian-docs does not know what {name!r} documents; it knows {', '.join(known)}")
     return [known[name] for name in dict.fromkeys(names)]
 
 
-def _root(folder: Path, one: Documented) -> Path:
-    places = (folder / one.package / one.root, folder / one.root)
+def _root(folder: Path, package: DocPackage) -> Path:
+    places = (folder / package.name / package.root, folder / package.root)
     found = next((place for place in places if place.is_dir()), None)
     if found is None:
         raise UsageError(
-            f"{one.package} is not unpacked in {folder}: there is no {places[0]}; "
-            f"run dpkg-deb -x {one.package}_VERSION.deb {folder / one.package}, or leave it out of packages="
+            f"{package.name} is not unpacked in {folder}: there is no {places[0]}; "
+            f"run dpkg-deb -x {package.name}_VERSION.deb {folder / package.name}, or leave it out of packages="
         )
     return found
 
 
-def _urls(root: Path, one: Documented) -> dict[str, Url]:
-    found = ((name, file_url(one.base, name)) for name in list_files(root, is_html_name))
+def _urls(root: Path, package: DocPackage) -> dict[str, Url]:
+    found = ((name, file_url(package.base, name)) for name in list_files(root, is_html_name))
     return {name: url for name, url in found if url is not None}
 
 
-def _aliases(root: Path, urls: dict[str, Url], one: Documented) -> dict[Url, Url]:
-    """Pages that a link within the package gives another name."""
+def _aliases(root: Path, urls: dict[str, Url], package: DocPackage) -> dict[Url, Url]:
+    """Other URLs of pages, by the symbolic links of the package."""
     links = read_symlinks(root, refuse_outside=False)
-    found = ((file_url(one.base, name), urls[target]) for name, target in links.items() if target in urls)
+    found = ((file_url(package.base, name), urls[target]) for name, target in links.items() if target in urls)
     return {alias: url for alias, url in found if alias is not None}
 
 
-def _sites(folder: Path, one: Documented) -> list[Site]:
-    """The site of a package, and the same for each link that gives its root another place."""
-    own = folder / one.package
+def _sites(folder: Path, package: DocPackage) -> list[Site]:
+    """The site of a package, once more for each symbolic link to its root."""
+    own = folder / package.name
     links = read_symlinks(own, refuse_outside=False) if own.is_dir() else {}
-    return [one.site(), *(Site(one.base, f"/{name}/") for name, target in links.items() if target == one.root)]
+    return [
+        package.site(),
+        *(Site(package.base, f"/{name}/") for name, target in links.items() if target == package.root),
+    ]
 
 
 def _main_pages(urls: Sequence[Url], in_links: Counter[Url], aliases: Mapping[Url, Url]) -> list[Url]:
-    """The pages that the others of the package link to most, its topmost index page before them."""
-    written = [url for url in urls if not _MADE_BY_MACHINE.search(url)]
-    names = {url: url for url in written} | {alias: url for alias, url in aliases.items() if url in written}
+    """The topmost index page, then the pages with the most in-links from the package."""
+    authored = [url for url in urls if not _GENERATED_PAGE.search(url)]
+    names = {url: url for url in authored} | {alias: url for alias, url in aliases.items() if url in authored}
     home = names.get(min((name for name in names if PurePosixPath(name).stem == "index"), key=len, default=Url("")))
-    return sorted(written, key=lambda url: (url != home, -in_links[url], url))[:MOST_LISTED]
+    return sorted(authored, key=lambda url: (url != home, -in_links[url], url))[:MAX_LISTED]
 
 
-def _usual_cache() -> Path:
+def _default_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "lycosa", "debian-docs")
 
 
-def _cached(chosen: Sequence[Documented], cache: Path) -> Path:
-    """The cache, after what it lacks was downloaded and unpacked."""
-    missing = [one.package for one in chosen if not (cache / one.package).is_dir()]
+def _download_missing(chosen: Sequence[DocPackage], cache: Path) -> Path:
+    """The cache, after the missing packages were downloaded and unpacked."""
+    missing = [package.name for package in chosen if not (cache / package.name).is_dir()]
     if not missing:
         return cache
     for program in ("apt-get", "dpkg-deb"):
@@ -210,11 +213,11 @@ def _cached(chosen: Sequence[Documented], cache: Path) -> Path:
 
 def _run(command: list[str], folder: Path) -> None:
     try:
-        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=_DOWNLOAD_WITHIN)
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=_DOWNLOAD_TIMEOUT)
     except subprocess.CalledProcessError as error:
-        said = error.stderr.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
+        lines = error.stderr.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
         raise UsageError(
-            f"{command[0]} {command[1]} failed ({said[0]}); run apt-get update, or leave the package out"
+            f"{command[0]} {command[1]} failed ({lines[0]}); run apt-get update, or leave the package out"
         ) from None
     except subprocess.TimeoutExpired:
-        raise UsageError(f"{command[0]} took more than {_DOWNLOAD_WITHIN / 60:.0f} minutes; try again later") from None
+        raise UsageError(f"{command[0]} took more than {_DOWNLOAD_TIMEOUT / 60:.0f} minutes; try again later") from None

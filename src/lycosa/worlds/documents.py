@@ -22,16 +22,20 @@ from lycosa.vocabulary.records import Fetch, Host, Outcome, Page, Plain, Url
 from lycosa.vocabulary.urls import host_of, normalise
 
 from .archives import list_files, read_symlinks
-from .mount import LinkRewriter, MountedPage, Site, UrlVariants, file_url, is_html_name, mounted
+from .mount import LinkRewriter, MountedPage, Site, UrlVariants, file_url, is_html_name, mount
 from .world import Access, Category, Entry
 
+PAGES_CACHED = 64  # parsed pages
+_METADATA, _DIRECTORY = "documents.json", "directory.json"
+_OFFSETS, _TARGETS = "links-offsets.npy", "links-targets.npy"
+_ACCESSES = "accesses.msgpack"
 _PAGES, _INDEX = "pages.bin", "pages.json"
 
 
 class PageStore(Mapping[Url, bytes]):
-    """The HTML of pages by URL, in the order in which they came; may be read by several processes at once.
+    """The HTML of pages by URL, compressed, in memory or mapped from a file; iterates in insertion order.
 
-    fingerprint: 16 hexadecimal digits that tell these URLs and this HTML from others.
+    fingerprint: a hash of URLs and HTML, 16 hexadecimal digits.
 
     >>> store = PageStore.of([(Url("http://a.example/"), b"<p>Bees.")])
     >>> store[Url("http://a.example/")], len(store)
@@ -48,7 +52,7 @@ class PageStore(Mapping[Url, bytes]):
         source: str = "memory",
     ):
         self.fingerprint = fingerprint
-        self._source = source  # for the user who must be told of a page that cannot be read
+        self._source = source  # named in error messages
         self._packed = packed
         self._ends = ends
         self._starts = [0, *ends[:-1]]
@@ -56,7 +60,7 @@ class PageStore(Mapping[Url, bytes]):
 
     @classmethod
     def of(cls, pages: Iterable[tuple[Url, bytes]]) -> Self:
-        """Takes the pages in; of two with one URL, the first."""
+        """A store of the given pages; of two with the same URL, the first is kept."""
         packed, lengths, digest = bytearray(), {}, xxhash.xxh3_64()
         for url, html in pages:
             if url not in lengths:
@@ -69,7 +73,7 @@ class PageStore(Mapping[Url, bytes]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """What `save` wrote there; the pages themselves are read when asked for."""
+        """The store that `save` wrote, with the pages mapped into memory."""
         index = msgspec.json.decode((folder / _INDEX).read_bytes(), type=_Index)
         with (folder / _PAGES).open("rb") as file:
             size = file.seek(0, 2)
@@ -86,7 +90,7 @@ class PageStore(Mapping[Url, bytes]):
             file.write(self._packed)
 
     def number(self, url: Url) -> int | None:
-        """The place of a page in the order of all."""
+        """The position of a page in the store."""
         return self._number.get(url)
 
     def __getitem__(self, url: Url) -> bytes:
@@ -112,62 +116,13 @@ class _Index(msgspec.Struct):
     fingerprint: str
 
 
-MAX_DESCRIPTION = 400  # characters of a description, the title not counted
-MIN_WORDS = 8  # of a paragraph that says something
-_TITLE = re.compile(r"<title[^<>]*>(.{0,1000}?)</title", re.IGNORECASE | re.DOTALL)
-_PARAGRAPH = re.compile(
-    r"<p(?:\s[^<>]*)?>(.{0,5000}?)(?=</p\b|<p[\s>]|</div\b|</td\b|<h[1-6]\b|<table\b|<ul\b|\Z)",
-    re.IGNORECASE | re.DOTALL,
-)
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'(])")
-_COPYRIGHT = frozenset(("©", "Copyright", "copyright"))
-_PARAGRAPHS_LOOKED_AT = 12
-
-
-def page_title(text: str) -> str:
-    """What the page calls itself."""
-    found = _TITLE.search(text)
-    return " ".join(markup.unescape(found[1]).split()) if found else ""
-
-
-def first_sentences(text: str, sentences: int = 2) -> str:
-    """The first sentences of the first paragraph that says something; of all visible text where none does."""
-    for paragraph, _ in zip(_PARAGRAPH.finditer(text), range(_PARAGRAPHS_LOOKED_AT), strict=False):
-        words = _visible(paragraph[1])
-        if len(words) >= MIN_WORDS and not _COPYRIGHT.intersection(words):
-            break
-    else:
-        words = _visible(text)
-    spoken = _SENTENCE_END.split(" ".join(words), maxsplit=sentences)[:sentences]
-    return _cut(" ".join(spoken))
-
-
-def describe(text: str) -> str:
-    """Title and beginning, as one line."""
-    return f"{page_title(text)}. {first_sentences(text)}".strip(". ")
-
-
-def _visible(fragment: str) -> list[str]:
-    return parse_html(fragment, Url("http://page.invalid/")).text.split()
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= MAX_DESCRIPTION else line[:MAX_DESCRIPTION].rpartition(" ")[0]
-
-
-PAGES_KEPT = 64  # parsed; whoever reads a page often keeps it
-_ABOUT, _DIRECTORY = "documents.json", "directory.json"
-_OFFSETS, _TARGETS = "links-offsets.npy", "links-targets.npy"
-_ACCESSES = "accesses.msgpack"
-
-
 class DocumentWorld:
-    """A web of stored HTML.
+    """A web of stored HTML pages.
 
-    topics: the name of the category that a page is about, for the pages of which that is known.
+    links: the links between pages, by their positions in the store.
+    topics: the category of each page, where it is known.
     options: what the world was made with, for its facts.
-    links: which page links to which other of the world, by their places in the order of all.
-    accesses: what people read of it, in the order of time, where that was recorded.
+    accesses: what people read, in order of time, if that was recorded.
     """
 
     def __init__(
@@ -191,7 +146,7 @@ class DocumentWorld:
         self._links = links
         self._accesses = accesses
         self._reader = Reader(stem=True)
-        self.read = lru_cache(maxsize=PAGES_KEPT)(self._read)
+        self.read = lru_cache(maxsize=PAGES_CACHED)(self._read)
 
     @cached_property
     def hosts(self) -> Collection[Host]:
@@ -221,15 +176,15 @@ class DocumentWorld:
         return None if html is None else self._reader(Fetch(url, Outcome.OK, at=0.0, content=html))
 
     def redirect(self, url: Url) -> Url | None:
-        """A page under another spelling of its URL: a folder for its index page, other case, other escapes."""
-        return None if url in self._pages else self._spellings.page(url)
+        """The page that a URL means by another spelling: a folder for its index page, other case, other escapes."""
+        return None if url in self._pages else self._variants.page(url)
 
     @cached_property
-    def _spellings(self) -> UrlVariants:
+    def _variants(self) -> UrlVariants:
         return UrlVariants(self._pages)
 
     def out_links(self, url: Url) -> Sequence[Url]:
-        """The other pages of the world that a page links to, each once, without reading it."""
+        """The other pages of the world that a page links to, each once, without parsing it."""
         number = self._pages.number(url)
         if number is None:
             return ()
@@ -254,20 +209,20 @@ class DocumentWorld:
         return self._topics.get(url)
 
     def standing(self, url: Url) -> float | None:
-        """Unknown: links from outside the world were never counted."""
+        """None: links from outside the world are unknown."""
         return None
 
     def accesses(self) -> Sequence[Access]:
-        """What people read, in the order of time; nothing where that was not recorded."""
+        """What people read, in order of time; empty if that was not recorded."""
         return self._accesses
 
     def save(self, folder: Path) -> None:
         names = list(dict.fromkeys(self._topics.values()))
         number = {name: place for place, name in enumerate(names)}
         numbers = [number.get(self._topics.get(url, ""), -1) for url in self._pages]
-        about = _About(self.name, self._options, names, numbers)
+        metadata = _Metadata(self.name, self._options, names, numbers)
         self._pages.save(folder)
-        (folder / _ABOUT).write_bytes(msgspec.json.encode(about))
+        (folder / _METADATA).write_bytes(msgspec.json.encode(metadata))
         (folder / _DIRECTORY).write_bytes(msgspec.json.encode(self._directory))
         np.save(folder / _OFFSETS, self._links.offsets)
         np.save(folder / _TARGETS, self._links.targets)
@@ -276,45 +231,48 @@ class DocumentWorld:
 
     @classmethod
     def load(cls, folder: Path) -> "DocumentWorld":
-        """The world that `save` wrote there."""
+        """The world that `save` wrote."""
         try:
-            about = msgspec.json.decode((folder / _ABOUT).read_bytes(), type=_About)
+            metadata = msgspec.json.decode((folder / _METADATA).read_bytes(), type=_Metadata)
             directory = msgspec.json.decode((folder / _DIRECTORY).read_bytes(), type=tuple[Category, ...])
             pages = PageStore.load(folder)
             links = Graph(*(np.load(folder / name, allow_pickle=False) for name in (_OFFSETS, _TARGETS)))
-            read = folder / _ACCESSES
-            accesses = msgspec.msgpack.decode(read.read_bytes(), type=tuple[Access, ...]) if read.exists() else ()
+            log = folder / _ACCESSES
+            accesses = msgspec.msgpack.decode(log.read_bytes(), type=tuple[Access, ...]) if log.exists() else ()
         except (OSError, EOFError, ValueError, msgspec.MsgspecError) as error:
             raise UsageError(
                 f"{folder} holds no world of documents that can be read ({error}); make it again"
             ) from None
         topics = {
-            url: about.topics[number] for url, number in zip(pages, about.topic_numbers, strict=False) if number >= 0
+            url: metadata.topics[number]
+            for url, number in zip(pages, metadata.topic_numbers, strict=False)
+            if number >= 0
         }
-        if not _fit(links, len(pages)):
+        if not _is_graph_of(len(pages), links):
             raise UsageError(f"{folder / _OFFSETS} and {folder / _TARGETS} do not fit the pages; make the world again")
         return DocumentWorld(
             pages,
             links,
-            name=about.name,
+            name=metadata.name,
             directory=directory,
             topics=topics,
-            options=about.options,
+            options=metadata.options,
             accesses=accesses,
         )
 
 
-class _About(msgspec.Struct):
+class _Metadata(msgspec.Struct):
     name: str
     options: dict[str, Plain]
     topics: list[str]
-    topic_numbers: list[int]  # of each page, -1 for none
+    topic_numbers: list[int]  # index into topics for each page, -1 for none
 
 
 class Documents(DocumentWorld):
-    """HTML files of one's own: a folder or a tar, as one host or, with hosts=folders, its first folders as hosts.
+    """HTML files of a folder or a tar, mounted as one host.
 
-    With topics=folders, the folders that pages are in are categories.
+    hosts: "folders" mounts each top-level folder as a host of its name.
+    topics: "folders" makes the folders of pages their categories.
     """
 
     def __init__(self, *, path: str = "", host: str = "documents.example", hosts: str = "", topics: str = ""):
@@ -322,7 +280,7 @@ class Documents(DocumentWorld):
         for option, value in (("hosts", hosts), ("topics", topics)):
             if value not in ("", "folders"):
                 raise UsageError(f"documents: {option} can be 'folders' or left out, not {value!r}")
-        place = f"{source.resolve().as_posix()}/" if source.is_dir() else "/"
+        top = f"{source.resolve().as_posix()}/" if source.is_dir() else "/"
         urls: dict[str, Url] = {}
         folders: dict[str, list[str]] = {}
         sites: dict[str, Site] = {}
@@ -332,7 +290,7 @@ class Documents(DocumentWorld):
             if not (hosts and slash):
                 first, rest = "", name
             base = _base(first or host)
-            sites[base] = Site(base, f"{place}{first}/" if first else place)
+            sites[base] = Site(base, f"{top}{first}/" if first else top)
             folders[name] = rest.split("/")[:-1]
             return file_url(base, rest)
 
@@ -345,8 +303,8 @@ class Documents(DocumentWorld):
             for name, target in read_symlinks(source).items()
             if target in urls and (alias := address(name)) is not None
         }
-        signposts = LinkRewriter(urls.values(), list(sites.values()), aliases)
-        pages, links = store_pages(mounted(source, urls, signposts, place=place))
+        rewriter = LinkRewriter(urls.values(), list(sites.values()), aliases)
+        pages, links = store_pages(mount(source, urls, rewriter, folder=top))
         leaves: dict[str, list[Url]] = {}
         if topics == "folders":
             for name, url in urls.items():
@@ -363,7 +321,7 @@ class Documents(DocumentWorld):
 
 
 def required_path(path: str, example: str) -> Path:
-    """The path a user gave for a world's data."""
+    """The path that the user gave for the data of a world, which must exist."""
     if not path:
         raise UsageError(f"this world needs its data: say {example}")
     if not Path(path).exists():
@@ -371,26 +329,26 @@ def required_path(path: str, example: str) -> Path:
     return Path(path)
 
 
-def store_pages(mounting: Iterable[MountedPage]) -> tuple[PageStore, Graph]:
-    """The pages, and the links between them; of two pages with one URL, the first."""
-    met: dict[Url, int] = {}  # URLs by the order in which they are spoken of
-    linked: dict[Url, list[int]] = {}
+def store_pages(mounted: Iterable[MountedPage]) -> tuple[PageStore, Graph]:
+    """The pages and the links between them; of two pages with the same URL, the first is kept."""
+    ids: dict[Url, int] = {}  # of link targets, in the order in which they occur
+    links: dict[Url, list[int]] = {}
 
-    def linking() -> Iterator[tuple[Url, bytes]]:
-        for page in mounting:
-            linked.setdefault(page.url, [met.setdefault(target, len(met)) for target in page.links])
+    def contents() -> Iterator[tuple[Url, bytes]]:
+        for page in mounted:
+            links.setdefault(page.url, [ids.setdefault(target, len(ids)) for target in page.links])
             yield page.url, page.html
 
-    pages = PageStore.of(linking())
-    place = np.array([-1 if (number := pages.number(url)) is None else number for url in met], np.int32)
-    counts = np.array([len(linked[url]) for url in pages], np.int64)
+    pages = PageStore.of(contents())
+    position = np.array([-1 if (number := pages.number(url)) is None else number for url in ids], np.int32)
+    counts = np.array([len(links[url]) for url in pages], np.int64)
     sources = np.repeat(np.arange(len(pages), dtype=np.int32), counts)
-    targets = place[np.array([target for url in pages for target in linked[url]], np.int64)]
+    targets = position[np.array([target for url in pages for target in links[url]], np.int64)]
     return pages, graph_from_edges(sources[targets >= 0], targets[targets >= 0], len(pages))
 
 
-def _fit(links: Graph, pages: int) -> bool:
-    """Whether the links are those of so many pages."""
+def _is_graph_of(pages: int, links: Graph) -> bool:
+    """Whether the arrays of a graph are valid for that number of pages."""
     offsets, targets = links.offsets, links.targets
     return (
         len(links) == pages
@@ -402,12 +360,12 @@ def _fit(links: Graph, pages: int) -> bool:
 
 
 def category_name(parts: Sequence[str]) -> str:
-    """The name of a category, "top/leaf"; a top without parts is a leaf of its own."""
+    """The name of a category, "top/leaf"; a top-level category without subcategories is named "top/top"."""
     return "/".join(parts if len(parts) > 1 else (*parts, *parts))
 
 
 def describe_category(name: str, urls: Iterable[Url], pages: PageStore) -> Category:
-    """A category that says of each page what it says of itself."""
+    """A category whose entries are described by the titles and first sentences of the pages."""
     return Category(name, tuple(Entry(url, describe(pages[url].decode())) for url in urls))
 
 
@@ -416,3 +374,48 @@ def _base(host: str) -> str:
     if base is None or base.count("/") != 3 or host != host_of(base):
         raise UsageError(f"documents: {host!r} is no name of a host; name folders and hosts like www.site.example")
     return base
+
+
+# What a directory says about a page
+
+MAX_DESCRIPTION = 400  # characters, without the title
+MIN_WORDS = 8  # of a paragraph that counts as text
+_TITLE = re.compile(r"<title[^<>]*>(.{0,1000}?)</title", re.IGNORECASE | re.DOTALL)
+_PARAGRAPH = re.compile(
+    r"<p(?:\s[^<>]*)?>(.{0,5000}?)(?=</p\b|<p[\s>]|</div\b|</td\b|<h[1-6]\b|<table\b|<ul\b|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'(])")
+_COPYRIGHT = frozenset(("©", "Copyright", "copyright"))
+_MAX_PARAGRAPHS = 12
+
+
+def page_title(text: str) -> str:
+    """The title of an HTML page, empty if it has none."""
+    found = _TITLE.search(text)
+    return " ".join(markup.unescape(found[1]).split()) if found else ""
+
+
+def first_sentences(text: str, sentences: int = 2) -> str:
+    """The first sentences of the first paragraph of MIN_WORDS or more; of all visible text where there is none."""
+    for paragraph, _ in zip(_PARAGRAPH.finditer(text), range(_MAX_PARAGRAPHS), strict=False):
+        words = _visible(paragraph[1])
+        if len(words) >= MIN_WORDS and not _COPYRIGHT.intersection(words):
+            break
+    else:
+        words = _visible(text)
+    parts = _SENTENCE_END.split(" ".join(words), maxsplit=sentences)[:sentences]
+    return _cut(" ".join(parts))
+
+
+def describe(text: str) -> str:
+    """Title and first sentences of an HTML page, as one line."""
+    return f"{page_title(text)}. {first_sentences(text)}".strip(". ")
+
+
+def _visible(fragment: str) -> list[str]:
+    return parse_html(fragment, Url("http://page.invalid/")).text.split()
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= MAX_DESCRIPTION else line[:MAX_DESCRIPTION].rpartition(" ")[0]

@@ -1,4 +1,4 @@
-"""Webs of which only the links are known."""
+"""Worlds that are graphs: links between nodes, without text."""
 
 import html
 import math
@@ -21,18 +21,19 @@ from lycosa.vocabulary.urls import host_of, normalise
 
 from .world import Category
 
-_ABOUT, _OFFSETS, _TARGETS, _NUMBERS = "graph.json", "offsets.npy", "targets.npy", "numbers.npy"
+_METADATA, _OFFSETS, _TARGETS, _NUMBERS = "graph.json", "offsets.npy", "targets.npy", "numbers.npy"
 _NO_WORDS = FoldedWords(b"", stem=True)
-_MADE_URL = re.compile(r"http://n(0|[1-9][0-9]{0,17})\.graph\.example/")
-_MADE_DOMAIN = ".graph.example/"
-_STARTS_TRIED = 8
+_GENERATED_URL = re.compile(r"http://n(0|[1-9][0-9]{0,17})\.graph\.example/")
+_GENERATED_DOMAIN = ".graph.example/"
+_STARTS_TRIED = 8  # nodes with the most links among which `start` chooses
 
 
 class LinkGraph:
-    """A web of given links without texts.
+    """A graph as a world: nodes are pages that have links but no text.
 
-    In memory, the number of a node is its URL: 0, 1, 2, ... Over HTTP it has the URL that the graph gives it, or
-    http://n5.graph.example/ where that is none (5 being its number in the file), and a page of nothing but links.
+    In memory, nodes are addressed by their numbers 0, 1, 2, ... in place of URLs. Over HTTP, a node has the URL that
+    the graph names it by, or else http://n5.graph.example/ (5 being its number in the file), and its page lists its
+    links.
     """
 
     name = "graph"
@@ -53,7 +54,7 @@ class LinkGraph:
 
     @cached_property
     def _fingerprint(self) -> str:
-        """16 hexadecimal digits that tell these links from others."""
+        """A hash of the links, 16 hexadecimal digits."""
         digest = xxhash.xxh3_64(np.ascontiguousarray(self.graph.offsets).data)
         digest.update(np.ascontiguousarray(self.graph.targets).data)
         return digest.hexdigest()
@@ -65,7 +66,7 @@ class LinkGraph:
         return cast("Iterable[Url]", range(len(self)))
 
     def read(self, url: Url) -> Page | None:
-        """The links of a node given by number, as a page without words; each link as often as the graph has it."""
+        """The links of a node as a page without words; each link as often as the graph has it."""
         number = self._node(url)
         if number is None:
             return None
@@ -75,11 +76,11 @@ class LinkGraph:
         return Page(url, "", "", "", _NO_WORDS, links)
 
     def links(self, number: int) -> Int32Array:
-        """What a node links to."""
+        """The targets of the links of a node."""
         return self.graph.targets[self._rows[number] : self._rows[number + 1]]
 
     def out_links(self, url: Url) -> Sequence[Url]:
-        """What a node links to, as often as the graph has it."""
+        """The targets of the links of a node, each as often as the graph has it."""
         number = self._node(url)
         return () if number is None else cast("list[Url]", self.links(number).tolist())
 
@@ -96,71 +97,71 @@ class LinkGraph:
         return self.graph.in_degrees()
 
     def start(self) -> int:
-        """A node from which much can be reached: the best of those with the most links."""
-        most: list[int] = np.argsort(-self.out_degrees(), kind="stable")[:_STARTS_TRIED].tolist()
-        return max(most, key=lambda number: (self.reach(number), -number))
+        """Of the eight nodes with the most links, the one from which most nodes can be reached."""
+        candidates: list[int] = np.argsort(-self.out_degrees(), kind="stable")[:_STARTS_TRIED].tolist()
+        return max(candidates, key=lambda number: (self.reach(number), -number))
 
     def reach(self, number: int) -> int:
-        """How many nodes can be reached from one, itself among them."""
+        """How many nodes can be reached from a node, itself included."""
         return int(self.reachable(number).sum())
 
     def reachable(self, number: int) -> NDArray[np.bool_]:
-        """Which nodes can be reached from one, itself among them."""
+        """Which nodes can be reached from a node, itself included."""
         offsets, targets = self.graph.offsets, self.graph.targets
-        is_met = np.zeros(len(self), np.bool_)
-        is_met[number] = True
-        edge = np.array([number])
-        while len(edge):
-            starts, lengths = offsets[edge], offsets[edge + 1] - offsets[edge]
+        is_reached = np.zeros(len(self), np.bool_)
+        is_reached[number] = True
+        level = np.array([number])  # breadth first, level by level
+        while len(level):
+            starts, lengths = offsets[level], offsets[level + 1] - offsets[level]
             places = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-            ahead = targets[places]
-            edge = np.unique(ahead[~is_met[ahead]])
-            is_met[edge] = True
-        return is_met
+            found = targets[places]
+            level = np.unique(found[~is_reached[found]])
+            is_reached[level] = True
+        return is_reached
 
     # As a web of hosts
 
     @cached_property
     def hosts(self) -> Collection[Host]:
-        if self._addresses is None:
-            return _OwnHosts(self)
+        if self._named_urls is None:
+            return _GeneratedHosts(self)
         return sorted({host_of(self.url(number)) for number in range(len(self))})
 
     def url(self, number: int) -> Url:
-        """The address of a node over HTTP."""
-        if self._addresses is not None:
-            return self._addresses[number]
+        """The URL of a node over HTTP."""
+        if self._named_urls is not None:
+            return self._named_urls[number]
         names = self.graph.names
-        return _made(number if names is None else int(cast("Int32Array", names)[number]))
+        return _generated_url(number if names is None else int(cast("Int32Array", names)[number]))
 
     def number(self, url: Url | str) -> int | None:
-        """The node at an address, None where there is none."""
-        if self._addresses is not None:
-            return self._by_address.get(Url(url))
-        made = _MADE_URL.fullmatch(url)
-        if made is None:
+        """The node at a URL, None where there is none."""
+        if self._named_urls is not None:
+            return self._by_url.get(Url(url))
+        generated = _GENERATED_URL.fullmatch(url)
+        if generated is None:
             return None
-        number, names = int(made[1]), self.graph.names
+        number, names = int(generated[1]), self.graph.names
         if names is not None:
             place = int(np.searchsorted(cast("Int32Array", names), number))
             return place if place < len(self) and names[place] == number else None
         return number if number < len(self) else None
 
     @cached_property
-    def _addresses(self) -> list[Url] | None:
-        """The URLs that the graph itself gives; where it gives none, or one twice, a made one."""
+    def _named_urls(self) -> list[Url] | None:
+        """The URLs that the graph names its nodes by; a generated one where that is no URL or not unique."""
         if not isinstance(self.graph.names, tuple):
             return None
         taken: dict[Url, None] = {}
         for number, name in enumerate(self.graph.names):
             url = normalise(name if "://" in name else f"http://{name}" if "." in name else "")
-            is_own = url is not None and url not in taken and not url.endswith(_MADE_DOMAIN)
-            taken[url if url is not None and is_own else _made(number)] = None
+            is_usable = url is not None and url not in taken and not url.endswith(_GENERATED_DOMAIN)
+            taken[url if url is not None and is_usable else _generated_url(number)] = None
         return list(taken)
 
     @cached_property
-    def _by_address(self) -> dict[Url, int]:
-        return {url: number for number, url in enumerate(self._addresses or ())}
+    def _by_url(self) -> dict[Url, int]:
+        return {url: number for number, url in enumerate(self._named_urls or ())}
 
     def _node(self, url: Url) -> int | None:
         number = cast("int | str", url)
@@ -169,13 +170,13 @@ class LinkGraph:
         return number if 0 <= number < len(self._rows) - 1 else None
 
     def page(self, url: Url) -> bytes | None:
-        """A page with the node's links; nodes may be given by number or by address."""
+        """A page with the links of a node, which is given by number or by URL."""
         number = self._node(url)
         if number is None:
             return None
         items = "".join(
-            f'<li><a href="{html.escape(address)}">{html.escape(address)}</a></li>'
-            for address in map(self.url, self.links(number).tolist())
+            f'<li><a href="{html.escape(target)}">{html.escape(target)}</a></li>'
+            for target in map(self.url, self.links(number).tolist())
         )
         title = html.escape(self.url(number))
         return f'<!doctype html><meta charset="utf-8"><title>{title}</title><ul>{items}</ul>'.encode()
@@ -193,14 +194,14 @@ class LinkGraph:
         return None
 
     def standing(self, url: Url) -> float | None:
-        """ln(1 + in-links within the graph): links from outside of it were never counted."""
+        """ln(1 + in-links within the graph); links from outside are unknown."""
         number = self._node(url)
         return None if number is None else math.log1p(int(self._in_degrees[number]))
 
     def save(self, folder: Path) -> None:
         names = self.graph.names
         texts = list(names) if isinstance(names, tuple) else None
-        (folder / _ABOUT).write_bytes(msgspec.json.encode(_About(self.options, texts)))
+        (folder / _METADATA).write_bytes(msgspec.json.encode(_Metadata(self.options, texts)))
         np.save(folder / _OFFSETS, self.graph.offsets)
         np.save(folder / _TARGETS, self.graph.targets)
         if isinstance(names, np.ndarray):
@@ -208,19 +209,19 @@ class LinkGraph:
 
     @classmethod
     def load(cls, folder: Path) -> "LinkGraph":
-        """The world that `save` wrote there; its links are read when asked for."""
+        """The world that `save` wrote; its links are mapped into memory."""
         try:
-            about = msgspec.json.decode((folder / _ABOUT).read_bytes(), type=_About)
+            metadata = msgspec.json.decode((folder / _METADATA).read_bytes(), type=_Metadata)
             offsets, targets = (np.load(folder / name, mmap_mode="r") for name in (_OFFSETS, _TARGETS))
             names = np.load(folder / _NUMBERS) if (folder / _NUMBERS).exists() else None
         except (OSError, ValueError, msgspec.MsgspecError) as error:
             raise UsageError(f"{folder} holds no graph that can be read ({error}); make it again") from None
-        texts = None if about.names is None else tuple(about.names)
-        return LinkGraph(Graph(offsets, targets, names if texts is None else texts), options=about.options)
+        texts = None if metadata.names is None else tuple(metadata.names)
+        return LinkGraph(Graph(offsets, targets, names if texts is None else texts), options=metadata.options)
 
 
 class GraphWorld(LinkGraph):
-    """The links that a file tells: pairs of node numbers, 'n NUMBER URL' and 'e FROM TO', or GML; plain or gzipped."""
+    """The graph in a file: pairs of node numbers, 'n NUMBER URL' and 'e FROM TO', or GML; plain or gzipped."""
 
     def __init__(self, *, path: str = ""):
         if not path:
@@ -230,8 +231,8 @@ class GraphWorld(LinkGraph):
         super().__init__(read_graph(Path(path)), options={"path": Path(path).name})
 
 
-class _OwnHosts(Collection[Host]):
-    """The hosts of nodes without addresses: each its own, made when asked for."""
+class _GeneratedHosts(Collection[Host]):
+    """The hosts of a graph whose nodes have no URLs: one for each node, computed on access."""
 
     def __init__(self, graph: LinkGraph):
         self._graph = graph
@@ -246,10 +247,10 @@ class _OwnHosts(Collection[Host]):
         return isinstance(host, str) and self._graph.number(f"http://{host}/") is not None
 
 
-class _About(msgspec.Struct):
+class _Metadata(msgspec.Struct):
     options: dict[str, Plain]
     names: list[str] | None = None
 
 
-def _made(number: int) -> Url:
-    return Url(f"http://n{number}{_MADE_DOMAIN}")
+def _generated_url(number: int) -> Url:
+    return Url(f"http://n{number}{_GENERATED_DOMAIN}")

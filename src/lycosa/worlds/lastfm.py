@@ -1,4 +1,4 @@
-"""People who listen to music, as peers: the data set hetrec2011-lastfm-2k."""
+"""The data set hetrec2011-lastfm-2k as a network of peers: people who share the music they listen to."""
 
 import datetime
 from pathlib import Path
@@ -22,20 +22,22 @@ from .peer_networks import (
 )
 
 LISTENS, FRIENDS, TAGS = "user_artists", "user_friends", "user_taggedartists"
-INTERESTS = 10  # tags of a person, those they use most
+_COLUMNS = {LISTENS: 3, FRIENDS: 2, TAGS: 6}  # of each file
+_MAX_LINE = 10_000  # bytes
+INTERESTS = 10  # of a person: the tags they use most
 
 
 class Lastfm(PeerNetwork):
     """People who share what they listen to: artists are items, friendships the overlay, tags are interests.
 
-    A person has the artists listened to most. They asked for the others that they tagged, when they first did, in the
-    order of these dates, which are spread over a week. Who gave it is not known: it is drawn evenly from those who have
-    it, so that nothing of interests is put in.
+    The library of a person is the artists they listened to most. They are taken to have downloaded the other artists
+    they tagged, in order of the date of the first tag, spread over a week. The provider is not recorded: it is drawn
+    uniformly from those who have the artist, so that no interest locality is put in.
 
     Cantador, Brusilovsky, Kuflik: HetRec 2011.
 
-    path: the folder with user_artists.dat, user_friends.dat and user_taggedartists.dat, plain or gzipped, whatever
-        stands before these names.
+    path: the folder with user_artists.dat, user_friends.dat and user_taggedartists.dat, plain or gzipped; the names may
+        have a prefix.
     """
 
     name = "lastfm"
@@ -44,8 +46,8 @@ class Lastfm(PeerNetwork):
     def __init__(self, *, path: str = "", neighbours: int = 4, seed: int = 1):
         if not path:
             raise UsageError("this world needs its data: say lastfm:path=FOLDER, with lastfm-user_artists.dat.gz in it")
-        chance = np.random.default_rng([seed, 9])
-        listens, friends, tags = (_numbers_in(_file(Path(path), name), width) for name, width in _WIDTHS.items())
+        rng = np.random.default_rng([seed, 9])
+        listens, friends, tags = (_read_numbers(_file(Path(path), name), width) for name, width in _COLUMNS.items())
         people = np.unique(np.concatenate([listens[:, 0], tags[:, 0], friends.ravel()]))
         artists = np.unique(np.concatenate([listens[:, 1], tags[:, 1]]))
         listener, tagger = (people.searchsorted(rows[:, 0]) for rows in (listens, tags))
@@ -53,16 +55,12 @@ class Lastfm(PeerNetwork):
         size, items = len(people), len(artists)
         libraries = group_distinct(listener, heard, size, items)
         used, category = np.unique(tags[:, 2], return_inverse=True)
-        interests = _most_used(tagger, category, size, len(used))
-        trace = _asked(tagger, tagged, _days(tags), libraries, items, chance)
+        interests = _most_used_tags(tagger, category, size, len(used))
+        trace = _downloads(tagger, tagged, _days(tags), libraries, items, rng)
         graph = undirected(people.searchsorted(friends[:, 0]), people.searchsorted(friends[:, 1]), size)
         sharing = Sharing(libraries, interests, len(used), items, trace)
         options = {"neighbours": neighbours, "seed": seed}
-        super().__init__(with_min_degree(graph, least=neighbours, chance=chance), sharing, options=options)
-
-
-_LONGEST_LINE = 10_000  # bytes
-_WIDTHS = {LISTENS: 3, FRIENDS: 2, TAGS: 6}
+        super().__init__(with_min_degree(graph, min_degree=neighbours, rng=rng), sharing, options=options)
 
 
 def _file(folder: Path, name: str) -> Path:
@@ -72,12 +70,12 @@ def _file(folder: Path, name: str) -> Path:
     return found[0]
 
 
-def _numbers_in(path: Path, width: int) -> Ints:
-    """The rows of whole numbers below the heading."""
+def _read_numbers(path: Path, width: int) -> Ints:
+    """The rows of whole numbers below the header line."""
     rows = []
     try:
         with path.open("rb") as file:
-            for number, line in numbered_lines(unpacked(file), longest_line=_LONGEST_LINE):
+            for number, line in numbered_lines(unpacked(file), longest_line=_MAX_LINE):
                 words = line.split() if number > 1 else []
                 if words:
                     if len(words) != width or not all(word.isdigit() and len(word) < 10 for word in words):
@@ -102,26 +100,27 @@ def _days(tags: Ints) -> Ints:
     )
 
 
-def _most_used(people: Ints, tags: Ints, size: int, width: int) -> RaggedArray:
+def _most_used_tags(people: Ints, tags: Ints, size: int, width: int) -> RaggedArray:
+    """The INTERESTS tags that each person used most often, of `width` tags."""
     keys, counts = np.unique(people * width + tags, return_counts=True)
     order = np.lexsort((keys, -counts, keys // width))
     keys = keys[order]
     person = keys // width
-    begins = np.searchsorted(person, person)  # where the rows of the same person begin
-    are_kept = np.arange(len(keys)) - begins < INTERESTS
-    return group_distinct(person[are_kept], keys[are_kept] % width, size, width)
+    begins = np.searchsorted(person, person)  # the first row of the same person
+    is_kept = np.arange(len(keys)) - begins < INTERESTS
+    return group_distinct(person[is_kept], keys[is_kept] % width, size, width)
 
 
-def _asked(people: Ints, artists: Ints, days: Ints, libraries: RaggedArray, items: int, chance: Generator) -> Trace:
+def _downloads(people: Ints, artists: Ints, days: Ints, libraries: RaggedArray, items: int, rng: Generator) -> Trace:
     owned = np.repeat(np.arange(len(libraries)), libraries.lengths()) * items + libraries.values
     order = np.argsort(days, kind="stable")
     keys = (people * items + artists)[order]
     _, firsts = np.unique(keys, return_index=True)
     rows = order[np.sort(firsts)]
     who, what = people[rows], artists[rows]
-    holders = libraries.turned(items)
-    can_ask = (holders.lengths()[what] > 0) & ~np.isin(who * items + what, owned)
-    who, what = who[can_ask], what[can_ask]
-    places = holders.offsets[what] + (chance.random(len(what)) * holders.lengths()[what]).astype(np.int64)
+    holders = libraries.transposed(items)
+    is_download = (holders.lengths()[what] > 0) & ~np.isin(who * items + what, owned)
+    who, what = who[is_download], what[is_download]
+    places = holders.offsets[what] + (rng.random(len(what)) * holders.lengths()[what]).astype(np.int64)
     times = np.linspace(0.0, WEEK, len(who), endpoint=False, dtype=np.float64)
     return Trace(who, what, holders.values[places].astype(np.int64), times)

@@ -1,8 +1,8 @@
-"""Files become pages of a host: which files, under which URLs, and what their links then mean.
+"""Mounting HTML files as pages of a host: which files, at which URLs, and the rewriting of their links.
 
-A link is left as it is written where it already means a page of the world. Where it means one in another spelling
-(a folder for its index page, other case, other escapes, a path on the disk that the page was packed for, an address
-that the site has elsewhere) it is rewritten to the URL of that page; all other links are left to dangle.
+A link that resolves to a page of the world is left as it is. A link that means a page by another spelling (a folder for
+its index page, other case, other escapes, a path on the disk that the page was packed for, the URL of the original
+site) is rewritten to the URL of that page. All other links are left dangling.
 """
 
 import codecs
@@ -21,10 +21,10 @@ from lycosa.vocabulary.urls import Joiner, join, normalise
 
 from .archives import gunzip, read_files
 
-Strip = Callable[[bytes], bytes]
+Strip = Callable[[bytes], bytes]  # removes what is not HTML
 _SUFFIXES = (".html", ".htm", ".xhtml", ".shtml")
 _INDEX_NAMES = ("index.html", "index.htm", "index.xhtml", "index.shtml")
-_IN_PATHS = "/!$&'()*+,;=:@~"  # what a path may say as it is
+_SAFE = "/!$&'()*+,;=:@~"  # characters that a path need not escape
 _LINK = re.compile(
     r"(<(?:a|area|frame|iframe)\s[^<>]{0,2000}?\b(?:href|src)\s*=\s*)(\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)",
     re.IGNORECASE,
@@ -39,12 +39,12 @@ def is_html_name(name: str) -> bool:
 
 
 def file_url(base: str, name: str) -> Url | None:
-    """The URL of a file below a base that ends in a slash; gzipped pages go by the name they had before."""
-    return normalise(base + quote(name.removesuffix(".gz"), safe=_IN_PATHS))
+    """The URL of a file below a base URL that ends in a slash; the suffix .gz is dropped."""
+    return normalise(base + quote(name.removesuffix(".gz"), safe=_SAFE))
 
 
 def as_utf8(text: str, content: bytes) -> bytes:
-    """The text of a page in UTF-8, so marked that no reader takes it for what its bytes were before."""
+    """The text of a page in UTF-8, with a byte order mark where it would be decoded wrongly without one."""
     data = text.encode("utf-8", "replace")
     if data == content or text.isascii() or decode(data) == text:
         return data
@@ -52,45 +52,48 @@ def as_utf8(text: str, content: bytes) -> bytes:
 
 
 class Site(Struct, frozen=True):
-    """A folder of pages, where it is mounted, and how else it is spoken of."""
+    """A folder of pages, the URL at which it is mounted, and other names for it."""
 
     base: str  # URL, with a slash at its end
-    place: str = "/"  # the folder on the disk that the pages were packed for, with a slash at its end
+    folder: str = "/"  # the folder on the disk that the pages were packed for, with a slash at its end
     patterns: tuple["re.Pattern[str]", ...] = ()  # of host/path, or of paths on the disk, that mean the base
 
 
 class UrlVariants:
-    """Tells which page of a world a URL means, though it may spell it otherwise."""
+    """Finds the page that a URL means, ignoring case, escapes, query, the suffix .gz and the names of index pages."""
 
     def __init__(self, urls: Iterable[Url], aliases: Mapping[Url, Url] | None = None):
         self._pages: dict[str, Url] = {}
         for url in urls:
-            self._pages.setdefault(_loosely(url), url)
+            self._pages.setdefault(_fold_url(url), url)
         for alias, url in (aliases or {}).items():
-            self._pages.setdefault(_loosely(alias), url)
+            self._pages.setdefault(_fold_url(alias), url)
 
     def page(self, url: str) -> Url | None:
-        """The page that is meant, None where there is none."""
-        return self._pages.get(_loosely(url))
+        """The page that a URL means, None where there is none."""
+        return self._pages.get(_fold_url(url))
 
 
-def _loosely(url: str) -> str:
+def _fold_url(url: str) -> str:
     name = unquote(url.partition("://")[2].partition("?")[0]).lower().removesuffix(".gz")
     folder, _, last = name.rpartition("/")
     return folder if last in _INDEX_NAMES or not last else name
 
 
 class LinkRewriter:
-    """Sets the links of pages right."""
+    """Rewrites the links of pages that mean a page of the world by another spelling."""
 
     def __init__(self, urls: Iterable[Url], sites: Sequence[Site], aliases: Mapping[Url, Url] | None = None):
         self._urls = frozenset(urls)
-        self._spellings = UrlVariants(urls, aliases)
-        self._places = sorted(((site.place, site.base) for site in sites), key=lambda pair: -len(pair[0]))
+        self._variants = UrlVariants(urls, aliases)
+        self._folders = sorted(((site.folder, site.base) for site in sites), key=lambda pair: -len(pair[0]))
         self._patterns = [(pattern, site.base) for site in sites for pattern in site.patterns]
 
-    def set_right(self, url: Url, text: str, place: str) -> tuple[str, list[Url]]:
-        """The page with links that mean pages, and these in their order; `place` is its file on the disk."""
+    def rewrite(self, url: Url, text: str, file: str) -> tuple[str, list[Url]]:
+        """The HTML of a page with its links rewritten, and the other pages it links to, in order.
+
+        file: the path of the page on the disk that it was packed for.
+        """
         base = _BASE.search(text)
         joined = Joiner((join(url, markup.unescape(base[1])) if base else None) or url)
         targets: dict[Url, None] = {}
@@ -107,76 +110,79 @@ class LinkRewriter:
                 targets[target] = None
                 return link[0]
             if plain not in known:
-                known[plain] = self._meant(target, plain, place)
-            meant = known[plain]
-            if meant is None:
+                known[plain] = self._resolve(target, plain, file)
+            page = known[plain]
+            if page is None:
                 return link[0]
-            targets[meant] = None
-            return f'{link[1]}"{markup.escape(meant + mark + fragment)}"'
+            targets[page] = None
+            return f'{link[1]}"{markup.escape(page + mark + fragment)}"'
 
         text = _LINK.sub(replaced, text)
         targets.pop(url, None)
         return text, list(targets)
 
-    def _meant(self, target: Url | None, href: str, place: str) -> Url | None:
-        found = self._spellings.page(target) if target is not None else None
-        if found is None and (spoken := target.partition("://")[2] if target is not None else ""):
-            found = self._by_pattern(spoken)
-        if found is None and (path := _on_disk(href, place)):
-            found = self._by_place(path) or self._by_pattern(path)
+    def _resolve(self, target: Url | None, href: str, file: str) -> Url | None:
+        found = self._variants.page(target) if target is not None else None
+        if found is None and (host_and_path := target.partition("://")[2] if target is not None else ""):
+            found = self._by_pattern(host_and_path)
+        if found is None and (path := _path_on_disk(href, file)):
+            found = self._by_folder(path) or self._by_pattern(path)
         return found
 
-    def _by_pattern(self, spoken: str) -> Url | None:
+    def _by_pattern(self, name: str) -> Url | None:
         for pattern, base in self._patterns:
-            match = pattern.match(spoken)
+            match = pattern.match(name)
             if match is None:
                 continue
-            address = base + spoken[match.end() :]
-            found = self._spellings.page(address) or self._spellings.page(address.rstrip("/") + ".html")
+            url = base + name[match.end() :]
+            found = self._variants.page(url) or self._variants.page(url.rstrip("/") + ".html")
             if found is not None:
                 return found
         return None
 
-    def _by_place(self, path: str) -> Url | None:
-        for place, base in self._places:
-            if path.startswith(place):
-                found = self._spellings.page(base + quote(path[len(place) :], safe=_IN_PATHS))
+    def _by_folder(self, path: str) -> Url | None:
+        for folder, base in self._folders:
+            if path.startswith(folder):
+                found = self._variants.page(base + quote(path[len(folder) :], safe=_SAFE))
                 if found is not None:
                     return found
         return None
 
 
 class MountedPage(Struct, frozen=True, gc=False):
-    """A page as it stands in its world."""
+    """A page of a world, with its links rewritten."""
 
     url: Url
     html: bytes
     links: list[Url]  # to other pages of the world, each once
 
 
-def mounted(
+def mount(
     path: Path,
     urls: Mapping[str, Url],
-    signposts: LinkRewriter,
+    rewriter: LinkRewriter,
     *,
-    place: str = "/",
+    folder: str = "/",
     strip: Strip = lambda content: content,
 ) -> Iterator[MountedPage]:
-    """The files of a folder or tar that have URLs, as pages; `strip` takes off what is not HTML."""
+    """The files of a folder or tar that have URLs, as pages.
+
+    folder: the folder on the disk that the files were packed for, with a slash at its end.
+    """
     for name, content in read_files(path, urls.__contains__):
         if name.endswith(".gz"):
             content = gunzip(content, f"{path}, {name}")
         content = strip(content)
-        text, links = signposts.set_right(urls[name], decode(content), place + name)
+        text, links = rewriter.rewrite(urls[name], decode(content), folder + name)
         yield MountedPage(urls[name], as_utf8(text, content), links)
 
 
-def _on_disk(href: str, place: str) -> str:
-    """The file that a link means on the disk; empty where it means none."""
+def _path_on_disk(href: str, file: str) -> str:
+    """The path of the file that a link in `file` means; empty where it means none."""
     if href[:5].lower() == "file:":
         href = "/" + href[5:].lstrip("/")
     elif _SCHEME.match(href) or href.startswith("//"):
         return ""
     path = unquote(href.partition("?")[0])
-    joined = posixpath.normpath(posixpath.join(posixpath.dirname(place), path))
+    joined = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
     return joined + "/" if path.endswith("/") else joined

@@ -11,20 +11,24 @@ from numpy.typing import NDArray
 from lycosa.standing.graph_files import Graph
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Plain
-from lycosa.worlds.graphs import LinkGraph
+
+from .graphs import LinkGraph
 
 Ints = NDArray[np.signedinteger[Any]]
 Floats = NDArray[np.float64]
 Generator = np.random.Generator
 
+_SHARING = "sharing.npz"
+
 
 class RaggedArray(Struct, frozen=True):
-    """Numbers in rows of any length, row behind row."""
+    """Rows of numbers, of any length each, stored one after the other (compressed sparse rows)."""
 
-    offsets: Ints  # where each row begins, and where the last one ends
+    offsets: Ints  # row n is values[offsets[n] : offsets[n + 1]]
     values: Ints
 
     def __len__(self) -> int:
+        """How many rows there are."""
         return len(self.offsets) - 1
 
     def row(self, number: int) -> Ints:
@@ -33,26 +37,26 @@ class RaggedArray(Struct, frozen=True):
     def lengths(self) -> Ints:
         return np.diff(self.offsets)
 
-    def turned(self, size: int) -> "RaggedArray":
-        """For each value the rows in which it stands, in order; `size` is one more than the largest value may be."""
+    def transposed(self, size: int) -> "RaggedArray":
+        """For each value from 0 to `size` - 1 the sorted numbers of the rows that contain it."""
         return group_by_row(self.values, np.repeat(np.arange(len(self)), self.lengths()), size)
 
 
 def group_by_row(row_numbers: Ints, values: Ints, size: int) -> RaggedArray:
-    """Rows out of pairs of a row's number and a value; values of a row keep their order."""
+    """`size` rows made of pairs of a row number and a value; the values of a row keep their order."""
     offsets = np.zeros(size + 1, np.int64)
     np.cumsum(np.bincount(row_numbers, minlength=size), out=offsets[1:])
     return RaggedArray(offsets, values[np.argsort(row_numbers, kind="stable")].astype(np.int32))
 
 
 def group_distinct(row_numbers: Ints, values: Ints, size: int, width: int) -> RaggedArray:
-    """The same, each value once in a row, the smallest first; all values are less than `width`."""
+    """Like `group_by_row`, but each row is sorted and has each value once; all values are less than `width`."""
     keys = np.unique(row_numbers.astype(np.int64) * width + values)
     return group_by_row(keys // width, keys % width, size)
 
 
 class Trace(Struct, frozen=True):
-    """Downloads in the order of time: who asked, for which item, who gave it, and when."""
+    """Downloads in order of time: who asked, for which item, who provided it, and when."""
 
     consumers: Ints
     items: Ints
@@ -60,10 +64,12 @@ class Trace(Struct, frozen=True):
     times: Floats  # seconds since the first day
 
     def __len__(self) -> int:
+        """How many downloads there are."""
         return len(self.consumers)
 
-    def of(self, are_kept: NDArray[Any]) -> "Trace":
-        return Trace(self.consumers[are_kept], self.items[are_kept], self.providers[are_kept], self.times[are_kept])
+    def select(self, mask: NDArray[Any]) -> "Trace":
+        """The downloads that a mask or an array of indices selects."""
+        return Trace(self.consumers[mask], self.items[mask], self.providers[mask], self.times[mask])
 
 
 class Sharing(Struct, frozen=True):
@@ -74,14 +80,14 @@ class Sharing(Struct, frozen=True):
     categories: int
     items: int
     trace: Trace
-    firsts: Ints | None = None  # item of each category, and the end, where items stand by category
+    firsts: Ints | None = None  # first item of each category, and the end, where items are ordered by category
 
     def __len__(self) -> int:
         """How many peers there are."""
         return len(self.libraries)
 
     def categories_of(self, items: Ints) -> Ints | None:
-        """The category of each of some items; None where items have none."""
+        """The category of each of the given items; None where items have no categories."""
         if self.firsts is None:
             return None
         found: Ints = np.searchsorted(self.firsts, items, side="right") - 1
@@ -89,16 +95,13 @@ class Sharing(Struct, frozen=True):
 
     def holders(self) -> RaggedArray:
         """The peers that have each item."""
-        return self.libraries.turned(self.items)
-
-
-_SHARING = "sharing.npz"
+        return self.libraries.transposed(self.items)
 
 
 class PeerNetwork(LinkGraph):
-    """A graph whose nodes are peers and whose links, known at both ends, are the overlay."""
+    """A world whose nodes are peers and whose links, present in both directions, are the overlay."""
 
-    knows_providers = True  # who gave what; else these were drawn
+    knows_providers = True  # whether the providers of the trace were recorded; otherwise they were drawn at random
 
     def __init__(self, graph: Graph, sharing: Sharing, *, options: Mapping[str, Plain] | None = None):
         super().__init__(graph, options=options)
@@ -106,16 +109,16 @@ class PeerNetwork(LinkGraph):
 
     @property
     def facts(self) -> Mapping[str, Plain]:
-        """What the graph tells, and how many have something, ask for something, and how often."""
+        """The facts of the graph, and how many peers have items, ask for items, and how often."""
         sharing = self.sharing
-        told = {
+        counts = {
             "with_files": int((sharing.libraries.lengths() > 0).sum()),
             "with_queries": len(np.unique(sharing.trace.consumers)),
             "downloads": len(sharing.trace),
             "items": sharing.items,
             "copies": len(sharing.libraries.values),
         }
-        return {**super().facts, **told}
+        return {**super().facts, **counts}
 
     def save(self, folder: Path) -> None:
         super().save(folder)
@@ -136,53 +139,56 @@ class PeerNetwork(LinkGraph):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        still = LinkGraph.load(folder)
+        graph = LinkGraph.load(folder)
         try:
-            with np.load(folder / _SHARING) as told:
+            with np.load(folder / _SHARING) as saved:
                 libraries, interests = (
-                    RaggedArray(told[f"{what}_offsets"], told[f"{what}_values"]) for what in ("library", "interest")
+                    RaggedArray(saved[f"{name}_offsets"], saved[f"{name}_values"]) for name in ("library", "interest")
                 )
-                categories, items = told["sizes"].tolist()
-                trace = Trace(*(told[column] for column in ("consumers", "items", "providers", "times")))
-                firsts = told["firsts"] if len(told["firsts"]) else None
+                categories, items = saved["sizes"].tolist()
+                trace = Trace(*(saved[column] for column in ("consumers", "items", "providers", "times")))
+                firsts = saved["firsts"] if len(saved["firsts"]) else None
         except (OSError, ValueError, KeyError) as error:
             raise UsageError(f"{folder} holds no peers that can be read ({error}); make them again") from None
         world = cls.__new__(cls)
         sharing = Sharing(libraries, interests, categories, items, trace, firsts)
-        PeerNetwork.__init__(world, still.graph, sharing, options=still.options)
+        PeerNetwork.__init__(world, graph.graph, sharing, options=graph.options)
         return world
 
 
-def preferential_attachment(size: int, *, least: int, chance: Generator) -> Graph:
-    """A network that grew: each newcomer links to `least` different peers, each drawn in proportion to its links.
+# Overlays
+
+
+def preferential_attachment(size: int, *, min_degree: int, rng: Generator) -> Graph:
+    """A random network grown peer by peer: each new peer links to `min_degree` others, in proportion to their degree.
 
     Barabási, Albert: Emergence of scaling in random networks (Science, 1999).
     """
-    if not 1 <= least < size:
+    if not 1 <= min_degree < size:
         raise ValueError(f"the least number of neighbours must be from 1 to {size - 1}")
-    first = least + 1  # these all know each other
-    many = first * least // 2 + (size - first) * least
-    ends = np.empty(2 * many, np.int64)  # of all links: drawn from evenly, each peer comes by its number of links
-    early = [(one, other) for one in range(first) for other in range(one)]
-    count = 2 * len(early)
-    ends[:count] = np.array(early, np.int64).ravel()
-    luck = chance.random((size, least))
+    first = min_degree + 1  # the first peers are all linked to each other
+    link_count = first * min_degree // 2 + (size - first) * min_degree
+    ends = np.empty(2 * link_count, np.int64)  # both ends of every link: a uniform draw is a draw by degree
+    complete = [(one, other) for one in range(first) for other in range(one)]
+    count = 2 * len(complete)
+    ends[:count] = np.array(complete, np.int64).ravel()
+    draws = rng.random((size, min_degree))
     for newcomer in range(first, size):
         chosen: list[int] = []
-        for share in luck[newcomer].tolist():
-            known = int(ends[int(share * count)])
-            while known in chosen:
-                known = int(ends[int(chance.random() * count)])
-            chosen.append(known)
-        for known in chosen:
-            ends[count], ends[count + 1] = newcomer, known
+        for draw in draws[newcomer].tolist():
+            peer = int(ends[int(draw * count)])
+            while peer in chosen:
+                peer = int(ends[int(rng.random() * count)])
+            chosen.append(peer)
+        for peer in chosen:
+            ends[count], ends[count + 1] = newcomer, peer
             count += 2
-    shuffled = chance.permutation(size)
+    shuffled = rng.permutation(size)
     return undirected(shuffled[ends[:count:2]], shuffled[ends[1:count:2]], size)
 
 
 def undirected(sources: Ints, targets: Ints, size: int) -> Graph:
-    """The graph in which every link is known at both of its ends; none is double, none leads a peer to itself."""
+    """The graph with every link in both directions, without duplicates and without self-links."""
     is_other = sources != targets
     sources, targets = sources[is_other].astype(np.int64), targets[is_other].astype(np.int64)
     keys = np.unique(np.concatenate([sources * size + targets, targets * size + sources]))
@@ -190,24 +196,24 @@ def undirected(sources: Ints, targets: Ints, size: int) -> Graph:
     return Graph(rows.offsets.astype(np.int32), rows.values)
 
 
-def with_min_degree(graph: Graph, *, least: int, chance: Generator) -> Graph:
-    """The same network, in which those with fewer than `least` neighbours get more, drawn in proportion to their links.
+def with_min_degree(graph: Graph, *, min_degree: int, rng: Generator) -> Graph:
+    """The undirected network, with links added until every peer has `min_degree` neighbours; drawn by their degree.
 
     Peers of a measured topology may have lost all neighbours but one at the moment of measurement, or all of them.
     """
     size = len(graph)
-    if not 1 <= least < size:
+    if not 1 <= min_degree < size:
         raise ValueError(f"the least number of neighbours must be from 1 to {size - 1}")
     sources = np.repeat(np.arange(size), np.diff(graph.offsets))
     targets = graph.targets.astype(np.int64)
     for _ in range(100):
-        made = undirected(sources, targets, size)
-        degrees = np.diff(made.offsets)
-        short = np.maximum(0, least - degrees)
-        if not short.any():
-            return made
-        needy = np.repeat(np.arange(size), short)
-        pool = made.targets if len(made.targets) else np.arange(size)
+        network = undirected(sources, targets, size)
+        degrees = np.diff(network.offsets)
+        missing = np.maximum(0, min_degree - degrees)
+        if not missing.any():
+            return network
+        needy = np.repeat(np.arange(size), missing)
+        pool = network.targets if len(network.targets) else np.arange(size)
         sources = np.concatenate([sources, needy])
-        targets = np.concatenate([targets, pool[chance.integers(len(pool), size=len(needy))]])
-    raise ValueError(f"no network of {size} peers with {least} neighbours each could be made of it")
+        targets = np.concatenate([targets, pool[rng.integers(len(pool), size=len(needy))]])
+    raise ValueError(f"no network of {size} peers with {min_degree} neighbours each could be made of it")

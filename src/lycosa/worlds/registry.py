@@ -1,4 +1,4 @@
-"""A world by its name, by its folder, or by the file it is made of: the one place where a word becomes a world."""
+"""The kinds of worlds, and how one is opened by its name, by its folder, or by the file it is made of."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -27,13 +27,14 @@ WORLD_FILE = "world.json"
 
 
 class WorldKind(NamedTuple):
-    """A kind of world: the keywords of `make` are what users write behind its name."""
+    """A kind of world; the keywords of `make` are the options that users write after its name."""
 
-    says: str
+    summary: str
     make: Callable[..., StudyWorld]
     load: Callable[[Path], StudyWorld]
 
     def options(self) -> list[str]:
+        """The names of its options."""
         return list(inspect.signature(self.make).parameters)
 
 
@@ -63,26 +64,26 @@ WORLDS: Mapping[str, WorldKind] = {
 
 
 def open_world(text: str, *, unless_given: Mapping[str, Plain] | None = None, of: str = "synthetic") -> StudyWorld:
-    """The world that a text means: `NAME`, `NAME:key=value,…`, a folder made by `world make`, or a file.
+    """The world that a text names: `NAME`, `NAME:key=value,…`, a folder made by `world make`, or a file.
 
-    unless_given: options of the synthetic world, or of another kind, that apply where the text does not say otherwise.
+    unless_given: options of the kind `of` for which the text gives no value.
     """
     path = Path(text)
-    if text and path.is_dir():  # the path of an empty text would be the folder one is in
+    if text and path.is_dir():  # Path("") would be the current folder
         return load_world(path)
     if path.is_file():
         is_tar = path.name.endswith(TAR_SUFFIXES)
         name = "documents" if is_tar else "timed" if has_times(path) else "graph"
         return make_world(name, {"path": text})
     name, _, listed = text.partition(":")
-    options = _options_in(listed, text)
+    options = _parse_options(listed, text)
     if name == of:
         options = {**{key: str(value) for key, value in (unless_given or {}).items()}, **options}
     return make_world(name, options)
 
 
 def make_world(name: str, options: Mapping[str, str]) -> StudyWorld:
-    """A world of a kind; options as users write them."""
+    """A new world of a kind, with options as users write them."""
     kind = _kind(name)
     hints = get_type_hints(kind.make.__init__ if inspect.isclass(kind.make) else kind.make)
     values: dict[str, Any] = {}
@@ -90,7 +91,7 @@ def make_world(name: str, options: Mapping[str, str]) -> StudyWorld:
         if key not in kind.options():
             raise UsageError(f"a {name} world has no option {key!r}; it has {', '.join(kind.options()) or 'none'}")
         try:
-            values[key] = _value_of(value, hints.get(key, str))
+            values[key] = _convert(value, hints.get(key, str))
         except msgspec.ValidationError as error:
             raise UsageError(f"{name}:{key}={value} cannot be used: {error}") from None
     try:
@@ -99,13 +100,13 @@ def make_world(name: str, options: Mapping[str, str]) -> StudyWorld:
         raise UsageError(f"no such {name} world: {error}") from None
 
 
-def _value_of(value: str, kind: Any) -> Any:
+def _convert(value: str, kind: Any) -> Any:
     if kind in (Path, Path | None):
         return Path(value)
     return msgspec.convert(value, kind, strict=False)
 
 
-def _options_in(listed: str, text: str) -> dict[str, str]:
+def _parse_options(listed: str, text: str) -> dict[str, str]:
     options: dict[str, str] = {}
     for item in filter(None, listed.split(",")):
         key, equals, value = item.partition("=")
@@ -128,28 +129,28 @@ def _kind(name: str) -> WorldKind:
 
 
 def require_empty(folder: Path) -> None:
-    """Refuses a folder in which there is something."""
+    """Raises an error if the folder is not empty, or is a file."""
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise UsageError(f"{folder} is not empty; give another --out")
 
 
 def save_world(world: StudyWorld, folder: Path) -> None:
-    """Writes a world into a new folder, from which it opens quickly."""
+    """Writes a world into a new or empty folder, from which it opens quickly."""
     require_empty(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         world.save(folder)
-        described = {"format": 1, "kind": world.name, "facts": world.facts}
-        (folder / WORLD_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(described), indent=1))
+        description = {"format": 1, "kind": world.name, "facts": world.facts}
+        (folder / WORLD_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(description), indent=1))
     except OSError as error:
         raise LycosaError(f"cannot write {folder}: {error.strerror}; make room or give another --out") from None
 
 
 def load_world(folder: Path) -> StudyWorld:
-    """Reads back what `save_world` wrote."""
+    """The world that `save_world` wrote."""
     path = folder / WORLD_FILE
     try:
-        described = msgspec.json.decode(path.read_bytes())
+        description = msgspec.json.decode(path.read_bytes())
     except FileNotFoundError:
         raise UsageError(
             f"{folder} is no world (it has no {WORLD_FILE}); make one with: lycosa world make synthetic --out {folder},"
@@ -157,7 +158,7 @@ def load_world(folder: Path) -> StudyWorld:
         ) from None
     except (OSError, msgspec.DecodeError) as error:
         raise UsageError(f"{path} cannot be read ({error}); make the world again") from None
-    name = described.get("kind") if isinstance(described, dict) else None
-    if not isinstance(name, str) or described.get("format") != 1:
+    name = description.get("kind") if isinstance(description, dict) else None
+    if not isinstance(name, str) or description.get("format") != 1:
         raise UsageError(f"{path} is of no format that this version knows; make the world again")
     return _kind(name).load(folder)

@@ -1,4 +1,4 @@
-"""A world over real HTTP: every host of it on one loopback port, told apart by the Host header."""
+"""A world served over HTTP: all its hosts on one loopback port, distinguished by the Host header."""
 
 import asyncio
 import threading
@@ -14,28 +14,36 @@ from lycosa.vocabulary.urls import host_of, normalise, path_of
 
 from .world import World
 
-LARGEST_REQUEST = 16_384  # bytes of request line and headers
-REPLIES_KEPT = 4_096
+MAX_REQUEST = 16_384  # bytes of request line and headers
+REPLIES_CACHED = 4_096
 _BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Everything about a URL that may go over the wire."""
+    """The responses for a URL, ready to be sent."""
 
     head: bytes  # status line and headers
     body: bytes
     etag: str
-    unchanged: bytes  # what to send to those who know this body already
+    not_modified: bytes  # the 304 response to those who have this body already
 
 
-def _with(status: str, kind: str, body: bytes, *headers: str) -> Reply:
+def _response(status: str, content_type: str, body: bytes, *headers: str) -> Reply:
     etag = f'"{xxhash.xxh3_64_hexdigest(body)}"' if status.startswith("200") else ""
     tag = [f"ETag: {etag}"] if etag else []
-    lines = (f"HTTP/1.1 {status}", f"Content-Type: {kind}", f"Content-Length: {len(body)}", *tag, *headers, "", "")
-    unchanged = "\r\n".join(("HTTP/1.1 304 Not Modified", *tag, "", ""))
-    return Reply("\r\n".join(lines).encode("latin-1", "replace"), body, etag, unchanged.encode())
+    lines = (
+        f"HTTP/1.1 {status}",
+        f"Content-Type: {content_type}",
+        f"Content-Length: {len(body)}",
+        *tag,
+        *headers,
+        "",
+        "",
+    )
+    not_modified = "\r\n".join(("HTTP/1.1 304 Not Modified", *tag, "", ""))
+    return Reply("\r\n".join(lines).encode("latin-1", "replace"), body, etag, not_modified.encode())
 
 
 def _reply(world: World, url: Url) -> Reply:
@@ -48,14 +56,14 @@ def _reply(world: World, url: Url) -> Reply:
     if body is None:
         target = world.redirect(url)
         if target is not None:
-            return _with("301 Moved Permanently", "text/plain", b"", f"Location: {target}")
-        return _with(
+            return _response("301 Moved Permanently", "text/plain", b"", f"Location: {target}")
+        return _response(
             "404 Not Found", "text/html; charset=utf-8", b"<!doctype html><title>Not found</title><p>Not found."
         )
-    return _with("200 OK", _kind_of(path), body)
+    return _response("200 OK", _content_type(path), body)
 
 
-def _kind_of(path: str) -> str:
+def _content_type(path: str) -> str:
     name = path.partition("?")[0]
     if name.endswith(".pdf"):
         return "application/pdf"
@@ -63,10 +71,11 @@ def _kind_of(path: str) -> str:
 
 
 class WorldServer:
-    """Serves a world in a thread of its own for as long as the context lasts.
+    """A context manager that serves a world in a thread of its own.
 
-    `asked` lists the URL of every request but those for robots.txt, in their order. A crawl reaches the hosts by
-    `--resolve` with what `resolve` says. `latency` is how many seconds each reply takes.
+    requests: the URLs of all requests except for robots.txt, in order.
+    resolve: the value of the crawl option `--resolve` that sends all host names here.
+    latency: seconds before each response.
     """
 
     def __init__(self, world: World, *, port: int = 0, address: str = "127.0.0.1", latency: float = 0.0):
@@ -74,7 +83,7 @@ class WorldServer:
         self.address = address
         self.port = port
         self.latency = latency
-        self.asked: list[Url] = []
+        self.requests: list[Url] = []
         self._replies: OrderedDict[Url, Reply] = OrderedDict()
         self._connections: set[_Connection] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -82,7 +91,7 @@ class WorldServer:
 
     @property
     def resolve(self) -> str:
-        """What sends every host name here."""
+        """The value of `--resolve` that sends every host name here."""
         return f"*={self.address}:{self.port}"
 
     def __enter__(self) -> Self:
@@ -114,34 +123,34 @@ class WorldServer:
             for connection in tuple(self._connections):
                 connection.abort()
             loop.run_until_complete(server.wait_closed())
-            loop.run_until_complete(asyncio.sleep(0))  # lets the transports see that they are closed
+            loop.run_until_complete(asyncio.sleep(0))  # lets the transports close
             loop.close()
 
-    def become(self, world: World) -> None:
-        """Serves another world from now on, such as the same one on a later day."""
+    def switch_to(self, world: World) -> None:
+        """Serves another world from now on, such as the same one at a later day."""
         self.world, self._replies = world, OrderedDict()
 
     def reply(self, url: Url) -> Reply:
-        """What the world has to say about a URL."""
+        """The cached or new reply for a URL."""
         known = self._replies.get(url)
         if known is not None:
             self._replies.move_to_end(url)
             return known
         reply = _reply(self.world, url)
         self._replies[url] = reply
-        if len(self._replies) > REPLIES_KEPT:
+        if len(self._replies) > REPLIES_CACHED:
             self._replies.popitem(last=False)
         return reply
 
 
 class _Connection(asyncio.Protocol):
-    """One client: requests are answered one after the other in the order in which they came."""
+    """The connection of one client; requests are answered one after the other, in order."""
 
     def __init__(self, served: WorldServer):
         self._served = served
         self._transport: asyncio.Transport | None = None
-        self._unread = b""
-        self._blocked = False  # a reply is being delayed, or the client does not read
+        self._buffer = b""
+        self._blocked = False  # whether a response is being delayed, or the client does not read
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -160,27 +169,27 @@ class _Connection(asyncio.Protocol):
             self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        self._unread += data
-        self._proceed()
+        self._buffer += data
+        self._process_buffer()
 
     def pause_writing(self) -> None:
         self._blocked = True
 
     def resume_writing(self) -> None:
         self._blocked = False
-        self._proceed()
+        self._process_buffer()
 
-    def _proceed(self) -> None:
+    def _process_buffer(self) -> None:
         while self._open and not self._blocked:
-            end = self._unread.find(b"\r\n\r\n")
-            if end < 0 or end > LARGEST_REQUEST:
-                if len(self._unread) > LARGEST_REQUEST:
+            end = self._buffer.find(b"\r\n\r\n")
+            if end < 0 or end > MAX_REQUEST:
+                if len(self._buffer) > MAX_REQUEST:
                     self._finish(_TOO_LARGE)
                 break
-            head, self._unread = self._unread[:end], self._unread[end + 4 :]
+            head, self._buffer = self._buffer[:end], self._buffer[end + 4 :]
             self._answer(head.decode("latin-1"))
         if self._transport is not None and self._open:
-            if len(self._unread) > 4 * LARGEST_REQUEST:
+            if len(self._buffer) > 4 * MAX_REQUEST:
                 self._transport.pause_reading()
             else:
                 self._transport.resume_reading()
@@ -196,25 +205,25 @@ class _Connection(asyncio.Protocol):
             self._finish(_BAD_REQUEST)
             return
         if path_of(url) != "/robots.txt":
-            self._served.asked.append(url)
+            self._served.requests.append(url)
         reply = self._served.reply(url)
         wanted = headers.get("if-none-match", "")
         if reply.etag and (reply.etag in wanted or wanted == "*"):
-            answer = reply.unchanged
+            answer = reply.not_modified
         else:
             answer = reply.head if method == "HEAD" else reply.head + reply.body
         connection = headers.get("connection", "").lower()
         last = connection == "close" or (version == "HTTP/1.0" and connection != "keep-alive")
         if self._served.latency > 0:
             self._blocked = True
-            asyncio.get_running_loop().call_later(self._served.latency, self._send_late, answer, last)
+            asyncio.get_running_loop().call_later(self._served.latency, self._send_delayed, answer, last)
         else:
             self._send(answer, last=last)
 
-    def _send_late(self, answer: bytes, last: bool) -> None:
+    def _send_delayed(self, answer: bytes, last: bool) -> None:
         self._blocked = False
         self._send(answer, last=last)
-        self._proceed()
+        self._process_buffer()
 
     def _send(self, answer: bytes, *, last: bool) -> None:
         if self._transport is not None and self._open:
@@ -223,5 +232,5 @@ class _Connection(asyncio.Protocol):
                 self._transport.close()
 
     def _finish(self, answer: bytes) -> None:
-        self._unread = b""
+        self._buffer = b""
         self._send(answer, last=True)

@@ -28,55 +28,59 @@ from .graphs import LinkGraph
 Ints = NDArray[np.signedinteger[Any]]
 Floats = NDArray[np.float64]
 
-_RULE = "a line is to be FROM TO TIME, two node numbers and seconds since 1970"
-_MILLISECONDS = 1e11  # times from here on are not in seconds, or they would be after the year 5138
-_TOO_LARGE = 1e14  # nor are those from here on in milliseconds
+DAY = 86_400.0  # seconds
+WEEK = 7 * DAY
+_TIMES = "times.npz"
+_LINE_RULE = "a line is to be FROM TO TIME, two node numbers and seconds since 1970"
+_MILLISECONDS = 1e11  # larger times are milliseconds: as seconds they would be after the year 5138
+_TOO_LARGE = 1e14  # larger times are not even milliseconds
 
 
 class TimedLinks(Struct, frozen=True):
-    """Links in the order of their times, and how many of a file's are not among them."""
+    """Links in order of time, and how many were left out."""
 
     sources: Ints
     targets: Ints
     times: Floats  # seconds
     size: int  # nodes
-    names: Ints | None = None  # the numbers of the nodes in the file, where these leave gaps
-    self_links: int = 0  # left out
+    names: Ints | None = None  # the numbers of the nodes in the file, if these leave gaps
+    self_links: int = 0  # left out: a node that links to itself
     repeated: int = 0  # left out: the same link at the same time
 
 
 def sort_timed_links(
     sources: Ints, targets: Ints, times: Floats, size: int, *, names: Ints | None = None
 ) -> TimedLinks:
-    """Links sorted by time (of equal times, by their order), less those to oneself and those told twice."""
-    is_own = sources == targets
-    sources, targets, times = (column[~is_own] for column in (sources, targets, times))
+    """Links sorted by time (equal times keep their order), without self-links and duplicates."""
+    is_self_link = sources == targets
+    sources, targets, times = (column[~is_self_link] for column in (sources, targets, times))
     order = np.lexsort((targets, sources, times))
-    same = np.zeros(len(order), np.bool_)
+    is_new = np.zeros(len(order), np.bool_)
     for column in (sources, targets, times):
         ordered = column[order]
-        same[1:] |= ordered[1:] != ordered[:-1]
-    same[:1] = True
-    kept = np.sort(order[same])  # the first of each
+        is_new[1:] |= ordered[1:] != ordered[:-1]
+    is_new[:1] = True
+    kept = np.sort(order[is_new])  # the first of each
     kept = kept[np.argsort(times[kept], kind="stable")]
-    return TimedLinks(sources[kept], targets[kept], times[kept], size, names, int(is_own.sum()), len(order) - len(kept))
+    return TimedLinks(
+        sources[kept], targets[kept], times[kept], size, names, int(is_self_link.sum()), len(order) - len(kept)
+    )
 
 
 def has_times(path: Path) -> bool:
-    """Whether the first line of a file that tells anything has three columns of numbers."""
+    """Whether the first line of data in a file has three columns, the first a number."""
     start = graph_file_start(path)
     words = [line.split() for line in start.split(b"\n")[:20] if line.strip() and not line.startswith((b"#", b"%"))]
-    told = [row for row in words if row[0].isdigit()]
-    return bool(told) and words.index(told[0]) <= 1 and len(told[0]) == 3
+    data = [row for row in words if row[0].isdigit()]
+    return bool(data) and words.index(data[0]) <= 1 and len(data[0]) == 3  # a header line may come first
 
 
 def read_timed_links(path: Path) -> TimedLinks:
-    """The links that a file tells.
+    """The links of a file, which may come in any order.
 
-    They may come in any order. Nodes are numbers; a first line that names the columns and lines that begin with # or %
-    are passed over. Times are seconds since 1970, with or without decimals; a file all of whose times are milliseconds
-    is taken as such. Links to oneself and repeated lines are left out. Refused are negative and missing times, those in
-    microseconds or finer, and seconds mixed with milliseconds.
+    Nodes are numbers; a header line and lines that begin with # or % are skipped. Times are seconds since 1970, with or
+    without decimals; if all times of a file are milliseconds, they are converted. Self-links and repeated lines are
+    left out. Negative and missing times, microseconds or finer, and a mix of seconds and milliseconds are errors.
     """
     read = []
     for first, block in graph_line_blocks(path):
@@ -85,9 +89,9 @@ def read_timed_links(path: Path) -> TimedLinks:
             read.append(_rows_by_line(path, first, block))
         else:
             read.append((np.arange(first, first + len(rows)), rows[:, :2], rows[:, 2].astype(np.float64)))
-    lines, ends, times = (np.concatenate(columns) for columns in zip(*read, strict=True)) if read else _nothing()
+    lines, ends, times = (np.concatenate(columns) for columns in zip(*read, strict=True)) if read else _no_rows()
     if not len(lines):
-        raise UsageError(f"{path}:1: no links in it; {_RULE}")
+        raise UsageError(f"{path}:1: no links in it; {_LINE_RULE}")
     times = _in_seconds(path, times, lines)
     sources, targets = ends[:, 0], ends[:, 1]
     size, names = compact_numbers(sources, targets)
@@ -96,12 +100,12 @@ def read_timed_links(path: Path) -> TimedLinks:
     return sort_timed_links(sources, targets, times, size, names=names)
 
 
-def _nothing() -> tuple[Ints, Ints, Floats]:
+def _no_rows() -> tuple[Ints, Ints, Floats]:
     return np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros(0)
 
 
 def _rows_by_line(path: Path, first: int, block: bytes) -> tuple[Ints, Ints, Floats]:
-    """The numbers of the lines that tell a link, its two ends, its time."""
+    """The line numbers, the two ends and the times of the links in a block, parsed line by line."""
     lines, ends, times = [], [], []
     for line, text in enumerate(block.split(b"\n"), first):
         words = text.decode("utf-8", "replace").split()
@@ -109,7 +113,7 @@ def _rows_by_line(path: Path, first: int, block: bytes) -> tuple[Ints, Ints, Flo
             continue
         if len(words) != 3:
             missing = "the time is missing; " if len(words) == 2 else ""
-            raise bad_line(path, line, " ".join(words), missing + _RULE)
+            raise bad_line(path, line, " ".join(words), missing + _LINE_RULE)
         lines.append(line)
         ends.append([parse_node(path, line, word) for word in words[:2]])
         times.append(_time(path, line, words[2]))
@@ -127,33 +131,29 @@ def _time(path: Path, line: int, word: str) -> float:
 
 
 def _in_seconds(path: Path, times: Floats, lines: Ints) -> Floats:
-    are_too_large = times >= _TOO_LARGE
-    if are_too_large.any():
-        first = int(are_too_large.argmax())
+    """The times in seconds, whether the file has seconds or milliseconds."""
+    is_too_large = times >= _TOO_LARGE
+    if is_too_large.any():
+        first = int(is_too_large.argmax())
         raise bad_line(
             path, int(lines[first]), f"{times[first]:.0f}", "a time is to be seconds or milliseconds since 1970"
         )
-    are_large = times >= _MILLISECONDS
-    if are_large.all():
+    is_large = times >= _MILLISECONDS
+    if is_large.all():
         return times / 1000.0
-    if are_large.any():
-        is_other = are_large != are_large[0]
+    if is_large.any():
+        is_other = is_large != is_large[0]
         raise UsageError(
             f"{path}:{lines[is_other][0]}: some times are seconds and some milliseconds; write all of them as seconds"
         )
     return times
 
 
-DAY = 86_400.0  # seconds
-WEEK = 7 * DAY
-_TIMES = "times.npz"
-
-
 class WindowedGraph:
-    """Links with times, seen through a window: at time t there are those of [t - window, t].
+    """Links with times, seen through a sliding window: at time t the graph has the links of [t - window, t].
 
-    A page that makes a link to another several times within the window has one link to it, there from the first time
-    until the window has passed the last.
+    Several links from one node to another within the window count as one, which exists from the first of them until the
+    window has passed the last.
 
     Kumar, Novak, Raghavan, Tomkins: On the bursty evolution of blogspace (WWW Journal, 2005).
     """
@@ -163,12 +163,12 @@ class WindowedGraph:
             raise UsageError(f"the window of a time graph is to be longer than 0 seconds, not {window}")
         self.links = links
         self.window = window
-        order = np.argsort(links.sources, kind="stable")  # so by source, then by time
+        order = np.argsort(links.sources, kind="stable")  # by source, then by time
         self._targets = links.targets[order].astype(np.int64)
         self._times = np.ascontiguousarray(links.times[order])
         self._rows = np.zeros(links.size + 1, np.int64)
         np.cumsum(np.bincount(links.sources, minlength=links.size), out=self._rows[1:])
-        # Reading one number is quicker from these than from arrays.
+        # Reading single numbers is faster from memory views than from arrays.
         self._target_at, self._time_at, self._row_at = self._targets.data, self._times.data, self._rows.data
 
     def __len__(self) -> int:
@@ -186,77 +186,77 @@ class WindowedGraph:
         return float(self.links.times[-1])
 
     def out(self, node: int, time: float) -> list[int]:
-        """What a node links to at a time, each once, the oldest link first."""
-        return list(dict.fromkeys(self.made_within(*self.span(node, time))))
+        """The targets that a node links to at a time, each once, the oldest link first."""
+        return list(dict.fromkeys(self.targets_between(*self.span(node, time))))
 
     def span(self, node: int, time: float) -> tuple[int, int]:
-        """Where the links of a node that the window shows at a time begin and end, among all in the order of time."""
+        """The range of positions of the links of a node within the window at a time, for `targets_between`."""
         begin, end = self._row_at[node], self._row_at[node + 1]
         low = bisect_left(self._time_at, time - self.window, begin, end)
         return low, bisect_right(self._time_at, time, low, end)
 
-    def made_within(self, low: int, high: int) -> list[int]:
-        """The targets of such a stretch of links, as often as there are."""
+    def targets_between(self, low: int, high: int) -> list[int]:
+        """The targets of a range of links, with repetitions."""
         return self._target_at[low:high].tolist()
 
     def at(self, time: float) -> tuple[Ints, Ints]:
-        """The links there are at a time: sources and targets, each pair once."""
+        """The links at a time: sources and targets, each pair once."""
         low, high = np.searchsorted(self.links.times, [time - self.window, np.nextafter(time, np.inf)])
         keys = np.unique(self.links.sources[low:high].astype(np.int64) * len(self) + self.links.targets[low:high])
         return keys // len(self), keys % len(self)
 
-    def sliding(self) -> "WindowDegrees":
-        """Degrees in the window, which then moves on with time."""
+    def window_degrees(self) -> "WindowDegrees":
+        """In- and out-degrees within a window that moves forward in time."""
         return WindowDegrees(self)
 
     @cached_property
-    def spells(self) -> tuple[Ints, Ints, Floats, Floats]:
-        """From when until when there is a link: sources, targets, beginnings, ends; the last moment is still within."""
+    def intervals(self) -> tuple[Ints, Ints, Floats, Floats]:
+        """The time intervals, ends included, in which each link exists: sources, targets, begins, ends."""
         links = self.links
         order = np.lexsort((links.times, links.targets, links.sources))
         sources, targets, times = links.sources[order], links.targets[order], links.times[order]
-        goes_on = np.zeros(len(order), np.bool_)
-        goes_on[1:] = (sources[1:] == sources[:-1]) & (targets[1:] == targets[:-1]) & (np.diff(times) <= self.window)
-        first = np.flatnonzero(~goes_on)
+        continues = np.zeros(len(order), np.bool_)
+        continues[1:] = (sources[1:] == sources[:-1]) & (targets[1:] == targets[:-1]) & (np.diff(times) <= self.window)
+        first = np.flatnonzero(~continues)
         last = np.append(first[1:], len(order)) - 1
         return sources[first], targets[first], times[first], times[last] + self.window
 
 
 class WindowDegrees:
-    """In- and out-degrees of the nodes of a time graph, kept as the window moves on; it never moves back."""
+    """In- and out-degrees of the nodes of a `WindowedGraph`, updated as the window moves forward."""
 
     def __init__(self, graph: WindowedGraph):
         self._graph = graph
-        sources, targets, begins, ends = graph.spells
-        come, go = np.argsort(begins, kind="stable"), np.argsort(ends, kind="stable")
-        self._coming = begins[come], sources[come], targets[come]
-        self._going = ends[go], sources[go], targets[go]
-        self._came = self._went = 0
+        sources, targets, begins, ends = graph.intervals
+        starting, ending = np.argsort(begins, kind="stable"), np.argsort(ends, kind="stable")
+        self._starting = begins[starting], sources[starting], targets[starting]
+        self._ending = ends[ending], sources[ending], targets[ending]
+        self._started = self._ended = 0
         self.time = -np.inf
         self.in_degrees = np.zeros(len(graph), np.int64)
         self.out_degrees = np.zeros(len(graph), np.int64)
-        self.has_appeared = np.zeros(len(graph), np.bool_)  # nodes that had a link by now, made or received
+        self.has_appeared = np.zeros(len(graph), np.bool_)  # nodes that had a link by now, in or out
 
     def move_to(self, time: float) -> None:
-        """Looks at the graph as it is at a later time."""
+        """Moves the window to a later time."""
         if time < self.time:
             raise ValueError(f"the window stands at {self.time} and does not go back to {time}")
-        begins, sources, targets = self._coming
-        came = int(np.searchsorted(begins, time, side="right"))
-        self._count(sources[self._came : came], targets[self._came : came], 1)
-        ends, gone_sources, gone_targets = self._going
-        went = int(np.searchsorted(ends, time, side="left"))
-        self._count(gone_sources[self._went : went], gone_targets[self._went : went], -1)
-        self.has_appeared[sources[self._came : came]] = True
-        self.has_appeared[targets[self._came : came]] = True
-        self._came, self._went, self.time = came, went, time
+        begins, sources, targets = self._starting
+        started = int(np.searchsorted(begins, time, side="right"))
+        self._count(sources[self._started : started], targets[self._started : started], 1)
+        ends, ended_sources, ended_targets = self._ending
+        ended = int(np.searchsorted(ends, time, side="left"))
+        self._count(ended_sources[self._ended : ended], ended_targets[self._ended : ended], -1)
+        self.has_appeared[sources[self._started : started]] = True
+        self.has_appeared[targets[self._started : started]] = True
+        self._started, self._ended, self.time = started, ended, time
 
     def _count(self, sources: Ints, targets: Ints, by: int) -> None:
         np.add.at(self.out_degrees, sources, by)
         np.add.at(self.in_degrees, targets, by)
 
     def top(self, k: int) -> Ints:
-        """The k nodes of the highest in-degree, fewer where fewer are linked to; of equals the lowest numbers."""
+        """The k nodes of the highest in-degree, ties by number; fewer if fewer have in-links."""
         nodes = np.flatnonzero(self.in_degrees)
         degrees = self.in_degrees[nodes]
         if len(nodes) > k:
@@ -266,7 +266,7 @@ class WindowDegrees:
 
 
 class TimedLinkGraph(LinkGraph):
-    """A graph whose links have times. As a web that stands still it has all of them, each once."""
+    """A graph whose links have times; without a window, it has all links, each once."""
 
     name = "timed"
 
@@ -280,12 +280,12 @@ class TimedLinkGraph(LinkGraph):
     def facts(self) -> Mapping[str, Plain]:
         links = self.timed
         days = round(float(links.times[-1] - links.times[0]) / DAY, 2) if len(links.times) else 0.0
-        told = {"timed_links": len(links.times), "days": days}
+        counts = {"timed_links": len(links.times), "days": days}
         left_out = {"self_links": links.self_links, "repeated": links.repeated}
-        return {**super().facts, **told, **left_out}
+        return {**super().facts, **counts, **left_out}
 
-    def seen_through(self, window: float = WEEK) -> WindowedGraph:
-        """The links as they come and go."""
+    def windowed(self, window: float = WEEK) -> WindowedGraph:
+        """The graph seen through a sliding window, in seconds."""
         return WindowedGraph(self.timed, window=window)
 
     def save(self, folder: Path) -> None:
@@ -296,22 +296,22 @@ class TimedLinkGraph(LinkGraph):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        still = LinkGraph.load(folder)
+        graph = LinkGraph.load(folder)
         try:
-            with np.load(folder / _TIMES) as told:
-                sources, targets, times = (told[key] for key in ("sources", "targets", "times"))
-                left_out = told["left_out"].tolist()
+            with np.load(folder / _TIMES) as saved:
+                sources, targets, times = (saved[key] for key in ("sources", "targets", "times"))
+                left_out = saved["left_out"].tolist()
         except (OSError, ValueError, KeyError) as error:
             raise UsageError(f"{folder} holds no timed graph that can be read ({error}); make it again") from None
         world = cls.__new__(cls)
-        names = still.graph.names if isinstance(still.graph.names, np.ndarray) else None
-        links = TimedLinks(sources, targets, times, len(still), names, *left_out)
-        TimedLinkGraph.__init__(world, links, options=still.options)
+        names = graph.graph.names if isinstance(graph.graph.names, np.ndarray) else None
+        links = TimedLinks(sources, targets, times, len(graph), names, *left_out)
+        TimedLinkGraph.__init__(world, links, options=graph.options)
         return world
 
 
 class TimedGraphWorld(TimedLinkGraph):
-    """The links that a file tells with their times: `FROM TO TIME` on each line, plain or gzipped, in any order."""
+    """The timed links of a file: `FROM TO TIME` on each line, plain or gzipped, in any order."""
 
     def __init__(self, *, path: str = ""):
         if not path:

@@ -16,36 +16,113 @@ from lycosa.vocabulary.records import Fetch, Link, Outcome, Url
 
 from .archives import list_files
 from .documents import DocumentWorld, PageStore, category_name, first_sentences, required_path, store_pages
-from .mount import LinkRewriter, Site, file_url, is_html_name, mounted
+from .mount import LinkRewriter, Site, file_url, is_html_name, mount
 from .world import Access, Category, Entry
 
-COLUMNS = "person, time, seconds, articles parted by ';', and what follows"
-BACK = "<"  # in the place of an article: the page before it was seen again
+BASE = "http://schools-wikipedia.example/"
+_INDEX = "wp/index/"
+_FIRST_SUBJECT = _INDEX + "subject.htm"
+_COLUMNS = "person, time, seconds, articles parted by ';', and what follows"
+_BACK = "<"  # in place of an article: back to the previous one
 _MAX_LINE = 1 << 20  # bytes
 
 
+class WikipediaSchools(DocumentWorld):
+    """Wikipedia for Schools 2007: articles with real links, and a subject index that serves as the directory.
+
+    The index pages are pages of this world too, and the articles they list link to them: a crawler that finds the one
+    on its topic has found a hub, as on the Web. The topic of an article is the first subject that lists it.
+
+    walks: a file of walks of people through the articles, see `read_walks`; they become the accesses of the world.
+    """
+
+    def __init__(self, *, path: str = "", walks: str = ""):
+        source = required_path(
+            path, "wikipedia-schools:path=FILE with a tar or folder of Wikipedia for Schools 2007 (wpcd/wp/...)"
+        )
+        urls = _urls(source)
+        rewriter = LinkRewriter(urls.values(), [Site(BASE)])
+        pages, links = store_pages(mount(source, urls, rewriter))
+        directory = list(_directory(pages))
+        accesses = read_walks(Path(walks), _articles(pages)) if walks else ()
+        super().__init__(
+            pages,
+            links,
+            name="wikipedia-schools",
+            directory=directory,
+            topics={entry.url: leaf.name for leaf in reversed(directory) for entry in leaf.entries},
+            options={"path": source.name, **({"walks": Path(walks).name} if walks else {})},
+            accesses=accesses,
+        )
+
+
+def _urls(source: Path) -> dict[str, Url]:
+    """The URLs of the HTML files of the archive, by file name."""
+    names = list_files(source, is_html_name)
+    first = next((name for name in names if name.endswith(_FIRST_SUBJECT)), None)
+    if first is None:
+        raise UsageError(f"{source} has no {_FIRST_SUBJECT}; is it the archive of Wikipedia for Schools 2007?")
+    top = first.removesuffix(_FIRST_SUBJECT)
+    found = ((name, file_url(BASE, name.removeprefix(top))) for name in names if name.startswith(top))
+    return {name: url for name, url in found if url is not None}
+
+
+def _directory(pages: PageStore) -> Iterator[Category]:
+    """The subjects that list articles, in breadth-first order from the first index page."""
+    reader = Reader()
+    queue, seen = deque([Url(BASE + _FIRST_SUBJECT)]), set[Url]()
+    while queue:
+        subject = queue.popleft()
+        read = reader(Fetch(subject, Outcome.OK, at=0.0, content=pages[subject]))
+        links = read.links if read is not None else ()
+        prefix = subject.removesuffix("htm")
+        parts = [link.target for link in links if link.target.startswith(prefix) and link.target in pages]
+        queue.extend(part for part in parts if part not in seen)
+        seen.update(parts)
+        entries = tuple(_entry(link, pages) for link in links if _is_article(link.target, pages))
+        if entries:
+            name = subject.removeprefix(BASE + _INDEX + "subject.").removesuffix(".htm")
+            yield Category(category_name(name.split(".")), entries)
+
+
+def _articles(pages: PageStore) -> dict[str, Url]:
+    """The URLs of the articles, by name."""
+    return {article_name(url.rpartition("/")[2].removesuffix(".htm")): url for url in pages if _is_article(url, pages)}
+
+
+def _is_article(url: Url, pages: PageStore) -> bool:
+    return url.startswith(BASE + "wp/") and not url.startswith(BASE + _INDEX) and url in pages
+
+
+def _entry(link: Link, pages: PageStore) -> Entry:
+    return Entry(link.target, f"{link.anchor}. {first_sentences(pages[link.target].decode())}")
+
+
+# Walks of people through the articles
+
+
 def article_name(name: str) -> str:
-    """The name of an article without escapes, of which some files have two layers."""
+    """The name of an article without percent escapes; some files escape twice."""
     return unquote(unquote(name)).replace(" ", "_")
 
 
 def read_walks(path: Path, articles: Mapping[str, Url]) -> tuple[Access, ...]:
-    """What people read, in the order of time, of the articles that there are.
+    """What people read of the given articles, in order of time.
 
-    The file, plain or gzipped, has a walk a line: person, time, seconds that it took, names of articles. Articles of a
-    walk are taken to have been read in equal steps; going back is no access.
+    The file, plain or gzipped, has one walk on each line: person, start, duration in seconds, names of articles. The
+    articles of a walk are taken to be read at equal intervals; going back is not an access.
 
-    articles: by their names, plain.
+    articles: URLs by name, without escapes.
     """
     accesses: list[Access] = []
     users: dict[str, int] = {}
     for walk in sorted(_walks(path), key=lambda walk: walk.start):
         user = users.setdefault(walk.person, len(users))
         step = walk.seconds / max(1, len(walk.names))
-        for place, name in enumerate(walk.names):
+        for index, name in enumerate(walk.names):
             url = articles.get(article_name(name))
             if url is not None:
-                accesses.append(Access(user, url, walk.start + place * step))
+                accesses.append(Access(user, url, walk.start + index * step))
     if not accesses:
         raise UsageError(f"{path}: no walk leads through an article of this world; give walks through its articles")
     return tuple(sorted(accesses, key=lambda access: access.at))
@@ -74,84 +151,9 @@ def _walks(path: Path) -> Iterator[_Walk]:
 def _walk(fields: list[str], where: str) -> _Walk:
     try:
         person, start, seconds, names = fields[:4]
-        walk = _Walk(person, float(start), float(seconds), [name for name in names.split(";") if name != BACK])
+        walk = _Walk(person, float(start), float(seconds), [name for name in names.split(";") if name != _BACK])
     except ValueError:
-        raise UsageError(f"{where} is no walk; columns are {COLUMNS}, parted by tabs") from None
+        raise UsageError(f"{where} is no walk; columns are {_COLUMNS}, parted by tabs") from None
     if not (abs(walk.start) < 1e12 and 0.0 <= walk.seconds < 1e9):
         raise UsageError(f"{where}: a walk cannot begin at {start} and take {seconds} seconds")
     return walk
-
-
-BASE = "http://schools-wikipedia.example/"
-_INDEX = "wp/index/"
-_FIRST_SUBJECT = _INDEX + "subject.htm"
-
-
-class WikipediaSchools(DocumentWorld):
-    """Wikipedia for Schools 2007: articles with real links, and a subject index that serves as directory.
-
-    The index pages are pages of this web as they are, each linked from the articles that it lists; a crawler that
-    finds the one on its topic has found a hub, as on the Web. An article is about the first subject that lists it.
-
-    walks: a file of walks that people took through the articles, as `read_walks` reads it; they are its readers.
-    """
-
-    def __init__(self, *, path: str = "", walks: str = ""):
-        source = required_path(
-            path, "wikipedia-schools:path=FILE with a tar or folder of Wikipedia for Schools 2007 (wpcd/wp/...)"
-        )
-        urls = _urls(source)
-        signposts = LinkRewriter(urls.values(), [Site(BASE)])
-        pages, links = store_pages(mounted(source, urls, signposts))
-        directory = list(_directory(pages))
-        accesses = read_walks(Path(walks), _articles(pages)) if walks else ()
-        super().__init__(
-            pages,
-            links,
-            name="wikipedia-schools",
-            directory=directory,
-            topics={entry.url: leaf.name for leaf in reversed(directory) for entry in leaf.entries},
-            options={"path": source.name, **({"walks": Path(walks).name} if walks else {})},
-            accesses=accesses,
-        )
-
-
-def _urls(source: Path) -> dict[str, Url]:
-    names = list_files(source, is_html_name)
-    first = next((name for name in names if name.endswith(_FIRST_SUBJECT)), None)
-    if first is None:
-        raise UsageError(f"{source} has no {_FIRST_SUBJECT}; is it the archive of Wikipedia for Schools 2007?")
-    top = first.removesuffix(_FIRST_SUBJECT)
-    found = ((name, file_url(BASE, name.removeprefix(top))) for name in names if name.startswith(top))
-    return {name: url for name, url in found if url is not None}
-
-
-def _directory(pages: PageStore) -> Iterator[Category]:
-    """The subjects that list articles, in the order in which a walk from the first index page meets them."""
-    reader = Reader()
-    waiting, met = deque([Url(BASE + _FIRST_SUBJECT)]), set[Url]()
-    while waiting:
-        subject = waiting.popleft()
-        read = reader(Fetch(subject, Outcome.OK, at=0.0, content=pages[subject]))
-        links = read.links if read is not None else ()
-        below = subject.removesuffix("htm")
-        parts = [link.target for link in links if link.target.startswith(below) and link.target in pages]
-        waiting.extend(part for part in parts if part not in met)
-        met.update(parts)
-        entries = tuple(_entry(link, pages) for link in links if _is_article(link.target, pages))
-        if entries:
-            name = subject.removeprefix(BASE + _INDEX + "subject.").removesuffix(".htm")
-            yield Category(category_name(name.split(".")), entries)
-
-
-def _articles(pages: PageStore) -> dict[str, Url]:
-    """The articles by their names."""
-    return {article_name(url.rpartition("/")[2].removesuffix(".htm")): url for url in pages if _is_article(url, pages)}
-
-
-def _is_article(url: Url, pages: PageStore) -> bool:
-    return url.startswith(BASE + "wp/") and not url.startswith(BASE + _INDEX) and url in pages
-
-
-def _entry(link: Link, pages: PageStore) -> Entry:
-    return Entry(link.target, f"{link.anchor}. {first_sentences(pages[link.target].decode())}")

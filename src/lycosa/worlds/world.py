@@ -1,4 +1,4 @@
-"""What a world is. `World` is all that `serve` asks of one; a `StudyWorld` knows enough to judge a crawl by."""
+"""The contracts of worlds: a `World` can be served over HTTP; a `StudyWorld` knows the truth to judge crawls by."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,17 +12,17 @@ from lycosa.vocabulary.records import Host, Page, Plain, Url
 
 
 class World(Protocol):
-    """Everything there is to fetch, held in memory or made up when asked for."""
+    """A web of pages, held in memory or generated on access."""
 
     @property
     def hosts(self) -> Collection[Host]: ...
 
     def page(self, url: Url) -> bytes | None:
-        """The body found at the URL, None where there is none."""
+        """The body of the page at the URL, None where there is none."""
         ...
 
     def redirect(self, url: Url) -> Url | None:
-        """Where the URL sends its visitors, None where it does not."""
+        """The target of a redirect at the URL, None where there is none."""
         ...
 
     def robots(self, host: Host) -> str | None:
@@ -31,35 +31,35 @@ class World(Protocol):
 
 
 class Entry(Struct, frozen=True, gc=False):
-    """A page that a directory lists, and what it says about it."""
+    """A page listed in a directory, with its description."""
 
     url: Url
     description: str
 
 
 class Category(Struct, frozen=True):
-    """A leaf of a directory: a topic, and pages on it that somebody chose, the first ones first."""
+    """A leaf category of a directory: a topic and selected pages on it, in order."""
 
     name: str  # "top/leaf"
     entries: tuple[Entry, ...]
 
 
 class Access(Struct, frozen=True, gc=False):
-    """One page read by one person, of whom nothing is known but a number."""
+    """One page read by one anonymous user."""
 
     user: int
     url: Url
-    at: float  # seconds, after the start of a made-up world or since 1970
+    at: float  # seconds since the start of a synthetic world, or since 1970
 
 
 class StudyWorld(World, Protocol):
-    """A fixed web with as much truth as it knows; what it does not know is None or empty."""
+    """A fixed web with ground truth: topics, standing, links; what is unknown is None or empty."""
 
     name: str  # as `lycosa world list` has it
 
     @property
     def facts(self) -> Mapping[str, Plain]:
-        """What a study says of its world: the options it was made with, and how many pages it has."""
+        """What a study reports about its world: its options and sizes."""
         ...
 
     def __len__(self) -> int:
@@ -71,23 +71,23 @@ class StudyWorld(World, Protocol):
         ...
 
     def urls(self) -> Iterable[Url]:
-        """Every page, in an order that never changes."""
+        """All pages, always in the same order."""
         ...
 
     def read(self, url: Url) -> Page | None:
-        """The page as `Reader(stem=True)` would read what `page` gives, by a shorter way where there is one."""
+        """The page as `Reader(stem=True)` parses the HTML of `page`, possibly computed without parsing."""
         ...
 
     def out_links(self, url: Url) -> Sequence[Url]:
-        """The pages of the world that the page links to, without reading it."""
+        """The pages of the world that the page links to, without parsing it."""
         ...
 
     def in_degrees(self) -> NDArray[np.signedinteger[Any]]:
-        """How many links lead to each page from within the world, in the order of `urls`."""
+        """How many links of the world lead to each page, in the order of `urls`."""
         ...
 
     def directory(self) -> Sequence[Category]:
-        """Topics with pages on them, leaf by leaf, as a walk breadth first meets them."""
+        """The leaf categories, in breadth-first order."""
         ...
 
     def topic(self, url: Url) -> str | None:
@@ -95,9 +95,9 @@ class StudyWorld(World, Protocol):
         ...
 
     def standing(self, url: Url) -> float | None:
-        """ln(1 + in-links from everywhere), those from outside the world among them."""
+        """ln(1 + in-links), counting links from outside the world too."""
         ...
 
     def save(self, folder: Path) -> None:
-        """Writes the world into an empty folder, from which its kind's `load` reads it back."""
+        """Writes the world into an empty folder, for the `load` of its kind."""
         ...

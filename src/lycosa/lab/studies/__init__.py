@@ -1,15 +1,17 @@
 """The studies, one file or folder each; `STUDIES` is the one dictionary of names."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from lycosa.lab.study import Study
+from lycosa.vocabulary.plugins import find_piece
 
 from .adaptive_utility import AdaptiveUtility
 from .authority_static import AuthorityStatic
 from .authority_tracking import AuthorityTracking
 from .buddynet import BuddyNet
 from .collaborative import CollaborativeCrawling
-from .freshness import Freshness
+from .freshness import FreshnessStudy
 from .inlinks_benchmark import InlinksBenchmark
 from .interest_locality import InterestLocality
 from .one_budget import OneBudget
@@ -29,7 +31,7 @@ STUDIES: Mapping[str, Study] = {
         InlinksBenchmark(),
         AuthorityStatic(),
         AuthorityTracking(),
-        Freshness(),
+        FreshnessStudy(),
         OneBudget(),
         TopicalMap(),
         CollaborativeCrawling(),
@@ -38,3 +40,10 @@ STUDIES: Mapping[str, Study] = {
         PeerSearch(),
     )
 }
+
+
+def study_named(name: str) -> Study:
+    """The study of this name, Lycosa's own or that of a plug-in, which names an object or a class."""
+    found: Any = find_piece(STUDIES, "lycosa.studies", name, what="study")
+    study: Study = found() if isinstance(found, type) else found
+    return study

@@ -3,7 +3,6 @@
 Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section II.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +15,8 @@ from lycosa.lab.results import Claim, Figure, Findings, Row
 from lycosa.lab.simulation import crawl
 from lycosa.lab.statistics import finite_or_none, paired_t, spearman, summary
 from lycosa.lab.study import Size
-from lycosa.pictures import Series, line_chart
+from lycosa.lab.tables import mean_curve
+from lycosa.pictures import line_chart
 from lycosa.strategies import CrawlAI, CrawlGAI
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
@@ -27,36 +27,20 @@ from lycosa.worlds.graphs import LinkGraph
 Ints = NDArray[np.signedinteger[Any]]
 Floats = NDArray[np.float64]
 
-SAMPLES: Mapping[str, Callable[[Ints, Ints], Floats]] = {  # the weight of nodes by their in-degree and out-degree
-    "sample-u": lambda ins, outs: np.ones(len(ins)),
-    "sample-i": lambda ins, outs: ins.astype(np.float64),
-    "sample-io": lambda ins, outs: (ins + outs).astype(np.float64),
-}
-
-
-def sampled(name: str, in_degrees: Ints, out_degrees: Ints, *, count: int, seed: int) -> Ints:
-    """The first `count` nodes drawn one by one, each in proportion to its weight among those left; fewer where the
-    others have no weight.
-
-    Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008).
-    """
-    weights = SAMPLES[name](in_degrees, out_degrees)
-    nodes = np.flatnonzero(weights > 0)
-    alarms = np.random.default_rng(seed).exponential(size=len(nodes)) / weights[nodes]
-    if count < len(nodes):
-        first = np.argpartition(alarms, count)[:count]
-        nodes, alarms = nodes[first], alarms[first]
-    return nodes[np.argsort(alarms)]
-
-
 GAI, AI, BY_IN, BY_BOTH = "crawl-gai", "crawl-ai", "sample-i", "sample-io"
 PUBLISHED = (GAI, AI, BY_IN, BY_BOTH)  # those that the paper compares here
 ALGORITHMS = (*PUBLISHED, "sample-u")
 POINTS = 60
 FIRST_FIFTH, MIDDLE = slice(0, POINTS // 5), POINTS // 2 - 1
 CRAWL = 0.3  # of the nodes
-LENGTHS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.3)  # of the nodes: crawls for which performance is told
-FEWEST_NODES = 100
+LENGTHS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.3)  # of the nodes: lengths of crawl in the table of means
+FEWEST_NODES = 100  # for each target
+
+SAMPLES: Mapping[str, Callable[[Ints, Ints], Floats]] = {  # baselines: the weight of nodes by in-degree and out-degree
+    "sample-u": lambda ins, outs: np.ones(len(ins)),
+    "sample-i": lambda ins, outs: ins.astype(np.float64),
+    "sample-io": lambda ins, outs: (ins + outs).astype(np.float64),
+}
 
 Curves = Mapping[str, np.ndarray[tuple[int, int], np.dtype[np.float64]]]  # by algorithm: one row for each run
 
@@ -69,7 +53,7 @@ class AuthorityStatic:
         "paper": {"nodes": 343_743, "links": 1_571_772, "k": 2_000, "runs": 5},
     }
 
-    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
         return {"kind": "blogs", "nodes": size["nodes"], "links": size["links"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
@@ -87,7 +71,7 @@ class AuthorityStatic:
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
         graph, are_targets = prepared
         points = [max(1, round(CRAWL * len(graph) * (number + 1) / POINTS)) for number in range(POINTS)]
-        order = _crawled(job["algorithm"], graph, count=points[-1], seed=job["seed"])
+        order = _crawl_order(job["algorithm"], graph, count=points[-1], seed=job["seed"])
         found = list(performances(graph, order, are_targets, points))
         return {
             "nodes": points,
@@ -111,27 +95,41 @@ class AuthorityStatic:
                 ],
                 "linkers": [{name: round(value, 4) for name, value in asdict(linkers).items()}],
             },
-            pictures={
-                "crawl-performance": _picture("Crawl performance", "targets brought home", nodes, crawls),
-                "rank-performance": _picture("Rank performance", "targets that its own ranking has", nodes, ranks),
+            figures={
+                "crawl-performance": _figure("Crawl performance", "targets brought home", nodes, crawls),
+                "rank-performance": _figure("Rank performance", "targets that its own ranking has", nodes, ranks),
             },
         )
 
 
 def _targets_in(world: StudyWorld, size: Size) -> int:
-    """As many as the scale says, but no more than one node in a hundred."""
+    """The number of targets: that of the scale, but at most one node in a hundred."""
     k: int = size["k"]
     return max(1, min(k, len(world) // FEWEST_NODES))
 
 
-def _crawled(algorithm: str, graph: LinkGraph, *, count: int, seed: int) -> Any:
+def _crawl_order(algorithm: str, graph: LinkGraph, *, count: int, seed: int) -> Any:
     """The nodes that an algorithm fetches, in their order."""
     if algorithm in SAMPLES:
-        return sampled(algorithm, graph.in_degrees(), graph.out_degrees(), count=count, seed=seed)
+        return sample_nodes(algorithm, graph.in_degrees(), graph.out_degrees(), count=count, seed=seed)
     strategy: Strategy = CrawlAI(seed=seed) if algorithm == AI else CrawlGAI()
     source: Any = a_source(graph, seed)
     steps = crawl(strategy, [source], read=graph.read, judge=_unjudged, pages=count, buffer=len(graph))
     return np.array([step.url for step in steps], np.int64)
+
+
+def sample_nodes(name: str, in_degrees: Ints, out_degrees: Ints, *, count: int, seed: int) -> Ints:
+    """The first `count` nodes of a weighted sample without replacement, in the order drawn; nodes of weight 0 never.
+
+    A node rings after an exponential time of rate `weight`; the first to ring are the sample.
+    """
+    weights = SAMPLES[name](in_degrees, out_degrees)
+    nodes = np.flatnonzero(weights > 0)
+    alarms = np.random.default_rng(seed).exponential(size=len(nodes)) / weights[nodes]
+    if count < len(nodes):
+        first = np.argpartition(alarms, count)[:count]
+        nodes, alarms = nodes[first], alarms[first]
+    return nodes[np.argsort(alarms)]
 
 
 def _unjudged(page: Page) -> float:
@@ -156,14 +154,14 @@ def _start_faster(crawls: Curves) -> Claim:
         says=f"Over the first fifth of the crawl, {GAI} and {AI} have both found more of the targets than {BY_IN},"
         " which knows every in-degree",
         paper="Crawl-GAI and Crawl-AI find high-indegree nodes even faster than Sample-I, at least at the beginning",
-        measured="; ".join(f"{name} {_said(early[name])}" for name in ALGORITHMS),
+        measured="; ".join(f"{name} {summary(early[name].tolist()):.3f}" for name in ALGORITHMS),
         p=finite_or_none(max(test.p for test in tests.values())),
         holds=not short,
-        reason=_why_slow(short, crawls) if short else "",
+        reason=_why_not_faster(short, crawls) if short else "",
     )
 
 
-def _why_slow(short: Sequence[str], crawls: Curves) -> str:
+def _why_not_faster(short: Sequence[str], crawls: Curves) -> str:
     begun = ", ".join(f"{name} has {crawls[name][:, 0].mean():.1%} of them" for name in (GAI, AI, BY_IN))
     return (
         f"{'; '.join(short)}: from one page a crawl sees what lies near it, and here that holds few of the targets"
@@ -183,7 +181,7 @@ def _greedy_worst(crawls: Curves, ranks: Curves, linkers: Linkers) -> Claim:
         says=f"At mid-crawl, {GAI}'s rank performance is the lowest of {', '.join(PUBLISHED)} ({ALGORITHMS[-1]}, which"
         " the paper leaves out here, finds too little to rank)",
         paper="the greedy Crawl-GAI algorithm is the worst for this measure",
-        measured="; ".join(f"{name} {_said(middle[name])}" for name in ALGORITHMS),
+        measured="; ".join(f"{name} {summary(middle[name].tolist()):.3f}" for name in ALGORITHMS),
         p=finite_or_none(max(test.p for test in tests)),
         holds=holds,
         reason="" if holds else _why_not_worst(means, crawls, ranks, linkers),
@@ -231,30 +229,27 @@ def _in_order(values: Mapping[str, float]) -> str:
     return " > ".join(f"{name} {values[name]:.3f}" for name in sorted(values, key=lambda name: -values[name]))
 
 
-def _said(values: Any) -> str:
-    found = summary(values.tolist())
-    return f"{found.mean:.3f} ± {found.standard_error:.3f}"
-
-
 def _means(crawls: Curves, ranks: Curves) -> list[Row]:
     rows: list[Row] = []
     for what, curves in (("crawl", crawls), ("rank", ranks)):
-        for when, part in _when().items():
+        for when, part in _table_parts().items():
             for name in ALGORITHMS:
                 found = summary(curves[name][:, part].mean(axis=1).tolist())
-                measure = f"{what} performance {when}"
-                rows.append({"measure": measure, "strategy": name, "mean": found.mean, "standard_error": _told(found)})
+                rows.append(
+                    {
+                        "measure": f"{what} performance {when}",
+                        "strategy": name,
+                        "mean": found.mean,
+                        "standard_error": finite_or_none(found.standard_error),
+                    }
+                )
     return rows
 
 
-def _when() -> Mapping[str, slice]:
-    """Stretches of the curves that the table tells."""
+def _table_parts() -> Mapping[str, slice]:
+    """The parts of the curves in the table of means."""
     ends = {f"at {length:.0%} of the nodes": round(length / CRAWL * POINTS) - 1 for length in LENGTHS}
     return {"over the first fifth": FIRST_FIFTH, **{when: slice(end, end + 1) for when, end in ends.items()}}
-
-
-def _told(found: Any) -> float | None:
-    return None if math.isnan(found.standard_error) else found.standard_error
 
 
 def _rows(nodes: Sequence[int], crawls: Curves, ranks: Curves) -> list[Row]:
@@ -270,12 +265,8 @@ def _rows(nodes: Sequence[int], crawls: Curves, ranks: Curves) -> list[Row]:
     ]
 
 
-def _picture(title: str, y_title: str, nodes: Sequence[int], curves: Curves) -> Figure:
-    series = []
-    for name in ALGORITHMS:
-        every = [summary(column.tolist()) for column in curves[name].T]
-        points = [(float(count), each.mean) for count, each in zip(nodes, every, strict=True)]
-        series.append(Series(name, points, [each.standard_error for each in every]))
+def _figure(title: str, y_title: str, nodes: Sequence[int], curves: Curves) -> Figure:
+    series = [mean_curve(name, nodes, (column.tolist() for column in curves[name].T)) for name in ALGORITHMS]
     return Figure(
         title,
         "As figure 1 of the paper: the share of the most linked pages, by nodes crawled. Means over runs; thin bars are"

@@ -1,6 +1,5 @@
-"""Which refresh policy keeps a collection freshest, and how near it comes to the best that could be done."""
+"""Which refresh policy keeps a collection freshest, and how near it comes to the optimal schedule."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,8 +8,9 @@ import numpy as np
 from lycosa.lab.best_freshness import best_freshness
 from lycosa.lab.evolution import Evolution, evolving
 from lycosa.lab.results import Claim, Figure, Findings, Row
-from lycosa.lab.statistics import Summary, summary
+from lycosa.lab.statistics import summary
 from lycosa.lab.study import Size
+from lycosa.lab.tables import rounded
 from lycosa.lab.upkeep import ESTIMATED, KNOWN, UNASKED, keep_up
 from lycosa.pictures import Series, line_chart
 from lycosa.refresh import POLICIES, policy_for
@@ -19,13 +19,13 @@ from lycosa.worlds import StudyWorld
 from lycosa.worlds.synthetic import SyntheticWorld
 from lycosa.worlds.synthetic.plan import Options
 
-BY_RATE = ("crawl-value", "lambda")  # policies that ask how fast pages change
-WITHOUT_LINKS = ("uniform", "fixed", *BY_RATE)  # policies that ask for no links: cheap to try with many budgets
+BY_RATE = ("crawl-value", "lambda")  # policies that need change rates
+WITHOUT_LINKS = ("uniform", "fixed", *BY_RATE)  # policies that need no links: cheap to run with many budgets
 NEAR = 0.97  # of the optimum
 AUTHORITIES = 0.9  # quantile of in-links from which a page is an authority
 
 
-class Freshness:
+class FreshnessStudy:
     name = "freshness"
     says = "How fresh each refresh policy keeps a collection in a world that goes on, against the best there is."
     scales: Mapping[str, Size] = {
@@ -40,7 +40,7 @@ class Freshness:
     }
     main_budget = 0.05  # of the pages, a day
 
-    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
         return {"pages": size["world_pages"], "topics": 10}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
@@ -55,13 +55,13 @@ class Freshness:
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Sequence[Evolution], int]:
         evolutions = [Evolution.of(each, days=size["days"]) for each in self._worlds(evolving(world), size, seed)]
         for evolution in evolutions:
-            evolution.next_change(np.arange(1), 0.0)  # the calendar is made once, before workers part
+            evolution.next_change(np.arange(1), 0.0)  # computes the calendar once, before workers fork
         return evolutions, size["measured_from"]
 
     def _worlds(self, world: SyntheticWorld, size: Size, seed: int) -> Iterator[SyntheticWorld]:
-        """For each repeat a world of its own where the study makes up its own, else the one that was given."""
+        """For each repeat a generated world where the study runs on its default one, else the world that was given."""
         yield world
-        own = self.made_up_world(size)
+        own = self.default_world(size)
         if world.options == Options(**own, seed=seed):
             for repeat in range(1, size["repeats"]):
                 yield SyntheticWorld(**own, seed=1_000 * seed + repeat)
@@ -96,7 +96,7 @@ class Freshness:
         return Findings(
             claims=[_near_optimal(rows, self.main_budget), _policies(main)],
             tables={"policies": rows, "days": _day_rows(outcomes, self.main_budget)},
-            pictures={
+            figures={
                 "over-time": _over_time(outcomes, self.main_budget, size["measured_from"]),
                 "by-budget": _by_budget(rows),
             },
@@ -119,14 +119,14 @@ def _rows(outcomes: Sequence[Plain]) -> list[Row]:
                 "looks_a_day": _mean_of(same, "looks_a_day"),
                 "policy": policy,
                 "rates": rates,
-                "freshness": _rounded(fresh.mean),
-                "freshness_error": _error(fresh),
-                "weighted_freshness": _rounded(weighted.mean),
-                "weighted_freshness_error": _error(weighted),
+                "freshness": rounded(fresh.mean),
+                "freshness_error": rounded(fresh.standard_error),
+                "weighted_freshness": rounded(weighted.mean),
+                "weighted_freshness_error": rounded(weighted.standard_error),
                 "optimum": _mean_of(same, "best"),
-                "share_of_optimum": _rounded(shares.mean),
-                "share_of_optimum_error": _error(shares),
-                "changed_per_look": _rounded(sum(each["found_changed"] for each in same) / looks),
+                "share_of_optimum": rounded(shares.mean),
+                "share_of_optimum_error": rounded(shares.standard_error),
+                "changed_per_look": rounded(sum(each["found_changed"] for each in same) / looks),
                 "new_pages_per_1000_looks": _per_1000(same, "new_pages", looks),
                 "new_authorities_per_1000_looks": _per_1000(same, "new_authorities", looks),
                 "authorities_found": _mean_of(same, "authorities_found"),
@@ -137,17 +137,13 @@ def _rows(outcomes: Sequence[Plain]) -> list[Row]:
     return rows
 
 
-def _error(found: Summary) -> float | None:
-    return None if math.isnan(found.standard_error) else _rounded(found.standard_error)
-
-
 def _mean_of(same: Sequence[Plain], what: str) -> float | None:
     known = [each[what] for each in same if each[what] is not None]
-    return _rounded(sum(known) / len(known)) if known else None
+    return rounded(sum(known) / len(known)) if known else None
 
 
 def _per_1000(same: Sequence[Plain], what: str, looks: int) -> float | None:
-    return None if same[0][what] is None else _rounded(1_000 * sum(each[what] for each in same) / looks)
+    return None if same[0][what] is None else rounded(1_000 * sum(each[what] for each in same) / looks)
 
 
 def _day_rows(outcomes: Sequence[Plain], budget: float) -> list[Row]:
@@ -176,17 +172,17 @@ def _near_optimal(rows: Sequence[Row], main_budget: float) -> Claim:
         f" all change rates: with rates estimated from its own looks at a budget of {main_budget:.0%} of the pages a"
         " day, and with known rates at every budget",
         paper=None,
-        measured=f"estimated {_said(estimated, ESTIMATED, errors)}; known {_said(known, KNOWN, errors)}",
+        measured=f"estimated {_shares_line(estimated, ESTIMATED, errors)}; known {_shares_line(known, KNOWN, errors)}",
         holds=not short,
         reason="; ".join(short),
     )
 
 
-def _said(shares: Mapping[float, float], rates: str, errors: Mapping[tuple[float, str], float | None]) -> str:
-    return ", ".join(f"{_with(share, errors[budget, rates])} at {budget:.0%}" for budget, share in shares.items())
+def _shares_line(shares: Mapping[float, float], rates: str, errors: Mapping[tuple[float, str], float | None]) -> str:
+    return ", ".join(f"{_with_error(share, errors[budget, rates])} at {budget:.0%}" for budget, share in shares.items())
 
 
-def _with(value: float, error: float | None) -> str:
+def _with_error(value: float, error: float | None) -> str:
     return f"{value:.3f}" if error is None else f"{value:.3f} ± {error:.1g}"
 
 
@@ -199,7 +195,7 @@ def _policies(main: Sequence[Row]) -> Claim:
         " 1000 looks, of every policy at an equal budget",
         paper=None,
         measured="; ".join(
-            f"{_name(row)} {_with(row['weighted_freshness'], row['weighted_freshness_error'])}"
+            f"{_name(row)} {_with_error(row['weighted_freshness'], row['weighted_freshness_error'])}"
             f" ({row['freshness']:.3f}), {row['new_authorities_per_1000_looks']:.2f}"
             for row in best_first
         )
@@ -258,7 +254,3 @@ def _range_of(series: Sequence[Series]) -> tuple[float, float]:
     """From the tenth below all points to the tenth above."""
     values = [y for curve in series for _, y in curve.points]
     return (np.floor(10 * min(values)) / 10, np.ceil(10 * max(values)) / 10) if values else (0.0, 1.0)
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.6g}")

@@ -1,4 +1,4 @@
-"""Standing as a model tells it from the page alone, against in-links counted in the pages fetched so far.
+"""Standing by a model of the page alone, against in-links counted in the pages fetched so far.
 
 Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), sections 7.2
 and 7.3.
@@ -11,11 +11,11 @@ from typing import Any
 
 from lycosa.lab.crawl_tables import RELIABILITY, SITES, STATUS, TOPICALITY, CrawlTables, evaluators_claim
 from lycosa.lab.results import Claim, Figure, Findings, Row
-from lycosa.lab.statistics import finite_or_none, summary
+from lycosa.lab.statistics import SIGNIFICANT, finite_or_none, summary
 from lycosa.lab.study import Size
-from lycosa.lab.tables import SIGNIFICANT
+from lycosa.lab.tables import mean_curve
 from lycosa.lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
-from lycosa.pictures import Series, line_chart
+from lycosa.pictures import line_chart
 from lycosa.strategies.utility import Adaptive, InLinks
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
@@ -48,7 +48,7 @@ class InlinksBenchmark:
         },
     }
 
-    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
         return {"pages": size["world_pages"], "topics": size["topics"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
@@ -79,34 +79,34 @@ class InlinksBenchmark:
             "topic": topic.examples.topic,
             "noise": job.get("noise"),
             "crawls": {
-                MODEL: topic.crawled(Adaptive(target=TARGET, ranked_among=0), pages=pages),
-                COUNTED: topic.crawled(InLinks(target=TARGET, ranked_among=0), pages=pages),
+                MODEL: topic.run_and_measure(Adaptive(target=TARGET, ranked_among=0), pages=pages),
+                COUNTED: topic.run_and_measure(InLinks(target=TARGET, ranked_among=0), pages=pages),
             },
-            "models": topic.about_models(),
+            "models": topic.model_quality(),
         }
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
         main = [outcome for outcome in outcomes if outcome["noise"] is None]
-        figures = CrawlTables(main, CRAWLERS, pages=size["pages"])
+        tables = CrawlTables(main, CRAWLERS, pages=size["pages"])
         noisy = {
             noise: CrawlTables([o for o in outcomes if o["noise"] == noise], CRAWLERS, pages=size["noise_pages"])
             for noise in sorted({o["noise"] for o in outcomes if o["noise"] is not None})
         }
         sweep = [_noise_row(noise, found) for noise, found in noisy.items()]
-        pictures = _pictures(figures)
+        figures = _figures(tables)
         if sweep:
-            pictures["noise"] = _noise_picture(noisy)
+            figures["noise"] = _noise_figure(noisy)
         return Findings(
             claims=[
-                _model_beats_in_links(figures),
-                _equal_topicality(figures),
-                _diversity(figures),
-                _reliability(figures),
+                _model_beats_in_links(tables),
+                _equal_topicality(tables),
+                _diversity(tables),
+                _reliability(tables),
                 *([_edge_by_noise(sweep)] if sweep else []),
-                evaluators_claim(self.name, figures, world=world.name),
+                evaluators_claim(self.name, tables, world=world.name),
             ],
-            tables={**figures.tables(seed=seed), "noise": sweep, "models": figures.model_rows()},
-            pictures=pictures,
+            tables={**tables.standard_tables(seed=seed), "noise": sweep, "models": tables.model_rows()},
+            figures=figures,
         )
 
 
@@ -116,8 +116,8 @@ def _with_noise(world: SyntheticWorld, noise: float, size: Size) -> SyntheticWor
     return SyntheticWorld(**options | {"sites": None, "feature_noise": noise})
 
 
-def _model_beats_in_links(figures: CrawlTables) -> Claim:
-    return figures.lead_claim(
+def _model_beats_in_links(tables: CrawlTables) -> Claim:
+    return tables.lead_claim(
         STATUS,
         MODEL,
         COUNTED,
@@ -127,35 +127,36 @@ def _model_beats_in_links(figures: CrawlTables) -> Claim:
     )
 
 
-def _equal_topicality(figures: CrawlTables) -> Claim:
-    test = figures.test(TOPICALITY, MODEL, COUNTED)
+def _equal_topicality(tables: CrawlTables) -> Claim:
+    test = tables.test(TOPICALITY, MODEL, COUNTED)
     holds = None if isnan(test.p) else test.p >= SIGNIFICANT
     return Claim(
         id="inlinks-benchmark.equal-topicality",
         kind="paper",
         says="The topicality of the two does not differ significantly",
         paper="no significant difference",
-        measured=f"{test.difference:+.3f} (p {test.p:.2g}); {figures.said(TOPICALITY)}",
+        measured=f"{test.difference:+.3f} (p {test.p:.2g}); {tables.mean_line(TOPICALITY)}",
         p=finite_or_none(test.p),
         holds=holds,
         reason=f"{MODEL if test.difference > 0 else COUNTED} is significantly more topical" if holds is False else "",
     )
 
 
-def _diversity(figures: CrawlTables) -> Claim:
-    test = figures.test(SITES, MODEL, COUNTED)
+def _diversity(tables: CrawlTables) -> Claim:
+    test = tables.test(SITES, MODEL, COUNTED)
     return Claim(
         id="inlinks-benchmark.diversity",
         kind="paper",
         says="Sites from which the pages come",
         paper="more than 1 100 sites in 10 000 pages for both",
-        measured=f"{figures.said(SITES)}, of {figures.pages} pages; difference {test.difference:+.1f} (p {test.p:.2g})",
+        measured=f"{tables.mean_line(SITES)}, of {tables.pages} pages; difference {test.difference:+.1f}"
+        f" (p {test.p:.2g})",
         holds=None,
     )
 
 
-def _reliability(figures: CrawlTables) -> Claim:
-    return figures.lead_claim(
+def _reliability(tables: CrawlTables) -> Claim:
+    return tables.lead_claim(
         RELIABILITY,
         MODEL,
         COUNTED,
@@ -165,13 +166,13 @@ def _reliability(figures: CrawlTables) -> Claim:
     )
 
 
-def _noise_row(noise: float, figures: CrawlTables) -> Row:
-    status, topicality = figures.test(STATUS, MODEL, COUNTED), figures.test(TOPICALITY, MODEL, COUNTED)
-    fits = [row["standing_rank_correlation"] for row in figures.model_rows()]
+def _noise_row(noise: float, tables: CrawlTables) -> Row:
+    status, topicality = tables.test(STATUS, MODEL, COUNTED), tables.test(TOPICALITY, MODEL, COUNTED)
+    fits = [row["standing_rank_correlation"] for row in tables.model_rows()]
     return {
         "feature_noise": noise,
-        "status_model": round(figures.mean(STATUS, MODEL), 6),
-        "status_in_links": round(figures.mean(STATUS, COUNTED), 6),
+        "status_model": round(tables.mean(STATUS, MODEL), 6),
+        "status_in_links": round(tables.mean(STATUS, COUNTED), 6),
         "status_difference": round(status.difference, 6),
         "status_p": finite_or_none(status.p),
         "topicality_difference": round(topicality.difference, 6),
@@ -205,22 +206,21 @@ def _is_ahead(row: Row) -> bool:
     return row["status_difference"] > 0 and p is not None and p < SIGNIFICANT
 
 
-def _pictures(figures: CrawlTables) -> dict[str, Figure]:
+def _figures(tables: CrawlTables) -> dict[str, Figure]:
     return {
-        "topicality": figures.curves_picture(TOPICALITY, CRAWLERS, figure="12 (a)"),
-        "status": figures.curves_picture(STATUS, CRAWLERS, figure="12 (b)"),
-        "diversity": figures.curves_picture(SITES, CRAWLERS, figure="13 (a)"),
-        "reliability": figures.curves_picture(RELIABILITY, CRAWLERS, figure="13 (b)"),
+        "topicality": tables.curve_figure(TOPICALITY, CRAWLERS, figure="12 (a)"),
+        "status": tables.curve_figure(STATUS, CRAWLERS, figure="12 (b)"),
+        "diversity": tables.curve_figure(SITES, CRAWLERS, figure="13 (a)"),
+        "reliability": tables.curve_figure(RELIABILITY, CRAWLERS, figure="13 (b)"),
     }
 
 
-def _noise_picture(noisy: Mapping[float, CrawlTables]) -> Figure:
-    series = []
-    for crawler in CRAWLERS:
-        found = [summary(figures.at_end(STATUS)[crawler]) for figures in noisy.values()]
-        points = [(noise, each.mean) for noise, each in zip(noisy, found, strict=True)]
-        series.append(Series(crawler, points, errors=[each.standard_error for each in found]))
-    topics = max(len(figures.outcomes) for figures in noisy.values())
+def _noise_figure(noisy: Mapping[float, CrawlTables]) -> Figure:
+    series = [
+        mean_curve(crawler, noisy, (tables.at_end(STATUS)[crawler] for tables in noisy.values()))
+        for crawler in CRAWLERS
+    ]
+    topics = max(len(tables.outcomes) for tables in noisy.values())
     return Figure(
         "Status by the noise in what pages show",
         f"Beyond the paper: smaller worlds alike in all but how well the features of pages tell their standing (1 is"

@@ -12,15 +12,15 @@ import numpy as np
 
 from lycosa.lab.peers.locality import (
     SHUFFLES,
-    chance_of_return,
     hits_of_holders,
     hits_of_provider,
-    returns_by_chance,
+    permuted_returns,
+    return_probability,
     rows_by_consumer,
     times_served,
 )
 from lycosa.lab.results import Claim, Figure, Findings, Kind, Row
-from lycosa.lab.statistics import finite_or_none, page_trend, summary
+from lycosa.lab.statistics import SIGNIFICANT, finite_or_none, page_trend, summary
 from lycosa.lab.study import Size
 from lycosa.pictures import Series, line_chart
 from lycosa.vocabulary.errors import UsageError
@@ -37,7 +37,6 @@ FEWEST = 20  # consumers that make a curve
 ENOUGH = 0.8  # of what an unlimited list gives
 POINTS = 100  # of a curve
 CHOSEN = 10  # the size of a buddy list
-SURE = 0.05
 # Read off the text: the share of people with less, in percent, and the value there
 PAPER_RETURNS = {1: (70.0, 0.5), 2: (50.0, 0.5), 10: (35.0, 1.0)}
 PAPER_LIST = {2: ((50.0, 0.3), (90.0, 0.8))}
@@ -51,7 +50,7 @@ class InterestLocality:
         "paper": {"consumers": 90_000, "providers": 190_000, "files": 130_000},
     }
 
-    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
         # With files of their own, people who ask by the thousand would ask for more files than there were in the week.
         return {"kind": FileSharing.name, **size, "least_queries": 1, "queries": "null", "own_files": 0.0}
 
@@ -86,20 +85,20 @@ class InterestLocality:
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
         trace = trace_of(world)
         served = times_served(trace)
-        returns = [(past, *chance_of_return(served, past)) for past in PAST]
+        returns = [(past, *return_probability(served, past)) for past in PAST]
         curves = {past: shares for past, _, shares in returns if len(shares) >= FEWEST}
-        by_chance = returns_by_chance(trace, _groups(world, trace), list(curves), seed=seed)
+        by_chance = permuted_returns(trace, _groups(world, trace), list(curves), seed=seed)
         lists = [{key: value for key, value in outcome.items() if key != "curve"} for outcome in outcomes]
         kind: Kind = "calibration" if isinstance(world, FileSharing) else "paper"
         return_rows = _return_rows(curves, by_chance)
         return Findings(
-            claims=[_repeats(return_rows, _trend(returns), kind), _suffices(lists, _drawn(world), kind)],
+            claims=[_repeats(return_rows, _trend(returns), kind), _suffices(lists, _is_drawn(world), kind)],
             tables={"returns": return_rows, "lists": lists, "trace": _facts(trace)},
-            pictures={
-                "activity": _ranked("Activity (figure 5.1)", "downloads", np.bincount(trace.consumers)),
-                "interaction": _ranked("Interaction (figure 5.2)", "people served by", np.bincount(served[0])),
-                "returns": _returns_drawn(curves),
-                "lists": _lists_drawn(outcomes),
+            figures={
+                "activity": _ranked_figure("Activity (figure 5.1)", "downloads", np.bincount(trace.consumers)),
+                "interaction": _ranked_figure("Interaction (figure 5.2)", "people served by", np.bincount(served[0])),
+                "returns": _returns_figure(curves),
+                "lists": _lists_figure(outcomes),
             },
         )
 
@@ -118,13 +117,13 @@ def trace_of(world: StudyWorld) -> Trace:
 
 
 def _groups(world: StudyWorld, trace: Trace) -> Ints:
-    """Downloads among which providers may be dealt anew: of one category of files where there are such, else all."""
+    """Groups of downloads within which providers are permuted: categories of files where there are any, else all."""
     groups = world.sharing.categories_of(trace.items) if isinstance(world, PeerNetwork) else None
     return np.zeros(len(trace), np.int64) if groups is None else groups
 
 
-def _drawn(world: StudyWorld) -> bool:
-    """Whether who served whom was drawn by chance, for want of knowing."""
+def _is_drawn(world: StudyWorld) -> bool:
+    """Whether providers were drawn at random, since the trace does not name them."""
     return isinstance(world, PeerNetwork) and not world.knows_providers
 
 
@@ -133,7 +132,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _sorted_curve(values: Any) -> list[list[float]]:
-    """Values in order, over the share of those that have less."""
+    """The quantiles of some values, as [share, value]."""
     if not len(values):
         return []
     places = np.linspace(0.0, 1.0, POINTS + 1)
@@ -156,7 +155,7 @@ def _return_rows(curves: Mapping[int, Any], by_chance: Floats) -> list[Row]:
 
 
 def _trend(returns: Sequence[tuple[int, Any, Any]]) -> float:
-    """Page's test over the consumers that have a figure for every number of past downloads for which there are many."""
+    """The p of Page's test over the consumers that have a value for every number of past downloads."""
     usable = [(people, shares) for _, people, shares in returns if len(shares) >= FEWEST]
     if len(usable) < 3:
         return math.nan
@@ -171,9 +170,9 @@ def _repeats(rows: Sequence[Row], p: float, kind: Kind) -> Claim:
     short = []
     if not (len(means) > 1 and all(after > before for before, after in pairwise(means))):
         short.append("the mean does not rise from each N to the next" if len(means) > 1 else "the trace is too short")
-    if not p < SURE:
+    if not p < SIGNIFICANT:
         short.append("too few for a trend" if math.isnan(p) else f"no sure trend over people (p = {p:.2g})")
-    if rows and not rows[0]["p"] < SURE:
+    if rows and not rows[0]["p"] < SIGNIFICANT:
         short.append(f"P(j,{rows[0]['past']}) is not surely above chance (p = {rows[0]['p']:.2g})")
     return Claim(
         id="interest-locality.repeats",
@@ -240,7 +239,7 @@ def _facts(trace: Trace) -> list[Row]:
     return [{"figure": figure, "measured": value, "paper": paper} for figure, (value, paper) in measured.items()]
 
 
-def _ranked(title: str, what: str, counts: Any) -> Figure:
+def _ranked_figure(title: str, what: str, counts: Any) -> Figure:
     counts = np.sort(counts[counts > 0])[::-1]
     places = np.unique(np.linspace(0, max(0, len(counts) - 1), 4 * POINTS).round().astype(np.int64))
     points = [(100.0 * place / len(counts), math.log10(counts[place])) for place in places] if len(counts) else []
@@ -251,7 +250,7 @@ def _ranked(title: str, what: str, counts: Any) -> Figure:
     )
 
 
-def _returns_drawn(curves: Mapping[int, Any]) -> Figure:
+def _returns_figure(curves: Mapping[int, Any]) -> Figure:
     title = "Chance of coming back (figure 5.3)"
     series = [
         Series(f"{past} before", [(100 * x, y) for x, y in _sorted_curve(shares)]) for past, shares in curves.items()
@@ -265,7 +264,7 @@ def _returns_drawn(curves: Mapping[int, Any]) -> Figure:
     )
 
 
-def _lists_drawn(outcomes: Sequence[Plain]) -> Figure:
+def _lists_figure(outcomes: Sequence[Plain]) -> Figure:
     title = "Hit rate by size of list (figure 5.4)"
     series = [
         Series(f"{outcome['list'] or 'unlimited'}", [(100 * x, y) for x, y in outcome["curve"]]) for outcome in outcomes

@@ -1,4 +1,4 @@
-"""How to share one budget between finding new pages and looking again at those that are held."""
+"""How to split one request budget between finding new pages and refreshing those of the collection."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,6 +8,7 @@ from lycosa.lab.results import Claim, Figure, Findings, Row
 from lycosa.lab.shared_budget import Days, share_budget
 from lycosa.lab.statistics import summary
 from lycosa.lab.study import Size
+from lycosa.lab.tables import rounded
 from lycosa.lab.topics import topics_of
 from lycosa.pictures import Series, line_chart
 from lycosa.refresh import CrawlValue
@@ -42,7 +43,7 @@ class OneBudget:
         },
     }
 
-    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
         return {"pages": size["world_pages"], "topics": 8}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
@@ -79,7 +80,7 @@ class OneBudget:
         return Findings(
             claims=[_best_split(rows)],
             tables={"splits": rows, "topics": list(outcomes)},
-            pictures={"worth": _worth(rows), "found": _found(rows)},
+            figures={"worth": _worth_figure(rows), "found": _found_figure(rows)},
         )
 
 
@@ -94,23 +95,23 @@ def _rows(outcomes: Sequence[Plain]) -> list[Row]:
             {
                 "budget": budget,
                 "expand": expand,
-                **{name: _rounded(summary(values).mean) for name, values in known.items()},
-                "worth_standard_error": _rounded(worth.standard_error),
+                **{name: rounded(summary(values).mean) for name, values in known.items()},
+                "worth_standard_error": rounded(worth.standard_error),
                 "topics": len(same),
             }
         )
     best = {budget: max(row["worth"] for row in rows if row["budget"] == budget) for budget in _budgets(rows)}
-    return [{**row, "share_of_best": _rounded(row["worth"] / best[row["budget"]])} for row in rows]
+    return [{**row, "share_of_best": rounded(row["worth"] / best[row["budget"]])} for row in rows]
 
 
 def _best_split(rows: Sequence[Row]) -> Claim:
     recommended = _recommended(rows)
-    said = []
+    splits = []
     for budget in _budgets(rows):
         own = [row for row in rows if row["budget"] == budget]
         best = max(own, key=lambda row: row["worth"])
         near = [row["expand"] for row in own if row["share_of_best"] >= GOOD_ENOUGH]
-        said.append(
+        splits.append(
             f"at {budget:.0%} a day {best['expand']:g} (at least {GOOD_ENOUGH:.0%} of its worth from {min(near):g} to"
             f" {max(near):g}; {own[0]['share_of_best']:.0%} at {own[0]['expand']:g}, {own[-1]['share_of_best']:.0%} at"
             f" {own[-1]['expand']:g})"
@@ -121,7 +122,7 @@ def _best_split(rows: Sequence[Row]) -> Claim:
         says="The share of requests spent on new pages at which the fresh pages on the topic are worth most, for each"
         " budget (requests a day, of the pages at the start), and the one share that is best for all of them",
         paper=None,
-        measured=f"{'; '.join(said)}; for all budgets {recommended:g}",
+        measured=f"{'; '.join(splits)}; for all budgets {recommended:g}",
         holds=None,
     )
 
@@ -133,7 +134,7 @@ def _recommended(rows: Sequence[Row]) -> float:
     return float(max(shares, key=lambda share: mean[share]))
 
 
-def _worth(rows: Sequence[Row]) -> Figure:
+def _worth_figure(rows: Sequence[Row]) -> Figure:
     title = "What a collection is worth, by the share of requests for new pages"
     series = [
         Series(
@@ -150,7 +151,7 @@ def _worth(rows: Sequence[Row]) -> Figure:
     )
 
 
-def _found(rows: Sequence[Row]) -> Figure:
+def _found_figure(rows: Sequence[Row]) -> Figure:
     budget = _budgets(rows)[len(_budgets(rows)) // 2]
     own = [row for row in rows if row["budget"] == budget]
     series = [
@@ -168,7 +169,3 @@ def _found(rows: Sequence[Row]) -> Figure:
 
 def _budgets(rows: Sequence[Mapping[str, Plain]]) -> list[float]:
     return list(dict.fromkeys(row["budget"] for row in rows))
-
-
-def _rounded(value: float) -> float | None:
-    return None if value != value else float(f"{value:.6g}")

@@ -9,9 +9,9 @@ from typing import Any
 
 from lycosa.lab.crawl_tables import FITTED
 from lycosa.lab.results import Claim, Figure, Findings, Kind, Row
-from lycosa.lab.statistics import Correlation, correlation_gap, spearman
+from lycosa.lab.statistics import SIGNIFICANT, Correlation, correlation_gap, spearman
 from lycosa.lab.study import Size
-from lycosa.lab.tables import SIGNIFICANT
+from lycosa.lab.tables import rounded
 from lycosa.lab.test_bed import InLinkCounts, in_links_of
 from lycosa.pictures import GroupedBar, grouped_bars
 from lycosa.vocabulary.records import Plain, Url
@@ -19,37 +19,12 @@ from lycosa.vocabulary.urls import site_of
 from lycosa.worlds import StudyWorld
 from lycosa.worlds.calibration import DISTANCES, sample_pairs
 
-Pair = tuple[Url, Url]  # a root, and a page that may be reached from it
-AT_RANDOM = "random"
-
-
-def pairs_by_distance(world: StudyWorld, *, sample: int, seed: int) -> Mapping[str, Sequence[Pair]]:
-    """Up to `sample` pairs at each distance, and as many of roots with pages of all levels, put together by chance.
-
-    Roots are pages at random. Links are drawn from the pages of the level before, so that a distance is an upper bound
-    and each page drawn belongs to the root that led to it.
-    """
-    chance = random.Random(seed)
-    levels = sample_pairs(world, list(world.urls()), sample, chance)
-    pairs: dict[str, Sequence[Pair]] = {str(distance): levels[distance] for distance in DISTANCES}
-    roots = list(dict.fromkeys(root for level in pairs.values() for root, _ in level))
-    met = [*roots, *(page for level in pairs.values() for _, page in level)]
-    drawn = chance.sample(met, min(sample, len(met)))
-    pairs[AT_RANDOM] = [(root, page) for page in drawn if (root := chance.choice(roots)) != page]
-    return pairs
-
-
-def lies_across_sites(pair: Pair) -> bool:
-    """Whether the two have different registered domains; nodes of a graph without addresses have none."""
-    root, page = pair
-    return isinstance(root, str) and site_of(root) != site_of(page)
-
-
-NEAR, FARTHER = "1", ("2", "3")
+NEAR, FARTHER, AT_RANDOM = "1", ("2", "3"), "random"
 ALL, ACROSS = "all pairs", "across sites"
 NEARLY_NONE = 0.05  # a correlation that counts as none
-FEWEST = 50  # pairs from which a correlation is told
+FEWEST = 50  # pairs from which a correlation is computed
 
+Pair = tuple[Url, Url]  # a root, and a page that may be reached from it
 Correlations = Mapping[str, Correlation]  # by distance
 
 
@@ -61,7 +36,7 @@ class StatusLocality:
         "paper": {"sample": 5_000, "world_pages": 1_000_000},
     }
 
-    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
         return {"pages": size["world_pages"], "topics": 37}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
@@ -75,7 +50,7 @@ class StatusLocality:
         pairs = pairs_by_distance(world, sample=job["sample"], seed=job["seed"])
         return {
             "source": source.says,
-            "pairs": {distance: [_told(pair, source) for pair in level] for distance, level in pairs.items()},
+            "pairs": {distance: [_statuses(pair, source) for pair in level] for distance, level in pairs.items()},
         }
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
@@ -85,11 +60,33 @@ class StatusLocality:
         return Findings(
             claims=[_decays(found[ALL], kind, outcome["source"]), _cross_site(found[ACROSS], kind)],
             tables={"correlations": _rows(found), "source": [{"status": outcome["source"]}]},
-            pictures={"correlations": _picture(found)},
+            figures={"correlations": _figure(found)},
         )
 
 
-def _told(pair: Pair, source: InLinkCounts) -> list[Plain]:
+def pairs_by_distance(world: StudyWorld, *, sample: int, seed: int) -> Mapping[str, Sequence[Pair]]:
+    """Up to `sample` pairs at each distance, and as many random pairs of roots with pages of all levels.
+
+    Drawn as by Pant and Srinivasan: roots are random pages, and links are drawn from the pages of the level before, so
+    that a distance is an upper bound and each page belongs to the root that led to it.
+    """
+    rng = random.Random(seed)
+    levels = sample_pairs(world, list(world.urls()), sample, rng)
+    pairs: dict[str, Sequence[Pair]] = {str(distance): levels[distance] for distance in DISTANCES}
+    roots = list(dict.fromkeys(root for level in pairs.values() for root, _ in level))
+    met = [*roots, *(page for level in pairs.values() for _, page in level)]
+    drawn = rng.sample(met, min(sample, len(met)))
+    pairs[AT_RANDOM] = [(root, page) for page in drawn if (root := rng.choice(roots)) != page]
+    return pairs
+
+
+def lies_across_sites(pair: Pair) -> bool:
+    """Whether the two have different registered domains; nodes of a graph without addresses have none."""
+    root, page = pair
+    return isinstance(root, str) and site_of(root) != site_of(page)
+
+
+def _statuses(pair: Pair, source: InLinkCounts) -> list[Plain]:
     """The status of root and page, and whether the two are of different sites."""
     return [source.status(pair[0]), source.status(pair[1]), lies_across_sites(pair)]
 
@@ -104,7 +101,7 @@ def _correlations(pairs: Mapping[str, Sequence[Sequence[Plain]]], *, across: boo
 
 
 def _short_of(found: Correlations) -> list[str]:
-    """What is missing for the likeness of standing to be one of neighbours."""
+    """The conditions of the claim that do not hold."""
     near, at_random = found[NEAR], found[AT_RANDOM]
     short = []
     if not (near.rho > 0 and near.p < SIGNIFICANT):
@@ -122,14 +119,14 @@ def _short_of(found: Correlations) -> list[str]:
 
 
 def _decays(found: Correlations, kind: Kind, source: str) -> Claim:
-    short = _short_of(found) if _is_told(found) else ["too few pairs"]
+    short = _short_of(found) if _is_complete(found) else ["too few pairs"]
     return Claim(
         id="status-locality.decays",
         kind=kind,
         says="The standing of pages one link apart correlates, significantly more than at two and three links, and that"
         f" of random pages does not (|ρ| < {NEARLY_NONE}); p < .05 for each",
         paper="Spearman's ρ .36 at one link, more than 45 % lower at two and three, -.01 at random",
-        measured=f"{_said(found)}; {source}",
+        measured=f"{_correlations_line(found)}; {source}",
         p=_largest_p(found),
         holds=not short,
         reason="; ".join(short),
@@ -137,44 +134,44 @@ def _decays(found: Correlations, kind: Kind, source: str) -> Claim:
 
 
 def _cross_site(found: Correlations, kind: Kind) -> Claim:
-    told = _is_told(found)
-    short = _short_of(found) if told else ["too few links lead to other sites"]
+    is_complete = _is_complete(found)
+    short = _short_of(found) if is_complete else ["too few links lead to other sites"]
     return Claim(
         id="status-locality.cross-site",
         kind=kind,
         says="The same for pairs of pages on different sites",
         paper="ρ .17 at one link, more than 61 % lower at two and three, about 0 at random",
-        measured=_said(found) or "no pairs",
+        measured=_correlations_line(found) or "no pairs",
         p=_largest_p(found),
-        holds=not short if told else None,
+        holds=not short if is_complete else None,
         reason="; ".join(short),
     )
 
 
-def _is_told(found: Correlations) -> bool:
+def _is_complete(found: Correlations) -> bool:
     return all(distance in found for distance in (NEAR, *FARTHER, AT_RANDOM))
 
 
 def _largest_p(found: Correlations) -> float | None:
     """The largest p among the tests that must be significant."""
-    if not _is_told(found):
+    if not _is_complete(found):
         return None
     near = found[NEAR]
     tests = [near.p, *(correlation_gap(near, found[distance]) for distance in (*FARTHER, AT_RANDOM))]
     return None if any(p != p for p in tests) else max(tests)
 
 
-def _said(found: Correlations) -> str:
+def _correlations_line(found: Correlations) -> str:
     parts = []
     for distance, each in found.items():
         lower = ""
         if distance in FARTHER and NEAR in found and found[NEAR].p < SIGNIFICANT:
             lower = f", {1 - each.rho / found[NEAR].rho:.0%} lower"
-        parts.append(f"{_where(distance)} ρ {each.rho:.3f} (p {each.p:.2g}, n {each.n}{lower})")
+        parts.append(f"{_distance_name(distance)} ρ {each.rho:.3f} (p {each.p:.2g}, n {each.n}{lower})")
     return "; ".join(parts)
 
 
-def _where(distance: str) -> str:
+def _distance_name(distance: str) -> str:
     return "random" if distance == AT_RANDOM else f"distance {distance}"
 
 
@@ -183,10 +180,10 @@ def _rows(found: Mapping[str, Correlations]) -> list[Row]:
         {
             "pairs": which,
             "distance": distance,
-            "rho": _rounded(each.rho),
-            "p": _rounded(each.p),
+            "rho": rounded(each.rho),
+            "p": rounded(each.p),
             "n": each.n,
-            "p_below_distance_1": None if distance == NEAR else _rounded(correlation_gap(correlations[NEAR], each)),
+            "p_below_distance_1": None if distance == NEAR else rounded(correlation_gap(correlations[NEAR], each)),
         }
         for which, correlations in found.items()
         for distance, each in correlations.items()
@@ -194,14 +191,10 @@ def _rows(found: Mapping[str, Correlations]) -> list[Row]:
     ]
 
 
-def _rounded(value: float) -> float | None:
-    return None if value != value else float(f"{value:.6g}")
-
-
-def _picture(found: Mapping[str, Correlations]) -> Figure:
+def _figure(found: Mapping[str, Correlations]) -> Figure:
     distances = list(found[ALL])
     groups = {
-        _where(distance): [
+        _distance_name(distance): [
             GroupedBar(which, correlations[distance].rho, 1.03 / max(1, correlations[distance].n - 3) ** 0.5)
             for which, correlations in found.items()
             if distance in correlations

@@ -1,4 +1,4 @@
-"""What weight on topicality against status brings home.
+"""Topicality and status of crawls that weigh the two differently.
 
 Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), section 5.
 """
@@ -8,9 +8,9 @@ from typing import Any
 
 from lycosa.lab.crawl_tables import FITTED, STATUS, TOPICALITY, CrawlTables, evaluators_claim
 from lycosa.lab.results import Claim, Figure, Findings, Row
-from lycosa.lab.statistics import finite_or_none, page_trend
+from lycosa.lab.statistics import SIGNIFICANT, finite_or_none, page_trend
 from lycosa.lab.study import Size
-from lycosa.lab.tables import SIGNIFICANT, by_mean
+from lycosa.lab.tables import by_mean
 from lycosa.lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
 from lycosa.strategies.utility import Utility
 from lycosa.vocabulary.records import Plain
@@ -42,7 +42,7 @@ class UtilityTradeoff:
     says = "What topicality and status crawls have that weigh the two differently, by two forms of utility."
     scales: Mapping[str, Size] = SCALES
 
-    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
         return {"pages": size["world_pages"], "topics": size["topics"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
@@ -55,84 +55,91 @@ class UtilityTradeoff:
         bed: TestBed = prepared
         topic = TopicCrawls(bed, bed.topics[job])
         crawls = {
-            name: topic.crawled(Utility(**options), pages=bed.size["pages"]) for name, options in SETTINGS.items()
+            name: topic.run_and_measure(Utility(**options), pages=bed.size["pages"])
+            for name, options in SETTINGS.items()
         }
-        return {"topic": topic.examples.topic, "crawls": crawls, "models": topic.about_models()}
+        return {"topic": topic.examples.topic, "crawls": crawls, "models": topic.model_quality()}
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
-        figures = CrawlTables(outcomes, list(SETTINGS), pages=size["pages"])
+        tables = CrawlTables(outcomes, list(SETTINGS), pages=size["pages"])
         return Findings(
             claims=[
-                _topicality_highest_at_one(figures),
-                _status_highest_at_zero(figures),
-                _trend(figures),
-                _half_beats_one(figures),
-                _half_stays_topical(figures, world=world.name),
-                _forms(figures),
-                evaluators_claim(self.name, figures, world=world.name),
+                _topicality_highest_at_one(tables),
+                _status_highest_at_zero(tables),
+                _trend(tables),
+                _half_beats_one(tables),
+                _half_stays_topical(tables, world=world.name),
+                _forms(tables),
+                evaluators_claim(self.name, tables, world=world.name),
             ],
-            tables={**figures.tables(seed=seed), "trends": _trend_rows(figures), "models": figures.model_rows()},
-            pictures=_pictures(figures),
+            tables={**tables.standard_tables(seed=seed), "trends": _trend_rows(tables), "models": tables.model_rows()},
+            figures=_figures(tables),
         )
 
 
-def _highest(figures: CrawlTables, kind: str) -> str:
-    """The setting with the highest mean, among those of the Cobb-Douglas form."""
-    return by_mean({setting: figures.at_end(kind)[setting] for setting in COBB_DOUGLAS})[0]
-
-
-def _topicality_highest_at_one(figures: CrawlTables) -> Claim:
-    best = _highest(figures, TOPICALITY)
-    return Claim(
+def _topicality_highest_at_one(tables: CrawlTables) -> Claim:
+    return _highest(
+        tables,
+        TOPICALITY,
+        TOPIC_ONLY,
+        over=STATUS_ONLY,
         id="utility-tradeoff.topicality-highest-at-one",
-        kind="paper",
         says="Of all weights, α = 1 has the highest mean topicality",
         paper="highest at α = 1, about 70 % at .5 and .75; drifts off the topic at 0",
-        measured=figures.said(TOPICALITY, COBB_DOUGLAS),
-        p=finite_or_none(figures.test(TOPICALITY, TOPIC_ONLY, STATUS_ONLY).p),
-        holds=best == TOPIC_ONLY,
-        reason="" if best == TOPIC_ONLY else f"{best} has the highest",
     )
 
 
-def _status_highest_at_zero(figures: CrawlTables) -> Claim:
-    best = _highest(figures, STATUS)
-    return Claim(
+def _status_highest_at_zero(tables: CrawlTables) -> Claim:
+    return _highest(
+        tables,
+        STATUS,
+        STATUS_ONLY,
+        over=TOPIC_ONLY,
         id="utility-tradeoff.status-highest-at-zero",
-        kind="paper",
         says="Of all weights, α = 0 has the highest mean status",
         paper="highest at α = 0; .25 and .5 above .75 and 1",
-        measured=figures.said(STATUS, COBB_DOUGLAS),
-        p=finite_or_none(figures.test(STATUS, STATUS_ONLY, TOPIC_ONLY).p),
-        holds=best == STATUS_ONLY,
-        reason="" if best == STATUS_ONLY else f"{best} has the highest",
     )
 
 
-def _trends(figures: CrawlTables) -> dict[str, float]:
+def _highest(tables: CrawlTables, kind: str, setting: str, *, over: str, id: str, says: str, paper: str) -> Claim:
+    """The claim that a setting has the highest mean among those of the Cobb-Douglas form; p is that against `over`."""
+    best = by_mean({each: tables.at_end(kind)[each] for each in COBB_DOUGLAS})[0]
+    return Claim(
+        id=id,
+        kind="paper",
+        says=says,
+        paper=paper,
+        measured=tables.mean_line(kind, COBB_DOUGLAS),
+        p=finite_or_none(tables.test(kind, setting, over).p),
+        holds=best == setting,
+        reason="" if best == setting else f"{best} has the highest",
+    )
+
+
+def _trends(tables: CrawlTables) -> dict[str, float]:
     """The p of a rise of topicality with α, and of a fall of status."""
-    topicality, status = figures.at_end(TOPICALITY), figures.at_end(STATUS)
+    topicality, status = tables.at_end(TOPICALITY), tables.at_end(STATUS)
     return {
         TOPICALITY: page_trend([topicality[setting] for setting in COBB_DOUGLAS]),
         STATUS: page_trend([status[setting] for setting in reversed(COBB_DOUGLAS)]),
     }
 
 
-def _trend_rows(figures: CrawlTables) -> list[Row]:
+def _trend_rows(tables: CrawlTables) -> list[Row]:
     return [
         {
             "measure": kind,
             "trend": "rises with α" if kind == TOPICALITY else "falls with α",
             "test": "Page",
             "p": finite_or_none(p),
-            "topics": len(figures.outcomes),
+            "topics": len(tables.outcomes),
         }
-        for kind, p in _trends(figures).items()
+        for kind, p in _trends(tables).items()
     ]
 
 
-def _trend(figures: CrawlTables) -> Claim:
-    trends = _trends(figures)
+def _trend(tables: CrawlTables) -> Claim:
+    trends = _trends(tables)
     short = [kind for kind, p in trends.items() if not p < SIGNIFICANT]
     return Claim(
         id="utility-tradeoff.trend",
@@ -146,8 +153,8 @@ def _trend(figures: CrawlTables) -> Claim:
     )
 
 
-def _half_beats_one(figures: CrawlTables) -> Claim:
-    return figures.lead_claim(
+def _half_beats_one(tables: CrawlTables) -> Claim:
+    return tables.lead_claim(
         STATUS,
         HALF,
         TOPIC_ONLY,
@@ -157,25 +164,25 @@ def _half_beats_one(figures: CrawlTables) -> Claim:
     )
 
 
-def _half_stays_topical(figures: CrawlTables, *, world: str) -> Claim:
+def _half_stays_topical(tables: CrawlTables, *, world: str) -> Claim:
     """The synthetic world was fitted to how much of such a crawl the classifiers accept."""
-    share = figures.mean(TOPICALITY, HALF) / figures.mean(TOPICALITY, TOPIC_ONLY)
+    share = tables.mean(TOPICALITY, HALF) / tables.mean(TOPICALITY, TOPIC_ONLY)
     return Claim(
         id="utility-tradeoff.half-stays-topical",
         kind="calibration" if world == FITTED else "paper",
         says=f"α = .5 keeps at least {LARGELY:.0%} of the topicality of α = 1",
         paper="close to 70 % all along the crawl, largely topical",
-        measured=f"{share:.1%}; {figures.said(TOPICALITY, [HALF, TOPIC_ONLY])}",
+        measured=f"{share:.1%}; {tables.mean_line(TOPICALITY, [HALF, TOPIC_ONLY])}",
         holds=share >= LARGELY,
         reason="" if share >= LARGELY else "it strays farther",
     )
 
 
-def _forms(figures: CrawlTables) -> Claim:
+def _forms(tables: CrawlTables) -> Claim:
     gains = []
     for kind in (TOPICALITY, STATUS):
         for alpha in LINEAR_ALPHAS:
-            test = figures.test(kind, fixed(alpha), linear(alpha))
+            test = tables.test(kind, fixed(alpha), linear(alpha))
             gains.append(f"{kind} at {fixed(alpha)}: {test.difference:+.3f} (p {test.p:.2g})")
     return Claim(
         id="utility-tradeoff.cobb-douglas-vs-linear",
@@ -187,17 +194,17 @@ def _forms(figures: CrawlTables) -> Claim:
     )
 
 
-def _pictures(figures: CrawlTables) -> dict[str, Figure]:
+def _figures(tables: CrawlTables) -> dict[str, Figure]:
     three = [STATUS_ONLY, HALF, TOPIC_ONLY]
     both = [*(linear(alpha) for alpha in LINEAR_ALPHAS)]
     return {
-        "topicality": figures.curves_picture(TOPICALITY, three, figure="4 (a)"),
-        "topicality-by-weight": figures.bars_picture(TOPICALITY, COBB_DOUGLAS, figure="4 (b)"),
-        "status": figures.curves_picture(STATUS, three, figure="5 (a)"),
-        "status-by-weight": figures.bars_picture(STATUS, COBB_DOUGLAS, figure="5 (b)"),
-        "linear-topicality": figures.bars_picture(TOPICALITY, [STATUS_ONLY, *both, TOPIC_ONLY], figure="6 (a)"),
-        "linear-status": figures.bars_picture(STATUS, [STATUS_ONLY, *both, TOPIC_ONLY], figure="6 (b)"),
-        "map-topic-only": figures.map_picture(TOPIC_ONLY, figure="14 (a)"),
-        "map-status-only": figures.map_picture(STATUS_ONLY, figure="14 (b)"),
-        "map-half": figures.map_picture(HALF, figure="14 (c)"),
+        "topicality": tables.curve_figure(TOPICALITY, three, figure="4 (a)"),
+        "topicality-by-weight": tables.bar_figure(TOPICALITY, COBB_DOUGLAS, figure="4 (b)"),
+        "status": tables.curve_figure(STATUS, three, figure="5 (a)"),
+        "status-by-weight": tables.bar_figure(STATUS, COBB_DOUGLAS, figure="5 (b)"),
+        "linear-topicality": tables.bar_figure(TOPICALITY, [STATUS_ONLY, *both, TOPIC_ONLY], figure="6 (a)"),
+        "linear-status": tables.bar_figure(STATUS, [STATUS_ONLY, *both, TOPIC_ONLY], figure="6 (b)"),
+        "map-topic-only": tables.map_figure(TOPIC_ONLY, figure="14 (a)"),
+        "map-status-only": tables.map_figure(STATUS_ONLY, figure="14 (b)"),
+        "map-half": tables.map_figure(HALF, figure="14 (c)"),
     }

@@ -1,4 +1,4 @@
-"""URLs of the synthetic world: computed from the number of a page, and the number from the URL."""
+"""The URLs of a synthetic world: computed from the number of a page, and the number from the URL."""
 
 import re
 from collections.abc import Iterable
@@ -9,22 +9,22 @@ import numpy as np
 from lycosa.vocabulary.records import Host, Url
 
 from .counter_rng import Ints
-from .plan import MOST_FOLDERS, Kind, Plan
+from .plan import MAX_FOLDERS, Kind, Plan
 from .vocabulary import FOLDERS, SECTION_NAMES, Vocabulary
 
 _SECTION = re.compile(r"http://([a-z-]+\.example)/(?:[a-z]+-([0-9]{1,4})/)?").fullmatch
 _ARTICLE = re.compile(r"http://[a-z-]+\.example/[a-z0-9/-]*/([0-9]{1,9})\.html").fullmatch
-_PATHS = [  # below a section, by a page's number and its depth
+_PATHS = [  # folders below a section, by the number of a page modulo len(FOLDERS) and by its depth
     [
         "".join(f"{FOLDERS[(first + 5 * level) % len(FOLDERS)]}/" for level in range(depth - 1))
-        for depth in range(MOST_FOLDERS + 1)
+        for depth in range(MAX_FOLDERS + 1)
     ]
     for first in range(len(FOLDERS))
 ]
 
 
 class Addresses:
-    """Where each page is to be found."""
+    """Converts between the numbers and the URLs of pages."""
 
     def __init__(self, plan: Plan, hosts: Iterable[str], words: Vocabulary):
         self._hosts = [Host(host) for host in hosts]
@@ -44,6 +44,7 @@ class Addresses:
         ]
 
     def urls(self, pages: Ints) -> list[Url]:
+        """The URLs of pages; faster than `url` for each."""
         plan = self._plan
         columns = (plan.section_of_page[pages], plan.site_of_page[pages], plan.depth[pages])
         rows = zip(pages.tolist(), *(column.tolist() for column in columns), plan.kind[pages].tolist(), strict=True)
@@ -54,11 +55,11 @@ class Addresses:
         columns = (plan.section_of_page, plan.site_of_page, plan.depth, plan.kind)
         return Url(self._url(page, *(int(column[page]) for column in columns)))
 
-    def over(self, plan: Plan) -> "Addresses":
-        """The same sites with more pages."""
-        more = copy(self)
-        more._plan = plan
-        return more
+    def with_plan(self, plan: Plan) -> "Addresses":
+        """The URLs of a plan with the same sites and more pages."""
+        extended = copy(self)
+        extended._plan = plan
+        return extended
 
     def number(self, url: str) -> int | None:
         """The page at a URL, None where there is none."""

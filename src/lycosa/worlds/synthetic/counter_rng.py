@@ -1,4 +1,4 @@
-"""Chance that needs no memory: every draw is a hash of a key and a counter, the same on every machine and in any order.
+"""Counter-based random numbers: each is a hash of a key and a counter, the same on every machine and in any order.
 
 The hash is the finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
 """
@@ -20,18 +20,18 @@ _MASK = (1 << 64) - 1
 
 
 def key(seed: int, purpose: str, *numbers: int) -> int:
-    """64 bits that belong to one purpose of one world."""
+    """The 64-bit key of one purpose in the world of a seed."""
     digest: int = xxhash.xxh3_64_intdigest(repr((seed, purpose, numbers)).encode())
     return digest
 
 
-def substream(start: int, number: int) -> int:
-    """The key of one of many things of a kind, cheaper than `key`."""
+def subkey(start: int, number: int) -> int:
+    """The key of one of many objects of a kind; cheaper than `key`."""
     return (start ^ ((number + 1) * 0xD1B54A32D192ED03)) * 0x9E3779B97F4A7C15 & _MASK
 
 
 def uniforms_at(start: int, counters: Ints) -> Floats:
-    """A number in [0, 1) for each counter."""
+    """A uniform random number in [0, 1) for each counter."""
     state = counters.astype(np.uint64)
     state *= _STEP
     state += np.uint64(start)
@@ -45,12 +45,12 @@ def uniforms_at(start: int, counters: Ints) -> Floats:
 
 
 def uniforms(start: int, count: int) -> Floats:
-    """The first `count` draws of a key."""
+    """`count` uniform random numbers in [0, 1), for the counters from 0 on."""
     return uniforms_at(start, np.arange(count, dtype=np.uint64))
 
 
 def normals(start: int, count: int) -> Floats:
-    """Standard normal draws, by the method of Box and Muller."""
+    """`count` standard normal random numbers, by the method of Box and Muller."""
     radius = np.sqrt(-2.0 * np.log1p(-uniforms(start, count)))
-    radius *= np.cos(2.0 * np.pi * uniforms(substream(start, 1), count))
+    radius *= np.cos(2.0 * np.pi * uniforms(subkey(start, 1), count))
     return radius

@@ -1,7 +1,7 @@
-"""How the world goes on: pages appear, vanish and change, each at its own rate, as a pure function of time.
+"""The evolution of a synthetic world: pages appear, vanish and change, each at its own rate, computed for any time.
 
-Changes come as a Poisson process for each page (Cho and Garcia-Molina, The evolution of the Web, 2000). New pages are
-articles that grow beside a page that was there at the start; its text links to them, and so does their section.
+Changes of a page are a Poisson process (Cho and Garcia-Molina, The evolution of the Web, 2000). New pages are articles
+with a parent among the pages of the start; the parent and the section of a new page link to it.
 """
 
 from dataclasses import fields, replace
@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 
-from .counter_rng import Floats, Ints, key, normals, substream, uniforms, uniforms_at
+from .counter_rng import Floats, Ints, key, normals, subkey, uniforms, uniforms_at
 from .links import SECTIONS_SHOWN, Attraction, Links
 from .pages import CHUNK
 from .plan import Features, Kind, Options, Plan, draw_features
 
-BIRTHS = 0.002  # new pages a day, for each page at the start
-DEATHS = (0.00003, 0.00015, 0.0015)  # a day, of the median home page, section and article
-CHANGES = (0.1, 0.06, 0.02)  # a day, likewise
-DEATH_SPREAD, CHANGE_SPREAD = 0.8, 1.5  # of the logarithms of these rates
-MOST_CHANGES = 4.0  # a day
-REWRITTEN, RELINKED = 0.25, 0.15  # of the chunks and of the links in the text, at a change
-NEWEST_LISTED = 10  # new articles that a section shows
-_LATEST = 64  # changes that are looked back at; what none of them touched is as it was at the start
-_AT_ONCE = 64  # changes
+BIRTHS = 0.002  # new pages a day, per page of the start
+DEATHS = (0.00003, 0.00015, 0.0015)  # median rates a day of home pages, sections and articles
+CHANGES = (0.1, 0.06, 0.02)  # median rates a day of home pages, sections and articles
+DEATH_SPREAD, CHANGE_SPREAD = 0.8, 1.5  # standard deviations of the logarithms of these rates
+MAX_CHANGES = 4.0  # the highest rate of changes a day
+REWRITTEN, RELINKED = 0.25, 0.15  # shares of the chunks and of the links in the text that a change replaces
+NEWEST_LISTED = 10  # new articles that a section links to
+_HISTORY = 64  # latest changes considered; what none of them replaced is as at the start
+_BATCH = 64  # changes drawn at once
 
 
 class Snapshot:
-    """The world as it is some days after its start."""
+    """The state of a world some days after its start."""
 
     def __init__(self, options: Options, plan: Plan, links: Links, attraction: Attraction, days: float):
         if not 0.0 <= days <= 36_500.0:
@@ -52,40 +52,40 @@ class Snapshot:
         self._sorted_parents, self._sorted_sections = self._parents[self._by_parent], sections[self._by_section]
 
     def changes(self, page: int) -> NDArray[np.float64]:
-        """The days on which a page has changed so far."""
-        start = substream(self._changes, page)
-        rate = CHANGES[self.plan.kind[page]] * float(np.exp(CHANGE_SPREAD * normals(substream(start, 0), 1)[0]))
-        rate = min(rate, MOST_CHANGES)
+        """The times, in days, at which a page has changed so far."""
+        start = subkey(self._changes, page)
+        rate = CHANGES[self.plan.kind[page]] * float(np.exp(CHANGE_SPREAD * normals(subkey(start, 0), 1)[0]))
+        rate = min(rate, MAX_CHANGES)
         times = np.empty(0)
         while not len(times) or times[-1] <= self.days:
-            waits = -np.log1p(-uniforms_at(start, np.arange(len(times), len(times) + _AT_ONCE))) / rate
+            waits = -np.log1p(-uniforms_at(start, np.arange(len(times), len(times) + _BATCH))) / rate
             times = np.concatenate((times, (times[-1] if len(times) else 0.0) + np.cumsum(waits)))
         return times[: np.searchsorted(times, self.days, side="right")]
 
     def editions(self, page: int) -> Ints:
-        """For each chunk of a page's text, the number of the change that wrote it; 0 for what it said at the start."""
+        """For each chunk of the text of a page, the number of the change that wrote it; 0 for the text of the start."""
         chunks = -(-int(self.plan.words[page]) // CHUNK)
         count = len(self.changes(page))
-        return _latest(substream(self._texts, page), count, chunks, REWRITTEN, at_least_one=True)
+        return _latest(subkey(self._texts, page), count, chunks, REWRITTEN, at_least_one=True)
 
     def links_of(self, page: int) -> tuple[NDArray[np.int32], int]:
-        """Where a page links to, and how many of its links are navigation."""
+        """The links of a page, and how many of them are navigation."""
         if page < self._first:
             targets, navigation = self._links.of(page).copy(), int(self._links.navigation[page])
         else:
             targets, navigation = self._first_links(page)
         slots = len(targets) - navigation
-        latest = _latest(substream(self._relinks, page), len(self.changes(page)), slots, RELINKED)
+        latest = _latest(subkey(self._relinks, page), len(self.changes(page)), slots, RELINKED)
         moved = np.flatnonzero(latest)
         if len(moved):
             targets[navigation + moved] = self._new_targets(page, latest[moved] * 1024 + moved)
-        everything = [*targets.tolist(), *self._children(page)]
-        kept = dict.fromkeys(target for target in everything if target != page)
+        links = [*targets.tolist(), *self._children(page)]
+        kept = dict.fromkeys(target for target in links if target != page)
         return np.array(list(kept), dtype=np.int32), navigation
 
     def _new_targets(self, page: int, counters: Ints) -> Ints:
-        """Pages for links that are rewritten: some of the same section, some fit ones on the topic elsewhere."""
-        start, section = substream(self._relinks, ~page), int(self.plan.section_of_page[page])
+        """Targets for replaced links: half of the time near the page in its section, else fit pages of its topic."""
+        start, section = subkey(self._relinks, ~page), int(self.plan.section_of_page[page])
         u = uniforms_at(start, 2 * counters)
         topics = np.full(len(counters), self.plan.topic[page], dtype=np.int64)
         fit = self._attraction.fit(topics, uniforms_at(start, 2 * counters + 1))
@@ -94,7 +94,7 @@ class Snapshot:
         return np.where((u < 0.5) & (size > 0), near, fit)
 
     def _first_links(self, page: int) -> tuple[NDArray[np.int32], int]:
-        """The links that a new page is born with."""
+        """The links that a new page has at first."""
         plan = self.plan
         site, section = int(plan.site_of_page[page]), int(plan.section_of_page[page])
         home, first = int(plan.site_start[site]), int(plan.first_section[site])
@@ -106,7 +106,7 @@ class Snapshot:
         return np.array([*up, *in_text], dtype=np.int32), len(up)
 
     def _children(self, page: int) -> list[int]:
-        """New pages that a page shows: those that grew beside it, and on a section its newest."""
+        """New pages that a page links to: its children, and on a section its newest articles."""
         low, high = np.searchsorted(self._sorted_parents, (page, page + 1))
         children = self._by_parent[low:high]
         if self.plan.kind[page] == Kind.SECTION:
@@ -118,7 +118,7 @@ class Snapshot:
 
 
 def _births(seed: int, pages: int, days: float) -> tuple[Ints, Floats]:
-    """The page beside which each new page grew, and the day on which it was born."""
+    """The parent of each new page, and the day on which it appeared."""
     count = int(days * BIRTHS * pages) + 1
     born = (np.arange(count) + uniforms(key(seed, "births"), count)) / (BIRTHS * pages)
     born = born[born <= days]
@@ -126,10 +126,10 @@ def _births(seed: int, pages: int, days: float) -> tuple[Ints, Floats]:
 
 
 def _extended(options: Options, plan: Plan, parents: Ints) -> Plan:
-    """The plan with the new pages behind the old ones."""
+    """The plan with the new pages appended."""
     own = normals(key(options.seed, "born quality"), len(parents))
-    alike = 0.5 * options.status_homophily
-    latent = alike * plan.latent[parents] + np.sqrt(1.0 - alike**2) * own
+    correlation = 0.5 * options.status_homophily
+    latent = correlation * plan.latent[parents] + np.sqrt(1.0 - correlation**2) * own
     ranks = np.searchsorted(np.sort(plan.latent), latent)
     features = draw_features(options, latent, born=" born")
     columns = {
@@ -149,8 +149,11 @@ def _appended(column: Floats, more: Floats) -> Floats:
 
 
 def _latest(start: int, changes: int, parts: int, share: float, *, at_least_one: bool = False) -> Ints:
-    """For each part of a page the number of the last change that touched it, 0 where none did."""
-    numbers = np.arange(max(1, changes - _LATEST + 1), changes + 1)
+    """For each part of a page the number of the last change that replaced it, 0 where none did.
+
+    share: the probability that a change replaces a part; at_least_one: each change replaces one part or more.
+    """
+    numbers = np.arange(max(1, changes - _HISTORY + 1), changes + 1)
     if not len(numbers) or not parts:
         return np.zeros(parts, dtype=np.int64)
     u = uniforms_at(start, numbers[:, None] * 1024 + np.arange(parts + 1))

@@ -1,7 +1,7 @@
-"""Who links to whom: navigation within a site, and links across sites drawn by topic, fitness and standing.
+"""The links of a synthetic world: navigation within a site, and links across sites by topic, fitness and standing.
 
-Links to other sites go to fit pages (Bianconi and Barabási, 2001), and, as far as there is homophily, to pages of
-about the same standing; their topic is mostly that of the page they stand on (Davison, Topical locality, 2000).
+Links across sites lead to fit pages (Bianconi and Barabási, 2001) and, as far as there is homophily, to pages of
+similar standing; the topic of their targets is mostly that of their sources (Davison, Topical locality, 2000).
 """
 
 from dataclasses import dataclass
@@ -9,38 +9,38 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .counter_rng import Floats, Ints, key, normals, substream, uniforms
+from .counter_rng import Floats, Ints, key, normals, subkey, uniforms
 from .plan import Kind, Options, Plan, topic_looseness
 from .vocabulary import Vocabulary
 
-SECTIONS_SHOWN = 4  # of its site, by every page
-ARTICLES_LISTED = 20  # by a section
-FEATURED = 6  # pages of its site that a home page names
-SIBLINGS, ELSEWHERE = (0.9, 0.6, 0.3), 0.4  # chances of an article's links within its section and its site
-SAME_LEAF, SAME_TOP = 0.87, 0.07  # of links across sites; the rest goes anywhere
-KERNEL_SHARE = 0.37  # of links across sites that look for their like
-KERNEL_WIDTH = 0.08  # of ranks
-FITNESS_POWER = 1.22  # a topic's fittest pages share its links, which bends the law; this bends it back
-SIBLINGS_LOOKED_AT = 7  # of which a link takes the one that stands most like its page
+SECTIONS_SHOWN = 4  # sections of its site in the navigation of every page
+ARTICLES_LISTED = 20  # on the page of a section
+FEATURED = 6  # pages of its site that a home page links to
+SIBLINGS, ELSEWHERE = (0.9, 0.6, 0.3), 0.4  # probabilities of an article's links within its section and its site
+SAME_LEAF, SAME_TOP = 0.87, 0.07  # shares of links across sites by topic of their target; the rest leads to any
+KERNEL_SHARE = 0.37  # of links across sites that lead to pages of similar standing
+KERNEL_WIDTH = 0.08  # standard deviation of the difference in rank
+FITNESS_POWER = 1.22  # corrects the power law of in-links, which sampling within topics flattens
+SIBLINGS_COMPARED = 7  # candidates of which a link takes the one closest in standing to its page
 
 
 @dataclass(frozen=True)
 class Links:
-    """The links of all pages, row after row: those of navigation first, then those in the text."""
+    """The links of all pages in compressed sparse rows: navigation first, then the links in the text."""
 
-    start: NDArray[np.int64]  # of each page's row, and the end
+    start: NDArray[np.int64]  # links of page n are target[start[n] : start[n + 1]]
     target: NDArray[np.int32]
-    navigation: NDArray[np.int16]  # how many of each row are navigation
+    navigation: NDArray[np.int16]  # how many links of each page are navigation
 
     def of(self, page: int) -> NDArray[np.int32]:
         return self.target[self.start[page] : self.start[page + 1]]
 
 
-Pair = tuple[Ints, Ints]  # pages, and where each of them links to
+Pair = tuple[Ints, Ints]  # sources and targets of links
 
 
 class Attraction:
-    """For each topic, its pages by standing, and how fit each is: what links across sites are drawn from."""
+    """Samples targets for links across sites: pages of a topic by fitness, or by rank of standing."""
 
     def __init__(self, options: Options, plan: Plan):
         order = np.lexsort((plan.latent, plan.topic))
@@ -52,32 +52,32 @@ class Attraction:
         self._total = np.concatenate(([0.0], np.cumsum(fitness[order])))
 
     def topic_shares(self) -> Floats:
-        """Up to which share of all pages each topic reaches."""
+        """The cumulative shares of topics in all pages, without the last."""
         shares: Floats = self._bounds[1:-1] / self._bounds[-1]
         return shares
 
     def fit(self, topics: Ints, u: Floats) -> Ints:
-        """A page of each topic, in proportion to fitness."""
+        """A page of each given topic, in proportion to fitness; `u` are uniform random numbers."""
         low, high = self._total[self._bounds[topics]], self._total[self._bounds[topics + 1]]
         places = np.searchsorted(self._total, low + u * (high - low), side="right") - 1
         pages: Ints = self._pages[np.clip(places, self._bounds[topics], self._bounds[topics + 1] - 1)]
         return pages
 
-    def alike(self, topics: Ints, ranks: Floats) -> Ints:
-        """The page of each topic that has the given rank (0 to 1) by standing."""
+    def at_rank(self, topics: Ints, ranks: Floats) -> Ints:
+        """The page of each given topic at the given rank (0 to 1) of standing."""
         low, high = self._bounds[topics], self._bounds[topics + 1]
         pages: Ints = self._pages[np.minimum(low + (ranks * (high - low)).astype(np.int64), high - 1)]
         return pages
 
 
 def make_links(options: Options, plan: Plan, words: Vocabulary) -> Links:
-    """Draws the links of every page, each target once and none to itself."""
+    """The links of all pages, without duplicates and self-links."""
     navigation = [*_up_links(plan), *_section_links(plan)]
     in_text = [*_listings(options, plan), *_sibling_links(options, plan), _cross_links(options, plan, words)]
     source = np.concatenate([pair[0] for pair in (*navigation, *in_text)])
     target = np.concatenate([pair[1] for pair in (*navigation, *in_text)])
     count = sum(len(pair[0]) for pair in navigation)
-    place = np.arange(len(source), dtype=np.uint32)  # navigation keeps its order, the text mixes its links
+    place = np.arange(len(source), dtype=np.uint32)  # navigation keeps its order, links in the text are shuffled
     place[count:] = (uniforms(key(options.seed, "places"), len(source) - count) * 2.0**31).astype(np.uint32)
     place[count:] |= np.uint32(1 << 31)
     order = np.argsort(source.astype(np.uint64) << np.uint64(32) | place, kind="stable")
@@ -97,6 +97,7 @@ def make_links(options: Options, plan: Plan, words: Vocabulary) -> Links:
 
 
 def _up_links(plan: Plan) -> list[Pair]:
+    """Links of all other pages to their home page."""
     pages = np.arange(len(plan), dtype=np.int32)
     inner = pages[plan.kind != Kind.HOME]
     return [(inner, plan.site_start[plan.site_of_page[inner]])]
@@ -107,7 +108,7 @@ def _section_page(plan: Plan, sections: Ints, sites: Ints) -> Ints:
 
 
 def _section_links(plan: Plan) -> list[Pair]:
-    """Articles to their section; every page to the first sections of its site, home pages to all."""
+    """Links of articles to their section, of every page to the first sections of its site, of home pages to all."""
     pages = np.arange(len(plan), dtype=np.int32)
     articles = pages[plan.kind == Kind.ARTICLE]
     pairs = [(articles, _section_page(plan, plan.section_of_page[articles], plan.site_of_page[articles]))]
@@ -120,7 +121,7 @@ def _section_links(plan: Plan) -> list[Pair]:
 
 
 def _listings(options: Options, plan: Plan) -> list[Pair]:
-    """Sections to their first articles, home pages to some of the site."""
+    """Links of sections to their first articles, and of home pages to random pages of the site."""
     sections = np.arange(len(plan.section_topic))
     sites = np.searchsorted(plan.first_section, sections, side="right") - 1
     listed = np.minimum(plan.section_size, ARTICLES_LISTED)
@@ -135,7 +136,7 @@ def _listings(options: Options, plan: Plan) -> list[Pair]:
 
 
 def _sibling_links(options: Options, plan: Plan) -> list[Pair]:
-    """Articles to the ones before and after, to some of the section and of the site."""
+    """Links of articles to the next and previous, and to random ones of the section and of the site."""
     articles = np.flatnonzero(plan.kind == Kind.ARTICLE)
     section = plan.section_of_page[articles]
     start, size = plan.section_start[section].astype(np.int64), plan.section_size[section]
@@ -152,19 +153,20 @@ def _sibling_links(options: Options, plan: Plan) -> list[Pair]:
 
 
 def _sibling(options: Options, plan: Plan, number: int, articles: Ints, start: Ints, size: Ints) -> Ints:
-    """An article of the same section for each, as far as there is homophily one of like standing."""
+    """An article of the same section for each; with homophily, the one closest in standing of several candidates."""
     nearest = start + (uniforms(key(options.seed, "sibling", number), len(articles)) * size).astype(np.int64)
-    looks = uniforms(key(options.seed, "sibling looks", number), len(articles)) < options.status_homophily
-    for look in range(1, SIBLINGS_LOOKED_AT):
-        u = uniforms(key(options.seed, "sibling", number, look), len(articles))
+    compares = uniforms(key(options.seed, "sibling looks", number), len(articles)) < options.status_homophily
+    for candidate in range(1, SIBLINGS_COMPARED):
+        u = uniforms(key(options.seed, "sibling", number, candidate), len(articles))
         other = start + (u * size).astype(np.int64)
         gaps = [np.abs(plan.latent[page] - plan.latent[articles]) for page in (other, nearest)]
-        is_better = looks & (other != articles) & ((gaps[0] < gaps[1]) | (nearest == articles))
-        nearest = np.where(is_better, other, nearest)
+        is_closer = compares & (other != articles) & ((gaps[0] < gaps[1]) | (nearest == articles))
+        nearest = np.where(is_closer, other, nearest)
     return nearest
 
 
 def _cross_links(options: Options, plan: Plan, words: Vocabulary) -> Pair:
+    """Links across sites: to fit pages, or, for a share of them, to pages of similar standing."""
     source = np.repeat(np.arange(len(plan), dtype=np.int32), plan.cross_links)
     ranks = np.empty(len(plan), dtype=np.float32)
     ranks[np.argsort(plan.latent, kind="stable")] = (np.arange(len(plan)) + 0.5) / len(plan)
@@ -172,19 +174,19 @@ def _cross_links(options: Options, plan: Plan, words: Vocabulary) -> Pair:
     topics = _linked_topics(options, plan.topic[source], attraction.topic_shares(), words, key(options.seed, "cross"))
     start = key(options.seed, "cross targets")
     target = attraction.fit(topics, uniforms(start, len(source)))
-    seeks_its_like = uniforms(substream(start, 1), len(source)) < KERNEL_SHARE * options.status_homophily
-    width = KERNEL_WIDTH * normals(substream(start, 2), int(seeks_its_like.sum()))
-    rank = np.abs(ranks[source[seeks_its_like]] + width)
+    by_standing = uniforms(subkey(start, 1), len(source)) < KERNEL_SHARE * options.status_homophily
+    width = KERNEL_WIDTH * normals(subkey(start, 2), int(by_standing.sum()))
+    rank = np.abs(ranks[source[by_standing]] + width)
     rank = np.where(rank > 1.0, 2.0 - rank, rank)
-    target[seeks_its_like] = attraction.alike(topics[seeks_its_like], rank)
+    target[by_standing] = attraction.at_rank(topics[by_standing], rank)
     return source, target
 
 
 def _linked_topics(options: Options, topics: Ints, shares: Floats, words: Vocabulary, start: int) -> Ints:
-    """The topic of the page that a link across sites leads to, for each topic of the page it stands on."""
+    """The topic of the target of a link across sites, for each given topic of its source."""
     u = uniforms(start, len(topics)) / max(options.topical_homophily, 1e-9)
-    any_topic = np.searchsorted(shares, uniforms(substream(start, 1), len(topics)), side="right")
-    related = words.related(topics, uniforms(substream(start, 2), len(topics)))
+    any_topic = np.searchsorted(shares, uniforms(subkey(start, 1), len(topics)), side="right")
+    related = words.related(topics, uniforms(subkey(start, 2), len(topics)))
     looseness = topic_looseness(options)[topics]
     same = 1.0 - (1.0 - SAME_LEAF) * looseness
     return np.where(u < same, topics, np.where(u < same + SAME_TOP * looseness, related, any_topic))

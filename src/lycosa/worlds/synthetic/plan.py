@@ -20,12 +20,25 @@ from lycosa.vocabulary.errors import UsageError
 from .counter_rng import Floats, Ints, key, normals, uniforms
 from .vocabulary import PER_LEAF, SECTION_NAMES, Vocabulary
 
-SMALLEST_SITE = 4  # pages
+MIN_SITE = 4  # pages
+MAX_SECTIONS = 12  # of a site
+SECTIONS_SAME, SECTIONS_NEAR = 0.90, 0.06  # share of sections on the topic of their site, or on one of the same top
+ARTICLES_SAME, ARTICLES_NEAR = 0.95, 0.03  # share of articles on the topic of their section, or one of the same top
+SIZE_EXPONENT = 2.1  # of the power law of the sizes of sites
+LARGEST_SITE_POWER = 0.7  # the largest site is sites ** 0.7 times as large as the smallest, before rounding
+LOOSENESS_SPREAD, MAX_LOOSENESS = 0.6, 3.0  # of `topic_looseness`: standard deviation of its logarithm, and limit
+TOPICAL_HOSTS, TOPICAL_SECTIONS = 0.4, 0.25  # share of names in URLs that are words of the topic
+IN_LINK_EXPONENT = 2.1  # of the power law of in-links (Broder et al., Graph structure in the Web, 2000)
+IN_LINK_SCALE = 8.0  # in-links below which the density is flat
+SITE_VARIANCE, SECTION_VARIANCE = 0.14, 0.10  # shares of the variance of standing
+NEIGHBOUR_WEIGHT = 1.0  # of the previous page's standing in a page's own
+KIND_BONUS = (0.6, 0.3, 0.0)  # added to the standing of home pages, sections and articles, in standard deviations
+MAX_FOLDERS = 4  # in the URL of an article
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a world is made from; the last four are 1 for the Web as it was measured, 0 for a property turned off."""
+    """The options of a synthetic world; the last four are 1 as measured on the Web, 0 to turn a property off."""
 
     pages: int = 40_000
     sites: int | None = None
@@ -41,8 +54,8 @@ class Options:
             raise UsageError(f"a synthetic world has 2 to 2000 topics, not {self.topics}")
         if self.pages < 20 * self.topics or self.pages > 20_000_000:
             raise UsageError(f"a synthetic world of {self.topics} topics has {20 * self.topics} to 20000000 pages")
-        if not self.topics <= self.site_count <= self.pages // (SMALLEST_SITE + 1):
-            most = self.pages // (SMALLEST_SITE + 1)
+        if not self.topics <= self.site_count <= self.pages // (MIN_SITE + 1):
+            most = self.pages // (MIN_SITE + 1)
             raise UsageError(f"a synthetic world of {self.pages} pages has {self.topics} to {most} sites")
         if self.seed < 0:
             raise UsageError(f"the seed of a synthetic world is 0 or more, not {self.seed}")
@@ -57,167 +70,9 @@ class Options:
         return self.sites if self.sites is not None else max(self.topics, self.pages // 40)
 
 
-SIZE_EXPONENT = 2.1  # of the power law of the sizes of sites
-LARGEST_SITE = 0.7  # the largest has as many times the pages of a small one as there are sites, to this power
-LOOSENESS, MOST_LOOSE = 0.6, 3.0  # spread of ln how loosely topics hold together, and its most
-BETRAYING_HOSTS, BETRAYING_SECTIONS = 0.4, 0.25  # of the names in addresses
-
-
-def draw_site_sizes(options: Options) -> Ints:
-    """Sizes from a power law that add up to the number of pages, in random order."""
-    sites, spare = options.site_count, options.pages - SMALLEST_SITE * options.site_count
-    ranks = (np.arange(sites) + 0.5) / sites
-    weights = np.minimum(ranks ** (-1.0 / (SIZE_EXPONENT - 1.0)), sites**LARGEST_SITE)
-    bounds = np.round(np.cumsum(weights) / weights.sum() * spare).astype(np.int64)
-    sizes = SMALLEST_SITE + np.diff(bounds, prepend=0)
-    shuffled: Ints = sizes[np.argsort(uniforms(key(options.seed, "site order"), sites), kind="stable")]
-    return shuffled
-
-
-def draw_section_bounds(
-    seed: int, sizes: Ints, site_start: Ints, sections_of: Ints, first_section: Ints
-) -> tuple[Ints, Ints]:
-    site = np.repeat(np.arange(len(sizes)), sections_of)
-    shares = np.cumsum(0.4 + uniforms(key(seed, "section sizes"), len(site)))
-    before = np.concatenate(([0.0], shares))[first_section[:-1]]
-    whole = shares[first_section[1:] - 1] - before
-    articles = (sizes - 1 - sections_of)[site]
-    ends = np.round((shares - before[site]) / whole[site] * articles).astype(np.int64)
-    starts = np.concatenate(([0], ends[:-1]))
-    starts[first_section[:-1]] = 0
-    offset = (site_start[:-1] + 1 + sections_of)[site]
-    return offset + starts, ends - starts
-
-
-def draw_site_topics(options: Options, sizes: Ints) -> Ints:
-    """A main topic for each site, so that topics have pages by mildly different shares."""
-    shares = (np.arange(options.topics) + 10.0) ** -0.5
-    shares = shares[np.argsort(uniforms(key(options.seed, "topic shares"), options.topics), kind="stable")]
-    owed = [(-float(share), topic) for topic, share in enumerate(shares / shares.sum() * options.pages)]
-    heapify(owed)
-    topics = np.empty(len(sizes), dtype=np.int64)
-    for site in np.argsort(-sizes, kind="stable").tolist():
-        most, topic = owed[0]
-        topics[site] = topic
-        heapreplace(owed, (most + float(sizes[site]), topic))
-    return topics
-
-
-def topic_looseness(options: Options) -> Floats:
-    """How many times as often as usual things stray from each topic; topics differ in how well they hold together."""
-    factors: Floats = np.exp(LOOSENESS * normals(key(options.seed, "looseness"), options.topics)).clip(0.0, MOST_LOOSE)
-    return factors
-
-
-def draw_near_topics(options: Options, what: str, topics: Ints, stay: float, sibling: float, words: Vocabulary) -> Ints:
-    """The same topics for most, one of the same top for some, any for the rest."""
-    looseness = topic_looseness(options)[topics]
-    u = uniforms(key(options.seed, f"{what} stays"), len(topics)) / max(options.topical_homophily, 1e-9)
-    other = (uniforms(key(options.seed, f"{what} topic"), len(topics)) * options.topics).astype(np.int64)
-    near = words.related(topics, uniforms(key(options.seed, f"{what} sibling"), len(topics)))
-    stays = 1.0 - (1.0 - stay) * looseness
-    return np.where(u < stays, topics, np.where(u < stays + sibling * looseness, near, other))
-
-
-def draw_section_words(seed: int, topics: Ints, words: Vocabulary) -> Ints:
-    """What stands for each section in addresses: a word of its topic, or -1 - the number of a neutral name."""
-    is_topical = uniforms(key(seed, "section names"), len(topics)) < BETRAYING_SECTIONS
-    pick = uniforms(key(seed, "section words"), len(topics))
-    topical = words.leaves[topics] + (PER_LEAF * pick**2).astype(np.int64)
-    return np.where(is_topical, topical, -1 - (len(SECTION_NAMES) * pick).astype(np.int64))
-
-
-def draw_host_names(seed: int, topics: Ints, words: Vocabulary, unused: Iterator[str]) -> list[str]:
-    """A name for each site; some betray what it is about."""
-    betrays = uniforms(key(seed, "host names"), len(topics)) < BETRAYING_HOSTS
-    pick = (PER_LEAF * uniforms(key(seed, "host words"), len(topics)) ** 2).astype(np.int64)
-    return [
-        f"{word}-{name}.example" if betrayed else f"{name}.example"
-        for word, name, betrayed in zip(
-            words.words(words.leaves[topics] + pick), islice(unused, len(topics)), betrays.tolist(), strict=True
-        )
-    ]
-
-
-IN_LINK_EXPONENT = 2.1  # of the power law of in-links (Broder et al., Graph structure in the Web, 2000)
-IN_LINK_SCALE = 8.0  # in-links up to which the law is flat
-OF_SITE, OF_SECTION = 0.14, 0.10  # of the variance of standing
-NEIGHBOUR = 1.0  # weight of the neighbour's in a page's own standing
-BONUS = (0.6, 0.3, 0.0)  # standard deviations by which home pages, sections and articles stand above others
-MOST_FOLDERS = 4
-
-
-def draw_latent_standing(
-    options: Options, quality: Floats, site_of_page: Ints, section_of_page: Ints, kind: Ints, sections: int
-) -> Floats:
-    """Standing on a normal scale: alike within a site, within a section and between neighbours."""
-    seed, homophily = options.seed, options.status_homophily
-    of_site, of_section, neighbour = OF_SITE * homophily, OF_SECTION * homophily, NEIGHBOUR * homophily
-    own = normals(key(seed, "page quality"), options.pages)
-    own = (own + neighbour * np.roll(own, 1)) / np.sqrt(1.0 + neighbour**2)
-    section = normals(key(seed, "section quality"), sections)[section_of_page]
-    bonus = np.array(BONUS)[kind] * homophily
-    latent = (
-        np.sqrt(of_site) * quality[site_of_page]
-        + np.sqrt(of_section) * section
-        + np.sqrt(1.0 - of_site - of_section) * own
-        + bonus
-    )
-    scaled: Floats = (latent - latent.mean()) / latent.std()
-    return scaled
-
-
-def in_links_from_latent(latent: Floats) -> NDArray[np.int64]:
-    """In-links from everywhere, in the order of the latent standing, by a power law."""
-    ranks = np.empty(len(latent))
-    ranks[np.argsort(latent, kind="stable")] = np.arange(len(latent))
-    above = 1.0 - (ranks + 0.5) / len(latent)
-    return np.floor(IN_LINK_SCALE * (above ** (-1.0 / (IN_LINK_EXPONENT - 1.0)) - 1.0)).astype(np.int64)
-
-
-@dataclass(frozen=True)
-class Features:
-    """What shows of the standing of pages."""
-
-    depth: NDArray[np.int8]  # folders in the address of an article
-    words: NDArray[np.int16]  # of the text
-    rarity: NDArray[np.float32]  # share of rare words
-    figures: NDArray[np.float32]  # share of numbers
-    cross_links: NDArray[np.int16]  # links meant to leave the site
-
-
-def draw_features(options: Options, latent: Floats, *, born: str = "") -> Features:
-    """Each feature is a part that follows the standing, and a part that does not."""
-
-    def feature(name: str, level: float, slope: float, spread: float) -> Floats:
-        noise = normals(key(options.seed, f"feature {name}{born}"), len(latent))
-        return np.clip(level + slope * latent + options.feature_noise * spread * noise, -60.0, 60.0)
-
-    # Without homophily the number of links tells nothing either: it would tie the standing of a page to that of the
-    # pages it leads to, since links to other sites lead to fit ones.
-    links = feature("links", 0.0, 0.35 * options.status_homophily, 0.85)
-    return Features(
-        depth=np.clip(np.round(feature("depth", 2.3, -0.4, 0.9)), 1, MOST_FOLDERS).astype(np.int8),
-        words=np.clip(np.exp(feature("words", 5.6, 0.17, 0.4)), 120, 900).astype(np.int16),
-        rarity=np.clip(0.045 * np.exp(feature("rarity", 0.0, 0.25, 0.6)), 0.0, 0.3).astype(np.float32),
-        figures=np.clip(0.02 * np.exp(feature("figures", 0.0, 0.3, 0.8)), 0.0, 0.2).astype(np.float32),
-        cross_links=np.clip(4.2 * np.exp(links), 0, 60).astype(np.int16),
-    )
-
-
-def draw_site_traffic(options: Options, in_links: Ints, site_start: Ints) -> NDArray[np.float32]:
-    """Visitors of each site, of a million people."""
-    noise = 1.2 * options.feature_noise * normals(key(options.seed, "traffic"), len(site_start) - 1)
-    reach = np.log1p(np.add.reduceat(in_links, site_start[:-1])) - 4.0 + noise
-    return np.exp(np.clip(reach, -20.0, 20.0)).astype(np.float32)
-
-
-MOST_SECTIONS = 12  # of a site
-SECTIONS_STAY, SECTIONS_NEAR = 0.90, 0.06  # share of sections about the topic of their site, or one of its field
-ARTICLES_STAY, ARTICLES_NEAR = 0.95, 0.03  # of articles about that of their section, or one of its field
-
-
 class Kind(IntEnum):
+    """The kinds of pages."""
+
     HOME = 0
     SECTION = 1
     ARTICLE = 2
@@ -225,34 +80,35 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True)
 class Plan:
-    """The columns of a world; pages, sections and sites are known by their numbers."""
+    """The columns of a world, indexed by the numbers of pages, sections or sites. Their names are names of files."""
 
-    site_start: NDArray[np.int32]  # first page of each site, and the end
+    site_start: NDArray[np.int32]  # the first page of each site, and the end
     site_topic: NDArray[np.int16]
     site_quality: NDArray[np.float32]
-    first_section: NDArray[np.int32]  # of each site, and the end
+    first_section: NDArray[np.int32]  # the first section of each site, and the end
     section_topic: NDArray[np.int16]
-    section_word: NDArray[np.int32]  # in its address: a word of the vocabulary, or -1 - a neutral name
+    section_word: NDArray[np.int32]  # in its URL: index of a word of the vocabulary, or -1 - index of a neutral name
     section_start: NDArray[np.int32]  # its first article
     section_size: NDArray[np.int32]  # articles
     site_of_page: NDArray[np.int32]
-    section_of_page: NDArray[np.int32]  # the first of its site for a home page
+    section_of_page: NDArray[np.int32]  # for a home page, the first section of its site
     kind: NDArray[np.int8]
     topic: NDArray[np.int16]
-    latent: NDArray[np.float32]  # standing on a normal scale
+    latent: NDArray[np.float32]  # standing, as a standard normal variable
     in_links: NDArray[np.int64]  # from everywhere
-    depth: NDArray[np.int8]  # folders in the address
-    words: NDArray[np.int16]  # of the text
+    depth: NDArray[np.int8]  # folders in the URL
+    words: NDArray[np.int16]  # number of words of the text
     rarity: NDArray[np.float32]  # share of rare words
     figures: NDArray[np.float32]  # share of numbers
-    cross_links: NDArray[np.int16]  # links meant to leave the site
-    site_traffic: NDArray[np.float32]  # reach, visitors of a million
+    cross_links: NDArray[np.int16]  # number of links drawn across sites
+    site_traffic: NDArray[np.float32]  # visitors of a million people
 
     def __len__(self) -> int:
         return len(self.topic)
 
     @property
     def status(self) -> NDArray[np.float64]:
+        """ln(1 + in-links) of each page."""
         return np.log1p(self.in_links)
 
 
@@ -260,11 +116,11 @@ COLUMNS = tuple(field.name for field in fields(Plan))
 
 
 def make_plan(options: Options, words: Vocabulary) -> Plan:
-    """Lays out the world; the same options give the same columns."""
+    """The plan for the given options; the same options give the same columns."""
     seed, sites = options.seed, options.site_count
     sizes = draw_site_sizes(options)
     site_start = np.concatenate(([0], np.cumsum(sizes)))
-    sections_of = np.clip(np.round(np.sqrt(sizes) / 1.3), 1, MOST_SECTIONS).astype(np.int64)
+    sections_of = np.clip(np.round(np.sqrt(sizes) / 1.3), 1, MAX_SECTIONS).astype(np.int64)
     sections_of = np.minimum(sections_of, sizes - 2)
     first_section = np.concatenate(([0], np.cumsum(sections_of)))
     section_start, section_size = draw_section_bounds(seed, sizes, site_start, sections_of, first_section)
@@ -278,9 +134,9 @@ def make_plan(options: Options, words: Vocabulary) -> Plan:
 
     site_topic = draw_site_topics(options, sizes)
     topics_above = np.repeat(site_topic, sections_of)
-    section_topic = draw_near_topics(options, "section", topics_above, SECTIONS_STAY, SECTIONS_NEAR, words)
+    section_topic = draw_near_topics(options, "section", topics_above, SECTIONS_SAME, SECTIONS_NEAR, words)
     topic = section_topic[section_of_page]
-    topic[articles] = draw_near_topics(options, "article", topic[articles], ARTICLES_STAY, ARTICLES_NEAR, words)
+    topic[articles] = draw_near_topics(options, "article", topic[articles], ARTICLES_SAME, ARTICLES_NEAR, words)
     topic[site_start[:-1]] = site_topic
 
     quality = normals(key(seed, "site quality"), sites)
@@ -306,3 +162,157 @@ def make_plan(options: Options, words: Vocabulary) -> Plan:
         site_traffic=draw_site_traffic(options, in_links, site_start),
         **features,
     )
+
+
+# Sites, sections and topics
+
+
+def draw_site_sizes(options: Options) -> Ints:
+    """Site sizes from a power law that sum to the number of pages, in random order."""
+    sites, spare = options.site_count, options.pages - MIN_SITE * options.site_count
+    ranks = (np.arange(sites) + 0.5) / sites
+    weights = np.minimum(ranks ** (-1.0 / (SIZE_EXPONENT - 1.0)), sites**LARGEST_SITE_POWER)
+    bounds = np.round(np.cumsum(weights) / weights.sum() * spare).astype(np.int64)
+    sizes = MIN_SITE + np.diff(bounds, prepend=0)
+    shuffled: Ints = sizes[np.argsort(uniforms(key(options.seed, "site order"), sites), kind="stable")]
+    return shuffled
+
+
+def draw_section_bounds(
+    seed: int, sizes: Ints, site_start: Ints, sections_of: Ints, first_section: Ints
+) -> tuple[Ints, Ints]:
+    """The first article and the number of articles of each section; the shares of sections are 0.4 to 1.4."""
+    site = np.repeat(np.arange(len(sizes)), sections_of)
+    shares = np.cumsum(0.4 + uniforms(key(seed, "section sizes"), len(site)))
+    before = np.concatenate(([0.0], shares))[first_section[:-1]]
+    whole = shares[first_section[1:] - 1] - before
+    articles = (sizes - 1 - sections_of)[site]
+    ends = np.round((shares - before[site]) / whole[site] * articles).astype(np.int64)
+    starts = np.concatenate(([0], ends[:-1]))
+    starts[first_section[:-1]] = 0
+    offset = (site_start[:-1] + 1 + sections_of)[site]
+    return offset + starts, ends - starts
+
+
+def draw_site_topics(options: Options, sizes: Ints) -> Ints:
+    """The main topic of each site, such that the shares of topics follow rank ** -0.5, with ranks from 10 on."""
+    shares = (np.arange(options.topics) + 10.0) ** -0.5
+    shares = shares[np.argsort(uniforms(key(options.seed, "topic shares"), options.topics), kind="stable")]
+    owed = [(-float(share), topic) for topic, share in enumerate(shares / shares.sum() * options.pages)]
+    heapify(owed)
+    topics = np.empty(len(sizes), dtype=np.int64)
+    for site in np.argsort(-sizes, kind="stable").tolist():
+        most, topic = owed[0]
+        topics[site] = topic
+        heapreplace(owed, (most + float(sizes[site]), topic))
+    return topics
+
+
+def topic_looseness(options: Options) -> Floats:
+    """For each topic, how many times as often as usual its pages, links and words stray from it: log-normal."""
+    factors: Floats = np.exp(LOOSENESS_SPREAD * normals(key(options.seed, "looseness"), options.topics)).clip(
+        0.0, MAX_LOOSENESS
+    )
+    return factors
+
+
+def draw_near_topics(options: Options, what: str, topics: Ints, same: float, near: float, words: Vocabulary) -> Ints:
+    """A topic near each given one: the same with probability `same`, one of the same top with `near`, else any."""
+    looseness = topic_looseness(options)[topics]
+    u = uniforms(key(options.seed, f"{what} stays"), len(topics)) / max(options.topical_homophily, 1e-9)
+    other = (uniforms(key(options.seed, f"{what} topic"), len(topics)) * options.topics).astype(np.int64)
+    related = words.related(topics, uniforms(key(options.seed, f"{what} sibling"), len(topics)))
+    stays = 1.0 - (1.0 - same) * looseness
+    return np.where(u < stays, topics, np.where(u < stays + near * looseness, related, other))
+
+
+def draw_section_words(seed: int, topics: Ints, words: Vocabulary) -> Ints:
+    """The name of each section in URLs: the index of a word of its topic, or -1 - the index of a neutral name."""
+    is_topical = uniforms(key(seed, "section names"), len(topics)) < TOPICAL_SECTIONS
+    pick = uniforms(key(seed, "section words"), len(topics))
+    topical = words.leaves[topics] + (PER_LEAF * pick**2).astype(np.int64)
+    return np.where(is_topical, topical, -1 - (len(SECTION_NAMES) * pick).astype(np.int64))
+
+
+def draw_host_names(seed: int, topics: Ints, words: Vocabulary, unused: Iterator[str]) -> list[str]:
+    """A host name for each site; a share TOPICAL_HOSTS of them begins with a word of the topic."""
+    is_topical = uniforms(key(seed, "host names"), len(topics)) < TOPICAL_HOSTS
+    pick = (PER_LEAF * uniforms(key(seed, "host words"), len(topics)) ** 2).astype(np.int64)
+    return [
+        f"{word}-{name}.example" if topical else f"{name}.example"
+        for word, name, topical in zip(
+            words.words(words.leaves[topics] + pick), islice(unused, len(topics)), is_topical.tolist(), strict=True
+        )
+    ]
+
+
+# Standing, and the features that follow from it
+
+
+def draw_latent_standing(
+    options: Options, quality: Floats, site_of_page: Ints, section_of_page: Ints, kind: Ints, sections: int
+) -> Floats:
+    """Standing as a standard normal variable, correlated within sites, within sections and between neighbours."""
+    seed, homophily = options.seed, options.status_homophily
+    of_site, of_section, neighbour = (
+        SITE_VARIANCE * homophily,
+        SECTION_VARIANCE * homophily,
+        NEIGHBOUR_WEIGHT * homophily,
+    )
+    own = normals(key(seed, "page quality"), options.pages)
+    own = (own + neighbour * np.roll(own, 1)) / np.sqrt(1.0 + neighbour**2)
+    section = normals(key(seed, "section quality"), sections)[section_of_page]
+    bonus = np.array(KIND_BONUS)[kind] * homophily
+    latent = (
+        np.sqrt(of_site) * quality[site_of_page]
+        + np.sqrt(of_section) * section
+        + np.sqrt(1.0 - of_site - of_section) * own
+        + bonus
+    )
+    scaled: Floats = (latent - latent.mean()) / latent.std()
+    return scaled
+
+
+def in_links_from_latent(latent: Floats) -> NDArray[np.int64]:
+    """In-links by a power law, in the order of the latent standing."""
+    ranks = np.empty(len(latent))
+    ranks[np.argsort(latent, kind="stable")] = np.arange(len(latent))
+    above = 1.0 - (ranks + 0.5) / len(latent)
+    return np.floor(IN_LINK_SCALE * (above ** (-1.0 / (IN_LINK_EXPONENT - 1.0)) - 1.0)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of pages that depend on their standing."""
+
+    depth: NDArray[np.int8]  # folders in the URL of an article
+    words: NDArray[np.int16]  # number of words of the text
+    rarity: NDArray[np.float32]  # share of rare words
+    figures: NDArray[np.float32]  # share of numbers
+    cross_links: NDArray[np.int16]  # number of links drawn across sites
+
+
+def draw_features(options: Options, latent: Floats, *, born: str = "") -> Features:
+    """Features of the form f(level + slope * latent + feature_noise * spread * normal), clipped."""
+
+    def feature(name: str, level: float, slope: float, spread: float) -> Floats:
+        noise = normals(key(options.seed, f"feature {name}{born}"), len(latent))
+        return np.clip(level + slope * latent + options.feature_noise * spread * noise, -60.0, 60.0)
+
+    # Without homophily the number of links must not depend on standing either: since links across sites lead to fit
+    # pages, it would correlate the standing of a page with that of the pages it links to.
+    links = feature("links", 0.0, 0.35 * options.status_homophily, 0.85)
+    return Features(
+        depth=np.clip(np.round(feature("depth", 2.3, -0.4, 0.9)), 1, MAX_FOLDERS).astype(np.int8),
+        words=np.clip(np.exp(feature("words", 5.6, 0.17, 0.4)), 120, 900).astype(np.int16),
+        rarity=np.clip(0.045 * np.exp(feature("rarity", 0.0, 0.25, 0.6)), 0.0, 0.3).astype(np.float32),
+        figures=np.clip(0.02 * np.exp(feature("figures", 0.0, 0.3, 0.8)), 0.0, 0.2).astype(np.float32),
+        cross_links=np.clip(4.2 * np.exp(links), 0, 60).astype(np.int16),
+    )
+
+
+def draw_site_traffic(options: Options, in_links: Ints, site_start: Ints) -> NDArray[np.float32]:
+    """Visitors of each site, of a million people: log-normal around its in-links."""
+    noise = 1.2 * options.feature_noise * normals(key(options.seed, "traffic"), len(site_start) - 1)
+    reach = np.log1p(np.add.reduceat(in_links, site_start[:-1])) - 4.0 + noise
+    return np.exp(np.clip(reach, -20.0, 20.0)).astype(np.float32)

@@ -5,39 +5,39 @@ from math import isnan
 
 from lycosa.lab.crawl_tables import ON_TOPIC, STATUS, STATUS_OF_ALL, TOPICALITY, CrawlTables
 from lycosa.lab.results import Claim
+from lycosa.lab.statistics import SIGNIFICANT
 from lycosa.lab.studies.utility_tradeoff import LARGELY
-from lycosa.lab.tables import SIGNIFICANT
 
 from .runs import ADAPTIVE, HALF, ORACLE, RANKED, START, TOPIC_ONLY, USUAL
 
 
-def status_above_half(figures: CrawlTables) -> Claim:
+def status_above_half(tables: CrawlTables) -> Claim:
     settings = ADAPTIVE[:3]
-    tests = {setting: figures.test(STATUS, setting, HALF) for setting in settings}
-    short = [name for name, test in tests.items() if not (test.difference > 0 and test.p < SIGNIFICANT)]
+    tests = {setting: tables.test(STATUS, setting, HALF) for setting in settings}
+    short = [name for name, test in tests.items() if not test.is_gain]
     return Claim(
         id="adaptive-utility.status-above-constant-half",
         kind="paper",
         says="The status of δ = .6, .7 and .8 is above that of the fixed α = .5, p < .05 for each",
         paper="significantly higher for all three, p < .01",
         measured="; ".join(f"{name}: {test.difference:+.3f} (p {test.p:.2g})" for name, test in tests.items())
-        + f"; {figures.said(STATUS, [HALF, *ADAPTIVE])}",
+        + f"; {tables.mean_line(STATUS, [HALF, *ADAPTIVE])}",
         p=_largest(test.p for test in tests.values()),
         holds=not short,
-        reason=f"{_and(short)} not higher, or not significantly; {_why_not_above(figures)}" if short else "",
+        reason=f"{_and(short)} not higher, or not significantly; {_why_not_above(tables)}" if short else "",
     )
 
 
-def _why_not_above(figures: CrawlTables) -> str:
-    late = {setting: late_alpha(figures.alpha(setting)) for setting in ADAPTIVE[:3]}
+def _why_not_above(tables: CrawlTables) -> str:
+    late = {setting: late_alpha(tables.alpha(setting)) for setting in ADAPTIVE[:3]}
     raised = [setting for setting, alpha in late.items() if alpha > START]
     if not raised:
         return "though α ends below .5"
     return f"topicality is below the target, so that α ends above .5 for {_and(raised)}"
 
 
-def topicality_comparable(figures: CrawlTables) -> Claim:
-    tests = {setting: figures.test(TOPICALITY, setting, HALF) for setting in ADAPTIVE}
+def topicality_comparable(tables: CrawlTables) -> Claim:
+    tests = {setting: tables.test(TOPICALITY, setting, HALF) for setting in ADAPTIVE}
     lower = [name for name in ADAPTIVE[1:3] if tests[name].difference < 0 and tests[name].p < SIGNIFICANT]
     is_higher = tests[ADAPTIVE[3]].difference > 0
     reasons = [f"{_and(lower)} significantly lower"] if lower else []
@@ -48,7 +48,7 @@ def topicality_comparable(figures: CrawlTables) -> Claim:
         says="The topicality of δ = .7 and .8 is not significantly below that of α = .5, that of .9 is above",
         paper=".7 lower but not significantly, .8 higher, .9 significantly higher",
         measured="; ".join(f"{name}: {test.difference:+.3f} (p {test.p:.2g})" for name, test in tests.items())
-        + f"; {figures.said(TOPICALITY, [HALF, *ADAPTIVE])}",
+        + f"; {tables.mean_line(TOPICALITY, [HALF, *ADAPTIVE])}",
         p=_largest([tests[ADAPTIVE[3]].p]),
         holds=None if any(isnan(test.p) for test in tests.values()) else not lower and is_higher,
         reason="; ".join(reasons),
@@ -66,8 +66,8 @@ def late_alpha(alphas: Sequence[float]) -> float:
     return sum(last) / len(last)
 
 
-def alpha_trajectories(figures: CrawlTables) -> Claim:
-    alphas = {setting: figures.alpha(setting) for setting in ADAPTIVE}
+def alpha_trajectories(tables: CrawlTables) -> Claim:
+    alphas = {setting: tables.alpha(setting) for setting in ADAPTIVE}
     early = {setting: early_alpha(curve) for setting, curve in alphas.items()}
     late = {setting: late_alpha(curve) for setting, curve in alphas.items()}
     easy, _, hard, hardest = ADAPTIVE
@@ -88,8 +88,8 @@ def alpha_trajectories(figures: CrawlTables) -> Claim:
     )
 
 
-def early_dip(figures: CrawlTables) -> Claim:
-    early = early_alpha(figures.alpha(USUAL))
+def early_dip(tables: CrawlTables) -> Claim:
+    early = early_alpha(tables.alpha(USUAL))
     return Claim(
         id="adaptive-utility.early-dip-at-0.7",
         kind="paper",
@@ -101,10 +101,10 @@ def early_dip(figures: CrawlTables) -> Claim:
     )
 
 
-def still_ahead(figures: CrawlTables, claim: str, where: str, paper: str) -> Claim:
-    test = figures.test(STATUS, USUAL, TOPIC_ONLY)
-    share = figures.mean(TOPICALITY, USUAL) / figures.mean(TOPICALITY, TOPIC_ONLY)
-    short = [] if test.difference > 0 and test.p < SIGNIFICANT else ["status not higher, or not significantly"]
+def still_ahead(tables: CrawlTables, claim: str, where: str, paper: str) -> Claim:
+    test = tables.test(STATUS, USUAL, TOPIC_ONLY)
+    share = tables.mean(TOPICALITY, USUAL) / tables.mean(TOPICALITY, TOPIC_ONLY)
+    short = [] if test.is_gain else ["status not higher, or not significantly"]
     short += [] if share >= LARGELY else [f"it keeps less than {LARGELY:.0%} of the topicality"]
     return Claim(
         id=f"adaptive-utility.{claim}",
@@ -113,16 +113,16 @@ def still_ahead(figures: CrawlTables, claim: str, where: str, paper: str) -> Cla
         " topicality",
         paper=paper,
         measured=f"status {test.difference:+.3f} (p {test.p:.2g}), topicality {share:.1%} of it;"
-        f" {figures.said(STATUS)}; {figures.said(TOPICALITY)}",
+        f" {tables.mean_line(STATUS)}; {tables.mean_line(TOPICALITY)}",
         p=_largest([test.p]),
         holds=not short,
         reason="; ".join(short),
     )
 
 
-def what_ranking_changes(figures: CrawlTables) -> Claim:
+def what_ranking_changes(tables: CrawlTables) -> Claim:
     tests = {
-        f"{kind} {published}": figures.test(kind, ours, published)
+        f"{kind} {published}": tables.test(kind, ours, published)
         for kind in (TOPICALITY, STATUS)
         for ours, published in zip(RANKED, ADAPTIVE, strict=True)
     }
@@ -137,10 +137,10 @@ def what_ranking_changes(figures: CrawlTables) -> Claim:
     )
 
 
-def left_to_gain(figures: CrawlTables) -> Claim:
+def left_to_gain(tables: CrawlTables) -> Claim:
     best, ours = ORACLE[-1], RANKED[1]
-    told = [
-        f"{setting} {figures.mean(ON_TOPIC, setting):.1%} on topic, status {figures.mean(STATUS_OF_ALL, setting):.2f}"
+    means = [
+        f"{setting} {tables.mean(ON_TOPIC, setting):.1%} on topic, status {tables.mean(STATUS_OF_ALL, setting):.2f}"
         for setting in (HALF, TOPIC_ONLY, USUAL, ours, best)
     ]
     return Claim(
@@ -149,7 +149,7 @@ def left_to_gain(figures: CrawlTables) -> Claim:
         says="What a greedy crawler that knows topic and in-links of every page before it fetches it brings home from"
         " the same seeds",
         paper=None,
-        measured="; ".join(told),
+        measured="; ".join(means),
         holds=None,
     )
 

@@ -6,19 +6,19 @@ Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (IC
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 
-from lycosa.lab.results import Findings, Kind, Row
+from lycosa.lab.results import Findings, Kind
 from lycosa.lab.study import Size
-from lycosa.lab.tracking import Standing, Tracker, track
+from lycosa.lab.tracking import Tracker, track
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds import StudyWorld
 from lycosa.worlds.blogs import BlogPosts
 
-from .claims import BEST, crawled_lift, is_best, not_better, over_random
-from .shared import WINDOW, TrackingInputs, day_in, inputs_of, is_own, timed, world_seed, worlds_of
-from .tables import MEASURES, PAIRS, Runs, combinations, late, over_time, picture, runs_of, sweep
+from .claims import crawled_lift, is_best, not_better, over_random
+from .figures import by_rate_figure, over_time_figure
+from .shared import WINDOW, TrackingInputs, day_in, inputs_of, is_default, timed, world_seed, worlds_of
+from .tables import MEASURES, PAIRS, combination_rows, over_time_rows, run_rows, runs_of, standing_row
 
 EXPAND = 0.5  # share of the looks that are at new pages
 SOURCES = 5  # of the best linked pages, looked at first, so that no crawl is caught in a corner
@@ -46,19 +46,19 @@ class AuthorityTracking:
         },
     }
 
-    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
         return {"kind": "blog-posts", "nodes": size["nodes"], "links": size["links"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
         day_in(timed(world))
-        has_own = is_own(world, size, seed)
+        has_default = is_default(world, size, seed)
         return [
             {
                 "crawls": crawls,
                 "expansion": expansion,
                 "policy": policy,
                 "seed": 1_000 * seed + 10 * run,
-                "world": run if has_own else 0,
+                "world": run if has_default else 0,
             }
             for crawls in size["crawls"]
             for run in range(size["runs"])
@@ -69,26 +69,26 @@ class AuthorityTracking:
         return [inputs_of(each, size) for each in worlds_of(world, size, seed)]
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
-        ground: TrackingInputs = prepared[job["world"]]
+        inputs: TrackingInputs = prepared[job["world"]]
         seed = job["seed"]
-        sources = np.random.default_rng(seed).permutation(ground.well_linked)[:SOURCES].tolist()
+        sources = np.random.default_rng(seed).permutation(inputs.well_linked)[:SOURCES].tolist()
         pair = {"expansion": job["expansion"], "policy": job["policy"]}
-        tracker = Tracker(ground.graph, **pair, expand=EXPAND, day=ground.day, seed=seed)
+        tracker = Tracker(inputs.graph, **pair, expand=EXPAND, day=inputs.day, seed=seed)
         standings = track(
-            tracker, ground.moments, sources=sources, begin=ground.begin, crawls_a_day=job["crawls"], day=ground.day
+            tracker, inputs.moments, sources=sources, begin=inputs.begin, crawls_a_day=job["crawls"], day=inputs.day
         )
         return {
-            "standings": [plain_of(each) for each in standings],
-            "pages": len(ground.graph),
-            "targets": ground.targets,
-            "day": ground.day,
+            "standings": [standing_row(each) for each in standings],
+            "pages": len(inputs.graph),
+            "targets": inputs.targets,
+            "day": inputs.day,
         }
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
         runs = runs_of(self.jobs(world, size, seed), outcomes)
         usual = float(size["crawls"][len(size["crawls"]) // 2])
         firsts = outcomes[: size["runs"] * len(PAIRS) : len(PAIRS)]  # of each run
-        seeds = [world_seed(seed, run) for run in range(size["runs"])] if is_own(world, size, seed) else []
+        seeds = [world_seed(seed, run) for run in range(size["runs"])] if is_default(world, size, seed) else []
         set_up = {
             "pages with a link": round(float(np.mean([outcome["pages"] for outcome in firsts]))),
             "targets": min(outcome["targets"] for outcome in firsts),
@@ -109,32 +109,13 @@ class AuthorityTracking:
                 not_better(runs, usual),
             ],
             tables={
-                "combinations": combinations(runs),
-                "over-time": over_time(runs, usual),
-                "runs": by_run(runs, usual, firsts, seeds),
+                "combinations": combination_rows(runs),
+                "over-time": over_time_rows(runs, usual),
+                "runs": run_rows(runs, usual, firsts, seeds),
                 "set-up": [set_up],
             },
-            pictures={
-                **{what: picture(runs, usual, what, title) for what, title in MEASURES.items()},
-                "crawls-a-day": sweep(runs),
+            figures={
+                **{what: over_time_figure(runs, usual, what, title) for what, title in MEASURES.items()},
+                "crawls-a-day": by_rate_figure(runs),
             },
         )
-
-
-def by_run(runs: Runs, crawls: float, firsts: Sequence[Plain], world_seeds: Sequence[int]) -> list[Row]:
-    """How the combination that the paper finds best did in each run; seeds of worlds where each had its own."""
-    found = {what: late(runs, crawls, BEST, what) for what in MEASURES}
-    return [
-        {
-            "run": run,
-            "world_seed": world_seeds[run] if world_seeds else None,
-            "pages with a link": first["pages"],
-            "targets": first["targets"],
-            **{what: round(values[run], 6) for what, values in found.items()},
-        }
-        for run, first in enumerate(firsts)
-    ]
-
-
-def plain_of(standing: Standing) -> dict[str, float]:
-    return {key: round(float(value), 6) for key, value in msgspec.structs.asdict(standing).items()}

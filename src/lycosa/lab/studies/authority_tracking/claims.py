@@ -1,4 +1,4 @@
-"""What the paper says of tracking, and whether it is so here."""
+"""The claims of the paper, computed."""
 
 import math
 from collections.abc import Sequence
@@ -6,18 +6,30 @@ from collections.abc import Sequence
 import numpy as np
 
 from lycosa.lab.results import Claim, Kind
-from lycosa.lab.statistics import PairedTest, finite_or_none, holm, paired_t, summary
-from lycosa.lab.tables import SIGNIFICANT
+from lycosa.lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, holm, paired_t, summary
 
-from .tables import AI, GAI, MEASURES, PAIRS, SAMPLE, Pair, Runs, late, name_of, ranked, rates_in, said
+from .tables import (
+    AI,
+    BEST,
+    GAI,
+    MEASURES,
+    PAIRS,
+    SAMPLE,
+    Pair,
+    Runs,
+    mean_and_error,
+    name_of,
+    ranked,
+    rates_in,
+    second_half,
+)
 
-BEST = (GAI, "or")
 CLEVER = ("yr", "yru", "ldu")
 RANDOM_TIMES = 20.0  # the lift that the paper reports for pages crawled or seen linked to
 
 
 def is_best(runs: Runs, crawls: float) -> Claim:
-    lifts = {pair: late(runs, crawls, pair, "lift_crawled") for pair in PAIRS}
+    lifts = {pair: second_half(runs, crawls, pair, "lift_crawled") for pair in PAIRS}
     best = ranked(runs, crawls, "lift_crawled")[0][1]
     # Run by run, since runs may differ by their worlds more than by anything else.
     behind = summary([first - ours for first, ours in zip(lifts[best], lifts[BEST], strict=True)])
@@ -25,12 +37,12 @@ def is_best(runs: Runs, crawls: float) -> Claim:
     holds = bool(gap <= (0.0 if math.isnan(error) else error))
     others = "; ".join(
         f"by {MEASURES[what]} {name_of(first[1])} {first[0]:.3g}, {name_of(BEST)} in place"
-        f" {_place(runs, crawls, what)} with {summary(late(runs, crawls, BEST, what)).mean:.3g}"
+        f" {_place(runs, crawls, what)} with {summary(second_half(runs, crawls, BEST, what)).mean:.3g}"
         for what in ("crawl", "discovery", "lift_known")
         for first in ranked(runs, crawls, what)[:1]
     )
     conclusion = ", ".join(
-        f"{name_of((GAI, policy))} {said(lifts[GAI, policy])}" for policy in ("uniform", "yru", "ldu")
+        f"{name_of((GAI, policy))} {mean_and_error(lifts[GAI, policy])}" for policy in ("uniform", "yru", "ldu")
     )
     return Claim(
         id="authority-tracking.gai-or-best",
@@ -40,8 +52,8 @@ def is_best(runs: Runs, crawls: float) -> Claim:
         f" ({crawls:g} crawls a day)",
         paper="by the figure, expanding by Crawl-GAI and recrawling by OR is best; the conclusion names Crawl-GAI and"
         " Crawl-AI with U and “YDU” instead",
-        measured=f"{name_of(BEST)} {said(lifts[BEST])}; best is {name_of(best)} {said(lifts[best])}; what the"
-        f" conclusion names: {conclusion}; {others}",
+        measured=f"{name_of(BEST)} {mean_and_error(lifts[BEST])}; best is {name_of(best)}"
+        f" {mean_and_error(lifts[best])}; what the conclusion names: {conclusion}; {others}",
         p=None if best == BEST else finite_or_none(paired_t(lifts[best], lifts[BEST]).p),
         holds=holds,
         reason="" if holds else _why_not_best(runs, crawls, best),
@@ -63,8 +75,8 @@ def _why_not_best(runs: Runs, crawls: float, best: Pair) -> str:
 
 
 def over_random(runs: Runs, crawls: float, kind: Kind) -> Claim:
-    lifts = {pair: summary(late(runs, crawls, pair, "lift_known")) for pair in PAIRS}
-    each = late(runs, crawls, BEST, "lift_known")
+    lifts = {pair: summary(second_half(runs, crawls, pair, "lift_known")) for pair in PAIRS}
+    each = second_half(runs, crawls, BEST, "lift_known")
     over = sum(lift > RANDOM_TIMES for lift in each)
     crawlers = [pair for pair in PAIRS if pair[0] != SAMPLE]
     least = min(crawlers, key=lambda pair: lifts[pair].mean)
@@ -77,11 +89,11 @@ def over_random(runs: Runs, crawls: float, kind: Kind) -> Claim:
         f" {name_of(BEST)} is more than"
         f" {RANDOM_TIMES:g} times as likely a target as any page with a link ({crawls:g} crawls a day)",
         paper="the union of crawled nodes and frontier nodes are more than 20 times more likely to be target nodes",
-        measured=f"{name_of(BEST)} {said(each)}, over {RANDOM_TIMES:g} in {over} of {len(each)} runs"
+        measured=f"{name_of(BEST)} {mean_and_error(each)}, over {RANDOM_TIMES:g} in {over} of {len(each)} runs"
         f" ({', '.join(f'{lift:.1f}' for lift in each)}); least of the crawlers is"
         f" {name_of(least)} {lifts[least].mean:.3g}; "
         + ", ".join(
-            f"at {rate:g} crawls a day {said(late(runs, rate, BEST, 'lift_known'))}"
+            f"at {rate:g} crawls a day {mean_and_error(second_half(runs, rate, BEST, 'lift_known'))}"
             for rate in rates_in(runs)
             if rate != crawls
         ),
@@ -96,7 +108,9 @@ def crawled_lift(runs: Runs, crawls: float, kind: Kind) -> Claim:
         summary([float(np.mean([standing.lift_crawled for standing in part])) for part in parts])
         for parts in zip(*((run[: len(run) // 2], run[len(run) // 2 :]) for run in runs[crawls, BEST]), strict=True)
     ]
-    rates = ", ".join(f"{said(late(runs, rate, BEST, 'lift_crawled'))} at {rate:g}" for rate in rates_in(runs))
+    rates = ", ".join(
+        f"{mean_and_error(second_half(runs, rate, BEST, 'lift_crawled'))} at {rate:g}" for rate in rates_in(runs)
+    )
     return Claim(
         id="authority-tracking.crawled-lift",
         kind=kind,
@@ -113,12 +127,12 @@ def not_better(runs: Runs, crawls: float) -> Claim:
     tests: dict[str, PairedTest] = {}
     for what in ("crawl", "lift_crawled"):
         for expansion in (GAI, AI):
-            plain = late(runs, crawls, (expansion, "or"), what)
-            means.append(f"{MEASURES[what]} of {expansion} + or {said(plain)}")
+            plain = second_half(runs, crawls, (expansion, "or"), what)
+            means.append(f"{MEASURES[what]} of {expansion} + or {mean_and_error(plain)}")
             for policy in CLEVER:
-                values = late(runs, crawls, (expansion, policy), what)
+                values = second_half(runs, crawls, (expansion, policy), what)
                 tests[f"{expansion} + {policy} by {MEASURES[what]}"] = paired_t(values, plain)
-                means[-1] += f", {policy} {said(values)}"
+                means[-1] += f", {policy} {mean_and_error(values)}"
     corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
     above = {name: p for name, p in corrected.items() if tests[name].difference > 0}
     short = [f"{name} (p {p:.2g})" for name, p in above.items() if p < SIGNIFICANT]

@@ -1,4 +1,4 @@
-"""What a crawl is tracked on: the links of a world as they come and go, the moments at which to look, the targets."""
+"""What all jobs share: the links of a world as they come and go, the moments at which to look, the targets."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,6 +23,8 @@ WELL_LINKED = 20  # pages that have most links both ways
 
 
 class TrackingInputs(Struct, frozen=True):
+    """What all crawls of one world share."""
+
     graph: WindowedGraph
     day: float  # seconds
     targets: int  # at each moment, or fewer where fewer pages are linked to
@@ -31,34 +33,34 @@ class TrackingInputs(Struct, frozen=True):
     well_linked: NDArray[np.signedinteger[Any]]  # pages at the time it begins
 
 
-def is_own(world: StudyWorld, size: Size, seed: int) -> bool:
-    """Whether a world is the one that the study makes up when no other is given."""
-    unless_told = {**(BlogPosts.__init__.__kwdefaults__ or {}), "nodes": size["nodes"], "links": size["links"]}
-    return isinstance(world, BlogPosts) and world.settings == {**unless_told, "seed": seed}
+def is_default(world: StudyWorld, size: Size, seed: int) -> bool:
+    """Whether a world is the default one of the study."""
+    defaults = {**(BlogPosts.__init__.__kwdefaults__ or {}), "nodes": size["nodes"], "links": size["links"]}
+    return isinstance(world, BlogPosts) and world.settings == {**defaults, "seed": seed}
 
 
 def world_seed(seed: int, run: int) -> int:
-    """The seed of the world that is made up for a run."""
+    """The seed of the world that is generated for a run."""
     return 1_000 * seed + run if run else seed
 
 
 def worlds_of(world: StudyWorld, size: Size, seed: int) -> Iterator[TimedLinkGraph]:
-    """For each run a world of its own where the study makes up its own, else the one that was given."""
+    """For each run a generated world where the study runs on its default one, else the world that was given."""
     first = timed(world)
     yield first
-    if isinstance(first, BlogPosts) and is_own(first, size, seed):
+    if isinstance(first, BlogPosts) and is_default(first, size, seed):
         for run in range(1, size["runs"]):
-            yield first.made_again(world_seed(seed, run))
+            yield first.with_seed(world_seed(seed, run))
 
 
 def inputs_of(world: TimedLinkGraph, size: Size) -> TrackingInputs:
     day = day_in(world)
-    graph = compacted(world.seen_through(WINDOW * day))
+    graph = compacted(world.windowed(WINDOW * day))
     targets = _targets_in(graph, size)
     times = np.arange(BEGIN + 1 / POINTS_A_DAY, (graph.end - graph.begin) / day, 1 / POINTS_A_DAY)
     moments = moments_of(graph, (graph.begin + times * day).tolist(), k=targets, day=day)
     begin = graph.begin + BEGIN * day
-    window = graph.sliding()
+    window = graph.window_degrees()
     window.move_to(begin)
     both_ways = np.minimum(window.in_degrees, window.out_degrees)
     return TrackingInputs(graph, day, targets, moments, begin, np.argsort(-both_ways, kind="stable")[:WELL_LINKED])
@@ -98,7 +100,7 @@ def day_in(world: TimedLinkGraph) -> float:
 
 
 def _targets_in(graph: WindowedGraph, size: Size) -> int:
-    """As many as the scale says, but no more than one for so many nodes."""
+    """The number of targets: that of the scale, but at most one for every `nodes_a_target` nodes."""
     for_each: int = size["nodes_a_target"]
     if len(graph) < for_each:
         raise UsageError(

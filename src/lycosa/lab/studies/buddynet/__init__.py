@@ -51,7 +51,7 @@ class BuddyNet:
     factors_of_replication = (0.01, 0.1, 0.5, 0.75, 1.0)
     sizes = (1_000, 5_000)
 
-    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
         return {"kind": FileSharing.name, **{key: size[key] for key in ("consumers", "providers", "files")}}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
@@ -120,10 +120,10 @@ class BuddyNet:
                 "replicas": by_replica,
                 "clusters": cluster_rows,
                 "buddy-list": searches[0]["buddy_list"],
-                "degrees": _spread(np.diff(own.graph.offsets)),
-                "copies": _spread(own.sharing.libraries.turned(own.sharing.items).lengths()),
+                "degrees": _counts(np.diff(own.graph.offsets)),
+                "copies": _counts(own.sharing.libraries.transposed(own.sharing.items).lengths()),
             },
-            pictures=all_figures(own, runs, windows, replicated, cluster, searches[0]["neighbourhood"]),
+            figures=all_figures(own, runs, windows, replicated, cluster, searches[0]["neighbourhood"]),
         )
 
 
@@ -137,14 +137,14 @@ def peers_of(world: StudyWorld) -> PeerNetwork:
 
 
 def worlds_of(world: PeerNetwork, runs: int) -> list[PeerNetwork]:
-    """For each run a world of its own where it is made up, else the one that was given."""
+    """For each run a world of its own where it is generated, else the one that was given."""
     if not isinstance(world, FileSharing) or not world.settings:
         return [world]
     first = int(world.settings["seed"])
-    return [world, *(world.made_again(1_000 * first + run) for run in range(1, runs))]
+    return [world, *(world.with_seed(1_000 * first + run) for run in range(1, runs))]
 
 
-def _spread(values: Any) -> list[dict[str, Plain]]:
-    """How many have how many."""
+def _counts(values: Any) -> list[dict[str, Plain]]:
+    """How many peers or files have each number."""
     numbers, counts = np.unique(values, return_counts=True)
     return [{"number": number, "count": count} for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)]

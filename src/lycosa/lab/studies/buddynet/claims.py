@@ -1,15 +1,14 @@
-"""What the paper claims of its buddies, each computed from the tables."""
+"""The claims of the paper, computed from the tables."""
 
 import math
 from collections.abc import Sequence
 
 from lycosa.lab.results import Claim, Row
-from lycosa.lab.statistics import finite_or_none, holm, paired_t, summary
+from lycosa.lab.statistics import SIGNIFICANT, finite_or_none, holm, paired_t, summary
+from lycosa.lab.tables import nan_if_none
 
 from .runs import BUDDYNET, INDEXED, INDEXED_BY_ALL, LISTED, SHORTCUTS, WALK
-from .tables import COMPARED, PAPER, column_of, mean_of, number_in, values_of
-
-SURE = 0.05
+from .tables import COMPARED, PAPER, column_of, mean_of, values_of
 
 
 def static_order(runs: Sequence[Row]) -> Claim:
@@ -40,20 +39,20 @@ def _order(runs: Sequence[Row], *, churns: bool, id: str, says: str) -> Claim:
         for less, more in ((BUDDYNET, SHORTCUTS), (SHORTCUTS, WALK))
     ]
     pairs += [("answered", less, BUDDYNET) for less in (WALK, SHORTCUTS)] if churns else []
-    p, wrong = _all_below(runs, churns, pairs)
+    p, wrong = _runs_below(runs, churns, pairs)
     return Claim(
         id=id,
         kind="paper",
         says=says,
         paper="; ".join(_published(name, churns) for name in (WALK, SHORTCUTS, BUDDYNET)),
-        measured="; ".join(_said(runs, name, churns) for name in (WALK, SHORTCUTS, BUDDYNET)),
+        measured="; ".join(_measured_line(runs, name, churns) for name in (WALK, SHORTCUTS, BUDDYNET)),
         p=finite_or_none(p),
         holds=not wrong,
         reason=wrong,
     )
 
 
-def _all_below(runs: Sequence[Row], churns: bool, pairs: Sequence[tuple[str, str, str]]) -> tuple[float, str]:
+def _runs_below(runs: Sequence[Row], churns: bool, pairs: Sequence[tuple[str, str, str]]) -> tuple[float, str]:
     """Whether each metric is lower with the first algorithm than with the second: paired t-tests over runs."""
     sides = [
         (
@@ -63,17 +62,17 @@ def _all_below(runs: Sequence[Row], churns: bool, pairs: Sequence[tuple[str, str
         )
         for metric, less, more in pairs
     ]
-    return _all_surely_below(sides)
+    return _significantly_below(sides)
 
 
-def _all_surely_below(sides: Sequence[tuple[str, list[float], list[float]]]) -> tuple[float, str]:
+def _significantly_below(sides: Sequence[tuple[str, list[float], list[float]]]) -> tuple[float, str]:
     """Paired t-tests, corrected for being several by Holm's method: the largest p, and which failed, with figures."""
     tests = [paired_t(less, more) for _, less, more in sides]
     corrected = holm([test.p for test in tests])
     wrong = [
         f"{what}: {_mean(less):.4g} and {_mean(more):.4g}, p = {sure:.2g}"
         for (what, less, more), test, sure in zip(sides, tests, corrected, strict=True)
-        if not (test.difference < 0 and sure < SURE)
+        if not (test.difference < 0 and sure < SIGNIFICANT)
     ]
     p = math.nan if not corrected or any(math.isnan(each) for each in corrected) else max(corrected)
     return p, f"not surely so: {'; '.join(wrong)}" if wrong else ""
@@ -88,7 +87,7 @@ def _published(name: str, churns: bool) -> str:
     return f"{name} {messages} messages, path {path}, answered {answered:.2f}"
 
 
-def _said(runs: Sequence[Row], name: str, churns: bool) -> str:
+def _measured_line(runs: Sequence[Row], name: str, churns: bool) -> str:
     messages, back, path, answered, fetched = (
         mean_of(runs, name, churns, metric)
         for metric in ("messages", "messages_back", "path_length", "answered", "fetched")
@@ -102,7 +101,7 @@ def _said(runs: Sequence[Row], name: str, churns: bool) -> str:
 def factors(runs: Sequence[Row]) -> Claim:
     parts = (WALK, LISTED, INDEXED, BUDDYNET, INDEXED_BY_ALL)
     pairs = [("messages", less, more) for less, more in ((LISTED, INDEXED), (BUDDYNET, INDEXED), (BUDDYNET, LISTED))]
-    p, wrong = _all_below(runs, False, pairs)
+    p, wrong = _runs_below(runs, False, pairs)
     return Claim(
         id="buddynet.factors",
         kind="paper",
@@ -124,11 +123,11 @@ def replication(replicas: Sequence[Row]) -> Claim:
         same = [row for row in replicas if (row["peers"], row["replication"]) == (peers, factor)]
         times = []
         for metric in COMPARED:
-            less, more = ([number_in(row, column_of(name, metric)) for row in same] for name in (BUDDYNET, WALK))
+            less, more = ([nan_if_none(row[column_of(name, metric)]) for row in same] for name in (BUDDYNET, WALK))
             sides.append((f"{metric} of {BUDDYNET} below {WALK}, {peers} peers at {factor}", less, more))
             times.append(_mean(more) / _mean(less) if _mean(less) else math.inf)
         gains.append(f"{peers} peers at {factor}: {times[0]:.3g} and {times[1]:.3g} times")
-    p, wrong = _all_surely_below(sides)
+    p, wrong = _significantly_below(sides)
     return Claim(
         id="buddynet.replication",
         kind="paper",
@@ -146,7 +145,7 @@ def replication(replicas: Sequence[Row]) -> Claim:
 def settles(runs: Sequence[Row]) -> Claim:
     before = values_of(runs, BUDDYNET, False, "transfers_before")
     after = values_of(runs, BUDDYNET, False, "transfers_after")
-    p, wrong = _all_surely_below([("transfers per query after below before", after, before)])
+    p, wrong = _significantly_below([("transfers per query after below before", after, before)])
     return Claim(
         id="buddynet.index-transfers-settle",
         kind="paper",
@@ -176,7 +175,7 @@ def hit_rate(runs: Sequence[Row]) -> Claim:
 
 def clusters(rows: Sequence[Row]) -> Claim:
     (row,) = rows
-    more = row["shared"] > row["by_chance"] and row["p"] < SURE
+    more = row["shared"] > row["by_chance"] and row["p"] < SIGNIFICANT
     return Claim(
         id="buddynet.clusters",
         kind="paper",

@@ -28,7 +28,7 @@ def all_figures(
     cluster: Mapping[str, Plain],
     neighbourhood: Mapping[str, Plain],
 ) -> dict[str, Figure]:
-    copies = world.sharing.libraries.turned(world.sharing.items).lengths()
+    copies = world.sharing.libraries.transposed(world.sharing.items).lengths()
     return {
         "messages": _bars(runs, "messages", "Messages per query (tables 5.2 to 5.4)"),
         "paths": _bars(runs, "path_length", "Path length (tables 5.2 to 5.4)"),

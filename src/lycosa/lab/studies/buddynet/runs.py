@@ -1,13 +1,12 @@
-"""The parts of the study: searches of one network, searches among many copies, and who becomes whose buddy."""
-
-from typing import Any
+"""The jobs of the study: searches of one network, searches with varied replication, and clusters of buddies."""
 
 import numpy as np
 
-from lycosa.lab.peers.clusters import buddy_links, likings, projected, shared_interests
+from lycosa.lab.peers.clusters import buddy_links, interest_matrix, shared_interests, spectral_layout
 from lycosa.lab.peers.records import BUDDIES, INDEXES, Outcomes
 from lycosa.lab.peers.replication import replicated_network
 from lycosa.lab.peers.runs import network_in, questions_of, simulated
+from lycosa.lab.tables import rounded
 from lycosa.peers.buddies import BuddyList
 from lycosa.peers.messages import Contact
 from lycosa.vocabulary.records import Plain
@@ -30,12 +29,12 @@ CLUSTERED, CLUSTER_FACTOR = 1_000, 0.01
 
 def run_searches(world: PeerNetwork, job: Plain) -> Plain:
     """All algorithms on one network; measured over the second half of the queries."""
-    trace = world.sharing.trace.of(np.arange(min(job["queries"], len(world.sharing.trace))))
+    trace = world.sharing.trace.select(np.arange(min(job["queries"], len(world.sharing.trace))))
     seed, churns = job["seed"], job["churns"]
     network = network_in(world.graph, trace, churns=churns, least=LEAST_NEIGHBOURS, seed=seed)
     holders = world.sharing.holders()
     questions = questions_of(trace, holders, seed=seed)
-    rows, windows, told = [], {}, {"run": job["run"], "churns": churns}
+    rows, windows, run = [], {}, {"run": job["run"], "churns": churns}
     neighbourhood: dict[str, Plain] = {}
     found: dict[str, tuple[dict[str, Plain], list[dict[str, Plain]]]] = {}
     for algorithm in ALGORITHMS:
@@ -47,11 +46,11 @@ def run_searches(world: PeerNetwork, job: Plain) -> Plain:
         if algorithm == BUDDYNET:
             neighbourhood = _neighbourhood(world, outcomes)
     for algorithm in ALGORITHMS:
-        figures, windows[algorithm] = found[SAME_RUN.get(algorithm, algorithm)]
-        rows.append({**told, "algorithm": algorithm, **figures})
-    some = trace.of(np.linspace(len(trace) // 2, len(trace) - 1, min(FLOODS, len(trace) // 2)).astype(np.int64))
+        metrics, windows[algorithm] = found[SAME_RUN.get(algorithm, algorithm)]
+        rows.append({**run, "algorithm": algorithm, **metrics})
+    some = trace.select(np.linspace(len(trace) // 2, len(trace) - 1, min(FLOODS, len(trace) // 2)).astype(np.int64))
     outcomes = simulated(network, questions_of(some, holders, seed=seed), FLOOD, seed=seed)
-    rows.append({**told, "algorithm": FLOOD, **measured(outcomes, 0)})
+    rows.append({**run, "algorithm": FLOOD, **measured(outcomes, 0)})
     return {
         "what": "search",
         "run": job["run"],
@@ -68,28 +67,28 @@ def measured(outcomes: Outcomes, begin: int) -> dict[str, Plain]:
     paths, stages = outcomes.paths[begin:], outcomes.stages[begin:]
     transfers = outcomes.transfers
     return {
-        "messages": _rounded(outcomes.messages[begin:].mean()),
-        "messages_back": _rounded((outcomes.messages + outcomes.detours)[begin:].mean()),
-        "path_length": _rounded(paths[paths >= 0].mean()) if (paths >= 0).any() else None,
-        "answered": _rounded((paths >= 0).mean()),
-        "fetched": _rounded((outcomes.providers[begin:] >= 0).mean()),
-        "hit_rate": _rounded(((stages == INDEXES) | (stages == BUDDIES)).mean()),
-        "index_hit_rate": _rounded((stages == INDEXES).mean()),
-        "transfers_before": _rounded(transfers[:begin].mean()) if begin else None,
-        "transfers_after": _rounded(transfers[begin:].mean()),
+        "messages": rounded(outcomes.messages[begin:].mean()),
+        "messages_back": rounded((outcomes.messages + outcomes.detours)[begin:].mean()),
+        "path_length": rounded(paths[paths >= 0].mean()) if (paths >= 0).any() else None,
+        "answered": rounded((paths >= 0).mean()),
+        "fetched": rounded((outcomes.providers[begin:] >= 0).mean()),
+        "hit_rate": rounded(((stages == INDEXES) | (stages == BUDDIES)).mean()),
+        "index_hit_rate": rounded((stages == INDEXES).mean()),
+        "transfers_before": rounded(transfers[:begin].mean()) if begin else None,
+        "transfers_after": rounded(transfers[begin:].mean()),
         "queries": len(stages),
     }
 
 
 def in_windows(outcomes: Outcomes) -> list[dict[str, Plain]]:
-    """The same by stretches of queries."""
+    """The same over consecutive windows of queries."""
     stages = outcomes.stages
     are_hits = (stages == INDEXES) | (stages == BUDDIES)
     return [
         {
             "until": int(rows[-1]) + 1,
-            "messages": _rounded(outcomes.messages[rows].mean()),
-            "hit_rate": _rounded(are_hits[rows].mean()),
+            "messages": rounded(outcomes.messages[rows].mean()),
+            "hit_rate": rounded(are_hits[rows].mean()),
             "transfers": int(outcomes.transfers[rows].sum()),
         }
         for rows in np.array_split(np.arange(len(stages)), min(WINDOWS, len(stages)))
@@ -97,7 +96,7 @@ def in_windows(outcomes: Outcomes) -> list[dict[str, Plain]]:
 
 
 def run_replication(job: Plain) -> Plain:
-    """The walk and buddies among peers that all ask and share; measured over the last third of the queries."""
+    """Random walk and BuddyNet where all peers ask and share; measured over the last third of the queries."""
     own = replicated_network(
         job["peers"], factor=job["factor"], queries=job["queries"], seed=job["seed"], **SETTINGS[job["peers"]]
     )
@@ -109,19 +108,19 @@ def run_replication(job: Plain) -> Plain:
 
 
 def run_clusters(job: Plain) -> Plain:
-    """Who is whose buddy in the end, where all ask and share."""
+    """Buddy lists at the end of the queries, where all peers ask and share, and the interests that buddies share."""
     settings, seed = SETTINGS[CLUSTERED], job["seed"]
     own = replicated_network(CLUSTERED, factor=CLUSTER_FACTOR, queries=job["queries"], seed=seed, **settings)
     network = network_in(own.graph, own.trace, churns=False, least=LEAST_NEIGHBOURS, seed=seed)
     lists = simulated(network, questions_of(own.trace, own.holders, seed=seed), BUDDYNET, seed=seed).lists
-    links, liked = buddy_links(lists), likings(own.interests, settings["categories"])
+    links, liked = buddy_links(lists), interest_matrix(own.interests, settings["categories"])
     shared, by_chance, p = shared_interests(links, liked, seed=seed)
-    places = projected(links, CLUSTERED)
+    places = spectral_layout(links, CLUSTERED)
     first = [int(own.interests.row(peer)[0]) if len(own.interests.row(peer)) == 1 else -1 for peer in range(CLUSTERED)]
     return {
         "what": "clusters",
-        "shared": _rounded(shared),
-        "by_chance": _rounded(by_chance),
+        "shared": rounded(shared),
+        "by_chance": rounded(by_chance),
         "p": p,
         "links": len(links[0]),
         "peers": CLUSTERED,
@@ -131,7 +130,7 @@ def run_clusters(job: Plain) -> Plain:
 
 
 def buddy_list_example() -> list[dict[str, Plain]]:
-    """What becomes of a list of four, as in the paper's figure 5.6."""
+    """A list of four after each of some responses, as in the paper's figure 5.6."""
     known = BuddyList(4)
     for name in ("1", "1", "1", "3", "3", "2", "4"):
         known.answered(Contact(name))
@@ -158,10 +157,6 @@ def _neighbourhood(world: PeerNetwork, outcomes: Outcomes) -> dict[str, Plain]:
         "buddies": buddies.tolist(),
         "indexed": buddies[lists.is_held[peer, :size]].tolist(),
     }
-
-
-def _rounded(value: Any) -> float:
-    return float(f"{float(value):.6g}")
 
 
 def _short(value: float) -> float:

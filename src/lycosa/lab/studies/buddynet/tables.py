@@ -1,9 +1,10 @@
-"""The tables of the study, out of what its parts brought."""
+"""The tables of the study, and the figures that the paper publishes."""
 
 from collections.abc import Sequence
 
 from lycosa.lab.results import Row
 from lycosa.lab.statistics import summary
+from lycosa.lab.tables import nan_if_none, rounded
 from lycosa.vocabulary.records import Plain
 
 from .runs import ALGORITHMS, BUDDYNET, FLOOD, INDEXED, LISTED, SHORTCUTS, WALK
@@ -37,7 +38,7 @@ WITH_ERRORS = ("messages", "path_length", "answered")
 def values_of(runs: Sequence[Row], algorithm: str, churns: bool, metric: str) -> list[float]:
     """One number a run, in their order."""
     rows = [row for row in runs if row["algorithm"] == algorithm and row["churns"] is churns]
-    return [number_in(row, metric) for row in sorted(rows, key=lambda row: row["run"])]
+    return [nan_if_none(row[metric]) for row in sorted(rows, key=lambda row: row["run"])]
 
 
 def mean_of(runs: Sequence[Row], algorithm: str, churns: bool, metric: str) -> float:
@@ -52,9 +53,9 @@ def summary_rows(runs: Sequence[Row]) -> list[Row]:
             row: dict[str, Plain] = {"peers": "come and go" if churns else "stay", "algorithm": algorithm}
             for metric in METRICS:
                 found = summary(values_of(runs, algorithm, churns, metric))
-                row[metric] = _told(found.mean)
+                row[metric] = rounded(found.mean)
                 if metric in WITH_ERRORS:
-                    row[f"{metric}_error"] = _told(found.standard_error)
+                    row[f"{metric}_error"] = rounded(found.standard_error)
             messages, path, answered = PAPER.get((churns, algorithm), (None, None, None))
             row |= {"paper_messages": messages, "paper_path_length": path, "paper_answered": answered}
             row["paper_hit_rate"] = PAPER_HITS.get((churns, algorithm))
@@ -71,8 +72,8 @@ def window_rows(searches: Sequence[Plain]) -> list[Row]:
                 total = 0
                 for window in windows:
                     total += window["transfers"]
-                    told = {"churns": outcome["churns"], "algorithm": algorithm, **window}
-                    rows.append({**told, "transfers_so_far": total})
+                    way = {"churns": outcome["churns"], "algorithm": algorithm}
+                    rows.append({**way, **window, "transfers_so_far": total})
     return rows
 
 
@@ -102,7 +103,7 @@ def replication_rows(replicas: Sequence[Row]) -> list[Row]:
         row: dict[str, Plain] = {"peers": peers, "replication": factor}
         columns = [column_of(algorithm, metric) for algorithm in (WALK, BUDDYNET) for metric in COMPARED]
         for column in (*columns, "hit_rate"):
-            row[column] = _told(summary(number_in(each, column) for each in same).mean)
+            row[column] = rounded(summary(nan_if_none(each[column]) for each in same).mean)
         walk, buddies, hits = PAPER_REPLICATION.get((peers, factor), ((None, None), (None, None), None))
         row |= {"paper_walk_messages": walk[0], "paper_walk_path_length": walk[1]}
         row |= {"paper_buddynet_messages": buddies[0], "paper_buddynet_path_length": buddies[1], "paper_hit_rate": hits}
@@ -112,12 +113,3 @@ def replication_rows(replicas: Sequence[Row]) -> list[Row]:
 
 def column_of(algorithm: str, metric: str) -> str:
     return f"{algorithm}_{metric}"
-
-
-def number_in(row: Row, column: str) -> float:
-    """The number there; NaN where there is none."""
-    return float("nan") if row[column] is None else float(row[column])
-
-
-def _told(value: float) -> float | None:
-    return None if value != value else float(f"{value:.6g}")

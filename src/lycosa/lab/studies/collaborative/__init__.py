@@ -33,7 +33,7 @@ class CollaborativeCrawling:
         },
     }
 
-    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
         return {"pages": size["world_pages"], "topics": size["world_topics"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
@@ -46,16 +46,16 @@ class CollaborativeCrawling:
         return PredicateJob(world, prepared, predicate_of(job, world, prepared.sample)).work()
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
-        figures = CollaborativeTables(outcomes)
+        tables = CollaborativeTables(outcomes)
         return Findings(
-            claims=all_claims(figures, is_made_up=world.name == "synthetic"),
+            claims=all_claims(tables, is_generated=world.name == "synthetic"),
             tables={
-                "aims": figures.aim_rows(),
-                "crawls": figures.crawl_rows(),
-                "means": figures.mean_rows(seed=seed),
-                "tests": figures.test_rows(),
-                "control": figures.control_rows(),
-                "lift": figures.lift_rows(),
+                "aims": tables.predicate_rows(),
+                "crawls": tables.crawl_rows(),
+                "means": tables.mean_rows(seed=seed),
+                "tests": tables.test_rows(),
+                "control": tables.control_rows(),
+                "lift": tables.lift_rows(),
             },
-            pictures=all_figures(figures),
+            figures=all_figures(tables),
         )

@@ -1,4 +1,4 @@
-"""The paper's figures 2 and 3, and what it leaves open."""
+"""The paper's figures 2 and 3, and figures beyond it."""
 
 from collections.abc import Sequence
 
@@ -13,23 +13,23 @@ from .tables import CollaborativeTables, first_tenth, second_tenth
 Y_TITLE = "P(U), the share of pages that satisfy"
 
 
-def all_figures(figures: CollaborativeTables) -> dict[str, Figure]:
+def all_figures(tables: CollaborativeTables) -> dict[str, Figure]:
     found = {
         f"field-{number}": _field(outcome, f"As figure {number + 1} of the paper")
-        for number, outcome in enumerate(figures.fields(), 1)
+        for number, outcome in enumerate(tables.fields(), 1)
     }
-    over = f"Means over {len(figures.aims)} topics."
-    found["predicates"] = _lifts(figures, "All predicates", over, (COLLABORATIVE, COMBINED, INTELLIGENT, *STARTS[:1]))
-    found["factors"] = _lifts(figures, "The three factors", over, (COLLABORATIVE, *ALONE))
-    found["privacy"] = _lifts(figures, "Less of the log", over, (COLLABORATIVE, *SCARCE))
-    found["ageing"] = _lifts(figures, "Old accesses fade", over, (COLLABORATIVE, FADING, FADING_FAST))
-    found["control"] = _lifts(figures, "Readers, and chance", over, (COLLABORATIVE, SHUFFLED))
-    found["listed"] = _lifts(figures, "From listed pages", over, LISTED)
-    found["learns"] = _learns(figures)
+    over = f"Means over {len(tables.predicates)} topics."
+    found["predicates"] = _lifts(tables, "All predicates", over, (COLLABORATIVE, COMBINED, INTELLIGENT, *STARTS[:1]))
+    found["factors"] = _lifts(tables, "The three factors", over, (COLLABORATIVE, *ALONE))
+    found["privacy"] = _lifts(tables, "Less of the log", over, (COLLABORATIVE, *SCARCE))
+    found["ageing"] = _lifts(tables, "Old accesses fade", over, (COLLABORATIVE, FADING, FADING_FAST))
+    found["control"] = _lifts(tables, "Readers, and chance", over, (COLLABORATIVE, SHUFFLED))
+    found["listed"] = _lifts(tables, "From listed pages", over, LISTED)
+    found["learns"] = _learns(tables)
     return found
 
 
-def _said(kind: str) -> str:
+def _label(kind: str) -> str:
     return f"{kind}, best of {len(STARTS)}" if kind == INTELLIGENT else kind
 
 
@@ -38,15 +38,15 @@ def _field(outcome: Plain, caption: str) -> Figure:
     pages = outcome["pages"]
     at = [max(1, pages * point // POINTS) for point in range(1, POINTS + 1)]
     series = [
-        Series(_said(kind), list(zip(map(float, at), outcome["crawls"][kind]["lift"], strict=True)))
+        Series(_label(kind), list(zip(map(float, at), outcome["crawls"][kind]["lift"], strict=True)))
         for kind in (COLLABORATIVE, INTELLIGENT, COMBINED)
     ]
     svg = line_chart(series, title=title, x_title="pages crawled", y_title=Y_TITLE, percent=True, y_range=(0.0, 1.0))
     return Figure(title, f"{caption}; {outcome['targets']} such pages were read.", svg)
 
 
-def _lifts(figures: CollaborativeTables, title: str, caption: str, kinds: Sequence[str]) -> Figure:
-    series = [Series(_said(kind), figures.mean_lift(kind)) for kind in kinds if kind in figures.kinds]
+def _lifts(tables: CollaborativeTables, title: str, caption: str, kinds: Sequence[str]) -> Figure:
+    series = [Series(_label(kind), tables.mean_lift(kind)) for kind in kinds if kind in tables.kinds]
     title = f"Lift curves: {title[0].lower()}{title[1:]}"
     svg = line_chart(
         series, title=title, x_title="share of the crawl", y_title=Y_TITLE, percent=True, y_range=(0.0, 1.0)
@@ -54,14 +54,14 @@ def _lifts(figures: CollaborativeTables, title: str, caption: str, kinds: Sequen
     return Figure(title, caption, svg)
 
 
-def _learns(figures: CollaborativeTables) -> Figure:
+def _learns(tables: CollaborativeTables) -> Figure:
     title = "What is learnt: P(U) of the first and of the second tenth of the pages"
     groups = {
-        aim: [GroupedBar("first tenth", first), GroupedBar("second tenth", second)]
-        for aim, first, second in zip(
-            figures.aims,
-            figures.over_draws(first_tenth),
-            figures.over_draws(second_tenth),
+        predicate: [GroupedBar("first tenth", first), GroupedBar("second tenth", second)]
+        for predicate, first, second in zip(
+            tables.predicates,
+            tables.over_draws(first_tenth),
+            tables.over_draws(second_tenth),
             strict=True,
         )
     }

@@ -30,7 +30,7 @@ from .shared import (
     STARTS,
     TOPICAL,
     CollaborativeInputs,
-    Predicate,
+    CrawlPredicate,
     listed_seeds,
     random_starts,
     targets_in,
@@ -41,9 +41,9 @@ TENTHS = 10
 
 
 def lift_of(steps: Sequence[Step], pages: int) -> Plain:
-    """A crawl that was to bring so many pages: how many it brought, how many satisfy, and P(U) along it.
+    """The lift curve of a crawl that was to fetch so many pages, P(U) by tenths, and totals.
 
-    What a crawl did not bring because it ran dry counts as pages that do not satisfy.
+    Pages that a crawl did not fetch because it ran dry count as ones that do not satisfy.
     """
     good = [0]
     for step in steps[:pages]:
@@ -67,53 +67,53 @@ PAGES_KEPT = 8_000
 
 
 class PredicateJob:
-    """The crawls for one aim, on pages that all of them share."""
+    """The crawls for one predicate; all of them share a page cache."""
 
-    def __init__(self, world: StudyWorld, ground: CollaborativeInputs, aim: Predicate):
-        self._world, self._ground, self._aim = world, ground, aim
-        self._chance = random.Random(f"{ground.seed} {aim.name}")
-        self._library = PageCache(world, capacity=PAGES_KEPT)
-        self._targets = targets_in(ground.readings, aim, world, ground.sample)
-        self._pages = ground.length(self._targets)
+    def __init__(self, world: StudyWorld, inputs: CollaborativeInputs, predicate: CrawlPredicate):
+        self._world, self._inputs, self._predicate = world, inputs, predicate
+        self._random = random.Random(f"{inputs.seed} {predicate.name}")
+        self._cache = PageCache(world, capacity=PAGES_KEPT)
+        self._targets = targets_in(inputs.readings, predicate, world, inputs.sample)
+        self._pages = inputs.length(self._targets)
         self._crawls: dict[str, Plain] = {}
 
     def work(self) -> Plain:
-        """Every crawl for a topic; for predicates of other kinds, those by readers, by links and by both."""
+        """All crawls for a topic; for other kinds of predicates only those by readers, by links and by both."""
         if self._pages:
-            seed = self._chance.randrange(1 << 31)
-            self._crawl_by_each(seed)
-            if self._aim.kind in TOPICAL:
-                self._crawl_by_parts(seed)
+            seed = self._random.randrange(1 << 31)
+            self._crawl_by_readers_and_links(seed)
+            if self._predicate.kind in TOPICAL:
+                self._crawl_by_variants(seed)
                 self._crawl_from_seeds(seed)
         return {
-            "aim": self._aim.name,
-            "kind": self._aim.kind,
+            "aim": self._predicate.name,
+            "kind": self._predicate.kind,
             "targets": self._targets,
-            "read": len(self._ground.readings.urls),
+            "read": len(self._inputs.readings.urls),
             "pages": self._pages,
             "crawls": self._crawls,
         }
 
-    def _crawl_by_each(self, seed: int) -> None:
-        log = self._ground.readings
+    def _crawl_by_readers_and_links(self, seed: int) -> None:
+        log = self._inputs.readings
         self._crawl(COLLABORATIVE, Collaborative(log, seed=seed))
         self._crawl(COMBINED, Combined(log, seed=seed))
-        for kind, start in zip(STARTS, random_starts(log, self._chance, len(STARTS)), strict=True):
+        for kind, start in zip(STARTS, random_starts(log, self._random, len(STARTS)), strict=True):
             self._crawl(kind, Intelligent(), start)
 
-    def _crawl_by_parts(self, seed: int) -> None:
-        """By readers from other pages drawn, by one factor alone, and by less of the log."""
+    def _crawl_by_variants(self, seed: int) -> None:
+        """By readers with other random draws, by one factor alone, and by variants of the log."""
         for number, kind in enumerate(DRAWS[1:], 1):
-            self._crawl(kind, Collaborative(self._ground.readings, seed=seed + number))
+            self._crawl(kind, Collaborative(self._inputs.readings, seed=seed + number))
         for factor in ALONE:
-            self._crawl(factor, Collaborative(self._ground.readings, seed=seed, factors=(factor,)))
+            self._crawl(factor, Collaborative(self._inputs.readings, seed=seed, factors=(factor,)))
         for kind in (*SCARCE, *AGED, SHUFFLED):
-            self._crawl(kind, Collaborative(self._ground.less[kind], seed=seed))
+            self._crawl(kind, Collaborative(self._inputs.variants[kind], seed=seed))
 
     def _crawl_from_seeds(self, seed: int) -> None:
-        seeds = listed_seeds(self._world, self._aim, self._chance)
+        seeds = listed_seeds(self._world, self._predicate, self._random)
         if seeds:
-            for kind, strategy in _by_seeds(self._ground.readings, seed).items():
+            for kind, strategy in _by_seeds(self._inputs.readings, seed).items():
                 self._crawl(kind, strategy, seeds)
 
     def _crawl(self, kind: str, strategy: Strategy, seeds: Sequence[Url] = ()) -> None:
@@ -121,12 +121,12 @@ class PredicateJob:
             crawl(
                 strategy,
                 seeds,
-                read=self._library.read,
-                judge=self._aim.predicate.relevance,
+                read=self._cache.read,
+                judge=self._predicate.model.relevance,
                 pages=self._pages,
             )
         )
-        unread = sum(self._ground.readings.id_of(step.url) is None for step in steps)
+        unread = sum(self._inputs.readings.id_of(step.url) is None for step in steps)
         self._crawls[kind] = {**lift_of(steps, self._pages), "unread": unread}
 
 

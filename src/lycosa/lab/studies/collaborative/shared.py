@@ -11,8 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.lab.study import Size
-from lycosa.logs.readings import SECONDS_A_DAY, Readings
-from lycosa.logs.url_column import UrlColumn
+from lycosa.logs.readings import SECONDS_PER_DAY, Readings, UrlColumn
 from lycosa.reading.reader import page_of_text
 from lycosa.relevance import Keywords, UrlPattern
 from lycosa.vocabulary.contracts import Relevance
@@ -24,9 +23,9 @@ from lycosa.worlds.documents import DocumentWorld
 from lycosa.worlds.synthetic import SyntheticWorld
 
 COLLABORATIVE: Final = "collaborative"  # with all three factors and the whole log, from no seeds
-DRAWS: Final = (COLLABORATIVE, "collaborative, draw 2", "collaborative, draw 3")  # by chance, other pages of the log
+DRAWS: Final = (COLLABORATIVE, "collaborative, draw 2", "collaborative, draw 3")  # from other random pages of the log
 COMBINED: Final = "combined"  # likewise
-INTELLIGENT: Final = "intelligent"  # the best of several runs from pages drawn by chance
+INTELLIGENT: Final = "intelligent"  # the best of several runs from random pages
 STARTS: Final = tuple(f"intelligent, start {number}" for number in range(1, 6))
 
 FREQUENCY: Final = "frequency"  # one factor alone
@@ -44,7 +43,7 @@ FADING_FAST: Final = "half-life, a twentieth"
 SCARCE: Final = (TWO_READERS, FIVE_READERS, TEN_READERS, TENTH, HUNDREDTH)
 AGED: Final = (FADING, FADING_FAST)
 
-SHUFFLED: Final = "collaborative, shuffled"  # what was read is dealt out among the readers by chance
+SHUFFLED: Final = "collaborative, shuffled"  # accesses randomly dealt out among the readers
 
 COLLABORATIVE_LISTED: Final = "collaborative, listed"  # these from pages that the directory lists and that satisfy
 INTELLIGENT_LISTED: Final = "intelligent, listed"
@@ -58,30 +57,36 @@ TOPIC, FIELD, EITHER, WORD, ADDRESS = "topic", "field", "either of two", "word",
 TOPICAL = (TOPIC, FIELD, EITHER)
 FEWEST = 200  # pages of a topic or field
 FIELDS = 2  # whole fields, unless there are not topics enough
-COMMON = 0.1  # share of pages above which a part of URLs says too little
-LONG = 4  # letters of a word that says something
+COMMON = 0.1  # share of URLs above which a part of their paths is too common
+LONG = 4  # letters of a word that may be distinctive
+SAMPLE = 1_500  # pages of the log that are read to estimate how many satisfy a predicate
+SEEDS = 10  # of a crawl from seeds
+FEWEST_PAGES = 50  # of a crawl
 _NO_WORDS = page_of_text(Url(""), "", "").words
 _PART = re.compile(r"[a-z]{3,}")
 
 
-class Predicate(Struct, frozen=True):
-    """A predicate, and whether one must read a page to tell whether it holds."""
+class CrawlPredicate(Struct, frozen=True):
+    """What a crawl looks for.
+
+    needs_text: whether a page must be read to decide, where the URL alone will not do.
+    """
 
     name: str
     kind: str
-    predicate: Relevance
-    reads: bool = False
+    model: Relevance
+    needs_text: bool = False
 
     def holds(self, page: Page) -> bool:
-        return self.predicate.relevance(page) >= 0.5
+        return self.model.relevance(page) >= 0.5
 
     def holds_at(self, url: Url) -> bool:
-        """Whether it holds of the page at a URL, where one need not read it."""
+        """Whether it holds of the page at a URL, unless it needs the text."""
         return self.holds(Page(url, "", "", "", _NO_WORDS, ()))
 
 
 class OnTopics:
-    """1 for pages that by the world's own word are on one of some topics, else 0."""
+    """Relevance by ground truth: 1 for pages on one of some topics, else 0."""
 
     def __init__(self, world: StudyWorld, names: Set[str]):
         self._world = world
@@ -95,7 +100,7 @@ class OnTopics:
 
 
 class TopicSizes:
-    """The topics of a world's directory by field, and how many pages are on them."""
+    """The topics of a world's directory by field, and their numbers of pages."""
 
     def __init__(self, world: StudyWorld):
         self._labels = Counter(map(world.topic, world.urls()))
@@ -122,9 +127,10 @@ def _name(about: Sequence[str]) -> str:
 
 
 def choose_predicates(world: StudyWorld, size: Size) -> list[Plain]:
-    """What to look for, as plain data: the first topics that are large enough, the two largest fields, and three more.
+    """The predicates of the study, as plain data: the first topics that are large enough, the two largest fields,
+    either of two topics, a word, and a part of URLs.
 
-    Where there are not topics enough, more fields take their place.
+    Where there are too few topics, more fields take their place.
     """
     topics = TopicSizes(world)
     leaves = [name for name in topics.names if topics.size(name) >= FEWEST][: size["topics"]]
@@ -148,23 +154,25 @@ def choose_predicates(world: StudyWorld, size: Size) -> list[Plain]:
     ]
 
 
-def predicate_of(choose_predicates: Plain, world: StudyWorld, sample: Sequence[Url]) -> Predicate:
-    """What plain data mean in a world.
+def predicate_of(job: Plain, world: StudyWorld, sample: Sequence[Url]) -> CrawlPredicate:
+    """The predicate that plain data describe, in a world.
 
-    sample: pages that people read, whose URLs tell which parts these may have.
+    sample: pages of the log, from whose URLs the part to look for is chosen.
     """
-    kind, about = choose_predicates["kind"], choose_predicates["about"]
+    kind, about = job["kind"], job["about"]
     if kind == WORD:
         word = distinctive_word(world, about[0])
-        return Predicate(f"has “{word}”", kind, Keywords([word]), reads=True)
+        return CrawlPredicate(f"has “{word}”", kind, Keywords([word]), needs_text=True)
     if kind == ADDRESS:
         part = part_of_paths(sample)
-        return Predicate(f"URL with “{part}”", kind, UrlPattern([f"/:\\/\\/[^\\/]*\\/(.*[^a-z])?{part}([^a-z]|$)/"]))
-    return Predicate(choose_predicates["name"], kind, OnTopics(world, frozenset(about)))
+        return CrawlPredicate(
+            f"URL with “{part}”", kind, UrlPattern([f"/:\\/\\/[^\\/]*\\/(.*[^a-z])?{part}([^a-z]|$)/"])
+        )
+    return CrawlPredicate(job["name"], kind, OnTopics(world, frozenset(about)))
 
 
 def distinctive_word(world: StudyWorld, topic: str) -> str:
-    """The word that descriptions of pages on a topic have most more often than others."""
+    """The word whose share among the descriptions of pages on a topic most exceeds that among all others."""
     inside, outside = Counter[str](), Counter[str]()
     counts = [0, 0]
     for category in world.directory():
@@ -179,7 +187,7 @@ def distinctive_word(world: StudyWorld, topic: str) -> str:
 
 
 def part_of_paths(urls: Iterable[Url]) -> str:
-    """The most frequent part of the paths of URLs that no more than a tenth of them have."""
+    """The most frequent part of the paths of URLs that at most a tenth of them have."""
     paths = [{str(found) for found in _PART.findall(url.split("/", 3)[-1])} for url in urls]
     counts = Counter(part for parts in paths for part in parts)
     rare = {part: count for part, count in counts.items() if count <= COMMON * len(paths)}
@@ -188,31 +196,27 @@ def part_of_paths(urls: Iterable[Url]) -> str:
     return max(sorted(rare), key=lambda part: rare[part])
 
 
-SAMPLE = 1_500  # pages of the log that are read to tell how many satisfy a predicate
-SEEDS = 10  # of a crawl that needs some
-FEWEST_PAGES = 50  # of a crawl
-
-
 @dataclass(frozen=True)
 class CollaborativeInputs:
-    """What all jobs need and none changes."""
+    """The log, its variants, and limits of the crawls."""
 
     readings: Readings
-    less: Mapping[str, Readings]  # the log as the crawls named so have it
-    sample: Sequence[Url]  # of the log, by chance
+    variants: Mapping[str, Readings]  # less of the log, by the name of the crawl that uses it
+    sample: Sequence[Url]  # random pages of the log
     pages: int  # of a crawl, at most
     seed: int
 
     def length(self, targets: int) -> int:
-        """The pages of a crawl: half as many as could be found at most, so that none exhausts the log; 0: too few."""
+        """The pages of a crawl: at most half of the targets, so that none exhausts the log; 0 if too few."""
         pages = min(self.pages, targets // 2)
         return pages if pages >= FEWEST_PAGES else 0
 
 
 def prepare(world: StudyWorld, size: Size, seed: int) -> CollaborativeInputs:
+    """Reads the log and derives its variants."""
     readings = readings_of(world, size, seed)
-    span = float(np.ptp(readings.times)) / SECONDS_A_DAY
-    less = {
+    span = float(np.ptp(readings.times)) / SECONDS_PER_DAY
+    variants = {
         TWO_READERS: readings.with_at_least(2),
         FIVE_READERS: readings.with_at_least(5),
         TEN_READERS: readings.with_at_least(10),
@@ -223,7 +227,7 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> CollaborativeInputs:
         SHUFFLED: shuffled(readings, seed),
     }
     sample = random.Random(f"{seed} sample").sample(readings.urls, min(SAMPLE, len(readings.urls)))
-    return CollaborativeInputs(readings, less, sample, size["pages"], seed)
+    return CollaborativeInputs(readings, variants, sample, size["pages"], seed)
 
 
 def readings_of(world: StudyWorld, size: Size, seed: int) -> Readings:
@@ -242,43 +246,43 @@ def readings_of(world: StudyWorld, size: Size, seed: int) -> Readings:
 
 
 def shuffled(readings: Readings, seed: int) -> Readings:
-    """The same accesses, each at the time and by the reader of another, so that readers tell nothing."""
+    """The same accesses with times and readers permuted: a control in which readers carry no information."""
     order = np.random.default_rng(seed).permutation(readings.accesses)
     return Readings.of_columns(
         UrlColumn.of(readings.urls), readings.users, readings.walkers, readings.walks[order], readings.times
     )
 
 
-def targets_in(readings: Readings, aim: Predicate, world: StudyWorld, sample: Sequence[Url]) -> int:
-    """How many pages of a log satisfy a predicate; by a sample where they must be read for that."""
-    if not aim.reads:
-        return sum(map(aim.holds_at, readings.urls))
-    found = sum(page is not None and aim.holds(page) for page in map(world.read, sample))
+def targets_in(readings: Readings, predicate: CrawlPredicate, world: StudyWorld, sample: Sequence[Url]) -> int:
+    """How many pages of a log satisfy a predicate; estimated from a sample where they must be read."""
+    if not predicate.needs_text:
+        return sum(map(predicate.holds_at, readings.urls))
+    found = sum(page is not None and predicate.holds(page) for page in map(world.read, sample))
     return round(found / max(1, len(sample)) * len(readings.urls))
 
 
-def random_starts(readings: Readings, chance: random.Random, count: int) -> list[list[Url]]:
-    """Pages to begin with, as if accesses were drawn; each start has others."""
+def random_starts(readings: Readings, rng: random.Random, count: int) -> list[list[Url]]:
+    """The seeds of so many crawls, the pages of random accesses; no page is a seed of two."""
     walks = readings.walks
     drawn: dict[int, None] = {}
     wanted = min(count * SEEDS, len(readings.urls))
     while len(drawn) < wanted:
-        drawn[int(walks[chance.randrange(len(walks))])] = None
+        drawn[int(walks[rng.randrange(len(walks))])] = None
     urls = [readings.urls[number] for number in drawn]
     return [urls[start::count] for start in range(count)]
 
 
-def listed_seeds(world: StudyWorld, aim: Predicate, chance: random.Random) -> list[Url]:
-    """Pages of the directory that satisfy a predicate."""
+def listed_seeds(world: StudyWorld, predicate: CrawlPredicate, rng: random.Random) -> list[Url]:
+    """Random pages of the directory that satisfy a predicate."""
     urls = list(dict.fromkeys(entry.url for category in world.directory() for entry in category.entries))
-    chance.shuffle(urls)
+    rng.shuffle(urls)
     seeds: list[Url] = []
     for url in urls:
-        if aim.reads:
+        if predicate.needs_text:
             page = world.read(url)
-            holds = page is not None and aim.holds(page)
+            holds = page is not None and predicate.holds(page)
         else:
-            holds = aim.holds_at(url)
+            holds = predicate.holds_at(url)
         if holds:
             seeds.append(url)
         if len(seeds) == SEEDS:

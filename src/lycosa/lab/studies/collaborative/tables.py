@@ -1,11 +1,11 @@
-"""The outcomes for all aims, set side by side."""
+"""The outcomes for all predicates: values, tests and tables."""
 
 from collections.abc import Callable, Sequence
 
 from lycosa.lab.results import Row
 from lycosa.lab.statistics import PairedTest, holm, paired_t, summary
 from lycosa.lab.studies.collaborative.runs import POINTS
-from lycosa.lab.tables import mean_rows
+from lycosa.lab.tables import mean_rows, rounded
 from lycosa.vocabulary.records import Plain
 
 from .shared import (
@@ -52,10 +52,10 @@ def second_tenth(crawl: Plain) -> float:
 
 
 class CollaborativeTables:
-    """What claims, tables and pictures ask of the outcomes; aims of which too few pages were read are left out.
+    """The outcomes by kind of crawl; predicates that too few pages of the log satisfy are left out.
 
-    Means and tests are over topics, as the paper's are; what holds of words and addresses is shown beside them.
-    `intelligent` is the best of the runs from several starts, by P(U) at the end.
+    Means and tests are over topics, as in the paper; words and addresses are shown beside them. `intelligent` is the
+    best of the runs from several starts, by P(U) at the end.
     """
 
     def __init__(self, outcomes: Sequence[Plain]):
@@ -65,16 +65,16 @@ class CollaborativeTables:
         self.others = [outcome for outcome in crawled if outcome["kind"] not in TOPICAL]
 
     @property
-    def aims(self) -> list[str]:
+    def predicates(self) -> list[str]:
         return [outcome["aim"] for outcome in self.outcomes]
 
     @property
     def kinds(self) -> list[str]:
-        """Every kind of crawl that any aim has, in the order in which they were made."""
+        """Every kind of crawl that any predicate has, in the order in which they were made."""
         return list(dict.fromkeys(kind for outcome in self.outcomes for kind in outcome["crawls"]))
 
     def values(self, kind: str, value: Value = harvest) -> list[float]:
-        """Of the crawl for every aim; NaN where there is none."""
+        """Of the crawl for every topic; NaN where there is none."""
         return [
             value(outcome["crawls"][kind]) if kind in outcome["crawls"] else float("nan") for outcome in self.outcomes
         ]
@@ -83,7 +83,7 @@ class CollaborativeTables:
         return summary(self.values(kind, value)).mean
 
     def gain(self, kind: str, over: str) -> PairedTest:
-        """P(U) at the end, more than that of another kind."""
+        """The test of P(U) at the end against that of another kind of crawl."""
         return paired_t(self.values(kind), self.values(over))
 
     def tests(self, name: str) -> list[tuple[str, str, PairedTest, float]]:
@@ -98,34 +98,34 @@ class CollaborativeTables:
         return f"{sum(a > b for a, b in pairs)} of {len(pairs)}"
 
     def over_draws(self, value: Value) -> list[float]:
-        """Of the collaborative crawls for every topic that drew other pages at first, their mean."""
+        """For every topic the mean over the collaborative crawls with different random draws."""
         return [summary(values).mean for values in zip(*(self.values(kind, value) for kind in DRAWS), strict=True)]
 
     def learnt(self) -> PairedTest:
-        """P(U) of the second tenth of the pages, more than that of the first."""
+        """The test of P(U) of the second tenth of the pages against that of the first."""
         return paired_t(self.over_draws(second_tenth), self.over_draws(first_tenth))
 
-    def learnt_from_chance(self) -> PairedTest:
+    def learnt_shuffled(self) -> PairedTest:
         """The same where readers are shuffled."""
         return paired_t(self.values(SHUFFLED, second_tenth), self.values(SHUFFLED, first_tenth))
 
     def by_chance(self) -> float:
-        """P(U) of pages of the log drawn by chance."""
+        """P(U) of random pages of the log."""
         return summary(outcome["targets"] / outcome["read"] for outcome in self.outcomes).mean
 
     def mean_lift(self, kind: str) -> list[tuple[float, float]]:
-        """P(U) along the crawls, its mean over aims, by the share of the crawl."""
+        """The mean lift curve over topics, by the share of the crawl."""
         curves = [outcome["crawls"][kind]["lift"] for outcome in self.outcomes if kind in outcome["crawls"]]
         return [((place + 1) / POINTS, summary(values).mean) for place, values in enumerate(zip(*curves, strict=True))]
 
     def fields(self) -> list[Plain]:
-        """The outcomes for the two fields of which most was read."""
+        """The outcomes for the two fields with most targets in the log."""
         return sorted((o for o in self.outcomes if o["kind"] == FIELD), key=lambda o: -o["targets"])[:2]
 
     # Tables
 
-    def aim_rows(self) -> list[Row]:
-        """What was looked for, how much of it was read, and how long crawls were; 0 where too little was read."""
+    def predicate_rows(self) -> list[Row]:
+        """The predicates, their targets in the log, and the length of their crawls (0 where there are too few)."""
         return [
             {
                 "aim": outcome["aim"],
@@ -170,36 +170,36 @@ class CollaborativeTables:
                 "claim": name,
                 "first": one,
                 "second": other,
-                "difference": _known(test.difference),
+                "difference": rounded(test.difference),
                 "ahead_in": self.ahead(one, other),
-                "p": _known(test.p),
-                "holm_p": _known(p),
+                "p": rounded(test.p),
+                "holm_p": rounded(p),
             }
             for name in TESTED
             for one, other, test, p in self.tests(name)
         ]
 
     def control_rows(self) -> list[Row]:
-        """What is learnt from readers, and from the same accesses dealt out among them by chance."""
+        """What is learnt from the log, and from the log with readers shuffled."""
         rows: list[Row] = []
-        for kind, learnt in ((COLLABORATIVE, self.learnt()), (SHUFFLED, self.learnt_from_chance())):
+        for kind, learnt in ((COLLABORATIVE, self.learnt()), (SHUFFLED, self.learnt_shuffled())):
             over = self.gain(kind, INTELLIGENT)
             rows.append(
                 {
                     "crawl": kind,
-                    "harvest": _known(self.mean(kind)),
-                    "first_tenth": _known(self.mean(kind, first_tenth)),
-                    "second_tenth": _known(self.mean(kind, second_tenth)),
-                    "learns_p": _known(learnt.p),
-                    "over_intelligent": _known(over.difference),
-                    "over_intelligent_p": _known(over.p),
+                    "harvest": rounded(self.mean(kind)),
+                    "first_tenth": rounded(self.mean(kind, first_tenth)),
+                    "second_tenth": rounded(self.mean(kind, second_tenth)),
+                    "learns_p": rounded(learnt.p),
+                    "over_intelligent": rounded(over.difference),
+                    "over_intelligent_p": rounded(over.p),
                 }
             )
         return rows
 
     def lift_rows(self) -> list[Row]:
         return [
-            {"crawl": kind, "share_of_crawl": share, "harvest": _known(value)}
+            {"crawl": kind, "share_of_crawl": share, "harvest": rounded(value)}
             for kind in self.kinds
             for share, value in self.mean_lift(kind)
         ]
@@ -209,7 +209,3 @@ def _with_best(outcome: Plain) -> Plain:
     crawls = outcome["crawls"]
     best = max(STARTS, key=lambda kind: crawls[kind]["harvest"])
     return {**outcome, "crawls": {**crawls, INTELLIGENT: crawls[best]}}
-
-
-def _known(value: float) -> float | None:
-    return None if value != value else float(f"{value:.6g}")

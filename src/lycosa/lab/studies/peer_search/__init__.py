@@ -1,6 +1,6 @@
 """Whether people who crawl for themselves find, by asking each other, what one index of everything would find.
 
-A study of our own. Collections are crawled from a world, each about one topic or two; peers over them search as
+A study beyond the papers. Collections are crawled from a world, each about one topic or two; peers over them search as
 `lycosa peer search` does, on a simulated wire, and for comparison in processes on loopback.
 """
 
@@ -63,7 +63,7 @@ class PeerSearch:
         },
     }
 
-    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
         return {"pages": size["world_pages"], "topics": size["topics"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
@@ -103,5 +103,5 @@ class PeerSearch:
                 "collections": runs[0]["collections"],
                 "peers": by_peer,
             },
-            pictures=all_figures(searches, windows, size["limit"]),
+            figures=all_figures(searches, windows, size["limit"]),
         )

@@ -1,4 +1,4 @@
-"""What is claimed of peers that search together, each computed from the tables."""
+"""The claims of the study, computed from the tables."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,6 @@ from .tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, way_of, ways_o
 ENOUGH = 0.8  # recall
 ALIKE = 0.9  # overlap
 MARGIN = 0.15  # of messages
-SURE = 0.05
 
 
 def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) -> Claim:
@@ -21,7 +20,7 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
     short = []
     if own["recall"] < ENOUGH:
         short.append(f"recall {own['recall']:.3f}")
-    if not (test.difference > 0 and test.p < SURE):
+    if not test.is_gain:
         short.append("not surely above the walk")
     if walk["messages"] < own["messages"]:
         short.append("no walk took as many messages")
@@ -36,10 +35,10 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
         paper=None,
         measured="; ".join(
             [
-                _said("buddynet", own),
-                _said(f"{walk['walkers']} walkers", walk),
-                *(_said(str(row["algorithm"]), row) for row in others),
-                *(_said(f"buddynet where {row['limit']} are enough", row) for row in other_limits),
+                _recall_line("buddynet", own),
+                _recall_line(f"{walk['walkers']} walkers", walk),
+                *(_recall_line(str(row["algorithm"]), row) for row in others),
+                *(_recall_line(f"buddynet where {row['limit']} are enough", row) for row in other_limits),
             ]
         ),
         holds=not short,
@@ -85,6 +84,6 @@ def _ratio(row: Row) -> float:
     return float(row["messages_real"]) / max(1e-9, float(row["messages_simulated"]))
 
 
-def _said(name: str, row: Row) -> str:
+def _recall_line(name: str, row: Row) -> str:
     error = "" if row["recall_error"] is None else f" ± {row['recall_error']:.2g}"
     return f"{name} {row['recall']:.3f}{error} with {row['messages']:.1f} messages"

@@ -1,4 +1,4 @@
-"""Recall by cost, and both over time."""
+"""Recall by messages, and both over time."""
 
 from collections.abc import Mapping, Sequence
 

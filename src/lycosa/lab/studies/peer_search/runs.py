@@ -15,9 +15,9 @@ from lycosa.peers.messages import Contact
 from lycosa.peers.node import Node
 from lycosa.peers.options import ALGORITHMS, DEFAULTS, NodeOptions
 from lycosa.peers.peer_folder import PeerFolder
-from lycosa.peers.saved_state import StateFiles
 from lycosa.peers.search import Answer, Stage
 from lycosa.peers.simulation import Network
+from lycosa.peers.state_files import StateFiles
 from lycosa.vocabulary.records import Plain
 from lycosa.worlds.peer_networks import preferential_attachment
 
@@ -25,23 +25,30 @@ from .shared import CachedContent, OpenCollections, PeerSearchInputs, Question, 
 from .tables import BUDDYNET, EVERYBODY, FLOOD, LISTED, STAGES, WALK, WINDOWS
 
 LEAST_NEIGHBOURS = 4
+WALKERS = (2, 4, 8, 16, 32)
+DEFAULT_LIMIT = 10  # hits at which a search ends unless the user gives another limit
 LATENCY = (0.02, 0.08)  # seconds that a message takes between two homes
-PAUSE = 6.0  # seconds between two questions, whoever asks them
-TICK = 0.005  # seconds to which it is known when a search was over
+PAUSE = 6.0  # seconds between two queries, whoever asks them
+TICK = 0.005  # seconds: resolution of the duration of a search
+
+LOOPBACK_LATENCY = 0.001  # seconds that a message takes in the simulation of processes on loopback
+AT_REST = 0.2  # seconds after which no message is under way any more
+DEADLINE = 10.0  # seconds of a search among processes; long, so that a busy machine does not cut it short
+UNKNOWN_WORD = "zzyzxqj"  # that no page has
 
 
 class SearchOutcome(Struct, frozen=True):
-    """What came of a question."""
+    """The result of one query."""
 
-    urls: tuple[str, ...]  # the best, as the asker ranks them
-    recall: float  # of the best that anybody has
-    messages: int  # received by anybody
-    seconds: float  # until it was over
-    stages: dict[str, int]  # how many of `urls` were heard of first at which stage
+    urls: tuple[str, ...]  # the best hits, as the asker ranks them
+    recall: float  # of the best pages of the central index
+    messages: int  # received by all peers together
+    seconds: float  # until the search ended
+    stages: dict[str, int]  # how many of `urls` were first found at which stage
 
 
 def options_of(algorithm: str, *, walkers: int = DEFAULTS.walkers) -> NodeOptions:
-    """What a running peer has, with the switches of an algorithm."""
+    """The options of a running peer, with the switches of an algorithm."""
     switches = ALGORITHMS[algorithm]
     return replace(
         DEFAULTS,
@@ -56,7 +63,7 @@ def options_of(algorithm: str, *, walkers: int = DEFAULTS.walkers) -> NodeOption
 def overlay_of(peers: int, seed: int) -> list[list[int]]:
     """The neighbours of each peer in a network that grew by preferential attachment."""
     graph = preferential_attachment(
-        peers, least=min(LEAST_NEIGHBOURS, peers - 1), chance=np.random.default_rng([seed, 8])
+        peers, min_degree=min(LEAST_NEIGHBOURS, peers - 1), rng=np.random.default_rng([seed, 8])
     )
     return [graph.targets[begin:end].tolist() for begin, end in zip(graph.offsets, graph.offsets[1:], strict=False)]
 
@@ -70,12 +77,12 @@ def network_of(
     latency: float | tuple[float, float] = LATENCY,
     seed: int,
 ) -> Network:
-    """Nodes over collections. They share one seed, so that only the ids of queries tell walks apart."""
+    """A simulated network of nodes over collections; nodes share one seed, so that walks differ by query ids alone."""
     who = contacts or [Contact(f"{number:02d}") for number in range(len(contents))]
     nodes = [Node(me, content, options=options, seed=seed) for me, content in zip(who, contents, strict=True)]
     for node, neighbours in zip(nodes, overlay, strict=True):
         for neighbour in neighbours:
-            node.neighbours.know(who[neighbour])  # so that where it lives is kept, too
+            node.neighbours.know(who[neighbour])  # keeps its address, too
         node.connect(who[neighbour] for neighbour in neighbours)
     return Network(nodes, latency=latency, seed=seed)
 
@@ -83,13 +90,13 @@ def network_of(
 def ask_all(
     network: Network, questions: Iterable[Question], *, limit: int, pause: float = PAUSE
 ) -> list[SearchOutcome]:
-    """Asks one question after the other, as `lycosa peer search --limit` does."""
+    """Runs one query after the other, as `lycosa peer search --limit` does."""
     names = list(network.nodes)
-    told = []
+    outcomes = []
     for question in questions:
         network.run(network.now + pause)
-        told.append(_ask(network, names[question.asker], question, limit))
-    return told
+        outcomes.append(_ask(network, names[question.asker], question, limit))
+    return outcomes
 
 
 def _ask(network: Network, name: str, question: Question, limit: int) -> SearchOutcome:
@@ -97,23 +104,24 @@ def _ask(network: Network, name: str, question: Question, limit: int) -> SearchO
     number = network.begin(name, question.words, most=limit, enough=limit)
     while node.stage(number) is not Stage.DONE:
         network.run(network.now + TICK)
-    over = network.now - began
+    seconds = network.now - began
     search = node.answers(number)
     assert search is not None  # it was just asked
     network.settle()
     outcome = network.outcome(number)
     urls = best_of(question.words, search.answers, name)
     return SearchOutcome(
-        urls, recall(urls, question.best), outcome.messages, round(over, 4), stages_of(urls, search.answers)
+        urls, recall(urls, question.best), outcome.messages, round(seconds, 4), stages_of(urls, search.answers)
     )
 
 
 def recall(urls: Iterable[str], best: Sequence[str]) -> float:
+    """The share of the best pages that were found."""
     return len(set(urls) & set(best)) / len(best)
 
 
 def stages_of(urls: Sequence[str], answers: Iterable[Answer]) -> dict[str, int]:
-    """At which stage of the search each of the URLs was heard of first."""
+    """How many of the URLs were first found at which stage of the search."""
     first: dict[str, str] = {}
     for answer in answers:
         for hit in answer.hits:
@@ -121,62 +129,58 @@ def stages_of(urls: Sequence[str], answers: Iterable[Answer]) -> dict[str, int]:
     return dict(Counter(first[url] for url in urls))
 
 
-WALKERS = (2, 4, 8, 16, 32)
-FEW = 10  # hits that are enough, unless the user says otherwise
-
-
-def run_searches(ground: PeerSearchInputs, seed: int) -> Plain:
-    """Every algorithm on the same collections, overlay and questions; measured over the second half of these."""
-    size = ground.size
-    with OpenCollections(ground, size["peers"]) as opened:
+def run_searches(inputs: PeerSearchInputs, seed: int) -> Plain:
+    """Every algorithm on the same collections, overlay and queries; measured over the second half of these."""
+    size = inputs.size
+    with OpenCollections(inputs, size["peers"]) as opened:
         questions = opened.questions(size["queries"], seed)
         overlay = overlay_of(size["peers"], seed)
-        ways = [(BUDDYNET, 8, limit) for limit in (size["limit"], FEW)]
+        ways = [(BUDDYNET, 8, limit) for limit in (size["limit"], DEFAULT_LIMIT)]
         ways += [(WALK, walkers, size["limit"]) for walkers in WALKERS]
         ways += [(LISTED, 8, size["limit"]), (FLOOD, 1, size["limit"])]
         peers, windows = [], []
         for algorithm, walkers, limit in ways:
             network = network_of(opened.contents, overlay, options_of(algorithm, walkers=walkers), seed=seed)
-            told = ask_all(network, questions, limit=limit)
+            outcomes = ask_all(network, questions, limit=limit)
             way = {"algorithm": algorithm, "walkers": walkers, "limit": limit}
-            peers += list(_by_peer(way, questions, told))
-            windows += _in_windows(way, told)
-        everybody = [_of_everybody(opened.contents, question, size["limit"]) for question in questions]
+            peers += list(_by_peer(way, questions, outcomes))
+            windows += _in_windows(way, outcomes)
+        everybody = [_ask_everybody(opened.contents, question, size["limit"]) for question in questions]
         way = {"algorithm": EVERYBODY, "walkers": 0, "limit": size["limit"]}
         peers += list(_by_peer(way, questions, everybody))
-    return {"peers": peers, "windows": windows, "collections": _about(ground)}
+    return {"peers": peers, "windows": windows, "collections": _collection_rows(inputs)}
 
 
-def _by_peer(way: Plain, questions: Sequence[Question], told: Sequence[SearchOutcome]) -> Iterator[Plain]:
-    """Means over what each peer asked in the second half."""
-    half = len(told) // 2
+def _by_peer(way: Plain, questions: Sequence[Question], outcomes: Sequence[SearchOutcome]) -> Iterator[Plain]:
+    """Means over the queries of each peer in the second half."""
+    half = len(outcomes) // 2
     for peer in sorted({question.asker for question in questions[half:]}):
-        own = [told[place] for place in range(half, len(told)) if questions[place].asker == peer]
+        own = [outcomes[place] for place in range(half, len(outcomes)) if questions[place].asker == peer]
         yield {**way, "peer": peer, **_measured(own)}
 
 
-def _in_windows(way: Plain, told: Sequence[SearchOutcome]) -> list[Plain]:
-    """Means over stretches of questions."""
+def _in_windows(way: Plain, outcomes: Sequence[SearchOutcome]) -> list[Plain]:
+    """Means over consecutive windows of queries."""
     return [
-        {**way, "until": int(places[-1]) + 1, **_measured([told[place] for place in places])}
-        for places in np.array_split(np.arange(len(told)), min(WINDOWS, len(told)))
+        {**way, "until": int(places[-1]) + 1, **_measured([outcomes[place] for place in places])}
+        for places in np.array_split(np.arange(len(outcomes)), min(WINDOWS, len(outcomes)))
     ]
 
 
-def _measured(told: Sequence[SearchOutcome]) -> dict[str, Plain]:
-    heard = {stage: sum(each.stages.get(stage, 0) for each in told) for stage in STAGES}
-    hits = sum(heard.values())
+def _measured(outcomes: Sequence[SearchOutcome]) -> dict[str, Plain]:
+    by_stage = {stage: sum(each.stages.get(stage, 0) for each in outcomes) for stage in STAGES}
+    hits = sum(by_stage.values())
     return {
-        "queries": len(told),
-        "recall": _mean([each.recall for each in told]),
-        "messages": _mean([each.messages for each in told]),
-        "seconds": _mean([each.seconds for each in told]),
-        **{stage: round(count / hits, 5) if hits else None for stage, count in heard.items()},
+        "queries": len(outcomes),
+        "recall": _mean([each.recall for each in outcomes]),
+        "messages": _mean([each.messages for each in outcomes]),
+        "seconds": _mean([each.seconds for each in outcomes]),
+        **{stage: round(count / hits, 5) if hits else None for stage, count in by_stage.items()},
     }
 
 
-def _of_everybody(contents: Sequence[CachedContent], question: Question, limit: int) -> SearchOutcome:
-    """What there is to be had by a query to everybody and nobody passed over: what merging alone loses."""
+def _ask_everybody(contents: Sequence[CachedContent], question: Question, limit: int) -> SearchOutcome:
+    """The result of asking every peer directly: an upper bound, which shows what merging alone loses."""
     answers = []
     for peer, content in enumerate(contents):
         found = content.find(question.words, limit)
@@ -187,11 +191,11 @@ def _of_everybody(contents: Sequence[CachedContent], question: Question, limit: 
     return SearchOutcome(urls, recall(urls, question.best), 2 * (len(contents) - 1), 0.0, {})
 
 
-def _about(ground: PeerSearchInputs) -> list[Plain]:
-    """Whose collection is about what, and how much of it others have, too."""
+def _collection_rows(inputs: PeerSearchInputs) -> list[Plain]:
+    """The topics and pages of each collection, and the share of its pages that others have, too."""
     rows: list[Plain] = []
-    for number, collector in enumerate(ground.collectors):
-        others = {url for peer, other in enumerate(ground.collectors) if peer != number for url in other.pages}
+    for number, collector in enumerate(inputs.collectors):
+        others = {url for peer, other in enumerate(inputs.collectors) if peer != number for url in other.pages}
         rows.append(
             {
                 "peer": number,
@@ -207,38 +211,33 @@ def _mean(values: Sequence[float]) -> float:
     return round(float(np.mean(values)), 5)
 
 
-LOOPBACK = 0.001  # seconds that a message takes in the simulation
-AT_REST = 0.2  # seconds after which nothing is under way any more
-DEADLINE = 10.0  # seconds: what the machine does besides is not to cut a search short
-NOWHERE = "zzyzxqj"  # a word that nobody has
-
-
 class _Round(Struct, frozen=True):
-    """What came of all questions in one world."""
+    """The results of all queries in one setting."""
 
     urls: list[tuple[str, ...]]
-    messages: float  # for each question
+    messages: float  # per query
     seconds: list[float]
 
 
 def compare_with_processes(
-    ground: PeerSearchInputs, *, peers: int, queries: int, practice: int, limit: int, seed: int
+    inputs: PeerSearchInputs, *, peers: int, queries: int, practice: int, limit: int, seed: int
 ) -> Plain:
-    """Two rounds: peers that know their neighbours alone, and peers that learnt whom to ask in a simulation.
+    """The same queries to simulated nodes and to processes on loopback, in two rounds: with peers that know only their
+    neighbours, and with peers that have learnt by queries in a simulation.
 
-    Where the machine has no loopback, the reason.
+    `reason` tells why there is no comparison where the machine has no loopback.
     """
-    places = [ground.place(peer) for peer in range(peers)]
+    places = [inputs.place(peer) for peer in range(peers)]
     try:
         addresses = free_addresses(peers)
     except NoLoopbackError as error:
         return {"reason": str(error), "rounds": []}
-    names = [Identity.kept(PeerFolder(place)).name for place in places]
+    names = [Identity.load(PeerFolder(place)).name for place in places]
     contacts = [Contact(name, address) for name, address in zip(names, addresses, strict=True)]
     overlay = overlay_of(peers, seed)
-    with OpenCollections(ground, peers) as opened:
+    with OpenCollections(inputs, peers) as opened:
 
-        def network(seed: int, latency: float = LOOPBACK) -> Network:
+        def network(seed: int, latency: float = LOOPBACK_LATENCY) -> Network:
             return network_of(opened.contents, overlay, DEFAULTS, contacts=contacts, latency=latency, seed=seed)
 
         learnt = network(seed)
@@ -259,7 +258,7 @@ def compare_with_processes(
 
 
 def _save_memories(network: Network, kept: Sequence[PeerFolder]) -> None:
-    """Writes what each node knows where the process that is to be the same peer looks for it."""
+    """Saves the state of each node where the process of the same peer restores it from."""
     nodes: Sequence[Node] = list(network.nodes.values())
     for node, place in zip(nodes, kept, strict=True):
         StateFiles(place).save(node)
@@ -268,17 +267,19 @@ def _save_memories(network: Network, kept: Sequence[PeerFolder]) -> None:
 def _ask_simulated(network: Network, states: Sequence[Plain], questions: Sequence[Question], limit: int) -> _Round:
     for node, state in zip(network.nodes.values(), states, strict=True):
         node.restore(state)
-    told = ask_all(network, questions, limit=limit, pause=AT_REST)
+    outcomes = ask_all(network, questions, limit=limit, pause=AT_REST)
     return _Round(
-        [each.urls for each in told], float(np.mean([each.messages for each in told])), [each.seconds for each in told]
+        [each.urls for each in outcomes],
+        float(np.mean([each.messages for each in outcomes])),
+        [each.seconds for each in outcomes],
     )
 
 
 async def _ask_processes(
     processes: Processes, questions: Sequence[Question], names: Sequence[str], limit: int
 ) -> _Round:
-    for peer in range(len(names)):  # opens connections, and teaches nothing
-        await processes.search(peer, NOWHERE, limit=limit, deadline=DEADLINE)
+    for peer in range(len(names)):  # opens connections; no answer, so nothing is learnt
+        await processes.search(peer, UNKNOWN_WORD, limit=limit, deadline=DEADLINE)
     await asyncio.sleep(AT_REST)
     before, issued = await processes.counts(), 0
     urls, seconds = [], []

@@ -1,4 +1,4 @@
-"""What all runs share: collections on disk, the index of all of them together, and what is asked."""
+"""What all jobs share: collections on disk, the central index of all of them, and the queries."""
 
 import random
 import tempfile
@@ -28,12 +28,12 @@ from lycosa.worlds import StudyWorld
 BEST = 10  # hits that count
 OWN_TOPIC = 0.8  # of the queries of a peer; the others are about any topic
 WORDS = 2  # of a query
-_ATTEMPTS = 50  # for each question, to find words that some page has together
+_ATTEMPTS = 50  # for each question, to draw words that occur together on a page
 _CENTRAL = "central"
 
 
 class Question(Struct, frozen=True):
-    """Words that a peer asks for, and the best pages that anybody has for them."""
+    """A query of a peer, and the best pages for it in the central index."""
 
     asker: int
     words: str
@@ -42,10 +42,10 @@ class Question(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class PeerSearchInputs:
-    """Collections on disk, for as long as this is kept."""
+    """Collections in a temporary folder, which is removed with this object."""
 
     folder: tempfile.TemporaryDirectory[str]
-    descriptions: Sequence[Sequence[str]]  # of each topic: what the directory says of its pages
+    descriptions: Sequence[Sequence[str]]  # of each topic: the descriptions of its pages in the directory
     collectors: Sequence[Collector]
     size: Size
     seed: int
@@ -59,21 +59,21 @@ class PeerSearchInputs:
 
 
 def prepare(world: StudyWorld, size: Size, seed: int) -> PeerSearchInputs:
-    """Crawls and writes all collections."""
+    """Crawls all collections and writes them to disk, the central one too."""
     topics = topics_of(world, size["topics"])
     library = PageCache(world)
     collectors = collectors_of(topics, peers=size["peers"], pages=size["pages"], library=library, seed=seed)
     listed = {category.name: [entry.description for entry in category.entries] for category in world.directory()}
     descriptions = [listed[topic.name] for topic in topics]
-    ground = PeerSearchInputs(tempfile.TemporaryDirectory(prefix="peers-"), descriptions, collectors, size, seed)
+    inputs = PeerSearchInputs(tempfile.TemporaryDirectory(prefix="peers-"), descriptions, collectors, size, seed)
     for number, collector in enumerate(collectors):
-        write_collection(ground.place(number), world, collector.pages)
-    write_collection(ground.central, world, union_of(collectors))
-    return ground
+        write_collection(inputs.place(number), world, collector.pages)
+    write_collection(inputs.central, world, union_of(collectors))
+    return inputs
 
 
 class CachedContent:
-    """A collection that does not change, and so is asked the same but once, for the most that anybody wants of it."""
+    """A collection that does not change: its answers are cached, each with as many hits as are ever wanted."""
 
     def __init__(self, content: SharedCollection, most: int):
         self._content = content
@@ -112,13 +112,13 @@ class CachedContent:
 
 
 class OpenCollections:
-    """The collections of a ground, open for reading."""
+    """The collections of all peers and the central one, open for reading."""
 
-    def __init__(self, ground: PeerSearchInputs, peers: int):
-        self.ground = ground
+    def __init__(self, inputs: PeerSearchInputs, peers: int):
+        self.inputs = inputs
         self._stack = ExitStack()
-        self.contents = [self._open(ground.place(peer), ground.size["limit"]) for peer in range(peers)]
-        self._central = self._open(ground.central, MOST_HITS)
+        self.contents = [self._open(inputs.place(peer), inputs.size["limit"]) for peer in range(peers)]
+        self._central = self._open(inputs.central, MOST_HITS)
 
     def _open(self, folder: Path, most: int) -> CachedContent:
         collection = self._stack.enter_context(open_for_reading(folder))
@@ -133,23 +133,23 @@ class OpenCollections:
         self._stack.close()
 
     def best(self, words: str) -> tuple[str, ...]:
-        """The best pages of all, as one index of everything ranks them."""
+        """The best pages by the central index."""
         found = self._central.find(words, MOST_HITS)
         return best_of(words, [Answer(Contact(_CENTRAL), _CENTRAL, Stage.HOME, found.hits, found.statistics)], _CENTRAL)
 
     def questions(self, many: int, seed: int) -> list[Question]:
-        """What peers ask, one after the other: two words that the directory says of one page, mostly on a topic of
-        their own, and such that somebody has a page with both."""
-        chance = random.Random(f"{seed} questions")
+        """The queries of random peers: two words of a description in the directory, mostly of a topic of their own, for
+        which the central index has a page."""
+        rng = random.Random(f"{seed} questions")
         asked: list[Question] = []
         for _ in range(_ATTEMPTS * many):
             if len(asked) == many:
                 return asked
-            asker = chance.randrange(len(self.contents))
-            own, topics = self.ground.collectors[asker].topics, self.ground.descriptions
-            topic = topics[chance.choice(own) if chance.random() < OWN_TOPIC else chance.randrange(len(topics))]
-            words = query_words(chance.choice(topic))
-            query = " ".join(chance.sample(words, min(WORDS, len(words))))
+            asker = rng.randrange(len(self.contents))
+            own, topics = self.inputs.collectors[asker].topics, self.inputs.descriptions
+            topic = topics[rng.choice(own) if rng.random() < OWN_TOPIC else rng.randrange(len(topics))]
+            words = query_words(rng.choice(topic))
+            query = " ".join(rng.sample(words, min(WORDS, len(words))))
             if query and (best := self.best(query)):
                 asked.append(Question(asker, query, best))
         raise UsageError("the directory of this world says hardly anything that its pages say; take another world")

@@ -1,4 +1,4 @@
-"""The figures of all runs together."""
+"""The tables over all runs."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from lycosa.vocabulary.records import Plain
 BUDDYNET, LISTED, WALK, FLOOD, EVERYBODY = "buddynet", "walk+list", "random-walk", "flood", "everybody"
 STAGES = ("home", "indexes", "buddies", "walking")
 WINDOWS = 10  # into which the queries of a run are cut
-Way = tuple[str, int, int]  # algorithm, walkers, hits that are enough
+Way = tuple[str, int, int]  # algorithm, walkers, and the number of hits at which a search ends
 
 
 def way_of(row: Row) -> Way:
@@ -37,13 +37,13 @@ def summary_rows(by_peer: Sequence[Row]) -> list[Row]:
 
 
 def window_rows(runs: Sequence[Plain]) -> list[Row]:
-    """The same over time: means over runs."""
+    """The same over windows of queries: means over runs."""
     every = [row for outcome in runs for row in outcome["windows"]]
     rows: list[Row] = []
     for way, until in dict.fromkeys((way_of(row), row["until"]) for row in every):
         same = [row for row in every if way_of(row) == way and row["until"] == until]
-        told = {what: _mean(same, what) for what in ("recall", "messages", "seconds", *STAGES)}
-        rows.append({"algorithm": way[0], "walkers": way[1], "limit": way[2], "until": until, **told})
+        means = {what: _mean(same, what) for what in ("recall", "messages", "seconds", *STAGES)}
+        rows.append({"algorithm": way[0], "walkers": way[1], "limit": way[2], "until": until, **means})
     return rows
 
 

@@ -17,7 +17,7 @@ from lycosa.worlds import StudyWorld
 
 from .claims import bestfirst_first, cost, methods_agree, pagerank_last
 from .figures import all_figures
-from .runs import TopicDrivenInputs, crawl_topic, prepare
+from .runs import TopicDrivenInputs, prepare, run_topic
 from .tables import TopicDrivenTables
 
 
@@ -29,7 +29,7 @@ class TopicDriven:
         "paper": {"topics": 100, "pages": 1_000, "buffer": 200, "world_pages": 250_000},
     }
 
-    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
         return {"pages": size["world_pages"], "topics": size["topics"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
@@ -39,27 +39,27 @@ class TopicDriven:
         return prepare(ComparisonInputs(topics_of(world, size["topics"]), PageCache(world), size, seed))
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
-        return crawl_topic(world, prepared, job)
+        return run_topic(world, prepared, job)
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
-        figures = TopicDrivenTables(size, outcomes)
+        tables = TopicDrivenTables(size, outcomes)
         means: list[Row] = []
         tests: list[Row] = []
-        for measure, scores in figures.measures().items():
+        for measure, scores in tables.measures().items():
             means += mean_rows(measure, scores, seed=seed)
             tests += pair_rows(measure, scores)
         return Findings(
             claims=[
-                bestfirst_first(figures, tests),
-                pagerank_last(figures, tests, hosts=len(world.hosts)),
-                methods_agree(figures, tests),
-                cost(figures),
+                bestfirst_first(tables, tests),
+                pagerank_last(tables, tests, hosts=len(world.hosts)),
+                methods_agree(tables, tests),
+                cost(tables),
             ],
             tables={
                 "means": means,
                 "tests": tests,
-                "curves": figures.curve_rows(),
-                "topics": figures.topic_rows(),
+                "curves": tables.curve_rows(),
+                "topics": tables.topic_rows(),
             },
-            pictures=all_figures(figures),
+            figures=all_figures(tables),
         )

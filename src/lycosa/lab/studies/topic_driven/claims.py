@@ -24,15 +24,15 @@ def _judged_measures() -> list[str]:
     return ["mean similarity", *(f"accepted by {assessor}" for assessor in LEARNERS)]
 
 
-def bestfirst_first(figures: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
+def bestfirst_first(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
     others = (INFOSPIDERS, PAGERANK)
     found = {measure: lead_of(_of(tests, measure), BEST_FIRST, others) for measure in _judged_measures()}
     ranks = "; ".join(
-        f"{(name := figures.rank_name(share))}: {_means(figures.rank_at(share))}"
+        f"{(name := tables.rank_name(share))}: {_means(tables.rank_at(share))}"
         f" ({lead_of(_of(tests, name), BEST_FIRST, others, fewer_is_better=True)})"
         for share in TESTED_AT
     )
-    measures = figures.measures()
+    measures = tables.measures()
     said = "; ".join(f"{measure}: {_means(measures[measure])} ({lead})" for measure, lead in found.items())
     behind = [measure for measure, lead in found.items() if not lead.is_significant]
     return Claim(
@@ -48,12 +48,12 @@ def bestfirst_first(figures: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
     )
 
 
-def pagerank_last(figures: TopicDrivenTables, tests: Sequence[Row], *, hosts: int) -> Claim:
+def pagerank_last(tables: TopicDrivenTables, tests: Sequence[Row], *, hosts: int) -> Claim:
     found = {
         measure: {other: lead_of(_of(tests, measure), other, (PAGERANK,)) for other in (BEST_FIRST, INFOSPIDERS)}
         for measure in _judged_measures()
     }
-    measures = figures.measures()
+    measures = tables.measures()
     not_last = [measure for measure, by in found.items() if not all(lead.is_significant for lead in by.values())]
     return Claim(
         id="topic-driven.pagerank-last",
@@ -66,33 +66,33 @@ def pagerank_last(figures: TopicDrivenTables, tests: Sequence[Row], *, hosts: in
         ),
         p=max(lead.p for by in found.values() for lead in by.values()),
         holds=not not_last,
-        reason=f"not last, or not significantly, by {', '.join(not_last)}{_likely(figures, hosts)}" if not_last else "",
+        reason=f"not last, or not significantly, by {', '.join(not_last)}{_likely(tables, hosts)}" if not_last else "",
     )
 
 
-def _likely(figures: TopicDrivenTables, hosts: int) -> str:
+def _likely(tables: TopicDrivenTables, hosts: int) -> str:
     """Why PageRank may not be last here, where the run tells."""
     if hosts == 1:
         return (
             "; on one host its rank graph, which leaves out links within a site, has no links,"
             " so that it goes breadth first instead of to popular pages"
         )
-    early, late = (by_mean(figures.rank_at(share), fewer_is_better=True) for share in (TESTED_AT[0], TESTED_AT[-1]))
+    early, late = (by_mean(tables.rank_at(share), fewer_is_better=True) for share in (TESTED_AT[0], TESTED_AT[-1]))
     if early[-1] == PAGERANK != late[-1]:
         return (
-            f"; by rank it is last at {figures.points_tested[0]} pages and no longer at {figures.points_tested[-1]}:"
+            f"; by rank it is last at {tables.points_tested[0]} pages and no longer at {tables.points_tested[-1]}:"
             " it gains with the length of the crawl, as the paper supposes of its own"
         )
     return ""
 
 
-def methods_agree(figures: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
+def methods_agree(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
     orders = {
         "classifiers": by_mean(
-            figures.scores(lambda crawled: sum(crawled["accepted"].values()) / len(crawled["accepted"]))
+            tables.scores(lambda crawled: sum(crawled["accepted"].values()) / len(crawled["accepted"]))
         ),
-        "retrieval": by_mean(figures.rank_at(1.0), fewer_is_better=True),
-        "similarity": by_mean(figures.similarity()),
+        "retrieval": by_mean(tables.rank_at(1.0), fewer_is_better=True),
+        "similarity": by_mean(tables.similarity()),
     }
     agree = len({tuple(order) for order in orders.values()}) == 1
     return Claim(
@@ -103,11 +103,11 @@ def methods_agree(figures: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
         paper="BestFirst, InfoSpiders, PageRank by all three",
         measured="; ".join(f"{method}: {' > '.join(order)}" for method, order in orders.items()),
         holds=agree,
-        reason="" if agree else _differing(figures, orders, tests),
+        reason="" if agree else _differing(tables, orders, tests),
     )
 
 
-def _differing(figures: TopicDrivenTables, orders: Mapping[str, Sequence[str]], tests: Sequence[Row]) -> str:
+def _differing(tables: TopicDrivenTables, orders: Mapping[str, Sequence[str]], tests: Sequence[Row]) -> str:
     """The pairs of crawlers on whose order the methods differ, and how sure each method is."""
     said = []
     for pair in combinations(CRAWLERS, 2):
@@ -116,21 +116,21 @@ def _differing(figures: TopicDrivenTables, orders: Mapping[str, Sequence[str]], 
                 f"{row['measure']} p {row['holm_p']:.2g}"
                 for row in tests
                 if (row["first"], row["second"]) == pair
-                and row["measure"] in (*_judged_measures(), figures.rank_name(1.0))
+                and row["measure"] in (*_judged_measures(), tables.rank_name(1.0))
                 and row["holm_p"] is not None
             ]
             said.append(f"{' and '.join(pair)} ({', '.join(sure)})")
     return f"the methods differ on {'; '.join(said)}"
 
 
-def cost(figures: TopicDrivenTables) -> Claim:
-    measures = figures.measures()
+def cost(tables: TopicDrivenTables) -> Claim:
+    measures = tables.measures()
     return Claim(
         id="topic-driven.cost",
         kind="paper",
         says="Processor time of each strategy for a page, and accepted pages for a second of it",
         paper="CPU time was recorded, a quality/cost analysis announced, no figures given",
-        measured=f"ms per page: {_means(figures.milliseconds())}; accepted pages per second:"
+        measured=f"ms per page: {_means(tables.milliseconds())}; accepted pages per second:"
         f" {_means(measures['accepted pages per processor second'])}",
         holds=None,
     )

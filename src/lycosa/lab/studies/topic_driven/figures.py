@@ -9,17 +9,17 @@ from .runs import CRAWLERS
 from .tables import TopicDrivenTables
 
 
-def all_figures(figures: TopicDrivenTables) -> dict[str, Figure]:
+def all_figures(tables: TopicDrivenTables) -> dict[str, Figure]:
     groups = {
         assessor: [
             GroupedBar(name, each.mean, each.standard_error)
-            for name, values in figures.accepted(assessor).items()
+            for name, values in tables.accepted(assessor).items()
             for each in [summary(values)]
         ]
         for assessor in LEARNERS
     }
-    topics = f"Means over {len(figures.outcomes)} topics; thin bars are standard errors."
-    costs = [Bar(name, summary(values).mean) for name, values in figures.milliseconds().items()]
+    topics = f"Means over {len(tables.outcomes)} topics; thin bars are standard errors."
+    costs = [Bar(name, summary(values).mean) for name, values in tables.milliseconds().items()]
     return {
         "classifiers": Figure(
             "Share of pages accepted by the classifiers",
@@ -30,7 +30,7 @@ def all_figures(figures: TopicDrivenTables) -> dict[str, Figure]:
             "Mean rank among the pooled pages",
             f"As figure 6 of the paper: lower is better. {topics}",
             line_chart(
-                [figures.curve(name, "rank") for name in CRAWLERS],
+                [tables.curve(name, "rank") for name in CRAWLERS],
                 title="Mean rank of the pages fetched so far",
                 x_title="pages fetched",
                 y_title="mean rank",
@@ -40,7 +40,7 @@ def all_figures(figures: TopicDrivenTables) -> dict[str, Figure]:
             "Mean similarity to the topic",
             f"As figure 7 of the paper: higher is better. {topics}",
             line_chart(
-                [figures.curve(name, "similarity") for name in CRAWLERS],
+                [tables.curve(name, "similarity") for name in CRAWLERS],
                 title="Mean similarity of the pages fetched so far",
                 x_title="pages fetched",
                 y_title="mean tf·idf cosine",

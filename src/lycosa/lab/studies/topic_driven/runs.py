@@ -1,13 +1,13 @@
-"""The crawls of one topic, and every judgement of them."""
+"""The crawls of one topic, judged in three ways: by classifiers, by pooled ranks, by similarity to the topic."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lycosa.lab.assessors import train_assessors
-from lycosa.lab.comparison import ComparisonInputs, Pool, at_points, crawls_of, points_of, pool_of, truth_of
-from lycosa.lab.measures import Harvest, MeanRank, MeanSimilarity, StrategyCpu
-from lycosa.lab.retrieval import Counted, Documents
-from lycosa.lab.topics import Topic, apart_from
+from lycosa.lab.comparison import POINTS, ComparisonInputs, Pool, crawls_of, pool_of, truth_of
+from lycosa.lab.measures import Harvest, MeanRank, MeanSimilarity, StrategyCpu, at_points, points_along
+from lycosa.lab.retrieval import TermCounts, TermMatrix
+from lycosa.lab.topics import DirectoryTopic, apart_from
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.worlds import StudyWorld
 
@@ -17,30 +17,30 @@ CRAWLERS = (BEST_FIRST, INFOSPIDERS, PAGERANK)
 
 @dataclass(frozen=True)
 class TopicDrivenInputs:
-    """What the crawls of all topics share, and the pages that classifiers learn from."""
+    """What the crawls of all topics share, and the pages on which classifiers are trained."""
 
     shared: ComparisonInputs
-    examples: Mapping[str, Sequence[Counted]]  # topic -> its seeds
+    examples: Mapping[str, Sequence[TermCounts]]  # topic -> its seeds
 
 
 def prepare(shared: ComparisonInputs) -> TopicDrivenInputs:
-    """The seeds of every topic, read."""
-    read = shared.library.read
+    """Reads the seeds of every topic, which train the classifiers."""
+    read = shared.cache.read
     examples = {
         topic.name: [page.words.counted for url in topic.seeds if (page := read(url))] for topic in shared.topics
     }
     return TopicDrivenInputs(shared, examples)
 
 
-def crawl_topic(world: StudyWorld, prepared: TopicDrivenInputs, job: int) -> Plain:
-    """All crawls of one topic, and every judgement of them."""
+def run_topic(world: StudyWorld, prepared: TopicDrivenInputs, job: int) -> Plain:
+    """All crawls of one topic and their measures."""
     shared = prepared.shared
     topic = shared.topics[job]
     crawls = crawls_of(CRAWLERS, topic, shared, job)
-    pool = pool_of(topic, shared.library, crawls.values())
+    pool = pool_of(topic, shared.cache, crawls.values())
     truth = truth_of(world, topic, pool)
     accepted = _accepted(topic, prepared, pool, job)
-    points = points_of(shared.size["pages"])
+    points = points_along(shared.size["pages"], POINTS)
     return {
         "topic": topic.name,
         "pooled": len(pool.urls),
@@ -61,11 +61,11 @@ def crawl_topic(world: StudyWorld, prepared: TopicDrivenInputs, job: int) -> Pla
     }
 
 
-def _accepted(topic: Topic, prepared: TopicDrivenInputs, pool: Pool, job: int) -> dict[str, set[Url]]:
-    """The pooled pages that each assessor takes for pages on the topic."""
-    good = Documents.of(prepared.examples[topic.name])
+def _accepted(topic: DirectoryTopic, prepared: TopicDrivenInputs, pool: Pool, job: int) -> dict[str, set[Url]]:
+    """The pooled pages that each classifier accepts as on topic."""
+    good = TermMatrix.of(prepared.examples[topic.name])
     others = apart_from(prepared.shared.topics, topic)
-    bad = Documents.of(example for other in others for example in prepared.examples[other.name])
+    bad = TermMatrix.of(example for other in others for example in prepared.examples[other.name])
     assessors = train_assessors(good, bad, seed=prepared.shared.seed + job)
     return {
         name: {url for url, yes in zip(pool.urls, assessor.accepts(pool.documents), strict=True) if yes}

@@ -1,13 +1,13 @@
-"""What all topics together show, crawler by crawler."""
+"""The outcomes of all topics, crawler by crawler."""
 
 from collections.abc import Callable, Sequence
 
 from lycosa.lab.assessors import LEARNERS
-from lycosa.lab.comparison import points_of
+from lycosa.lab.comparison import POINTS
+from lycosa.lab.measures import points_along
 from lycosa.lab.results import Row
-from lycosa.lab.statistics import summary
 from lycosa.lab.study import Size
-from lycosa.lab.tables import Scores
+from lycosa.lab.tables import Scores, mean_curve, rounded
 from lycosa.pictures import Series
 from lycosa.vocabulary.records import Plain
 
@@ -17,10 +17,10 @@ TESTED_AT = (0.1, 0.5, 1.0)  # shares of the crawl: 100, 500 and 1 000 pages at 
 
 
 class TopicDrivenTables:
-    """The outcomes of all topics by crawler."""
+    """The outcomes of all topics by crawler; topics in which a crawler fetched nothing are left out."""
 
     def __init__(self, size: Size, outcomes: Sequence[Plain]):
-        self.points = points_of(size["pages"])
+        self.points = points_along(size["pages"], POINTS)
         self.outcomes = [outcome for outcome in outcomes if all(c["pages"] for c in outcome["crawlers"].values())]
 
     def scores(self, pick: Callable[[Plain], float]) -> Scores:
@@ -63,12 +63,10 @@ class TopicDrivenTables:
         return self.scores(lambda crawled: float(crawled["milliseconds"]))
 
     def curve(self, name: str, kind: str) -> Series:
-        over_topics = [
-            summary(outcome["crawlers"][name][kind][place] for outcome in self.outcomes)
-            for place in range(len(self.points))
-        ]
-        points = [(float(at), each.mean) for at, each in zip(self.points, over_topics, strict=True)]
-        return Series(name, points, errors=[each.standard_error for each in over_topics])
+        samples = (
+            [outcome["crawlers"][name][kind][place] for outcome in self.outcomes] for place in range(len(self.points))
+        )
+        return mean_curve(name, self.points, samples)
 
     def curve_rows(self) -> list[Row]:
         rows: list[Row] = []
@@ -77,7 +75,7 @@ class TopicDrivenTables:
                 curve = self.curve(name, kind)
                 rows += [
                     {"curve": kind, "strategy": name, "pages": int(x), "mean": round(y, 6), "standard_error": error}
-                    for (x, y), error in zip(curve.points, _finite(curve.errors), strict=True)
+                    for (x, y), error in zip(curve.points, map(rounded, curve.errors), strict=True)
                 ]
         return rows
 
@@ -98,12 +96,8 @@ class TopicDrivenTables:
         ]
 
 
-def _finite(values: Sequence[float]) -> list[float | None]:
-    return [None if value != value else float(f"{value:.6g}") for value in values]
-
-
 def _good_per_second(crawled: Plain) -> float:
-    """Pages that the assessors accept, a mean of all, for each second of the strategy's own work."""
+    """Pages that the classifiers accept, in their mean, per processor second of the strategy."""
     good = crawled["pages"] * sum(crawled["accepted"].values()) / len(crawled["accepted"])
     seconds = crawled["pages"] * crawled["milliseconds"] / 1000
     return float(good / seconds) if seconds else float("nan")

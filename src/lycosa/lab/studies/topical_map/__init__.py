@@ -29,7 +29,7 @@ class TopicalMap:
         "paper": {"topics": 12, "pages": 15_000, "seeds": 200, "examples": 1_000, "world_pages": 1_000_000},
     }
 
-    def made_up_world(self, size: Size) -> Mapping[str, Plain]:
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
         return {"pages": size["world_pages"], "topics": 24}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
@@ -40,26 +40,26 @@ class TopicalMap:
         return prepare(world, size, seed), half_a_year_on(world)
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
-        ground, later = prepared
-        return TopicJob(world, later, ground, ground.topic(job)).work()
+        inputs, later = prepared
+        return TopicJob(world, later, inputs, inputs.topic(job)).work()
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
-        figures = MapTables(outcomes)
+        tables = MapTables(outcomes)
         return Findings(
-            claims=all_claims(figures),
+            claims=all_claims(tables),
             tables={
-                "crawls": figures.crawl_rows(),
-                "means": figures.mean_rows(seed=seed),
-                "gains": figures.gain_rows(),
-                "curves": figures.curve_rows(),
-                "maps": figures.map_rows(),
-                "chances": figures.chance_rows(),
-                "citations": figures.citation_rows(),
+                "crawls": tables.crawl_rows(),
+                "means": tables.mean_rows(seed=seed),
+                "gains": tables.gain_rows(),
+                "curves": tables.curve_rows(),
+                "maps": tables.map_rows(),
+                "chances": tables.probability_rows(),
+                "citations": tables.citation_rows(),
             },
-            pictures=all_figures(figures),
+            figures=all_figures(tables),
         )
 
 
 def half_a_year_on(world: StudyWorld) -> StudyWorld | None:
-    """The world as it is half a year later; None where it does not go on."""
+    """The world half a year later; None where it does not change."""
     return world.at(HALF_A_YEAR) if isinstance(world, SyntheticWorld) else None

@@ -14,8 +14,8 @@ from .shared import (
     BOTH,
     CONTENT,
     FIRST,
-    KEEN,
     MAPPED,
+    MAPPED_HIGH,
     MAPPED_LATER,
     RELATED,
     URLS,
@@ -30,7 +30,7 @@ class Chart(NamedTuple):
     title: str
     caption: str
     kinds: Sequence[str]
-    curves: Mapping[str, str] = {"": "good"}  # by what is said of each beside the kind of crawl
+    curves: Mapping[str, str] = {"": "good"}  # by the suffix of their labels
     has_optimum: bool = False
 
 
@@ -62,7 +62,7 @@ CHARTS: Mapping[str, Chart] = {
     "controls": Chart(
         "Good pages, with the map and by remembering URLs or pages alone",
         "Content cached counts copies that cost no download.",
-        (BASELINE, MAPPED, KEEN, URLS, CONTENT),
+        (BASELINE, MAPPED, MAPPED_HIGH, URLS, CONTENT),
     ),
     "half-a-year-on": Chart(
         "Good pages half a year after the first crawl, and on its day",
@@ -72,34 +72,34 @@ CHARTS: Mapping[str, Chart] = {
 }
 
 
-def all_figures(figures: MapTables) -> dict[str, Figure]:
-    """Of all that was crawled."""
-    charts = {name: _drawn(chart, figures) for name, chart in CHARTS.items() if figures.has(chart.kinds[0])}
-    return {"chances": _chances(figures), **charts, "citations": _citations(figures)}
+def all_figures(tables: MapTables) -> dict[str, Figure]:
+    """All figures; charts of crawls that were not made are left out."""
+    charts = {name: _chart_figure(chart, tables) for name, chart in CHARTS.items() if tables.has(chart.kinds[0])}
+    return {"chances": _probability_figure(tables), **charts, "citations": _citation_figure(tables)}
 
 
-def _drawn(chart: Chart, figures: MapTables) -> Figure:
+def _chart_figure(chart: Chart, tables: MapTables) -> Figure:
     series = [
-        Series(kind + said, [(0.0, 0.0), *figures.mean_curve(kind, name)])
+        Series(kind + suffix, [(0.0, 0.0), *tables.mean_curve(kind, name)])
         for kind in chart.kinds
-        if figures.has(kind)
-        for said, name in chart.curves.items()
+        if tables.has(kind)
+        for suffix, name in chart.curves.items()
     ]
     if chart.has_optimum:
-        series.append(Series("optimal", [(0.0, 0.0), (float(figures.downloads), float(figures.downloads))]))
+        series.append(Series("optimal", [(0.0, 0.0), (float(tables.downloads), float(tables.downloads))]))
     svg = line_chart(series, title=chart.title, x_title="pages downloaded", y_title="pages")
-    return Figure(chart.title, f"{chart.caption} Means over {len(figures.topics)} topics.", svg)
+    return Figure(chart.title, f"{chart.caption} Means over {len(tables.topics)} topics.", svg)
 
 
-def _chances(figures: MapTables) -> Figure:
+def _probability_figure(tables: MapTables) -> Figure:
     title = "Pages of the first crawls by their chance to be on the topic"
-    counts = [sum(column) for column in zip(*(outcome["chances"] for outcome in figures.outcomes), strict=True)]
+    counts = [sum(column) for column in zip(*(outcome["chances"] for outcome in tables.outcomes), strict=True)]
     svg = histogram(counts, split=0.5, split_label="good", title=title, x_title="P(topic | page)", y_title="pages")
-    return Figure(title, f"As figure 4.6 of the paper: nearly all are near 0 or 1. {len(figures.topics)} crawls.", svg)
+    return Figure(title, f"As figure 4.6 of the paper: nearly all are near 0 or 1. {len(tables.topics)} crawls.", svg)
 
 
-def _citations(figures: MapTables) -> Figure:
-    topics, counts = figures.citations()
+def _citation_figure(tables: MapTables) -> Figure:
+    topics, counts = tables.citations()
     title = "Links among topics in the first crawls"
     svg = heat_map(
         counts,

@@ -6,27 +6,53 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lycosa.lab.measures import points_along
 from lycosa.lab.simulation import crawl
-from lycosa.maps import CrawlMap, Reach, Resemblance, TopicMap, cited, crawl_map_of, draw_map
+from lycosa.maps import CrawlMap, Reach, SketchSimilarity, TopicMap, count_citations, crawl_map_from, draw_map
 from lycosa.pictures import bin_counts
 from lycosa.strategies import BaselineFocused, Mapped
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Page, Plain, Url
 from lycosa.worlds import StudyWorld
 
-from . import shared
-from .shared import JudgedPages, MapInputs, MapTopic
+from .shared import (
+    AGAIN,
+    ALIKE,
+    BASELINE,
+    BASELINE_LATER,
+    BOTH,
+    CONTENT,
+    CONTENT_LATER,
+    FAR,
+    FIRST,
+    MAPPED,
+    MAPPED_HIGH,
+    MAPPED_LATER,
+    MAPPED_LOW,
+    NEAR,
+    RELATED,
+    URLS,
+    URLS_LATER,
+    JudgedPages,
+    MapInputs,
+    MapTopic,
+)
+
+POINTS = 60  # of every curve
+BINS = 20  # of the histogram of probabilities
+START = 0.1  # of the downloads of a crawl that count as its start
+CURVES = ("good", "seen", "new", "new_good")
 
 
-class Request(NamedTuple):
+class PageRequest(NamedTuple):
     """One page asked for."""
 
     url: Url
-    digest: int | None  # of what was read, None where nothing is there
-    is_copy: bool  # taken from what an earlier crawl had stored, which costs no download
+    digest: int | None  # of the text; None where there is no page
+    is_copy: bool  # served from the copies of an earlier crawl, at no download
 
 
-Trace = Sequence[Request]
+Trace = Sequence[PageRequest]
 
 
 def run_crawl(
@@ -39,11 +65,11 @@ def run_crawl(
     copies: JudgedPages | None = None,
     copied: Set[Url] = frozenset(),
 ) -> Trace:
-    """All requests of a crawl until it has downloaded so much; one for a page that is not there counts as any other.
+    """All requests of a crawl up to so many downloads; a request for a missing page counts as a download.
 
-    copies, copied: where copies of pages are found, and of which, that are used instead of a download.
+    copies: the pages of an earlier crawl, used instead of a download for the URLs `copied`.
     """
-    trace: list[Request] = []
+    trace: list[PageRequest] = []
     downloaded = 0
 
     def source(url: Url) -> JudgedPages:
@@ -55,14 +81,14 @@ def run_crawl(
         judged = source(url).judged(url)
         downloaded += not is_copy
         if downloaded <= downloads:
-            trace.append(Request(url, judged.page.digest if judged else None, is_copy))
+            trace.append(PageRequest(url, judged.page.digest if judged else None, is_copy))
         return judged.page if judged else None
 
     steps = crawl(
         strategy,
         seeds,
         read=read,
-        judge=lambda page: source(page.url).chance(page.url, topic),
+        judge=lambda page: source(page.url).probability(page.url, topic),
         pages=downloads + len(copied),
     )
     for _ in steps:
@@ -71,26 +97,16 @@ def run_crawl(
     return trace
 
 
-POINTS = 60  # of every curve
-START = 0.1  # of the downloads of a crawl, in which it starts
-CURVES = ("good", "seen", "new", "new_good")
-
-
-def points_of(downloads: int) -> list[int]:
-    """Where along a crawl curves are drawn."""
-    return sorted({max(1, round(downloads * place / POINTS)) for place in range(1, POINTS + 1)})
-
-
 def crawl_counts(trace: Trace, pages: JudgedPages, topic: str, seen: Set[Url], *, downloads: int) -> Plain:
-    """Counts of pages after every so many downloads; copies of earlier downloads come free.
+    """Totals of a crawl, and curves of them over its downloads; copies do not count as downloads.
 
-    A page is good by what it says now, whatever an old copy of it says; it is new where the first crawl did not have
-    it. Pages that are not there are none of these.
+    A page is good by its text now, whatever an old copy has; it is new where the first crawl did not fetch it. Missing
+    pages are neither.
 
-    seen: the pages that the first crawl had.
+    seen: the pages of the first crawl.
     """
     counts = dict.fromkeys((*CURVES, "true", "dead", "downloads", "copies", "outdated"), 0)
-    points = points_of(downloads)
+    points = points_along(downloads, POINTS)
     curves: dict[str, list[int]] = {name: [] for name in CURVES}
     for request in trace:
         url = request.url
@@ -109,20 +125,20 @@ def crawl_counts(trace: Trace, pages: JudgedPages, topic: str, seen: Set[Url], *
         if not request.is_copy and counts["downloads"] == points[min(len(curves["good"]), len(points) - 1)]:
             for name in CURVES:
                 curves[name].append(counts[name])
-    for name in CURVES:  # a crawl that found no more stays where it was
+    for name in CURVES:  # a crawl that ended early keeps its last value
         curves[name] += [counts[name]] * (len(points) - len(curves[name]))
         curves[name][-1] = counts[name]
     return {**counts, "start": _start(trace, pages, topic, downloads), "curves": curves}
 
 
 def _start(trace: Trace, pages: JudgedPages, topic: str, downloads: int) -> float:
-    """The share of good pages among those asked for first."""
+    """The share of good pages among the first requests."""
     first: Sequence[Url] = [request.url for request in trace[: max(1, round(START * downloads))]]
     return sum(pages.is_good(url, topic) for url in first) / max(1, len(first))
 
 
 class DrawnMap(NamedTuple):
-    """A map, and the pages by whose places it goes."""
+    """A topical map and the pages that its node numbers stand for."""
 
     name: str
     map: TopicMap
@@ -130,22 +146,22 @@ class DrawnMap(NamedTuple):
     links: int  # hyperlinks among the pages
 
     def for_crawl(self, *, related: Sequence[str] = ()) -> CrawlMap:
-        """As a crawl uses it, which goes to the portals also where it meets pages on the related topics."""
-        return crawl_map_of(self.map, self.urls, related=related)
+        """The map as a crawl uses it; pages on related topics lead to the portals, too."""
+        return crawl_map_from(self.map, self.urls, related=related)
 
 
 def map_of(
     name: str, good: Sequence[Url], pages: JudgedPages, *, seed: int, reach: Reach = "mixed", by_text: bool = False
 ) -> DrawnMap:
-    """The map of some good pages."""
+    """Draws the map of some good pages."""
     links = links_among(good, pages)
-    similarity = Resemblance({place: pages.sketch(url) for place, url in enumerate(good)}) if by_text else None
+    similarity = SketchSimilarity({place: pages.sketch(url) for place, url in enumerate(good)}) if by_text else None
     topic_map = draw_map(range(len(good)), links, seed=seed, reach=reach, similarity=similarity)
     return DrawnMap(name, topic_map, good, len(links))
 
 
 def links_among(urls: Sequence[Url], pages: JudgedPages) -> NDArray[np.int64]:
-    """The hyperlinks from one page to another, by their places in the sequence, one a row."""
+    """The hyperlinks among some pages, one a row, as places in the sequence of URLs."""
     number = {url: place for place, url in enumerate(urls)}
     found = [
         (source, number[link.target])
@@ -157,48 +173,46 @@ def links_among(urls: Sequence[Url], pages: JudgedPages) -> NDArray[np.int64]:
     return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
-BINS = 20
-
-
 class TopicJob:
-    """The crawls of one topic, on pages that all of them share.
+    """The crawls of one topic; all of them share the judged pages.
 
-    later: the world half a year on, None where it does not go on.
+    later: the world half a year later, None where it does not change.
     """
 
-    def __init__(self, world: StudyWorld, later: StudyWorld | None, ground: MapInputs, topic: MapTopic):
-        self._ground, self._topic, self._downloads = ground, topic, ground.pages
-        self._now = JudgedPages([world, later] if later is not None else [world], ground.taxonomy)
-        self._later = JudgedPages([later, world], ground.taxonomy) if later is not None else None
+    def __init__(self, world: StudyWorld, later: StudyWorld | None, inputs: MapInputs, topic: MapTopic):
+        self._inputs, self._topic, self._downloads = inputs, topic, inputs.pages
+        self._now = JudgedPages([world, later] if later is not None else [world], inputs.taxonomy)
+        self._later = JudgedPages([later, world], inputs.taxonomy) if later is not None else None
         self._first: list[Url] = []  # the pages of the first crawl
         self._good: list[Url] = []  # those of them that are good
         self._crawls: dict[str, Plain] = {}
         self._maps: list[Plain] = []
 
     def work(self) -> Plain:
+        """Makes all crawls; their counts, and the maps by which they went."""
         topic = self._topic
-        self._first = [request.url for request in self._crawl(shared.FIRST, BaselineFocused(), topic.first)]
+        self._first = [request.url for request in self._crawl(FIRST, BaselineFocused(), topic.first)]
         self._good = [url for url in self._first if self._now.is_good(url, topic.name)]
-        same = self._drawn(shared.MAPPED, self._good).for_crawl()
-        self._crawl(shared.AGAIN, Mapped(crawl_map=same), topic.first)
-        self._crawl(shared.BASELINE, BaselineFocused())
-        self._crawl(shared.MAPPED, Mapped(crawl_map=same))
-        self._crawl(shared.URLS, BaselineFocused(), self._with_good)
-        self._crawl(shared.CONTENT, BaselineFocused(), copied=True)
-        self._crawl(shared.KEEN, Mapped(crawl_map=same, map_priority=0.8))
-        self._crawl(shared.SHY, Mapped(crawl_map=same, map_priority=0.4))
+        same = self._draw(MAPPED, self._good).for_crawl()
+        self._crawl(AGAIN, Mapped(crawl_map=same), topic.first)
+        self._crawl(BASELINE, BaselineFocused())
+        self._crawl(MAPPED, Mapped(crawl_map=same))
+        self._crawl(URLS, BaselineFocused(), self._with_good)
+        self._crawl(CONTENT, BaselineFocused(), copied=True)
+        self._crawl(MAPPED_HIGH, Mapped(crawl_map=same, map_priority=0.8))
+        self._crawl(MAPPED_LOW, Mapped(crawl_map=same, map_priority=0.4))
         self._crawl_by_other_maps()
-        self._crawl_by_a_related_map()
+        self._crawl_by_related_map()
         if self._later is not None:
             self._crawl_later(same, self._later)
         return {
             "topic": topic.name,
             "related": topic.related,
-            "points": points_of(self._downloads),
-            "taxonomy": list(self._ground.taxonomy.topics),
+            "points": points_along(self._downloads, POINTS),
+            "taxonomy": list(self._inputs.taxonomy.topics),
             "pages_read": self._now.count + (self._later.count if self._later is not None else 0),
-            "chances": bin_counts((self._now.chance(url, topic.name) for url in self._first), bins=BINS),
-            "certain": sum(self._now.chance(url, topic.name) == 1.0 for url in self._good),
+            "chances": bin_counts((self._now.probability(url, topic.name) for url in self._first), bins=BINS),
+            "certain": sum(self._now.probability(url, topic.name) == 1.0 for url in self._good),
             "citations": self._citations(),
             "crawls": self._crawls,
             "maps": self._maps,
@@ -211,31 +225,31 @@ class TopicJob:
 
     def _crawl_by_other_maps(self) -> None:
         for made in (
-            self._drawn(shared.NEAR, self._good, reach="near"),
-            self._drawn(shared.FAR, self._good, reach="far"),
-            self._drawn(shared.ALIKE, self._good, by_text=True),
+            self._draw(NEAR, self._good, reach="near"),
+            self._draw(FAR, self._good, reach="far"),
+            self._draw(ALIKE, self._good, by_text=True),
         ):
             self._crawl(made.name, Mapped(crawl_map=made.for_crawl()))
 
-    def _crawl_by_a_related_map(self) -> None:
-        """With a map of all pages on the topic that a crawl of a related one came by, alone and in one map with those
-        of the first crawl."""
-        name, related = self._topic.name, self._ground.topic(self._topic.related)
+    def _crawl_by_related_map(self) -> None:
+        """With a map of the pages on the topic that a crawl of a related one met: alone, and together with the pages of
+        the first crawl."""
+        name, related = self._topic.name, self._inputs.topic(self._topic.related)
         crawled = run_crawl(BaselineFocused(), related.first, self._now, related.name, downloads=self._downloads)
         met = [request.url for request in crawled if self._now.is_good(request.url, name)]
         both = list(dict.fromkeys((*self._good, *met)))
-        for made in (self._drawn(shared.RELATED, met), self._drawn(shared.BOTH, both)):
+        for made in (self._draw(RELATED, met), self._draw(BOTH, both)):
             crawl_map = made.for_crawl(related=[related.name])
             self._crawl(made.name, Mapped(crawl_map=crawl_map, topic_of=lambda page: self._now.topic(page.url)))
 
     def _crawl_later(self, same: CrawlMap, later: JudgedPages) -> None:
-        self._crawl(shared.BASELINE_LATER, BaselineFocused(), pages=later)
-        self._crawl(shared.MAPPED_LATER, Mapped(crawl_map=same), pages=later)
-        self._crawl(shared.URLS_LATER, BaselineFocused(), self._with_good, pages=later)
-        self._crawl(shared.CONTENT_LATER, BaselineFocused(), pages=later, copied=True)
+        self._crawl(BASELINE_LATER, BaselineFocused(), pages=later)
+        self._crawl(MAPPED_LATER, Mapped(crawl_map=same), pages=later)
+        self._crawl(URLS_LATER, BaselineFocused(), self._with_good, pages=later)
+        self._crawl(CONTENT_LATER, BaselineFocused(), pages=later, copied=True)
 
-    def _drawn(self, name: str, good: Sequence[Url], *, reach: Reach = "mixed", by_text: bool = False) -> DrawnMap:
-        made = map_of(name, good, self._now, seed=self._ground.seed, reach=reach, by_text=by_text)
+    def _draw(self, name: str, good: Sequence[Url], *, reach: Reach = "mixed", by_text: bool = False) -> DrawnMap:
+        made = map_of(name, good, self._now, seed=self._inputs.seed, reach=reach, by_text=by_text)
         self._maps.append({"map": name, "pages": len(good), "portals": len(made.map.portals), "links": made.links})
         return made
 
@@ -248,7 +262,7 @@ class TopicJob:
         pages: JudgedPages | None = None,
         copied: bool = False,
     ) -> Trace:
-        """Crawls from the other seeds, if not from these, and keeps what came of it."""
+        """Crawls from the given seeds, else from the other ones, and keeps the counts."""
         pages = self._now if pages is None else pages
         name, first = self._topic.name, frozenset(self._first)
         trace = run_crawl(
@@ -260,16 +274,16 @@ class TopicJob:
             copies=self._now if copied else None,
             copied=first if copied else frozenset(),
         )
-        seen = first if kind != shared.FIRST else frozenset(request.url for request in trace)
+        seen = first if kind != FIRST else frozenset(request.url for request in trace)
         self._crawls[kind] = crawl_counts(trace, pages, name, seen, downloads=self._downloads)
         return trace
 
     def _citations(self) -> list[list[int]]:
         """The links among the pages of the first crawl, from the topic of a row to that of a column."""
-        topics = self._ground.taxonomy.topics
+        topics = self._inputs.taxonomy.topics
         number = {topic: place for place, topic in enumerate(topics)}
         about = {place: topic for place, url in enumerate(self._first) if (topic := self._now.topic(url)) is not None}
-        matrix = cited(
+        matrix = count_citations(
             topics, {place: number[topic] for place, topic in about.items()}, links_among(self._first, self._now)
         )
         return [list(row) for row in matrix.links]

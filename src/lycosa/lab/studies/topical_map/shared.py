@@ -9,7 +9,8 @@ from typing import Final
 from msgspec import Struct
 
 from lycosa.lab.study import Size
-from lycosa.maps import OTHERS, sketch_of
+from lycosa.lab.topics import listed_urls
+from lycosa.maps import OTHERS, text_sketch
 from lycosa.reading.reader import page_of_text
 from lycosa.relevance.taxonomy import Floats, Taxonomy
 from lycosa.vocabulary.errors import UsageError
@@ -22,8 +23,8 @@ BASELINE: Final = "baseline"  # this and all below from the other seeds
 MAPPED: Final = "map"
 URLS: Final = "URLs cached"  # the good pages of the first crawl are seeds
 CONTENT: Final = "content cached"  # a page of the first crawl is not downloaded again
-KEEN: Final = "map at 0.8"  # its links worth more than those of any page
-SHY: Final = "map at 0.4"  # worth less than those of good pages
+MAPPED_HIGH: Final = "map at 0.8"  # its links above those of any page
+MAPPED_LOW: Final = "map at 0.4"  # lower than those of good pages
 NEAR: Final = "map, near"
 FAR: Final = "map, far"
 ALIKE: Final = "map, by text"
@@ -37,24 +38,25 @@ CONTENT_LATER: Final = "content cached, later"
 
 LATER: Final = (BASELINE_LATER, MAPPED_LATER, URLS_LATER, CONTENT_LATER)
 
-
-GOOD = 0.5  # P(topic|page) above which a page is good
-
+GOOD = 0.5  # P(topic | page) above which a page is good
+OTHERS_TIMES = 5  # as many pages of other topics as of one: 5 000 and 1 000 in the paper
+FEWEST_LISTED = 40  # pages of a topic
+FEWEST_SEEDS = 3
 _NO_WORDS = page_of_text(Url(""), "", "").words
 
 
 class Judged(Struct, frozen=True, gc=False):
-    """What is kept of a page."""
+    """What is kept of a page: links, probabilities and a sketch."""
 
     page: Page  # links and digest alone, no text
-    chances: Floats  # of all topics
-    sketch: bytes  # of its text
+    probabilities: Floats  # P(topic | page) of each topic
+    sketch: bytes  # of its text, for resemblance
 
 
 class JudgedPages:
-    """Reads what crawls ask for; links that lead to no page on any of the days are left out.
+    """The pages of a world on one day, each read and judged once; links to pages that no day has are left out.
 
-    days: the world on all the days on which it is crawled, this day first.
+    days: the world on all days on which it is crawled, this one first.
     """
 
     def __init__(self, days: Sequence[StudyWorld], taxonomy: Taxonomy):
@@ -66,7 +68,7 @@ class JudgedPages:
 
     @property
     def count(self) -> int:
-        """How many were read so far."""
+        """Pages read so far."""
         return len(self._judged)
 
     def judged(self, url: Url) -> Judged | None:
@@ -81,52 +83,47 @@ class JudgedPages:
             return None
         links = tuple(link for link in map(self._link, (each.target for each in page.links)) if link is not None)
         kept = Page(url, "", "", "", _NO_WORDS, links, digest=page.digest)
-        return Judged(kept, self._taxonomy.probabilities(page), sketch_of(page))
+        return Judged(kept, self._taxonomy.probabilities(page), text_sketch(page))
 
     def _link(self, target: Url) -> Link | None:
         if target not in self._links:
             self._links[target] = Link(target) if any(target in world for world in self._days) else None
         return self._links[target]
 
-    def chance(self, url: Url, topic: str) -> float:
-        """P(topic|page), 0 for a page that is not there."""
+    def probability(self, url: Url, topic: str) -> float:
+        """P(topic | page); 0 for a missing page."""
         judged = self.judged(url)
-        return 0.0 if judged is None else float(judged.chances[self._number[topic]])
+        return 0.0 if judged is None else float(judged.probabilities[self._number[topic]])
 
     def sketch(self, url: Url) -> bytes | None:
-        """What tells how much the text of a page resembles others; None for a page that is not there."""
+        """The sketch of a page's text, by which resemblance is estimated; None for a missing page."""
         judged = self.judged(url)
         return None if judged is None else judged.sketch
 
     def is_good(self, url: Url, topic: str) -> bool:
-        return self.chance(url, topic) > GOOD
+        return self.probability(url, topic) > GOOD
 
     def topic(self, url: Url) -> str | None:
-        """The topic that a page is on, None where none has more than an even chance."""
+        """The most probable topic of a page; None where none has P > 0.5."""
         judged = self.judged(url)
         if judged is None:
             return None
-        best = int(judged.chances.argmax())
-        return self._taxonomy.topics[best] if judged.chances[best] > GOOD else None
-
-
-OTHERS_TIMES = 5  # as many pages of other topics as of one: 5 000 and 1 000 in the paper
-FEWEST_LISTED = 40  # pages of a topic
-FEWEST_SEEDS = 3
+        best = int(judged.probabilities.argmax())
+        return self._taxonomy.topics[best] if judged.probabilities[best] > GOOD else None
 
 
 class MapTopic(Struct, frozen=True):
-    """What one job crawls for."""
+    """A topic and the seeds of its crawls."""
 
     name: str
-    first: tuple[Url, ...]  # seeds of the crawl from which the map is drawn
-    other: tuple[Url, ...]  # seeds of all crawls that are compared, none of them among the first
+    first: tuple[Url, ...]  # seeds of the first crawl, from which the map is drawn
+    other: tuple[Url, ...]  # seeds of all crawls that are compared; disjoint from the first
     related: str  # a topic under the same top, from a crawl of which a small map is drawn
 
 
 @dataclass(frozen=True)
 class MapInputs:
-    """What all jobs need and none changes."""
+    """Topics with their seeds, the taxonomy that judges pages, and the length of crawls."""
 
     topics: Sequence[MapTopic]  # all of the taxonomy but the others
     taxonomy: Taxonomy
@@ -138,14 +135,14 @@ class MapInputs:
 
 
 def chosen_leaves(world: StudyWorld, most: int) -> list[list[Category]]:
-    """The leaves with enough pages of the first tops that have two or more such, until there are as many as wanted.
+    """Leaves of the directory with enough pages by top category: groups of two or more, until there are `most` leaves.
 
-    At least one leaf of the directory is not among them: what is listed there is on none of the topics.
+    At least one leaf is left out, so that some pages are on none of the topics.
     """
     directory = world.directory()
     by_top: dict[str, list[Category]] = defaultdict(list)
     for category in directory:
-        if len(_listed(category)) >= FEWEST_LISTED:
+        if len(listed_urls(category)) >= FEWEST_LISTED:
             by_top[category.name.partition("/")[0]].append(category)
     chosen: list[list[Category]] = []
     for leaves in by_top.values():
@@ -161,7 +158,7 @@ def chosen_leaves(world: StudyWorld, most: int) -> list[list[Category]]:
 
 
 def prepare(world: StudyWorld, size: Size, seed: int) -> MapInputs:
-    """Chooses topics and seeds, and learns to tell topics apart from what the directory lists."""
+    """Chooses topics and seeds, and trains the taxonomy on pages that the directory lists."""
     leaves = chosen_leaves(world, size["topics"])
     names = {category.name for tops in leaves for category in tops}
     pages = _pages_of_a_crawl(world, size, names)
@@ -175,36 +172,32 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> MapInputs:
 
 
 def _pages_of_a_crawl(world: StudyWorld, size: Size, names: set[str]) -> int:
-    """As many as the scale says, but no more than there are on a topic in the mean."""
+    """The downloads of a crawl: those of the scale, but at most the mean number of pages on a topic."""
     on_topic = sum(world.topic(url) in names for url in world.urls()) // len(names)
     most: int = size["pages"]
     return max(2 * FEWEST_SEEDS, min(most, on_topic))
 
 
 def _topic(category: Category, related: str, seeds: int, seed: int) -> MapTopic:
-    urls = _listed(category)
+    urls = listed_urls(category)
     random.Random(f"{seed} {category.name} seeds").shuffle(urls)
     each = min(seeds, len(urls) // 4)
     return MapTopic(category.name, tuple(urls[:each]), tuple(urls[each : 2 * each]), related)
 
 
 def _taxonomy(world: StudyWorld, names: set[str], each: int, seed: int) -> Taxonomy:
-    """Learnt from as many pages of each topic, and more of those on none."""
-    chance = random.Random(f"{seed} examples")
-    urls = {category.name: _listed(category) for category in world.directory() if category.name in names}
+    """A taxonomy trained on `each` pages of every topic, and five times as many on none."""
+    rng = random.Random(f"{seed} examples")
+    urls = {category.name: listed_urls(category) for category in world.directory() if category.name in names}
     on_one = {url for listed in urls.values() for url in listed}
     elsewhere = dict.fromkeys(
-        url for category in world.directory() if category.name not in names for url in _listed(category)
+        url for category in world.directory() if category.name not in names for url in listed_urls(category)
     )
     urls[OTHERS] = [url for url in elsewhere if url not in on_one]
     most = {name: each * (OTHERS_TIMES if name == OTHERS else 1) for name in urls}
-    drawn = {name: chance.sample(listed, min(most[name], len(listed))) for name, listed in urls.items()}
+    drawn = {name: rng.sample(listed, min(most[name], len(listed))) for name, listed in urls.items()}
     return Taxonomy.train({name: _pages(world, some) for name, some in drawn.items()}, seed=seed)
 
 
 def _pages(world: StudyWorld, urls: Iterable[Url]) -> Iterable[Page]:
     return (page for page in map(world.read, urls) if page is not None)
-
-
-def _listed(category: Category) -> list[Url]:
-    return list(dict.fromkeys(entry.url for entry in category.entries))

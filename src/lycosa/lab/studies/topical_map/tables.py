@@ -1,10 +1,10 @@
-"""The outcomes of all topics, set side by side."""
+"""The outcomes of all topics: values, tests and tables."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from lycosa.lab.results import Row
-from lycosa.lab.statistics import PairedTest, paired_t, summary
+from lycosa.lab.statistics import PairedTest, finite_or_none, paired_t, summary
 from lycosa.lab.tables import mean_rows
 from lycosa.vocabulary.records import Plain
 
@@ -15,7 +15,7 @@ Value = Callable[[Plain], float]
 
 
 class MapTables:
-    """What the claims, tables and pictures ask of the outcomes; a crawl that could not be made is missing (NaN)."""
+    """The outcomes of all topics by kind of crawl; the values of a crawl that could not be made are NaN."""
 
     def __init__(self, outcomes: Sequence[Plain]):
         self.outcomes = outcomes
@@ -42,7 +42,7 @@ class MapTables:
         return self.values(kind, lambda crawl: float(crawl["good"]))
 
     def gain(self, kind: str, over: str) -> PairedTest:
-        """Good pages more than those of another crawl of the same topic."""
+        """The test of good pages against those of another crawl of the same topic."""
         return paired_t(self.good(kind), self.good(over))
 
     def ahead(self, kind: str, over: str) -> str:
@@ -98,7 +98,7 @@ class MapTables:
                     "good_pages_more": round(test.difference, 3),
                     "share_more": round(test.difference / (self.mean_good(over) or 1.0), 4),
                     "ahead_in": self.ahead(kind, over),
-                    "p": test.p if test.p == test.p else None,
+                    "p": finite_or_none(test.p),
                 }
             )
         return rows
@@ -120,14 +120,14 @@ class MapTables:
             for row in outcome["maps"]
         ]
 
-    def chance_rows(self) -> list[Row]:
-        """How many pages of the first crawl have which chance to be on their topic."""
+    def probability_rows(self) -> list[Row]:
+        """The histogram of P(topic | page) over the first crawl of each topic."""
         return [
             {"topic": outcome["topic"], "bins": outcome["chances"], "exactly_one": outcome["certain"]}
             for outcome in self.outcomes
         ]
 
-    # What the pictures and claims need of these
+    # For figures and claims
 
     def citations(self) -> tuple[list[str], list[list[int]]]:
         """Topics, and the links among pages of first crawls: from the topic of a row to that of a column."""

@@ -1,0 +1,1 @@
+"""A strategy, a relevance model and an export format for Lycosa."""

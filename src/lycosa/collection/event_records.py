@@ -1,0 +1,359 @@
+"""An event as a group of WARC records, and back.
+
+An answer is a `response` (a `revisit` where it said "not modified", or sent what the archive has already) and
+a `request`; the rest of the event is JSON in a `metadata` record, which comes last and so completes the group. Events
+without an answer are a `metadata` record alone. `Transfer-Encoding` is archived as `X-Archive-Orig-Transfer-Encoding`,
+because bodies are no longer chunked (and what came under this very name gets the prefix once more); an answer whose
+body was not wanted is marked `WARC-Truncated: unspecified`, the one reason of the standard that does not claim a limit
+or a broken connection.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, NamedTuple
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lycosa.vocabulary.records import Candidate, Change, Fetch, LeftOut, Outcome, PastFetch, Url, Visit
+from lycosa.vocabulary.urls import host_of, path_of
+
+from .events import Attempt, Event, Example, Run, Scores, Stop, fetch_of, is_revisit
+from .json_text import to_json
+from .warc import Record, date_of, digest, one_line, record, records
+
+Decode = Callable[[bytes, str, int], tuple[bytes, bool]]  # body, Content-Encoding, most bytes wanted -> content, cut
+NewId = Callable[[], str]
+
+HIDDEN = "X-Archive-Orig-"
+_HIDDEN_NAME = re.compile(rf"(?:{HIDDEN})*(?i:transfer-encoding)")
+NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+Headers = tuple[tuple[str, str], ...]
+
+
+class FetchNote(Struct, frozen=True, omit_defaults=True):
+    """What the HTTP records do not hold of a fetch; all of it if there was no answer."""
+
+    outcome: Outcome
+    at: float
+    url: str = ""  # where it differs from the candidate's
+    elapsed: float = 0.0
+    location: Url | None = None
+    host_not_before: float | None = None
+    detail: str = ""
+    http_version: str = "1.1"
+    content: int = 0  # bytes once decoded
+    utf8: bool = False  # headers that Latin-1 cannot encode
+    host_added: bool = False  # the archived request has a Host line that the fetch did not
+    reason: str = ""
+    headers: Headers = ()
+    request_headers: Headers = ()
+    truncated: str = ""
+    address: str = ""
+
+
+class VisitNote(Struct, frozen=True, omit_defaults=True, tag_field="lycosa", tag="visit"):
+    candidate: Candidate
+    fetch: FetchNote
+    relevance: float | None = None
+    duplicate_of: Url | None = None
+    left_out: str = ""
+    standing: float | None = None
+    known: PastFetch | None = None
+    change: Change | None = None
+    new_links: tuple[Url, ...] = ()
+
+
+class AttemptNote(Struct, frozen=True, tag_field="lycosa", tag="attempt"):
+    candidate: Candidate
+    fetch: FetchNote
+
+
+class ExampleNote(Struct, frozen=True, tag_field="lycosa", tag="example"):
+    url: Url
+    good: bool
+    fetch: FetchNote
+
+
+Note = VisitNote | AttemptNote | ExampleNote | Run | Scores | Stop
+
+
+class Group(NamedTuple):
+    """The records of one event as they lie in a file."""
+
+    start: int
+    end: int
+    note: Note
+    answer: Record | None  # the response or revisit
+    request: Record | None
+    metadata: Record
+
+    @property
+    def first(self) -> Record:
+        return self.answer or self.metadata
+
+
+class Packed(NamedTuple):
+    """The records of one event as they will be written."""
+
+    members: list[bytes]
+    payload_digest: str
+
+
+# ---------------------------------------------------------------- writing
+
+
+def encode_event(event: Event, new_id: NewId) -> Packed:
+    """The group of an event, one gzip member per record."""
+    fetch = fetch_of(event)
+    if fetch is None or fetch.status is None:
+        return Packed([metadata_record(_note_of(event), new_id(), None)], "")
+    answer_id = new_id()
+    date, target = date_of(fetch.at), f"WARC-Target-URI: {fetch.url}"
+    charset = _charset(fetch)
+    head = _head(f"HTTP/{_archived_version(fetch)} {fetch.status:03d} {one_line(fetch.reason)}", fetch.headers, charset)
+    known = event.known if isinstance(event, Visit) else None
+    revisit = is_revisit(fetch)
+    payload_digest = known.payload if revisit and known and known.payload else digest(fetch.body)
+    lines = [target]
+    if fetch.address:
+        lines.append(f"WARC-IP-Address: {one_line(fetch.address)}")
+    if not revisit or (known and known.payload):
+        lines.append(f"WARC-Payload-Digest: {payload_digest}")
+    if revisit:
+        lines += _references(fetch, known)
+    elif fetch.truncated or (fetch.outcome is Outcome.UNWANTED and not fetch.body):
+        lines.append(f"WARC-Truncated: {one_line(fetch.truncated) or 'unspecified'}")
+    kind = "revisit" if revisit else "response"
+    members = [record(kind, answer_id, date, "application/http; msgtype=response", head + fetch.body, *lines)]
+    if fetch.request_headers:
+        host: Headers = () if _names_host(fetch) else (("Host", host_of(fetch.url)),)
+        asked = _head(
+            f"GET {path_of(fetch.url)} HTTP/{_archived_version(fetch)}", host + fetch.request_headers, charset
+        )
+        concurrent = f"WARC-Concurrent-To: {answer_id}"
+        mime = "application/http; msgtype=request"
+        members.append(record("request", new_id(), date, mime, asked, target, concurrent))
+    members.append(metadata_record(_note_of(event), new_id(), answer_id))
+    return Packed(members, payload_digest)
+
+
+def _references(fetch: Fetch, known: PastFetch | None) -> list[str]:
+    """The headers of a revisit that refer to the record with its payload."""
+    profile = NOT_MODIFIED if fetch.status == 304 else SAME_PAYLOAD
+    lines = [f"WARC-Profile: {profile}", f"WARC-Refers-To-Target-URI: {fetch.url}"]
+    return [*lines, f"WARC-Refers-To-Date: {date_of(known.at)}"] if known else lines
+
+
+def metadata_record(note: Note, record_id: str, answer_id: str | None) -> bytes:
+    """The record that completes the group of an event."""
+    lines = [f"WARC-Target-URI: {url_of(note) or f'urn:lycosa:{type(note).__name__.lower()}'}"]
+    if answer_id:
+        lines += [f"WARC-Concurrent-To: {answer_id}", f"WARC-Refers-To: {answer_id}"]
+    return record("metadata", record_id, date_of(time_of(note)), "application/json", to_json(note), *lines)
+
+
+def url_of(note: Note) -> Url | None:
+    """The URL that was fetched, if one was."""
+    if isinstance(note, ExampleNote):
+        return note.url
+    return note.candidate.url if isinstance(note, (VisitNote, AttemptNote)) else None
+
+
+def time_of(note: Note) -> float:
+    """When it happened, in seconds since the epoch."""
+    return note.fetch.at if isinstance(note, (VisitNote, AttemptNote, ExampleNote)) else note.at
+
+
+def _note_of(event: Event) -> Note:
+    match event:
+        case Visit():
+            return VisitNote(
+                event.candidate,
+                _fetch_note(event.fetch, event.candidate.url),
+                event.relevance,
+                event.duplicate_of,
+                "" if event.left_out is None else str(event.left_out),
+                event.standing,
+                event.known,
+                event.change,
+                event.new_links,
+            )
+        case Attempt():
+            return AttemptNote(event.candidate, _fetch_note(event.fetch, event.candidate.url))
+        case Example():
+            return ExampleNote(event.url, event.good, _fetch_note(event.fetch, event.url))
+        case _:
+            return event
+
+
+def _fetch_note(fetch: Fetch, url: Url) -> FetchNote:
+    answered = fetch.status is not None
+    return FetchNote(
+        outcome=fetch.outcome,
+        at=fetch.at,
+        url="" if fetch.url == url else fetch.url,
+        elapsed=fetch.elapsed,
+        location=fetch.location,
+        host_not_before=fetch.host_not_before,
+        detail=fetch.detail,
+        http_version=fetch.http_version,
+        content=len(fetch.content),
+        utf8=answered and _charset(fetch) == "utf-8",
+        host_added=answered and not _names_host(fetch),
+        reason="" if answered else fetch.reason,
+        headers=() if answered else fetch.headers,
+        request_headers=() if answered else fetch.request_headers,
+        truncated=fetch.truncated,
+        address="" if answered else fetch.address,
+    )
+
+
+def _names_host(fetch: Fetch) -> bool:
+    return any(name.lower() == "host" for name, _ in fetch.request_headers)
+
+
+def _archived_version(fetch: Fetch) -> str:
+    return "1.0" if fetch.http_version == "1.0" else "1.1"  # the only versions that WARC readers know
+
+
+def _charset(fetch: Fetch) -> str:
+    if fetch.reason.isascii() and all(name.isascii() and value.isascii() for name, value in fetch.headers):
+        return "latin-1"
+    try:
+        "".join((fetch.reason, *(text for pair in fetch.headers for text in pair))).encode("latin-1")
+    except UnicodeEncodeError:
+        return "utf-8"
+    return "latin-1"
+
+
+def _head(first_line: str, headers: Headers, charset: str) -> bytes:
+    lines = [first_line]
+    for name, value in headers:
+        hidden = HIDDEN if len(name) >= 17 and name[-1] in "gG" and _HIDDEN_NAME.fullmatch(name) else ""
+        lines.append(one_line(f"{hidden}{name}: {value}"))
+    lines.append("\r\n")
+    return "\r\n".join(lines).encode(charset, "replace")
+
+
+# ---------------------------------------------------------------- reading
+
+_decoder: msgspec.json.Decoder[Note] = msgspec.json.Decoder(Note)
+
+
+def groups(stream: BinaryIO, start: int = 0) -> Iterator[Group]:
+    """The whole groups from an offset on; records that belong to none are skipped."""
+    return (part for part in groups_and_strays(stream, start) if isinstance(part, Group))
+
+
+def groups_and_strays(stream: BinaryIO, start: int = 0) -> Iterator[Group | Record]:
+    """The whole groups from an offset on, and in their order the records that belong to none.
+
+    Those are the first record of a file, what others wrote, what a newer version wrote, and unfinished groups.
+    """
+    earlier: list[Record] = []
+    for each in records(stream, start):
+        if each.kind == "metadata" and (note := _note_in(each)) is not None:
+            answer_id = each.headers.get("warc-concurrent-to")
+            answer = _first(r for r in earlier if answer_id and r.headers.get("warc-record-id") == answer_id)
+            request = _first(r for r in earlier if answer_id and r.headers.get("warc-concurrent-to") == answer_id)
+            if answer_id is None or answer is not None:
+                begin = (answer or each).offset
+                yield from (stray for stray in earlier if stray.offset < begin)
+                yield Group(begin, each.offset + each.length, note, answer, request, each)
+            else:
+                yield from (*earlier, each)
+            earlier = []
+        else:
+            yield from earlier[:-1]
+            earlier = [*earlier[-1:], each]
+    yield from earlier
+
+
+def _first(found: Iterator[Record]) -> Record | None:
+    return next(found, None)
+
+
+def _note_in(metadata: Record) -> Note | None:
+    if not metadata.block.startswith(b'{"lycosa":'):
+        return None
+    try:
+        return _decoder.decode(metadata.block)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def decode_event(group: Group, decode: Decode) -> Event:
+    """The event of a group, its fetch complete."""
+    note = group.note
+    match note:
+        case VisitNote():
+            fetch = _fetch_of(group, note.fetch, note.candidate.url, decode)
+            return Visit(
+                note.candidate,
+                fetch,
+                None,
+                note.relevance,
+                note.duplicate_of,
+                LeftOut.parse(note.left_out),
+                note.standing,
+                note.known,
+                note.change,
+                note.new_links,
+            )
+        case AttemptNote():
+            return Attempt(note.candidate, _fetch_of(group, note.fetch, note.candidate.url, decode))
+        case ExampleNote():
+            return Example(note.url, note.good, _fetch_of(group, note.fetch, note.url, decode))
+        case _:
+            return note
+
+
+def _fetch_of(group: Group, note: FetchNote, url: Url, decode: Decode) -> Fetch:
+    status, reason, headers, body = None, note.reason, note.headers, b""
+    request_headers, address = note.request_headers, note.address
+    if group.answer:
+        first_line, headers, body = _http(group.answer.block, "utf-8" if note.utf8 else "latin-1")
+        _, code, reason = (*first_line.split(" ", 2), "", "")[:3]
+        status = int(code) if code.isascii() and code.isdigit() else None
+        address = group.answer.headers.get("warc-ip-address", "")
+    if group.request:
+        _, request_headers, _ = _http(group.request.block, "utf-8" if note.utf8 else "latin-1")
+        request_headers = request_headers[note.host_added :]
+    fetch = Fetch(
+        url=Url(note.url) or url,
+        outcome=note.outcome,
+        at=note.at,
+        status=status,
+        reason=reason,
+        http_version=note.http_version,
+        headers=headers,
+        request_headers=request_headers,
+        body=body,
+        truncated=note.truncated,
+        address=address,
+        elapsed=note.elapsed,
+        location=note.location,
+        host_not_before=note.host_not_before,
+        detail=note.detail,
+    )
+    return replace(fetch, content=_content(fetch, note.content, decode)) if note.content else fetch
+
+
+def _content(fetch: Fetch, size: int, decode: Decode) -> bytes:
+    encoding = fetch.header("content-encoding")
+    return decode(fetch.body, encoding, size)[0] if encoding else fetch.body[:size]
+
+
+def _http(block: bytes, charset: str) -> tuple[str, Headers, bytes]:
+    head, _, body = block.partition(b"\r\n\r\n")
+    first_line, *lines = head.decode(charset, "replace").split("\r\n")
+    return first_line, tuple(_header(line) for line in lines), body
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, _, value = line.partition(": ")
+    shown = name.removeprefix(HIDDEN)
+    return (shown if shown is not name and _HIDDEN_NAME.fullmatch(shown) else name), value

@@ -1,0 +1,100 @@
+"""What a node fetches from providers, and the numbers that only the peers it asked can know."""
+
+import hashlib
+from collections import OrderedDict
+
+from msgspec import Struct
+
+from .messages import Contact, Fetch, Item, PeerName, Send
+from .search import Failure
+from .state import NodeState
+
+MOST_FETCHES = 256  # under way, and as many that are late
+MOST_RESULTS = 16  # that nobody has asked for yet
+
+
+class SecretNumbers:
+    """Numbers that cannot be guessed: keyed hashes of a counter, so that nobody can answer a query that never reached
+    it. `count` is saved, so that none is used twice."""
+
+    def __init__(self, name: PeerName, secret: bytes):
+        self._name = name
+        self._secret = secret
+        self.count = 0
+
+    def next(self, size: int = 8) -> int:
+        """The next number, of `size` bytes."""
+        self.count += 1
+        text = f"{self._name}\n{self.count}".encode()
+        return int.from_bytes(hashlib.blake2b(text, key=self._secret, digest_size=size).digest(), "little")
+
+
+class PendingFetch(Struct, frozen=True):
+    """A request to a provider."""
+
+    provider: Contact
+    item: Item
+    until: float
+    search: int | None  # the search it is for
+
+
+class Fetches:
+    """Fetches that are under way, their results, and those that timed out and may still be answered."""
+
+    def __init__(self, state: NodeState, numbers: SecretNumbers):
+        self._state = state
+        self._numbers = numbers
+        self._pending: dict[int, PendingFetch] = {}
+        self._results: OrderedDict[int, bytes | Failure] = OrderedDict()
+        self._late: OrderedDict[int, PeerName] = OrderedDict()
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._pending
+
+    def start(self, provider: Contact, item: Item, now: float, search: int | None = None) -> tuple[int, list[Send]]:
+        """Asks a provider for an item: the number of the fetch, and what to send."""
+        number = self._numbers.next()
+        while len(self._pending) >= MOST_FETCHES:
+            self.time_out(next(iter(self._pending)))
+        self._pending[number] = PendingFetch(provider, item, now + self._state.options.fetch_wait, search)
+        self._state.counts["fetches"] += 1
+        return number, [Send(provider.name, Fetch(number, item), provider.address)]
+
+    def pending(self, number: int, provider: PeerName) -> PendingFetch | None:
+        """The fetch of that number, if it is under way and from that provider."""
+        fetch = self._pending.get(number)
+        return fetch if fetch is not None and fetch.provider.name == provider else None
+
+    def finish(self, number: int) -> None:
+        """The provider has answered."""
+        del self._pending[number]
+
+    def time_out(self, number: int) -> None:
+        """The provider is not waited for any more; its answer, if it comes, is late."""
+        self._late[number] = self._pending.pop(number).provider.name
+        if len(self._late) > MOST_FETCHES:
+            self._late.popitem(last=False)
+
+    def unexpected(self, sender: PeerName, number: int, now: float) -> None:
+        """An answer that is not awaited: a slow provider is forgiven, anybody else penalised."""
+        if self._late.get(number) == sender:
+            del self._late[number]
+            self._state.counts["late"] += 1
+        else:
+            self._state.penalise(sender, "unasked", now)
+
+    def keep_result(self, number: int, result: bytes | Failure) -> None:
+        self._results[number] = result
+        while len(self._results) > MOST_RESULTS:
+            self._results.popitem(last=False)
+
+    def pop_result(self, number: int) -> bytes | Failure | None:
+        """What a fetch brought, or why it failed, once; None while it is under way."""
+        return self._results.pop(number, None)
+
+    def due(self, now: float) -> list[tuple[int, PeerName]]:
+        """Fetches whose time is over, and their providers."""
+        return [(number, fetch.provider.name) for number, fetch in self._pending.items() if fetch.until <= now]
+
+    def deadlines(self) -> list[float]:
+        return [fetch.until for fetch in self._pending.values()]

@@ -1,0 +1,127 @@
+"""How a node joins the overlay, keeps up with its neighbours by pings, and looks for others where they are few."""
+
+from collections.abc import Iterable
+
+from .messages import Contact, Hello, Join, Leave, PeerName, Ping, Pong, Send
+from .state import NodeState
+
+MOST_SILENT = 100  # unanswered pings, after which a neighbour is removed
+
+
+class Membership:
+    """The membership protocol: JOIN, LEAVE, PING, PONG and HELLO."""
+
+    def __init__(self, state: NodeState):
+        self._state = state
+        self._neighbours = state.neighbours
+        self.next_ping = float("inf")
+
+    def connect(self, neighbours: Iterable[Contact | PeerName]) -> None:
+        """Makes them neighbours, in this order, without asking; for overlays that are given."""
+        for each in neighbours:
+            self._neighbours.place(Contact(each) if isinstance(each, str) else each)
+
+    def join(self, contacts: Iterable[Contact]) -> list[Send]:
+        """Asks them to be neighbours."""
+        sends = []
+        for contact in contacts:
+            if contact.name != self._state.name:
+                self._neighbours.know(contact)
+                self._neighbours.awaited.add(contact.name)
+                sends.append(Send(contact.name, Join(self._state.me), contact.address))
+        return sends
+
+    def rejoin(self) -> list[Send]:
+        """Asks the neighbours of the last run to be neighbours again, and others where those are few."""
+        names = [*self._neighbours.names, *self._neighbours.to_join([self._state.name])]
+        return self.join(self._state.contact(name) for name in names)
+
+    def leave(self) -> list[Send]:
+        """Tells the neighbours that this node is going down."""
+        return [self._state.send(name, Leave()) for name in self._neighbours.names]
+
+    def resume(self, now: float) -> None:
+        """Begins, or goes on after having been down: nobody's answer is awaited any more."""
+        self._neighbours.awaited.clear()
+        self.next_ping = now + self._state.options.ping if self._state.options.ping else float("inf")
+
+    def ping(self, now: float) -> list[Send]:
+        """Pings all neighbours, counts those that did not answer the last time, and asks others to join where
+        neighbours are few."""
+        self.next_ping = now + self._state.options.ping
+        for name in sorted(self._neighbours.awaited):
+            if name not in self._neighbours:
+                self._neighbours.join_failed(name)
+            elif self._neighbours.ping_unanswered(name) >= MOST_SILENT:
+                self._neighbours.remove(name)
+        self._state.drop_unwanted_indexes()
+        self._neighbours.awaited = set(self._neighbours.names)
+        sends = [self._state.send(name, Ping()) for name in self._neighbours.names]
+        for name in self._neighbours.to_join([self._state.name]):
+            self._neighbours.awaited.add(name)
+            sends.append(self._state.send(name, Join(self._state.me)))
+        return sends
+
+    def receive(self, sender: PeerName, message: Join | Leave | Ping | Pong | Hello) -> list[Send]:
+        sends = self._receive(sender, message)
+        self._state.drop_unwanted_indexes()
+        return sends
+
+    def undelivered(self, to: PeerName, message: Ping | Join) -> None:
+        self._neighbours.lost(to)
+        if isinstance(message, Join):
+            self._neighbours.join_failed(to)
+            self._neighbours.awaited.discard(to)
+
+    def _receive(self, sender: PeerName, message: Join | Leave | Ping | Pong | Hello) -> list[Send]:
+        match message:
+            case Hello(me) | Join(me) if me.name != sender or sender == self._state.name:
+                self._state.counts["forged"] += 1
+                return []
+            case Hello(me):
+                self._neighbours.know(me, first_hand=True)
+                self._state.buddies.moved(me)
+                return []
+            case Join(me):
+                self._state.buddies.moved(me)
+                accepted = self._neighbours.add(me)
+                return [Send(sender, Pong(accepted, self._neighbours.to_show(sender)), me.address)]
+            case Leave():
+                self._neighbours.remove(sender)
+                return []
+            case Ping():
+                self._neighbours.heard(sender)
+                is_neighbour = sender in self._neighbours
+                return [self._state.send(sender, Pong(is_neighbour, self._neighbours.to_show(sender)))]
+            case Pong(accepted, known):
+                return self._receive_pong(sender, accepted, known)
+
+    def _receive_pong(self, sender: PeerName, accepted: bool, known: tuple[Contact, ...]) -> list[Send]:
+        if sender not in self._neighbours.awaited:
+            self._state.counts["unasked"] += 1
+            return []
+        self._neighbours.awaited.discard(sender)
+        if accepted:
+            self._neighbours.add(self._neighbours.contact(sender))
+        for contact in known:
+            if contact.name != self._state.name:
+                self._neighbours.know(contact)
+        return self._join_some(known) if accepted else self._turned_down(sender)
+
+    def _join_some(self, contacts: Iterable[Contact]) -> list[Send]:
+        """Asks peers that a neighbour has just named to join, where neighbours are few."""
+        without = {self._state.name, *self._neighbours.names, *self._neighbours.awaited}
+        others = [self._state.contact(each.name, each.address) for each in contacts if each.name not in without]
+        if self._neighbours.have_addresses:
+            others = [contact for contact in others if contact.address]
+        room = self._neighbours.missing - len(self._neighbours.coming)
+        return self.join(others[: max(0, room)])
+
+    def _turned_down(self, name: PeerName) -> list[Send]:
+        """The peer does not count us as a neighbour; a former neighbour is asked once more."""
+        was_neighbour = name in self._neighbours
+        self._neighbours.remove(name)
+        if was_neighbour:
+            return self.join([self._state.contact(name)])
+        self._neighbours.join_failed(name)
+        return []

@@ -1,0 +1,321 @@
+"""Refresh policies: which pages of a collection to fetch again, within a budget of requests.
+
+A policy chooses rows of a `HistoryTable`. Of a page, μ is the importance, Δ the estimated changes per unit of time,
+and τ the time since the last look. The first five policies are those of Kumar, Lang, Marlow, Tomkins: Efficient
+discovery of authoritative resources (ICDE 2008); their `weight` can also be asked of the history of a single page.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from .history import Floats, HistoryTable, Ints
+
+FLOOR = 0.01  # of the mean: no page's importance or change rate counts for less, so that each gets its turn
+_MAX_STEPS = 60  # of Newton's method; about six suffice
+_HUGE = 1e100  # more than any column really holds
+_TOLERANCE = 1e-9  # share of the budget by which the look rates may miss it
+_SERIES_BELOW = 0.02  # where 1 − (1 + x)e^{−x} is taken from its series, as the terms nearly cancel
+
+
+class RefreshPolicy(Protocol):
+    """Chooses pages to look at again. Constructor keywords are its options; the same seed gives the same choices."""
+
+    name: str
+
+    def choose(self, pages: HistoryTable, now: float, budget: int) -> Ints:
+        """Rows of the table, the most urgent first, no row twice; `budget` of them, or fewer if it wants no more."""
+        ...
+
+
+class LinkHistory(Protocol):
+    """What the first five policies know: of one page, or as columns of many."""
+
+    @property
+    def out_links(self) -> Any:
+        """Links seen on the page to date."""
+
+    @property
+    def yielded(self) -> Any:
+        """New links per unit of time at the latest look; NaN before the second."""
+
+    @property
+    def link_score(self) -> Any:
+        """In-links known so far of the targets of those new links, summed; NaN before the second."""
+
+
+# ---------------------------------------------------------------- policies
+
+
+class Uniform:
+    """Any page, with equal probability: U of Kumar et al."""
+
+    name = "uniform"
+
+    def __init__(self, *, seed: int = 0):
+        self._random = np.random.default_rng(seed)
+
+    def choose(self, pages: HistoryTable, now: float, budget: int) -> Ints:
+        return _shuffled(len(pages), budget, self._random)
+
+
+class OutLinks:
+    """A page with probability proportional to the links seen on it to date: OR of Kumar et al.
+
+    Pages on which none was seen come when no others are left.
+    """
+
+    name = "or"
+
+    def __init__(self, *, seed: int = 0):
+        self._random = np.random.default_rng(seed)
+
+    @staticmethod
+    def weight(page: LinkHistory) -> Any:
+        return page.out_links
+
+    def choose(self, pages: HistoryTable, now: float, budget: int) -> Ints:
+        return weighted_sample(self.weight(pages).astype(np.float64), budget, self._random)
+
+
+class Yield:
+    """A page with probability proportional to its yield: YR of Kumar et al.
+
+    The yield is the number of new links over the time since the look before. Pages that were looked at once have no
+    yield yet; they come, like those whose yield is zero, when no others are left, in random order.
+    """
+
+    name = "yr"
+
+    def __init__(self, *, seed: int = 0):
+        self._random = np.random.default_rng(seed)
+
+    @staticmethod
+    def weight(page: LinkHistory) -> Any:
+        return page.yielded
+
+    def choose(self, pages: HistoryTable, now: float, budget: int) -> Ints:
+        return weighted_sample(self.weight(pages), budget, self._random)
+
+
+class YieldOrUniform(Yield):
+    """With probability 1/2 each, what Yield chooses or any page: YRU of Kumar et al.
+
+    Pages that were looked at once get their second look by the uniform half.
+    """
+
+    name = "yru"
+
+    def choose(self, pages: HistoryTable, now: float, budget: int) -> Ints:
+        by_yield = super().choose(pages, now, budget)
+        return interleave(by_yield, _shuffled(len(pages), budget, self._random), budget, self._random)
+
+
+class LinkScoreOrUniform:
+    """With probability 1/2 each, the page of the highest link score or any page: LDU of Kumar et al.
+
+    Pages that were looked at once have no link score yet: they rank below all that have one, in random order, and get
+    their second look by the uniform half.
+    """
+
+    name = "ldu"
+
+    def __init__(self, *, seed: int = 0):
+        self._random = np.random.default_rng(seed)
+
+    @staticmethod
+    def weight(page: LinkHistory) -> Any:
+        return page.link_score
+
+    def choose(self, pages: HistoryTable, now: float, budget: int) -> Ints:
+        by_score = highest(self.weight(pages), budget, self._random)
+        return interleave(by_score, _shuffled(len(pages), budget, self._random), budget, self._random)
+
+
+class Fixed:
+    """The pages with the oldest last look first; with `older_than`, only those whose age τ is at least that."""
+
+    name = "fixed"
+
+    def __init__(self, *, older_than: float | None = None, seed: int = 0):
+        self._older_than = older_than
+        self._random = np.random.default_rng(seed)
+
+    def choose(self, pages: HistoryTable, now: float, budget: int) -> Ints:
+        ages = pages.ages(now)
+        rows = highest(ages, budget, self._random)
+        return rows if self._older_than is None else rows[ages[rows] >= self._older_than]
+
+
+class CrawlValue:
+    """The page of the highest crawl value (μ/Δ)(1 − (1 + Δτ)e^{−Δτ}) (Azar, Horvitz, Lubetzky, Peres, Shahaf: Tractable
+    near-optimal policies for crawling, PNAS 2018; Busa-Fekete et al. 2025).
+
+    Equal values, as of pages that never change or have no importance, go by age.
+    """
+
+    name = "crawl-value"
+
+    def __init__(self, *, seed: int = 0):
+        self._random = np.random.default_rng(seed)
+
+    def choose(self, pages: HistoryTable, now: float, budget: int) -> Ints:
+        ages = pages.ages(now)
+        return highest(crawl_values(pages.importance, pages.rate, ages), budget, self._random, then=ages)
+
+
+class LambdaCrawl:
+    """The page with the highest ρτ, the looks that are overdue, ρ being its optimal look rate within the budget
+    (Kolobov, Peres, Lu, Horvitz: Staying up to date with online content changes using reinforcement learning for
+    scheduling, NeurIPS 2019).
+
+    No page starves: none counts for less than a hundredth of the mean, and ρτ grows while it waits. Pages never looked
+    at come first, by importance.
+
+    per_time: looks that can be made per unit of time; if it is None, a budget is taken to be for an interval as long as
+    the time since the latest look at any page.
+    """
+
+    name = "lambda"
+
+    def __init__(self, *, per_time: float | None = None, seed: int = 0):
+        self._per_time = per_time
+        self._random = np.random.default_rng(seed)
+
+    def choose(self, pages: HistoryTable, now: float, budget: int) -> Ints:
+        if not len(pages) or budget <= 0:
+            return np.empty(0, dtype=np.int64)
+        ages = pages.ages(now)
+        importance, _ = _relative_to_mean(pages.importance)
+        rate, mean_rate = _relative_to_mean(pages.rate)
+        ages = ages * mean_rate  # in the mean time between changes, the unit of `rate` from here on
+        per_time = _look_rate_of(budget, ages) if self._per_time is None else self._per_time / mean_rate
+        overdue = ages * look_rates(importance, rate, min(max(per_time, 1 / _HUGE), _HUGE))
+        return highest(overdue, budget, self._random, then=importance)
+
+
+# ---------------------------------------------------------------- formulas
+
+
+def expected_changes(pages: HistoryTable, rows: Ints, now: float) -> float:
+    """How many of these pages a look now would find changed, in expectation: Σ 1 − e^{−Δτ}."""
+    return float(-np.expm1(-_expected_changes_each(pages.rate[rows], pages.ages(now)[rows])).sum())
+
+
+def _expected_changes_each(rate: Floats, age: Floats) -> Floats:
+    """Δτ; 0 where the page never changes or was looked at just now."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.where((rate > 0) & (age > 0), rate * age, 0.0)
+
+
+def crawl_values(importance: Floats, rate: Floats, age: Floats) -> Floats:
+    """(μ/Δ)(1 − (1 + Δτ)e^{−Δτ}): 0 where Δ or τ is 0, and μ/Δ for a page never looked at (τ = ∞)."""
+    expected = _expected_changes_each(rate, age)
+    decay = np.exp(-expected)
+    large = -np.expm1(-expected) - np.minimum(expected, 1e3) * decay
+    x = np.minimum(expected, _SERIES_BELOW)
+    small = x * x * (1 / 2 - x * (1 / 3 - x * (1 / 8 - x * (1 / 30 - x * (1 / 144 - x / 840)))))
+    staleness = np.where(expected < _SERIES_BELOW, small, large)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        values: Floats = np.where(importance > 0, importance, 0.0) * np.where(rate > 0, staleness / rate, 0.0)
+    return np.asarray(np.nan_to_num(values), dtype=np.float64)
+
+
+def look_rates(importance: Floats, rate: Floats, per_time: float) -> Floats:
+    """Looks per unit of time at each page: ρ = (−Δ + sqrt(Δ² + 4μΔ/λ))/2, with λ such that Σ ρ = `per_time`.
+
+    importance: μ of each page.
+    rate: Δ, its changes per unit of time.
+    """
+    urgency = importance * rate
+    if not np.any(urgency > 0):
+        return np.full(len(urgency), per_time / max(1, len(urgency)))
+    low, high = -np.inf, np.inf
+    # Newton's method for log λ on log(Σ ρ / per_time), which falls steadily in log λ. As ρ ≤ sqrt(μΔ/λ), it starts at
+    # an upper bound of the root; a step that leaves the bracket of the points met so far is replaced by a bisection.
+    at = 2 * np.log(np.sqrt(urgency).sum() / per_time)
+    for _ in range(_MAX_STEPS):
+        rates = _rates_at(urgency, rate, at)
+        excess = float(np.log(rates.sum() / per_time))
+        if abs(excess) < _TOLERANCE:
+            break
+        low, high = (at, high) if excess > 0 else (low, at)
+        slope = float((rates * (rates + rate) / np.maximum(2 * rates + rate, 1e-300)).sum() / rates.sum())
+        at += excess / slope
+        if not low < at < high:
+            at = (low + high) / 2
+    rates *= per_time / rates.sum()
+    return rates
+
+
+def _rates_at(urgency: Floats, rate: Floats, log_price: float) -> Floats:
+    """ρ at one λ, as 2w/(Δ + sqrt(Δ² + 4w)) with w = μΔ/λ: the form above would subtract nearly equal numbers."""
+    wanted = urgency * np.exp(-log_price)
+    rates: Floats = 2 * wanted / np.maximum(rate + np.sqrt(rate * rate + 4 * wanted), 1e-300)
+    return rates
+
+
+def _relative_to_mean(column: Floats) -> tuple[Floats, float]:
+    """A column in multiples of its mean, none below FLOOR; and the mean, or ones and 1 if the mean is zero."""
+    column = np.where(column > 0, np.minimum(column, _HUGE), 0.0)
+    mean = float(column.mean())
+    return (np.maximum(column / mean, FLOOR), mean) if mean > 1 / _HUGE else (np.ones(len(column)), 1.0)
+
+
+def _look_rate_of(budget: int, ages: Floats) -> float:
+    """Looks per unit of time, if `budget` looks are made in every interval as long as that since the latest look."""
+    known = ages[np.isfinite(ages) & (ages > 0)]
+    return budget / float(known.min()) if len(known) else float(budget)
+
+
+# ---------------------------------------------------------------- choosing rows, none twice
+
+
+def weighted_sample(weights: Floats, budget: int, random: np.random.Generator) -> Ints:
+    """Rows drawn one after the other, each with probability proportional to its weight among those left.
+
+    Rows without a weight (zero, negative, NaN) come when no others are left, in random order.
+    """
+    weights = np.where(weights > 0, np.minimum(weights, np.finfo(np.float64).max), 0.0)
+    # Each row waits for a time that is exponential with its weight as rate; the order of arrival is such a sample.
+    waits = random.exponential(size=len(weights))
+    with np.errstate(divide="ignore", over="ignore"):
+        keys = np.log(waits) - np.log(weights)  # logarithms, so that no weight is too small or too large
+    return smallest(budget, keys, waits)
+
+
+def highest(values: Floats, budget: int, random: np.random.Generator, *, then: Floats | None = None) -> Ints:
+    """The rows of the highest values (NaN counts as lowest), equals by the higher `then`, else in random order."""
+    values = np.where(np.isnan(values), -np.inf, values)
+    ties = [] if then is None else [-then]
+    return smallest(budget, -values, *ties, random.random(len(values)))
+
+
+def interleave(one: Ints, other: Ints, budget: int, random: np.random.Generator) -> Ints:
+    """Merges two orders of the same rows: each next row from either with probability 1/2, and no row twice."""
+    orders = one.tolist(), other.tolist()
+    position, taken, chosen = [0, 0], set[int](), list[int]()
+    for side in random.integers(2, size=max(0, min(budget, len(one)))).tolist():
+        order, at = orders[side], position[side]
+        while order[at] in taken:
+            at += 1
+        position[side] = at + 1
+        taken.add(order[at])
+        chosen.append(order[at])
+    return np.array(chosen, dtype=np.int64)
+
+
+def smallest(budget: int, keys: Floats, *ties: Floats) -> Ints:
+    """The rows of the smallest keys, equals by the smallest of the next key, and so on."""
+    budget = max(0, min(budget, len(keys)))
+    if budget == 0:
+        return np.empty(0, dtype=np.int64)
+    rows = np.arange(len(keys))
+    if budget < len(keys):  # partition first: sorting all rows is slower, and a budget is small
+        rows = np.flatnonzero(keys <= np.partition(keys, budget - 1)[budget - 1])
+    order = np.lexsort([key[rows] for key in (keys, *ties)][::-1])
+    return rows[order[:budget]]
+
+
+def _shuffled(size: int, budget: int, random: np.random.Generator) -> Ints:
+    return random.permutation(size)[: max(0, budget)]

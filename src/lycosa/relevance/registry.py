@@ -1,0 +1,68 @@
+"""Models of relevance that learn from examples, by name: Lycosa's own and those of plug-ins."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from lycosa.vocabulary.contracts import Relevance
+from lycosa.vocabulary.plugins import find_piece, insist_on, names_of, plugins
+from lycosa.vocabulary.records import Plain
+
+from .svm import LinearModel, retrain, train
+
+Terms = Mapping[str, int]  # how often a page says each word, less stop words and numbers
+LINEAR = "linear"
+
+
+class TrainedRelevance(Relevance, Protocol):
+    """A model that was trained, and can be saved."""
+
+    def to_plain(self) -> Plain:
+        """All of it as plain data, which is kept in the collection."""
+        ...
+
+
+class Trainer(Protocol):
+    """What makes a model; mostly its class."""
+
+    def train(self, good: Sequence[Terms], bad: Sequence[Terms], crawled: Sequence[Terms]) -> TrainedRelevance:
+        """A model of the good pages against the bad ones; the same pages in the same order give the same model.
+
+        crawled: where the user gave no bad pages, a sample of the crawl so far, on the topic or not, from which to take
+        some; empty at first.
+        """
+        ...
+
+    def from_plain(self, plain: Plain) -> TrainedRelevance:
+        """A model that `to_plain` has saved."""
+        ...
+
+
+class LinearTrainer:
+    """Trains the linear support vector machine that judges pages by default."""
+
+    def train(self, good: Sequence[Terms], bad: Sequence[Terms], crawled: Sequence[Terms]) -> LinearModel:
+        return retrain(good, bad, crawled) if crawled else train(good, bad)
+
+    def from_plain(self, plain: Plain) -> LinearModel:
+        return LinearModel.from_plain(plain)
+
+
+TRAINERS: Mapping[str, Trainer] = {LINEAR: LinearTrainer()}
+
+
+def is_trainer(name: str) -> bool:
+    """Whether there is such a model; a plug-in of that name is not loaded for it."""
+    return name in TRAINERS or name in plugins("lycosa.relevance")
+
+
+def trainer_names() -> str:
+    """All there are, for messages."""
+    return names_of(TRAINERS, "lycosa.relevance")
+
+
+def find_trainer(name: str) -> Trainer:
+    """What trains the model of this name."""
+    found: Any = find_piece(TRAINERS, "lycosa.relevance", name, what="relevance model")
+    insist_on(found, "lycosa.relevance", name, has=("train", "from_plain"), what="a relevance model that learns")
+    trainer: Trainer = found
+    return trainer

@@ -1,0 +1,476 @@
+"""The laws that plug-ins must keep, for the tests of their own packages.
+
+    from lycosa.testing import check_strategy
+
+    def test_it_keeps_the_laws_of_strategies():
+        check_strategy(ShortestUrl)
+
+Each `check_…` raises AssertionError with the law that is broken and the world, page or table that shows it. Worlds are
+made by the standard library's `random` from fixed seeds: a check that passes once passes always, and needs no network
+and no testing library. The laws take their example as an argument, so that a test may hand in more.
+"""
+
+import io
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from html import escape
+from random import Random
+from typing import Any, BinaryIO
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lycosa.collection.export import COLUMNS
+from lycosa.frontier.admission import Admission, Scope
+from lycosa.frontier.memory import MemoryFrontier
+from lycosa.logs import Readings
+from lycosa.loop import Loop
+from lycosa.reading import Reader, page_of_text
+from lycosa.refresh import HistoryTable, RefreshPolicy
+from lycosa.strategies import BreadthFirst
+from lycosa.vocabulary.clock import SimulatedClock
+from lycosa.vocabulary.contracts import Relevance, Strategy
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
+
+ON_TOPIC = ("bee", "hive", "honey", "wax", "queen", "swarm", "drone", "comb")
+WORDS = (*ON_TOPIC, "ship", "sail", "harbour", "anchor", "cake", "sugar", "flour", "stone")
+NO_NUMBERS: tuple[float | None, ...] = (None, 0.0, 1.0, -1.0, 7.5, math.inf, -math.inf, math.nan)
+
+# ------------------------------------------------------------ worlds
+
+
+class World(Struct, frozen=True):
+    """A small web in memory."""
+
+    pages: Mapping[Url, bytes]  # HTML
+    moved: Mapping[Url, Url] = {}  # redirects
+    relevances: Mapping[Url, float] = {}  # 0.5 where it is not said
+    seed: int | None = None  # from which it was made
+
+    @property
+    def home(self) -> Url:
+        return next(iter(self.pages))
+
+    def visit(self, candidate: Candidate) -> Visit:
+        """The visit of a candidate: of a page, of a redirect, or of nothing."""
+        url = candidate.url
+        if url in self.moved:
+            return Visit(candidate, Fetch(url, Outcome.MOVED, 0.0, status=301, location=self.moved[url]))
+        if url not in self.pages:
+            return Visit(candidate, Fetch(url, Outcome.GONE, 0.0, status=404))
+        fetch = Fetch(url, Outcome.OK, 0.0, status=200, content=self.pages[url])
+        return Visit(candidate, fetch, _read(url, self.pages[url]), relevance=self.relevances.get(url, 0.5))
+
+    def readings(self) -> Readings:
+        """An access log in which two people read all pages, one from the first to the last, the other the other way."""
+        walks = {"ann": list(self.pages), "bob": list(self.pages)[::-1]}
+        return Readings.of((who, url, at) for who, walk in walks.items() for at, url in enumerate(walk))
+
+    def __str__(self) -> str:
+        return f"a world of {len(self.pages)} pages" + ("" if self.seed is None else f", seed {self.seed}")
+
+
+Make = Callable[[World], Strategy]  # a strategy for a world: one that needs an access log gets that of the world
+
+
+@lru_cache(maxsize=10_000)
+def _read(url: Url, html: bytes) -> Page | None:
+    return Reader()(Fetch(url, Outcome.OK, 0.0, status=200, content=html))
+
+
+def random_world(seed: int, *, pages: int = 12) -> World:
+    """Pages on four hosts that link to one another as chance has it; the first few are mostly on the topic."""
+    random = Random(seed)
+    urls = [Url(f"http://h{page % 4}.example/{random.choice(WORDS)}/{page}") for page in range(pages)]
+    links = {url: [random.choice(urls) for _ in range(random.randrange(7))] for url in urls}
+    html = {url: html_page(" ".join(random.choices(WORDS, k=40)), links[url]) for url in urls}
+    relevances = {url: round(random.random() ** (1 + page / 4), 3) for page, url in enumerate(urls)}
+    return World(html, relevances=relevances, seed=seed)
+
+
+def html_page(text: str, links: Iterable[str], *, rel: str = "") -> bytes:
+    """A page of some text and links."""
+    anchors = "".join(f'<p><a rel="{rel}" href="{escape(link)}">{escape(link[-8:])}</a></p>' for link in links)
+    return f"<html><title>{escape(text[:20])}</title><body><p>{escape(text)}</p>{anchors}</body></html>".encode()
+
+
+def crawl(
+    world: World, loop: Loop, seeds: Sequence[Url] | None = None, *, pages: int | None = None, anew: bool = True
+) -> list[Visit]:
+    """The visits of a crawl that fetches one page after the other, until nothing waits or there are so many pages.
+
+    anew: whether it begins with the seeds, and does not go on from what waits in the frontier.
+    """
+    if anew:
+        loop.start([world.home] if seeds is None else seeds)
+    visits: list[Visit] = []
+    while (pages is None or sum(visit.page is not None for visit in visits) < pages) and (
+        candidate := loop.frontier.take(0.0)
+    ):
+        visit = loop.step(candidate, world.visit(candidate).fetch, lambda candidate, _: world.visit(candidate))
+        assert visit is not None
+        visits.append(visit)
+    return visits
+
+
+def loop_for(strategy: Strategy, admission: Admission | None = None) -> Loop:
+    """A loop around a strategy with nothing waiting."""
+    return Loop(strategy, MemoryFrontier(clock=SimulatedClock(), delay=0.0, admission=admission))
+
+
+def urls_of(visits: Iterable[Visit]) -> list[Url]:
+    return [visit.candidate.url for visit in visits]
+
+
+# ------------------------------------------------------------ strategies
+
+
+def check_strategy(strategy: Callable[..., Strategy], *, worlds: int = 20) -> None:
+    """Checks every law of strategies on random worlds.
+
+    strategy: its class, which is made without options; `functools.partial` sets some. One whose `needs` name "log" is
+    given the access log of each world.
+    """
+    needs = getattr(strategy, "needs", getattr(getattr(strategy, "func", None), "needs", ()))
+
+    def make(world: World) -> Strategy:
+        return strategy(readings=world.readings()) if "log" in needs else strategy()
+
+    follows_no_link_that_asks_so(make)
+    learns_from_skips_and_failures(make)
+    passes_dead_moved_and_refused_links(make)
+    ends_when_its_seeds_are_refused(make)
+    for seed in range(worlds):
+        world, random = random_world(seed), Random(seed)
+        visits_each_page_once(make, world)
+        stays_within_links_and_budget(make, world, budget=random.randrange(1, 12))
+        offers_priorities_on_its_scale(make, world)
+        goes_on_where_it_stopped(make, world, stop_after=random.randrange(1, 9))
+        proposes_the_same_when_restored(make, world, stop_after=random.randrange(9))
+        takes_over_from_another(make, world, after=random.randrange(1, 6))
+        judged = [(random.choice(NO_NUMBERS), random.choice(NO_NUMBERS)) for _ in range(8)]
+        stays_finite_whatever_models_say(make, world, judged)
+
+
+def visits_each_page_once(make: Make, world: World) -> None:
+    """No page twice; every reachable page where it calls itself exhaustive."""
+    strategy = make(world)
+    visited = urls_of(crawl(world, loop_for(strategy)))
+    _insist(len(visited) == len(set(visited)), "visits no page twice", world)
+    reachable = set(urls_of(crawl(world, loop_for(BreadthFirst()))))
+    if strategy.exhaustive:
+        _insist(set(visited) >= reachable, "calls itself exhaustive and so visits every reachable page", world)
+
+
+def stays_within_links_and_budget(make: Make, world: World, *, budget: int) -> None:
+    """Every candidate is a seed, a link seen, or a page of the access log it needs; it stops when it is told to."""
+    strategy = make(world)
+    known = {world.home, *(world.pages if "log" in getattr(strategy, "needs", ()) else ())}
+    visits = crawl(world, loop_for(strategy), pages=budget)
+    for visit in visits:
+        _insist(visit.candidate.url in known, "proposes only seeds and links that it has seen", world)
+        known.update(link.target for link in visit.page.links) if visit.page else None
+    _insist(len(visits) <= len(world.pages), "ends", world)
+
+
+def offers_priorities_on_its_scale(make: Make, world: World) -> None:
+    """Priorities are finite, within 0 and 1 on the unit scale, and every candidate says why."""
+    strategy = make(world)
+    offered = list(strategy.start([world.home]))
+    for visit in crawl(world, loop_for(make(world))):
+        strategy.learn(visit)
+        offered += strategy.propose(visit)
+    for candidate in offered:
+        _check_candidate(strategy, candidate, world)
+
+
+def stays_finite_whatever_models_say(
+    make: Make, world: World, judged: Sequence[tuple[float | None, float | None]]
+) -> None:
+    """On the unit scale, whatever relevance and standing are, NaN too, priorities and state remain in bounds."""
+    strategy = make(world)
+    if strategy.scale != "unit":
+        return
+    visits = crawl(world, loop_for(BreadthFirst()))
+    for visit, (relevance, standing) in zip(visits, judged, strict=False):
+        visit = replace(visit, relevance=relevance, standing=standing)
+        strategy.learn(visit)
+        for candidate in strategy.propose(visit):
+            _check_candidate(strategy, candidate, world)
+    _plain(strategy.state(), world)
+
+
+def goes_on_where_it_stopped(make: Make, world: World, *, stop_after: int) -> None:
+    """Stopped after any page, saved as JSON and restored, it visits the same pages as if it had not been stopped."""
+    whole = urls_of(crawl(world, loop_for(make(world))))
+    first = make(world)
+    loop = loop_for(first)
+    begun = urls_of(crawl(world, loop, pages=stop_after))
+    second = make(world)
+    second.restore(_plain(first.state(), world))
+    loop.use_strategy(second)
+    _insist(begun + urls_of(crawl(world, loop, anew=False)) == whole, "goes on as if it had not been stopped", world)
+
+
+def proposes_the_same_when_restored(make: Make, world: World, *, stop_after: int) -> None:
+    """Saved as JSON after any page and restored, it proposes the same for the same reasons."""
+    visits = [
+        replace(visit, standing=(number * 7 % 10) / 10)
+        for number, visit in enumerate(crawl(world, loop_for(BreadthFirst())))
+    ]
+    first, second = make(world), make(world)
+    list(first.start([world.home]))
+    for visit in visits[:stop_after]:
+        first.learn(visit)
+        list(first.propose(visit))
+    second.restore(_plain(first.state(), world))
+    for visit in visits[stop_after:]:
+        first.learn(visit)
+        second.learn(visit)
+        same = list(first.propose(visit)) == list(second.propose(visit))
+        _insist(same, "proposes the same, for the same reasons, once it was saved and restored", world)
+
+
+def takes_over_from_another(make: Make, world: World, *, after: int) -> None:
+    """Given the visits of another strategy, it goes on from there; all is visited in the end if it is exhaustive."""
+    loop = loop_for(BreadthFirst())
+    begun = crawl(world, loop, pages=after)
+    strategy = make(world)
+    loop.rerank_from_history(strategy, [world.home], begun)
+    visited = urls_of(begun) + urls_of(crawl(world, loop, anew=False))
+    _insist(len(visited) == len(set(visited)), "visits no page that another strategy has visited before it", world)
+    if strategy.exhaustive:
+        reachable = set(urls_of(crawl(world, loop_for(BreadthFirst()))))
+        _insist(set(visited) >= reachable, "goes on to every reachable page where it takes over from another", world)
+
+
+def follows_no_link_that_asks_so(make: Make) -> None:
+    """A link with rel=nofollow is not proposed."""
+    home = Url("http://a.example/")
+    world = World({home: html_page("text", ["http://a.example/1"], rel="nofollow")})
+    strategy = make(World({}))
+    visit = world.visit(Candidate(home, 1.0))
+    _insist(list(strategy.propose(visit)) == [], "follows no link that asks not to be followed", world)
+
+
+def learns_from_skips_and_failures(make: Make) -> None:
+    """Skips and failures of URLs that it knows nothing of neither raise nor bring candidates."""
+    strategy, candidate = make(World({})), Candidate(Url("http://a.example/"), 0.5)
+    for event in (
+        Skip(candidate, SkipReason.TRAP, "host is full"),
+        Visit(candidate, Fetch(candidate.url, Outcome.FAILED, 0.0)),
+    ):
+        strategy.learn(event)
+        _insist(list(strategy.propose(event)) == [], "proposes nothing instead of what it never asked for", None)
+
+
+def passes_dead_moved_and_refused_links(make: Make) -> None:
+    """Dead and refused links end nothing, and redirects are followed to their targets."""
+    home, host = Url("http://a.example/"), "http://a.example"
+    moved = {Url(f"{host}/moved{n}"): Url(f"{host}/{n}") for n in range(4)}
+    dead = [Url(f"{host}/dead{n}") for n in range(4)]
+    refused = [Url(f"http://b.example/{n}") for n in range(4)]
+    targets = {url: html_page(f"number {url}", [home]) for url in moved.values()}
+    pages = {home: html_page("Many links.", [*moved, *dead, *refused]), **targets}
+    world = World(pages, moved)
+    log = World(dict.fromkeys((*pages, *moved, *dead, *refused), b""))
+    loop = loop_for(make(log), Admission(Scope(exclude_hosts=("b.example",))))
+    visited = set(urls_of(crawl(world, loop)))
+    _insist(visited == {*pages, *moved, *dead}, "goes on where links are dead, moved or refused", world)
+
+
+def ends_when_its_seeds_are_refused(make: Make) -> None:
+    """Where no seed may be fetched, the crawl ends."""
+    world = World({Url("http://a.example/"): html_page("text", [])})
+    loop = loop_for(make(World({})), Admission(Scope(hosts=("b.example",))))
+    _insist(crawl(world, loop) == [], "ends where its seeds are refused", world)
+
+
+def _check_candidate(strategy: Strategy, candidate: Candidate, world: World) -> None:
+    priority = candidate.priority
+    _insist(math.isfinite(priority), f"offers finite priorities, not {priority}", world)
+    on_scale = strategy.scale == "order" or 0.0 <= priority <= 1.0
+    _insist(on_scale, f"offers priorities within 0 and 1, as its scale says, not {priority}", world)
+    _insist(bool(candidate.because), "says of every candidate why it is wanted", world)
+    finite = all(math.isfinite(number) for number in _numbers_in(candidate.because))
+    _insist(finite, f"gives reasons in finite numbers, not {candidate.because}", world)
+
+
+def _numbers_in(because: Mapping[str, Plain]) -> Iterator[float]:
+    for value in because.values():
+        if isinstance(value, Mapping):
+            yield from _numbers_in(value)
+        elif isinstance(value, (int, float)):
+            yield value
+
+
+def _plain(state: Plain, world: World) -> Plain:
+    """A state as it comes back from a file."""
+    try:
+        return json.loads(json.dumps(state, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"broken law: its state is plain data ({error}); shown by {world}") from error
+
+
+# ------------------------------------------------------------ relevance
+
+
+def check_relevance(model: Any, *, pages: int = 50) -> None:
+    """Checks that a model gives every page a number within 0 and 1, always the same.
+
+    model: one with `relevance(page)`; or a class with `train` and `from_plain`, as `lycosa.relevance` plug-ins are,
+    which is trained then, and saved, and loaded again.
+    """
+    if hasattr(model, "train"):
+        check_trainer(model, pages=pages)
+        return
+    for seed in range(pages):
+        judges_within_0_and_1(model, random_page(seed))
+
+
+def check_trainer(trainer: Any, *, pages: int = 50) -> None:
+    """Checks that what is trained from the same pages, or saved as JSON and loaded, judges the same."""
+    random = Random(0)
+    good = [_terms(random, ON_TOPIC) for _ in range(5)]
+    bad = [_terms(random, WORDS[len(ON_TOPIC) :]) for _ in range(7)]
+    crawled = [_terms(random, WORDS) for _ in range(9)]
+    for sample in ([], crawled):
+        first, again = trainer.train(good, bad, sample), trainer.train(good, bad, sample)
+        loaded = trainer.from_plain(_plain(first.to_plain(), World({})))
+        for seed in range(pages):
+            page = random_page(seed)
+            judges_within_0_and_1(first, page)
+            value = first.relevance(page)
+            _insist(again.relevance(page) == value, "learns the same from the same pages", page.text)
+            _insist(loaded.relevance(page) == value, "judges the same once it was saved and loaded", page.text)
+
+
+def judges_within_0_and_1(model: Relevance, page: Page) -> None:
+    """The relevance of a page is a float within 0 and 1, and the same each time."""
+    value = model.relevance(page)
+    is_share = isinstance(value, float) and 0.0 <= value <= 1.0
+    _insist(is_share, f"gives a float within 0 and 1, not {value!r}", page.text)
+    _insist(model.relevance(page) == value, "gives the same page the same relevance", page.text)
+
+
+def random_page(seed: int) -> Page:
+    """A page of some words of the worlds here and some that nobody has seen; the first has none."""
+    random = Random(seed)
+    words = random.choices([*WORDS, "zyxt", "überall", "1234", "x" * 300], k=seed * 3)
+    return page_of_text(Url(f"http://a.example/{seed}"), "A title" if seed % 2 else "", " ".join(words))
+
+
+def _terms(random: Random, words: Sequence[str]) -> dict[str, int]:
+    return {word: random.randrange(1, 9) for word in random.sample(words, 4)}
+
+
+# ------------------------------------------------------------ refresh policies
+
+
+def check_refresh_policy(policy: Callable[..., RefreshPolicy], *, tables: int = 40) -> None:
+    """Checks every law of refresh policies on random tables of past looks.
+
+    policy: its class, whose only needed keyword is `seed`.
+    """
+    for seed in range(tables):
+        random = Random(seed)
+        table = random_table(seed, pages=random.randrange(12))
+        chooses_within_the_budget(policy(seed=seed), table, now=random.uniform(-1e3, 1e3), budget=random.randrange(20))
+    for number, table in enumerate((random_table(1, pages=0), random_table(2, pages=30), random_table(3, pages=30))):
+        chooses_within_the_budget(policy(seed=number), table, now=20.0, budget=10)
+        chooses_the_same_with_the_same_seed(policy, table)
+
+
+def chooses_within_the_budget(policy: RefreshPolicy, table: HistoryTable, *, now: float, budget: int) -> None:
+    """It chooses rows of the table, none twice, not more than the budget, and leaves the table as it was."""
+    before = [column.copy() for column in _columns(table)]
+    rows = policy.choose(table, now, budget)
+    _insist(rows.dtype == np.int64, f"chooses rows by their numbers (int64, not {rows.dtype})", table)
+    chosen = rows.tolist()
+    _insist(len(chosen) <= max(0, min(budget, len(table))), "keeps within the budget", table)
+    _insist(len(set(chosen)) == len(chosen), "chooses no row twice", table)
+    _insist(set(chosen) <= set(range(len(table))), "chooses rows of the table", table)
+    untouched = all(np.array_equal(a, b, equal_nan=True) for a, b in zip(before, _columns(table), strict=True))
+    _insist(untouched, "leaves the table as it was", table)
+
+
+def chooses_the_same_with_the_same_seed(policy: Callable[..., RefreshPolicy], table: HistoryTable) -> None:
+    """Two policies of one seed choose the same, call after call."""
+    one, other = policy(seed=5), policy(seed=5)
+    for now in (10.0, 11.0, 12.0):
+        same = one.choose(table, now, 7).tolist() == other.choose(table, now, 7).tolist()
+        _insist(same, "chooses the same with the same seed", table)
+
+
+def random_table(seed: int, *, pages: int) -> HistoryTable:
+    """Pages looked at before, with odd numbers among the others: 0, very large, not known."""
+    random = Random(seed)
+
+    def amounts() -> Any:
+        odd = (0.0, 1e-300, 1e300, math.nan, math.inf)
+        return np.array([random.choice(odd) if random.random() < 0.2 else random.random() for _ in range(pages)])
+
+    return HistoryTable(
+        urls=[Url(f"http://a.example/{number}") for number in range(pages)],
+        importance=amounts(),
+        fetched_at=np.array([random.uniform(0.0, 10.0) for _ in range(pages)]),
+        fetches=np.full(pages, 2, dtype=np.int64),
+        changes=np.array([random.randrange(2) for _ in range(pages)], dtype=np.int64),
+        rate=amounts(),
+        out_links=np.array([random.randrange(50) for _ in range(pages)], dtype=np.int64),
+        yielded=amounts(),
+        link_score=amounts(),
+    )
+
+
+def _columns(table: HistoryTable) -> list[Any]:
+    return [table.importance, table.fetched_at, table.rate, table.out_links, table.yielded, table.link_score]
+
+
+# ------------------------------------------------------------ exporters
+
+
+def check_exporter(write: Callable[[Iterator[dict[str, Any]], BinaryIO], None], *, rows: int = 20) -> None:
+    """Checks that an exporter writes any pages, also none, always the same, and leaves the file open."""
+    for count in (0, 1, rows):
+        given = iter(random_rows(count))
+        out = io.BytesIO()
+        write(given, out)
+        _insist(next(given, None) is None, "writes every row", f"{count} rows")
+        _insist(not out.closed, "leaves the file open, for it is not its own", f"{count} rows")
+        again = io.BytesIO()
+        write(iter(random_rows(count)), again)
+        _insist(again.getvalue() == out.getvalue(), "writes the same for the same rows", f"{count} rows")
+
+
+def random_rows(count: int) -> list[dict[str, Any]]:
+    """Rows as `lycosa export` has them, with what pages of strangers bring: quotes, line ends, no title at all."""
+    titles = ('A "title"', "two\nlines", "", "комб, <b>&amp;</b>", "=1+1")
+    return [
+        {
+            **dict.fromkeys(COLUMNS),
+            "url": f"http://h{number % 3}.example/{number}",
+            "host": f"h{number % 3}.example",
+            "title": titles[number % len(titles)],
+            "relevance": None if number % 7 == 6 else number / (count + 1),
+            "standing": None if number % 2 else 0.25,
+            "number": number + 1,
+            "at": "2024-05-06T07:08:09.000+00:00",
+            "depth": number % 4,
+            "language": "en",
+            "status": 200,
+            "bytes": 1_000 + number,
+            "digest": f"{number:016x}",
+            "state": "current",
+            "looked_at": "2024-05-06T07:08:09.000+00:00",
+        }
+        for number in range(count)
+    ]
+
+
+def _insist(holds: bool, law: str, shown_by: object) -> None:
+    if not holds:
+        raise AssertionError(f"broken law: it {law}" + (f"; shown by {shown_by}" if shown_by is not None else ""))

@@ -1,0 +1,260 @@
+"""Plug-ins: packages of others, found by their entry points, run where they are named and nowhere else."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import lycosa
+from crawling import lycosa as command
+from fixtures.made_up_web import MadeUpWeb
+from lycosa.cli import app
+from lycosa.collection.export import exporter_for
+from lycosa.recipe import recipe_of
+from lycosa.refresh import policy_for
+from lycosa.relevance.registry import find_trainer
+from lycosa.strategies.registry import STRATEGIES, find_strategy
+from lycosa.vocabulary.errors import LycosaError, PluginError, UsageError
+from lycosa.vocabulary.plugins import plugins
+from lycosa.worlds.server import WorldServer
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / "examples" / "lycosa-plugin"
+GUIDE = ROOT / "docs" / "guide"
+
+MODULE = '''
+import sys
+from pathlib import Path
+from lycosa import BaseStrategy
+
+Path(__file__).with_name("was-imported").touch()
+
+class Nowhere(BaseStrategy):
+    name = "nowhere"
+    exhaustive = False
+
+    def __init__(self, *, patience: int = 3):
+        self.patience = patience
+
+    def propose(self, event):
+        return ()
+
+class Odd(Nowhere):
+    needs = frozenset({"luck"})
+
+class Last:
+    name = "last"
+
+    def __init__(self, *, seed: int = 0):
+        pass
+
+def upper(rows, out):
+    for row in rows:
+        out.write(row["url"].upper().encode())
+
+def greet(name: str = "you"):
+    """Say hello."""
+    print(f"hello {name}")
+'''
+ENTRY_POINTS = """
+[lycosa.strategies]
+nowhere = stranger:Nowhere
+odd = stranger:Odd
+no-class = stranger:upper
+missing = stranger:Missing
+no-module = stranger_that_is_not_there:Anything
+
+[lycosa.relevance]
+upper = stranger:upper
+
+[lycosa.refresh]
+last = stranger:Last
+
+[lycosa.exporters]
+upper = stranger:upper
+
+[lycosa.commands]
+greet = stranger:greet
+"""
+
+
+@pytest.fixture
+def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package that was installed."""
+    folder = tmp_path / "site"
+    metadata = folder / "stranger-2.5.dist-info"
+    metadata.mkdir(parents=True)
+    (folder / "stranger.py").write_text(MODULE)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 2.5\n")
+    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+    monkeypatch.syspath_prepend(str(folder))
+    plugins.cache_clear()
+    yield folder
+    plugins.cache_clear()
+    sys.modules.pop("stranger", None)
+
+
+def was_imported(folder: Path) -> bool:
+    return (folder / "was-imported").exists()
+
+
+def test_its_pieces_are_found_by_their_names(stranger: Path) -> None:
+    entry = find_strategy("nowhere")
+    assert entry(patience=5).patience == 5
+    assert [option.kind for option in entry.options.values()] == ["a whole number"]
+    assert policy_for("last", seed=1).name == "last"
+    assert exporter_for("upper").__name__ == "upper"
+
+
+def test_a_name_is_known_without_importing_its_package(stranger: Path) -> None:
+    recipe_of({"strategy": "nowhere", "options": {"patience": 4}}, "lycosa.toml")
+    with pytest.raises(UsageError, match=r"no strategy 'somewhere'; there are adaptive, .* utility, missing, no-class"):
+        find_strategy("somewhere")
+    with pytest.raises(UsageError, match=r"topic\.model: no 'guess'; there are linear, upper"):
+        recipe_of({"topic": {"model": "guess"}}, "lycosa.toml")
+    assert "greet" in command("--help").out
+    assert not was_imported(stranger)
+
+
+@pytest.mark.parametrize(
+    ("find", "name", "words"),
+    [
+        (find_strategy, "missing", "'missing' of stranger 2.5 cannot be loaded .*Missing"),
+        (find_strategy, "no-module", "'no-module' of stranger 2.5 cannot be loaded .*stranger_that_is_not_there"),
+        (find_strategy, "no-class", "'no-class' of stranger 2.5 is not a strategy: it has no 'name'"),
+        (find_strategy, "odd", "'odd' of stranger 2.5 needs 'luck'; there are log, map"),
+        (find_trainer, "upper", "'upper' of stranger 2.5 is not a relevance model that learns: it has no 'train'"),
+    ],
+)
+def test_one_that_is_broken_is_one_line_that_names_its_package(stranger: Path, find, name: str, words: str) -> None:
+    with pytest.raises(PluginError, match=words) as broken:
+        find(name)
+    assert "\n" not in str(broken.value)
+
+
+def test_a_broken_one_ends_a_crawl_with_one_line(stranger: Path, tmp_path: Path) -> None:
+    folder = lycosa.new(tmp_path / "c", topic="bees", seeds=["http://a.example/"])
+    assert command("crawl", folder, "--strategy", "missing").is_one_clear_line(1, "stranger 2.5", "cannot be loaded")
+    assert command("crawl", folder, "--strategy", "nowhere", "--option", "haste=1").is_one_clear_line(
+        2, "the strategy nowhere has no option 'haste'; there are patience"
+    )
+
+
+def test_a_collection_does_not_run_a_plug_in_that_the_recipe_does_not_name(stranger: Path, tmp_path: Path) -> None:
+    world = MadeUpWeb(seed=3, hosts=3, pages=30)
+    folder = lycosa.new(tmp_path / "c", topic=world.topics[0], seeds=[world.front_page])
+
+    def crawl(**how: object) -> tuple[int, list[str]]:
+        lines: list[str] = []
+        with WorldServer(world) as served:
+            visits = list(lycosa.crawl(folder, delay=0, pages=12, resolve=[served.resolve], tell=lines.append, **how))
+        return len(visits), lines
+
+    assert crawl(strategy="nowhere")[0] == 1
+    sys.modules.pop("stranger")
+    (stranger / "was-imported").unlink()
+    with lycosa.open(folder) as collection:
+        assert collection.summary().runs[-1].strategy == "nowhere"
+    assert command("export", folder).code == 0
+    visits, lines = crawl()
+    assert visits > 5
+    assert "the run before went by the plug-in nowhere, which the recipe does not name; going on by adaptive" in lines
+    assert not was_imported(stranger)
+
+
+def test_a_command_of_a_package_is_one_of_ours(stranger: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert command("greet", "--name", "bee").out == "hello bee\n"
+    assert "Say hello." in command("greet", "--help").out
+    assert command("greeting").code == 2
+
+
+def test_our_own_names_come_first(stranger: Path) -> None:
+    assert find_strategy("adaptive") is STRATEGIES["adaptive"]
+    assert app.info.name == "lycosa"
+
+
+# ------------------------------------------------------------ the example
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example package, built and installed into a folder of its own, without network."""
+    source = tmp_path_factory.mktemp("source") / "lycosa-plugin"
+    shutil.copytree(EXAMPLE, source)
+    target = tmp_path_factory.mktemp("site")
+    how = ("--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--quiet")
+    subprocess.run([sys.executable, "-m", "pip", "install", *how, "--target", target, source], check=True)
+    return target
+
+
+def environment(installed: Path) -> dict[str, str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"PYTHONPATH": str(installed), "PATH": path}
+
+
+@pytest.mark.slow
+def test_the_example_keeps_the_laws_by_its_own_tests(installed: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, EXAMPLE / "tests"],
+        env=environment(installed),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_guide_works_as_written(installed: Path, tmp_path: Path) -> None:
+    guide = (GUIDE / "plugins.md").read_text(encoding="utf-8")
+    console = re.findall(r"^```console\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+    commands = [line.removeprefix("$ ") for block in console for line in block.splitlines()]
+    assert commands[0] == "pip install ./lycosa-plugin"  # as `installed` has done
+    options, in_recipe = (tomllib.loads(block) for block in re.findall(r"^```toml\n(.*?)^```", guide, re.M | re.S))
+    assert options["project"]["entry-points"]["lycosa.strategies"]
+    server = subprocess.Popen(
+        [sys.executable, str(GUIDE / "practice_web.py"), "0"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    )
+
+    def run(line: str) -> str:
+        done = subprocess.run(
+            line.replace("127.0.0.1:8090", f"127.0.0.1:{port}"),
+            shell=True,
+            cwd=tmp_path,
+            env=environment(installed),
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    try:
+        assert server.stdout is not None
+        port = server.stdout.readline().strip().rpartition(":")[2]
+        server.stdout.readline()  # the files are written
+        for line in commands[1:]:
+            run(line)
+        lines = (tmp_path / "bees.md").read_text(encoding="utf-8").splitlines()
+        assert len(lines) == 60 and all(line.startswith("- [") for line in lines)
+        recipe = tmp_path / "bees" / "lycosa.toml"
+        text = recipe.read_text().replace('strategy = "adaptive"', 'strategy = "host-harvest"')
+        text = text.replace("[topic]\n", f'[topic]\nmodel = "{in_recipe["topic"]["model"]}"\n')
+        recipe.write_text(f"{text}\n[options]\nprior = {in_recipe['options']['prior']}\n")
+        run("lycosa crawl bees --pages 120 --delay 0 --quiet --resolve '*=127.0.0.1:8090'")
+    finally:
+        server.kill()
+        server.wait()
+        server.stdout.close()
+    with lycosa.open(tmp_path / "bees") as bees:  # here the package is not installed, and nothing of it is needed
+        assert len(bees) == 120
+        assert any("host_harvest" in page.because for page in bees)
+        assert bees.search("honey")
+    assert "naive-bayes" in (tmp_path / "bees" / "model.json").read_text()
+    with pytest.raises(LycosaError, match="no strategy 'host-harvest'; there are adaptive"):
+        lycosa.crawl(tmp_path / "bees")

@@ -1,0 +1,149 @@
+"""The checks that ship for plug-ins: Lycosa's own pieces pass them, and broken ones do not."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any, BinaryIO
+
+import numpy as np
+import pytest
+
+from lycosa.collection.export import FORMATS
+from lycosa.refresh import POLICIES
+from lycosa.refresh.history import HistoryTable, Ints
+from lycosa.relevance import Cosine
+from lycosa.relevance.registry import TRAINERS
+from lycosa.strategies import BestFirst, PageRank
+from lycosa.strategies.base import BaseStrategy
+from lycosa.testing import check_exporter, check_refresh_policy, check_relevance, check_strategy
+from lycosa.vocabulary.records import Candidate, Page, Plain, Skip, Url, Visit
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_refresh_policies_pass(name: str) -> None:
+    check_refresh_policy(POLICIES[name])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_exporters_pass(name: str) -> None:
+    check_exporter(FORMATS[name])
+
+
+def test_relevance_models_pass() -> None:
+    check_relevance(TRAINERS["linear"])
+    check_relevance(Cosine({"bee": 2, "hive": 1}))
+
+
+def test_a_strategy_with_options_passes() -> None:
+    check_strategy(partial(PageRank, every=2, buffer=3), worlds=3)
+
+
+class Half(BestFirst):
+    exhaustive = True
+
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        return list(super().propose(event))[:1]
+
+
+class OutOfScale(BestFirst):
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        return [Candidate(each.url, 7.0, because={"x": 1}) for each in super().propose(event)]
+
+
+class Silent(BestFirst):
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        return [Candidate(each.url, 0.5) for each in super().propose(event)]
+
+
+class Guessing(BestFirst):
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        guess = Candidate(Url(f"{event.candidate.url}x"), 0.5, because={"guess": True})
+        return [guess, *super().propose(event)] if isinstance(event, Visit) and event.page else []
+
+
+class Forgetful(BaseStrategy):
+    name = "forgetful"
+    scale = "order"
+
+    def __init__(self) -> None:
+        self.pages = 0
+
+    def learn(self, event: Visit | Skip) -> None:
+        self.pages += 1
+
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        links = event.open_links() if isinstance(event, Visit) else ()
+        sign = -1 if self.pages % 2 else 1
+        return [Candidate(link.target, float(sign * rank), because={"rank": rank}) for rank, link in enumerate(links)]
+
+
+class Secretive(Forgetful):
+    def state(self) -> Plain:
+        return {"pages": {self.pages}}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "law"),
+    [
+        (Half, "every reachable page|dead, moved or refused"),
+        (OutOfScale, "within 0 and 1"),
+        (Silent, "says of every candidate why"),
+        (Guessing, "only seeds and links that it has seen|not to be followed"),
+        (Forgetful, "goes on as if it had not been stopped|proposes the same"),
+        (Secretive, "its state is plain data"),
+    ],
+)
+def test_a_broken_strategy_is_found_out(strategy: type[BaseStrategy], law: str) -> None:
+    with pytest.raises(AssertionError, match=f"broken law: .*({law})"):
+        check_strategy(strategy)
+
+
+class Loud:
+    def relevance(self, page: Page) -> float:
+        return len(page.text) / 100
+
+
+class Moody:
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def relevance(self, page: Page) -> float:
+        self.asked += 1
+        return 1.0 / self.asked
+
+
+@pytest.mark.parametrize(("model", "law"), [(Loud(), "within 0 and 1"), (Moody(), "the same relevance")])
+def test_a_broken_relevance_is_found_out(model: object, law: str) -> None:
+    with pytest.raises(AssertionError, match=law):
+        check_relevance(model)
+
+
+class Greedy:
+    name = "greedy"
+
+    def __init__(self, *, seed: int = 0):
+        pass
+
+    def choose(self, pages: HistoryTable, now: float, budget: int) -> Ints:
+        return np.arange(len(pages), dtype=np.int64)
+
+
+def test_a_broken_refresh_policy_is_found_out() -> None:
+    with pytest.raises(AssertionError, match="keeps within the budget"):
+        check_refresh_policy(Greedy)
+
+
+def half(rows: Iterator[dict[str, Any]], out: BinaryIO) -> None:
+    for row in rows:
+        out.write(row["url"].encode())
+        break
+
+
+def closing(rows: Iterator[dict[str, Any]], out: BinaryIO) -> None:
+    list(rows)
+    out.close()
+
+
+@pytest.mark.parametrize(("write", "law"), [(half, "writes every row"), (closing, "leaves the file open")])
+def test_a_broken_exporter_is_found_out(write: Any, law: str) -> None:
+    with pytest.raises(AssertionError, match=law):
+        check_exporter(write)

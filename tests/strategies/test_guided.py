@@ -13,7 +13,7 @@ from lycosa.frontier.memory import MemoryFrontier
 from lycosa.logs.readings import Readings
 from lycosa.run.crawl import without_event_loop
 from lycosa.strategies import STRATEGIES, Adaptive, BaselineFocused, BestFirst, Guided, Intelligent, Mapped, Utility
-from lycosa.strategies.guided import multiplied
+from lycosa.strategies.guided import scale_odds
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
@@ -70,10 +70,10 @@ def test_a_strategy_whose_numbers_are_only_an_order_is_refused(name: str) -> Non
 
 
 def test_odds_are_multiplied_by_the_ratio() -> None:
-    assert multiplied(0.3, 0.0) == 0.3
-    assert multiplied(0.2, log(4.0)) == pytest.approx(0.5)
-    assert multiplied(1.0, -2.0) < multiplied(1.0, -1.0) < 1.0
-    assert multiplied(0.0, 5.0) == 0.0
+    assert scale_odds(0.3, 0.0) == 0.3
+    assert scale_odds(0.2, log(4.0)) == pytest.approx(0.5)
+    assert scale_odds(1.0, -2.0) < scale_odds(1.0, -1.0) < 1.0
+    assert scale_odds(0.0, 5.0) == 0.0
 
 
 def test_links_that_people_follow_are_worth_more_than_others() -> None:

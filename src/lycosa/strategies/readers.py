@@ -162,10 +162,10 @@ class SignatureCounts:
         self._shares[users] += (satisfying_now * now - satisfying * before).sum(axis=1)
         self._priors[users] += s * (now - before).sum(axis=1)
 
-    def ratios(self, users: Ids, usual: float | Reals) -> Reals:
-        """SF_i of users, as multiples of what is usual; NaN for those of whom no feature is known."""
+    def ratios(self, users: Ids, base_rate: float | Reals) -> Reals:
+        """SF_i of users, relative to the base rate; NaN for those of whom no feature is known."""
         met = self._met[users]
-        ratios: Reals = (self._shares[users] / usual + self._priors[users]) / np.where(met > 0, met, np.nan)
+        ratios: Reals = (self._shares[users] / base_rate + self._priors[users]) / np.where(met > 0, met, np.nan)
         return ratios
 
 
@@ -180,7 +180,7 @@ class ReaderRatios:
     significance: standard deviations from which on a ratio counts.
     by_reader: whether the deviation of P(U|R_i) is that of as many pages as the reader read, not of all visited.
     from_reader: whether SF_i is a multiple of P(U|R_i), not of P(U).
-    smoothing: pages as usual that everybody is taken to have read, with every feature.
+    smoothing: pages at the base rate that are added to the counts of every reader and feature.
     """
 
     def __init__(
@@ -227,29 +227,29 @@ class ReaderRatios:
         self._ratios[:] = np.nan
         self._spread[:] = 0.0
 
-    def logs(self, users: Ids, *, pages: int, usual: float) -> tuple[Reals, Reals]:
-        """The logarithms for frequency and signature, where so many pages were visited and P(U) is `usual`."""
+    def logs(self, users: Ids, *, pages: int, base_rate: float) -> tuple[Reals, Reals]:
+        """The logarithms for frequency and signature, where so many pages were visited and P(U) is `base_rate`."""
         nothing = np.zeros(len(users))
-        frequency = self._frequency_logs(users, pages, usual) if self._frequency else nothing
-        signature = self._signature_logs(users, usual) if self._signature else nothing
+        frequency = self._frequency_logs(users, pages, base_rate) if self._frequency else nothing
+        signature = self._signature_logs(users, base_rate) if self._signature else nothing
         return frequency, signature
 
-    def _frequency_logs(self, users: Ids, pages: int, usual: float) -> Reals:
+    def _frequency_logs(self, users: Ids, pages: int, base_rate: float) -> Reals:
         seen, satisfying = self._visited[users], self._satisfying[users]
         trials = seen if self._by_reader else float(pages)
         counted = np.where(seen > 0, seen, 1.0)
-        deviations = np.abs(satisfying / counted - usual) / np.sqrt(usual * (1.0 - usual)) * np.sqrt(trials)
-        logs = np.log(np.maximum(self._shares(users, usual) / usual, _TINY))
+        deviations = np.abs(satisfying / counted - base_rate) / np.sqrt(base_rate * (1.0 - base_rate)) * np.sqrt(trials)
+        logs = np.log(np.maximum(self._shares(users, base_rate) / base_rate, _TINY))
         return np.where((seen > 0) & (deviations >= self._significance), logs, 0.0)
 
-    def _shares(self, users: Ids, usual: float) -> Reals:
+    def _shares(self, users: Ids, base_rate: float) -> Reals:
         """P(U|R_i), smoothed."""
         s = self._smoothing
-        shares: Reals = (self._satisfying[users] + s * usual) / np.maximum(self._visited[users] + s, _TINY)
+        shares: Reals = (self._satisfying[users] + s * base_rate) / np.maximum(self._visited[users] + s, _TINY)
         return shares
 
-    def _signature_logs(self, users: Ids, usual: float) -> Reals:
-        base = np.maximum(self._shares(users, usual), _TINY) if self._from_reader else usual
+    def _signature_logs(self, users: Ids, base_rate: float) -> Reals:
+        base = np.maximum(self._shares(users, base_rate), _TINY) if self._from_reader else base_rate
         ratios, before = self._features.ratios(users, base), self._ratios[users]
         if self._from_reader:
             ratios[~np.isnan(ratios) & (base <= _TINY)] = 1.0  # nothing they read satisfies: no feature is an exception
@@ -323,12 +323,12 @@ class Locality:
             self._count(gain, -gain, is_satisfying)
         return widened
 
-    def log_ratios(self, urls: Ids, usual: float, smoothing: float) -> Reals:
+    def log_ratios(self, urls: Ids, base_rate: float, smoothing: float) -> Reals:
         """log of f1 / P(U) for pages inside, of f2 / P(U) for those outside, of a mixture for those half inside."""
         if self.inside_satisfying + self.outside_satisfying == 0.0:
             return np.zeros(len(urls))  # the predicate has no locality yet
-        within = _log_share(self.inside_satisfying, self.inside, usual, smoothing)
-        without = _log_share(self.outside_satisfying, self.outside, usual, smoothing)
+        within = _log_share(self.inside_satisfying, self.inside, base_rate, smoothing)
+        without = _log_share(self.outside_satisfying, self.outside, base_rate, smoothing)
         return without + (within - without) * self.strength[urls]
 
     def recount(self) -> None:
@@ -340,11 +340,11 @@ class Locality:
         self.outside_satisfying = float(good.sum()) - self.inside_satisfying
 
 
-def _log_share(satisfying: float, seen: float, usual: float, smoothing: float) -> float:
+def _log_share(satisfying: float, seen: float, base_rate: float, smoothing: float) -> float:
     if seen <= 0.0:
         return 0.0
-    share = (max(0.0, satisfying) + smoothing * usual) / (seen + smoothing)
-    return float(np.log(max(share / usual, _TINY)))
+    share = (max(0.0, satisfying) + smoothing * base_rate) / (seen + smoothing)
+    return float(np.log(max(share / base_rate, _TINY)))
 
 
 class VisitHistory:
@@ -421,22 +421,28 @@ class ReadersEvidence:
     *temporal*, f1 / P(U) for pages read shortly before or after one that satisfies the predicate, f2 / P(U) for
     others, where f1 and f2 are the shares of such pages, and of others, that satisfy it.
 
-    All in logarithms. Counts are smoothed as if `smoothing` more pages had been as usual, P(U) by half a page to each
-    side. Accesses count by their weights. A page satisfies the predicate from a relevance of 0.5 on.
+    All are logarithms. Counts are smoothed by `smoothing` pages at the base rate, P(U) by half a page to each side.
+    Accesses count by their weights. A page satisfies the predicate from a relevance of 0.5 on.
 
-    After a page, its readers are looked at, and the pages they read, as far as the readers' ratios changed most; from
-    time to time everything is. `state` has what was visited, not what follows from it.
+    Updates are lazy: after a page, only its readers whose ratios changed most, and the pages they read, are updated;
+    all are in a full update from time to time. The saved state is the history of visits, from which the rest follows.
 
-    factors: which of them count.
-    around: accesses before, and after, that are near.
+    How a strategy uses it, at every event:
+
+        evidence.learn(event)        a Visit or a Skip
+        evidence.changed             numbers of the pages of the log whose evidence changed
+        evidence.log_ratios(ids)     log of the interest ratio of each; 0 without evidence
+        evidence.explain(ids)        the ratio of each by factor, for `because`
+
+    factors: those that count.
+    around: accesses before, and after, that count as near in time.
     signatures: "words", or a taxonomy whose closest classes are the features.
-    trials: N above: pages visited ("crawl", as the paper has it), or those of them that i read ("reader").
-    base: P(V_i) above, which the paper leaves open: P(U) ("crawl"), so that SF_i tells readers apart as I^B does; or
-    P(U|R_i) ("reader"), so that it tells only how evenly what i likes is spread over features.
-    full_every: pages between full updates; a fifth of it for the first, whereafter they double; later a fifth of the
-    crawl.
-    clip: the largest logarithm of a factor, either way.
-    half_life: days after which an access counts half; None: it counts as the readings say, which is mostly 1.
+    trials: N above: all pages visited ("crawl", as in the paper), or those of them that i read ("reader").
+    base: P(V_i) above, which the paper leaves open: P(U) ("crawl"), by which SF_i separates readers; or P(U|R_i)
+    ("reader"), by which it measures only how evenly the satisfying pages of i are spread over features.
+    full_every: pages between full updates; first a fifth of it, then doubling, later a fifth of the crawl so far.
+    clip: the largest absolute logarithm of a factor.
+    half_life: days after which the weight of an access has halved; None: weights as in the readings, mostly 1.
 
     Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery (KDD 2002).
     """
@@ -524,14 +530,14 @@ class ReadersEvidence:
         signature = np.empty(0, np.int64)
         if number != _NOT_READ and "signature" in self._factors:
             signature = self._signatures.of(event.page)
-        self._take_in(number, clamped(event.relevance) >= RELEVANT, signature)
+        self._add_visit(number, clamped(event.relevance) >= RELEVANT, signature)
 
     def _number_of(self, url: Url) -> int:
         """What was read at a URL that has moved was read at the one it has moved to."""
         number = self.readings.id_of(url) if isinstance(url, str) else None
         return self._moved.get(url, _NOT_READ) if number is None else number
 
-    def _take_in(self, number: int, satisfies: bool, signature: Signature) -> None:
+    def _add_visit(self, number: int, satisfies: bool, signature: Signature) -> None:
         nearer = self._count(number, satisfies, signature)
         if len(self._history) >= self._refreshed_at + self._pages_between():
             self.refresh()
@@ -540,8 +546,8 @@ class ReadersEvidence:
 
     def _pages_between(self) -> int:
         """Pages from the last full update to the next: few at first, since a small crawl may end before long."""
-        so_far, usual = self._refreshed_at, self._full_every
-        return max(1, usual // _SOONER, min(usual, so_far), int(_LONGER * so_far))
+        so_far, every = self._refreshed_at, self._full_every
+        return max(1, every // _SOONER, min(every, so_far), int(_LONGER * so_far))
 
     def _count(self, number: int, satisfies: bool, signature: Signature) -> Ids:
         """Counts a page; returns those that are nearer in time to satisfying ones than before."""
@@ -604,7 +610,7 @@ class ReadersEvidence:
         return sums
 
     def _logs_of(self, users: Ids) -> tuple[Reals, Reals]:
-        return self._ratios.logs(users, pages=self.tally.pages, usual=self.tally.usual)
+        return self._ratios.logs(users, pages=self.tally.pages, base_rate=self.tally.base_rate)
 
     # ------------------------------------------------------------ telling
 
@@ -618,11 +624,11 @@ class ReadersEvidence:
         number = self._number_of(url)
         return None if number == _NOT_READ else float(self.log_ratios(np.array([number]))[0])
 
-    def liked(self) -> Ids:
+    def read_by_satisfied(self) -> Ids:
         """The pages that somebody read who read a page that satisfies the predicate."""
         return self._read_by(self._ratios.has_satisfied)
 
-    def told(self, ids: Ids) -> list[Mapping[str, Plain]]:
+    def explain(self, ids: Ids) -> list[Mapping[str, Plain]]:
         """The ratios of pages by kind, and how many people read each."""
         ratios = [np.exp(part).round(3).tolist() for part in self._parts(ids)]
         people = (self._people_to[ids + 1] - self._people_to[ids]).tolist()
@@ -633,7 +639,7 @@ class ReadersEvidence:
 
     def _parts(self, ids: Ids) -> tuple[Reals, Reals, Reals]:
         clip = self._clip
-        temporal = self._locality.log_ratios(ids, self.tally.usual, self._smoothing)
+        temporal = self._locality.log_ratios(ids, self.tally.base_rate, self._smoothing)
         return (
             np.clip(self._frequency[ids], -clip, clip),
             np.clip(self._signature[ids], -clip, clip),

@@ -11,8 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.lab.study import Size
-from lycosa.logs.readings import SECONDS_A_DAY, Readings
-from lycosa.logs.url_column import UrlColumn
+from lycosa.logs.readings import SECONDS_PER_DAY, Readings, UrlColumn
 from lycosa.reading.reader import page_of_text
 from lycosa.relevance import Keywords, UrlPattern
 from lycosa.vocabulary.contracts import Relevance
@@ -216,7 +215,7 @@ class CollaborativeInputs:
 def prepare(world: StudyWorld, size: Size, seed: int) -> CollaborativeInputs:
     """Reads the log and derives its variants."""
     readings = readings_of(world, size, seed)
-    span = float(np.ptp(readings.times)) / SECONDS_A_DAY
+    span = float(np.ptp(readings.times)) / SECONDS_PER_DAY
     variants = {
         TWO_READERS: readings.with_at_least(2),
         FIVE_READERS: readings.with_at_least(5),

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.lab.simulation import crawl
-from lycosa.logs.readings import Readings
-from lycosa.logs.url_column import UrlColumn
+from lycosa.logs.readings import Readings, UrlColumn
 from lycosa.pictures import Series, line_chart
 from lycosa.strategies import Collaborative
 from lycosa.vocabulary.records import Codes, Page, Url

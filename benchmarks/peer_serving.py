@@ -165,11 +165,11 @@ async def searched(folder: Path, words: str) -> tuple[float | None, float, bool]
     replies = await ask_running_peer(PeerFolder(folder), Request("search", words, enough=1))
     assert replies is not None
     async for reply in replies:
-        if reply.searched is not None:
-            last = reply.searched.seconds
-            if first is None and reply.searched.answers.answers:
+        if reply.progress is not None:
+            last = reply.progress.seconds
+            if first is None and reply.progress.answers.answers:
                 first = last
-                by_buddy = reply.searched.answers.answers[0].stage in ("buddies", "indexes")
+                by_buddy = reply.progress.answers.answers[0].stage in ("buddies", "indexes")
     return first, last, by_buddy
 
 

@@ -21,10 +21,10 @@
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Self, Unpack
 
 from lycosa.collection import Collection
 from lycosa.collection.rows import LookRow, PageRow, Summary
@@ -34,12 +34,12 @@ from lycosa.recipe import Recipe, load_recipe
 from lycosa.run.live import live_crawl
 from lycosa.run.new import new_collection
 from lycosa.run.open import main_text_of, open_for_reading
-from lycosa.run.options import Settings, changed_recipe, settings_of
+from lycosa.run.options import CrawlOptions, FetchOptions, Settings, changed_recipe, check_keywords, settings_of
 from lycosa.run.refresh import Plan, Refresh, Refreshed, insist_on_pages, plan_of, refreshing_recipe
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
-from lycosa.vocabulary.records import Fetch, Plain, Visit
+from lycosa.vocabulary.records import Fetch, Visit
 from lycosa.vocabulary.urls import normalise
 
 __all__ = ["LycosaError", "OpenCollection", "RefreshRun", "Run", "crawl", "new", "open"]
@@ -137,24 +137,20 @@ class OpenCollection(_Readable):
         budget: int,
         policy: str | None = None,
         expand: float | None = None,
-        minutes: float | None = None,
-        delay: float | None = None,
-        concurrency: int | None = None,
-        allow_private: bool = False,
-        resolve: Sequence[str] = (),
         tell: Callable[[str], None] = lambda line: None,
+        **options: Unpack[FetchOptions],
     ) -> "RefreshRun":
         """A refresh of the collection within a budget of requests; nothing happens before one iterates over its visits.
 
         The keywords mean what the flags of `lycosa refresh` mean; `result` of what is returned says in the end what has
         changed, what is new and what has vanished.
         """
+        check_keywords(options, FetchOptions)
         plan = plan_of(budget=budget, policy=policy, expand=expand)
-        settings = settings_of(allow_private=allow_private, resolve=resolve)
-        recipe = changed_recipe(load_recipe(self.folder), delay=delay, concurrency=concurrency)
+        settings = settings_of(options)
+        recipe = refreshing_recipe(load_recipe(self.folder), plan, options)
         insist_on_pages(self.folder)
-        bounded = refreshing_recipe(recipe, plan, minutes=minutes)
-        return RefreshRun(self.folder, bounded, settings, plan, tell=tell)
+        return RefreshRun(self.folder, recipe, settings, plan, tell=tell)
 
     def close(self) -> None:
         self._closed = True
@@ -314,69 +310,18 @@ def _given(lines: Path | Sequence[str]) -> Path | Sequence[str]:
 
 
 def crawl(
-    folder: str | Path,
-    *,
-    pages: int | None = None,
-    minutes: float | None = None,
-    max_bytes: int | None = None,
-    dry_after: int | None = None,
-    strategy: str | None = None,
-    options: Mapping[str, Plain] = {},
-    target: float | None = None,
-    delay: float | None = None,
-    concurrency: int | None = None,
-    hosts: Sequence[str] = (),
-    exclude_hosts: Sequence[str] = (),
-    urls: Sequence[str] = (),
-    exclude_urls: Sequence[str] = (),
-    stay: bool = False,
-    languages: Sequence[str] = (),
-    atlas: str | Path | None = None,
-    map_topic: str | None = None,
-    map_priority: float | None = None,
-    taxonomy: str | Path | None = None,
-    logs: str | Path | None = None,
-    log_half_life: float | None = None,
-    min_users: int | None = None,
-    sitemaps: bool = False,
-    allow_private: bool = False,
-    resolve: Sequence[str] = (),
-    tell: Callable[[str], None] = lambda line: None,
+    folder: str | Path, *, tell: Callable[[str], None] = lambda line: None, **options: Unpack[CrawlOptions]
 ) -> Run:
     """A crawl of a collection, or its continuation; nothing happens before one iterates over its visits.
 
-    What is not given is as the recipe says, and the keywords mean what the flags of `lycosa crawl` mean (`atlas` is
-    its --map). `options` are those of the strategy, as its constructor calls them. `tell` is called with what the
-    command line would print beside the progress.
+    What is not given is as the recipe says, and the keywords, listed in `CrawlOptions`, mean what the flags of
+    `lycosa crawl` mean (`hosts` is --include-host, `atlas` is --map and so on). `options` are those of the strategy, as
+    its constructor calls them. `tell` is called with what the command line would print beside the progress.
     """
+    check_keywords(options, CrawlOptions)
     folder = Path(folder)
-    settings = settings_of(sitemaps=sitemaps, allow_private=allow_private, resolve=resolve)
-    recipe = changed_recipe(
-        load_recipe(folder),
-        strategy=strategy,
-        options=options,
-        target=target,
-        pages=pages,
-        minutes=minutes,
-        max_bytes=max_bytes,
-        dry_after=dry_after,
-        delay=delay,
-        concurrency=concurrency,
-        hosts=hosts,
-        exclude_hosts=exclude_hosts,
-        urls=urls,
-        exclude_urls=exclude_urls,
-        stay=stay,
-        languages=languages,
-        atlas=Path(atlas) if atlas is not None else None,
-        map_topic=map_topic,
-        map_priority=map_priority,
-        taxonomy=Path(taxonomy) if taxonomy is not None else None,
-        logs=Path(logs) if logs is not None else None,
-        log_half_life=log_half_life,
-        min_users=min_users,
-    )
-    return Run(folder, recipe, settings, tell=tell)
+    settings = settings_of(options)
+    return Run(folder, changed_recipe(load_recipe(folder), options), settings, tell=tell)
 
 
 def open(folder: str | Path) -> OpenCollection:

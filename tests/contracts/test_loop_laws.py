@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contracts.test_strategy_laws import made
+from contracts.test_strategy_laws import maker
 from lycosa.collection.events import Run
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sequential import SequentialFrontier
@@ -22,6 +22,7 @@ from lycosa.recipe import Recipe, Requests, Topic, Waiting
 from lycosa.run.crawl import Crawl, without_event_loop
 from lycosa.run.session import Session
 from lycosa.strategies import STRATEGIES
+from lycosa.testing import World
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url, Visit
@@ -51,6 +52,11 @@ class NoDuplicates:
 
     def add(self, fingerprint: int, url: Url) -> None:
         pass
+
+
+def made(name: str, pages: dict[Url, bytes]) -> Strategy:
+    """A strategy; those that are nothing without an access log have that of the world of these pages."""
+    return maker(name)(World(pages))
 
 
 def number_of(page: Page) -> int:

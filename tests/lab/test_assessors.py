@@ -17,7 +17,7 @@ from lycosa.lab.assessors import (
     train_assessors,
     widrow_hoff,
 )
-from lycosa.lab.retrieval import Documents
+from lycosa.lab.retrieval import TermMatrix
 from lycosa.vocabulary.codes import codes_of
 from pages import GivenWords
 
@@ -25,7 +25,7 @@ some_terms = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 9))
 
 
 def documents_of(*texts):
-    return Documents.of([GivenWords(text).counted for text in texts])
+    return TermMatrix.of([GivenWords(text).counted for text in texts])
 
 
 def f1(accepted, are_positive):

@@ -9,7 +9,7 @@ import pytest
 
 from lab.study_runs import copy_with_jobs_missing
 from lycosa.lab.peers import runs
-from lycosa.lab.peers.clusters import projected, shared_interests
+from lycosa.lab.peers.clusters import shared_interests, spectral_layout
 from lycosa.lab.peers.replication import copy_shares, replicated_network
 from lycosa.lab.peers.runs import network_in, questions_of, simulated
 from lycosa.lab.results import Results
@@ -208,7 +208,7 @@ def test_clusters_stand_apart() -> None:
     rng = np.random.default_rng(3)
     ones = rng.integers(0, 60, 900)
     others = ones // 20 * 20 + rng.integers(0, 20, 900)  # three groups of twenty
-    places = projected((ones, others), 60)
+    places = spectral_layout((ones, others), 60)
     middles = places.reshape(3, 20, 2).mean(axis=1)
     spread = places.reshape(3, 20, 2).std(axis=1).max()
     assert min(np.linalg.norm(middles[a] - middles[b]) for a, b in ((0, 1), (0, 2), (1, 2))) > 3 * spread

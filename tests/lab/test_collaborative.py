@@ -218,10 +218,10 @@ def test_on_a_real_world_readers_against_links_is_only_reported(outcomes):
 
 def test_predicates_that_few_pages_satisfy_are_left_out(outcomes):
     outcomes[0] |= {"pages": 0, "crawls": {}}
-    figures = CollaborativeTables(outcomes)
-    assert outcomes[0]["aim"] not in figures.predicates
-    assert outcomes[0]["aim"] in {row["aim"] for row in figures.aim_rows()}
-    assert len(all_claims(figures, is_generated=True)) == len(CLAIMS)
+    tables = CollaborativeTables(outcomes)
+    assert outcomes[0]["aim"] not in tables.predicates
+    assert outcomes[0]["aim"] in {row["aim"] for row in tables.predicate_rows()}
+    assert len(all_claims(tables, is_generated=True)) == len(CLAIMS)
 
 
 def test_the_same_seed_gives_the_same_outcome(outcomes):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lab.study_runs import copy_with_jobs_missing, run_small
 from lycosa.lab.best_freshness import best_freshness, best_intervals, freshness_at
 from lycosa.lab.evolution import Evolution, change_rates_in, evolving
-from lycosa.lab.studies.freshness import Freshness
+from lycosa.lab.studies.freshness import FreshnessStudy
 from lycosa.lab.upkeep import KNOWN, UNASKED, keep_up
 from lycosa.refresh import POLICIES, policy_for
 from lycosa.vocabulary.errors import UsageError
@@ -22,7 +22,7 @@ weights, paces = st.floats(0.01, 100.0), st.floats(0.01, 10.0)
 WORLD = SyntheticWorld(pages=400, topics=4, seed=3)
 
 
-class Tiny(Freshness):
+class Tiny(FreshnessStudy):
     scales: ClassVar = {
         "small": {"world_pages": 400, "days": 60, "measured_from": 30, "budgets": [0.05, 0.1], "repeats": 3}
     }
@@ -144,7 +144,7 @@ def test_known_rates_bring_more_than_looking_at_random() -> None:
 
 
 def test_every_policy_has_a_row(results) -> None:
-    rows = [row for row in results["tables"]["policies"] if row["budget"] == Freshness.main_budget]
+    rows = [row for row in results["tables"]["policies"] if row["budget"] == FreshnessStudy.main_budget]
     assert {row["policy"] for row in rows} == set(POLICIES)
     assert all(0 < row["weighted_freshness"] < 1 for row in rows)
     assert all(row["new_authorities_per_1000_looks"] is not None for row in rows)
@@ -169,7 +169,7 @@ def test_the_claims_follow_from_the_table(results) -> None:
         if row["policy"] == "crawl-value"
     }
     known = [share for (_, rates), share in shares.items() if rates == KNOWN]
-    assert near["holds"] == (min([*known, shares[Freshness.main_budget, "estimated"]]) >= 0.97)
+    assert near["holds"] == (min([*known, shares[FreshnessStudy.main_budget, "estimated"]]) >= 0.97)
     assert policies["id"] == "freshness.policies"
     assert policies["holds"] is None
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from lycosa.lab.peers.locality import (
-    chance_of_return,
-    dealt_anew,
     hits_of_holders,
     hits_of_provider,
-    returns_by_chance,
+    permute_providers,
+    permuted_returns,
+    return_probability,
     rows_by_consumer,
     times_served,
 )
@@ -32,9 +32,9 @@ def served(*pairs: tuple[int, int]) -> Trace:
 
 def test_the_chance_of_return_is_the_share_of_providers_that_served_once_more() -> None:
     trace = served((0, 5), (0, 5), (0, 6), (0, 7), (1, 5))
-    people, shares = chance_of_return(times_served(trace), 1)
+    people, shares = return_probability(times_served(trace), 1)
     assert (people.tolist(), shares.tolist()) == ([0, 1], [1 / 3, 0.0])
-    people, shares = chance_of_return(times_served(trace), 2)
+    people, shares = return_probability(times_served(trace), 2)
     assert (people.tolist(), shares.tolist()) == ([0], [0.0])
 
 
@@ -53,7 +53,7 @@ def test_whoever_on_the_list_has_it_gives_it() -> None:
 def test_providers_are_dealt_anew_among_downloads_of_a_kind() -> None:
     trace = served(*((person, 10 * (person % 2) + person % 5) for person in range(60)))
     kinds = trace.consumers % 2
-    dealt = dealt_anew(trace, kinds, np.random.default_rng(1))
+    dealt = permute_providers(trace, kinds, np.random.default_rng(1))
     assert dealt.consumers.tolist() == trace.consumers.tolist() and (dealt.providers != trace.providers).any()
     for kind in (0, 1):
         assert sorted(dealt.providers[kinds == kind]) == sorted(trace.providers[kinds == kind])
@@ -61,8 +61,8 @@ def test_providers_are_dealt_anew_among_downloads_of_a_kind() -> None:
 
 def test_coming_back_by_choice_is_told_from_coming_back_by_chance() -> None:
     faithful = served(*((person, person % 7) for person in range(50) for _ in range(4)))
-    by_chance = returns_by_chance(faithful, np.zeros(200, np.int64), [1, 9], seed=1)
-    assert chance_of_return(times_served(faithful), 1)[1].mean() == 1.0
+    by_chance = permuted_returns(faithful, np.zeros(200, np.int64), [1, 9], seed=1)
+    assert return_probability(times_served(faithful), 1)[1].mean() == 1.0
     assert np.nanmax(by_chance[:, 0]) < 0.9 and np.isnan(by_chance[:, 1]).all()  # nobody was served nine times
 
 

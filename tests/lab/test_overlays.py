@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.lab.peers.churn import BEST, BEST_UPTIME, comings_and_goings, uptimes
+from lycosa.lab.peers.churn import BEST, BEST_UPTIME, churn_events, uptimes
 from lycosa.lab.peers.records import DOWN, LINK, UP
 from lycosa.lab.peers.runs import network_in
 from lycosa.standing.graph_files import Graph
@@ -88,7 +88,7 @@ def test_peers_are_up_for_their_share_of_the_time_and_whenever_they_ask() -> Non
     shares = np.repeat([0.1, 0.5, 0.9], 200)
     until = 400 * 3_600.0
     trace = Trace(np.array([0, 0]), np.zeros(2, np.int64), np.ones(2, np.int64), np.array([1_000.0, 500_000.0]))
-    is_up, (times, kinds, who) = comings_and_goings(shares, trace, until=until, chance=chance)
+    is_up, (times, kinds, who) = churn_events(shares, trace, until=until, rng=chance)
     assert (np.diff(times) >= 0).all()
     spent, since, state = np.zeros(600), np.zeros(600), is_up.copy()
     was_up_at = []

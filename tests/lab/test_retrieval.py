@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.lab.retrieval import Documents, atc_similarities, pooled_ranks, tfidf_similarities
+from lycosa.lab.retrieval import TermMatrix, atc_similarities, pooled_ranks, tfidf_similarities
 from pages import GivenWords
 
 Terms = Mapping[str, int]
@@ -19,8 +19,8 @@ TOPIC = {"amber": 1, "bee": 1, "unheard": 5}
 POOL = [{"amber": 2, "bee": 1}, {"bee": 1, "car": 1}, {"car": 4}]  # amber in one page, bee and car in two of three
 
 
-def documents_of(*texts: Terms) -> Documents:
-    return Documents.of([GivenWords(text).counted for text in texts])
+def documents_of(*texts: Terms) -> TermMatrix:
+    return TermMatrix.of([GivenWords(text).counted for text in texts])
 
 
 def slow_cosines(topic: Terms, pool: list[Terms], *, atc: bool) -> list[float]:

@@ -2,10 +2,18 @@
 
 import pytest
 
-from lycosa.logs.dropping import MAYBE_PAGE, PAGE, Drop, shape_of, verdict_of
-from lycosa.logs.formats import FORMATS, Ncsa, Squid, W3c, detected
-from lycosa.logs.tables import Table, columns_of
-from lycosa.logs.times import ncsa_time, written_time
+from lycosa.logs.entries import MAYBE_PAGE, PAGE, Drop, classify_request, redacted_shape
+from lycosa.logs.formats import (
+    FORMATS,
+    Ncsa,
+    Squid,
+    Table,
+    W3c,
+    detect_format,
+    parse_columns,
+    parse_ncsa_time,
+    parse_time,
+)
 from lycosa.vocabulary.errors import UsageError
 
 SQUID = (
@@ -94,7 +102,7 @@ def test_w3c_fields_may_change_midway():
 
 
 def test_a_table_by_the_names_of_its_columns():
-    columns = columns_of("user=who,url=page,time=when,status=code,method=verb,type=kind")
+    columns = parse_columns("user=who,url=page,time=when,status=code,method=verb,type=kind")
     header = b"\xef\xbb\xbfwhen,who,page,code,verb,kind"
     read = Table(columns, header, kind=None, file="t.csv")
     assert read.name == "csv"
@@ -112,7 +120,7 @@ def test_a_table_by_the_names_of_its_columns():
 
 
 def test_a_table_may_be_separated_otherwise():
-    columns = columns_of("user=u,url=p,time=t")
+    columns = parse_columns("user=u,url=p,time=t")
     for mark, name in ((b"\t", "tsv"), (b";", "csv")):
         read = Table(columns, mark.join((b"u", b"p", b"t")), kind=None, file="t")
         assert read.name == name
@@ -121,11 +129,11 @@ def test_a_table_may_be_separated_otherwise():
 
 def test_columns_that_are_not_there_are_told():
     with pytest.raises(UsageError, match="no column 'who' in its first line"):
-        Table(columns_of("user=who,url=b,time=c"), b"a,b,c", kind=None, file="t.csv")
+        Table(parse_columns("user=who,url=b,time=c"), b"a,b,c", kind=None, file="t.csv")
     with pytest.raises(UsageError, match="no column for time"):
-        columns_of("user=a,url=b")
+        parse_columns("user=a,url=b")
     with pytest.raises(UsageError, match="--columns has 'colour=red'"):
-        columns_of("user=a,url=b,time=c,colour=red")
+        parse_columns("user=a,url=b,time=c,colour=red")
 
 
 @pytest.mark.parametrize(
@@ -140,17 +148,17 @@ def test_columns_that_are_not_there_are_told():
     ],
 )
 def test_times_of_tables(text, at):
-    assert written_time(text) == at
+    assert parse_time(text) == at
 
 
 @pytest.mark.parametrize("text", [b"", b"noon", b"2020-02-30", b"2020-01-01T25:00:00"])
 def test_times_that_are_none(text):
     with pytest.raises(ValueError, match=r".*"):
-        written_time(text)
+        parse_time(text)
 
 
 def test_ncsa_times_know_zones():
-    assert ncsa_time(b"01/Jan/2020:05:30:00 +0530") == 1577836800.0
+    assert parse_ncsa_time(b"01/Jan/2020:05:30:00 +0530") == 1577836800.0
 
 
 @pytest.mark.parametrize(
@@ -158,15 +166,17 @@ def test_ncsa_times_know_zones():
     [([b"junk", SQUID], "squid"), ([COMBINED], "ncsa"), ([b"#Version: 1.0", FIELDS, W3C], "w3c"), ([b"junk"], None)],
 )
 def test_the_format_is_found_out(lines, name):
-    assert detected(lines) == name
+    assert detect_format(lines) == name
 
 
 def test_no_method_is_a_page_view_but_get():
-    assert all(verdict_of(method, b"200", b"-") < 0 for method in (b"get", b"HEAD", b"POST", b"ICP_QUERY", b"", b"-"))
+    assert all(
+        classify_request(method, b"200", b"-") < 0 for method in (b"get", b"HEAD", b"POST", b"ICP_QUERY", b"", b"-")
+    )
 
 
 def test_a_shape_says_nothing():
-    assert shape_of(b"10.0.0.1 ann@b.org \xff\x00") == "00.0.0.0 aaa@a.aaa ??"
+    assert redacted_shape(b"10.0.0.1 ann@b.org \xff\x00") == "00.0.0.0 aaa@a.aaa ??"
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.logs.dropping import Drop
+from lycosa.logs.entries import Drop
 from lycosa.logs.page_urls import page_url, without_secrets
 from lycosa.vocabulary.urls import normalise
 

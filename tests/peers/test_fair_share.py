@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lycosa.peers import rate_limits as turns_of_peers
 from lycosa.peers.addresses import Place
-from lycosa.peers.channel import FRAMES_OF_A_TURN
+from lycosa.peers.channel import FRAMES_PER_TURN
 from lycosa.peers.rate_limits import BURST, SHARE, FairShare
 from sharing import Caller
 
@@ -89,7 +89,7 @@ def test_many_small_frames_at_once_are_handled_in_several_turns():
         await caller.wire.close()
 
     turns = [turn for _, turn in with_busy(play).handled]
-    assert max(turns.count(turn) for turn in turns) <= FRAMES_OF_A_TURN
+    assert max(turns.count(turn) for turn in turns) <= FRAMES_PER_TURN
 
 
 def test_one_who_asks_little_is_answered_long_before_all_that_another_has_asked():

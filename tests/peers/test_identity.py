@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 from OpenSSL import SSL
 
-from lycosa.peers.identity import Group, Identity, is_name, name_shown_by
+from lycosa.peers.identity import Group, Identity, is_name, peer_name_of
 from lycosa.peers.peer_folder import PeerFolder
 from lycosa.vocabulary.errors import CollectionError, UsageError
 
@@ -31,8 +31,8 @@ def shake_hands(one: Identity, other: Identity) -> tuple[SSL.Connection, SSL.Con
 def test_both_sides_learn_the_name_of_the_other():
     one, other = Identity.new(), Identity.new()
     client, server = shake_hands(one, other)
-    assert name_shown_by(client) == other.name
-    assert name_shown_by(server) == one.name
+    assert peer_name_of(client) == other.name
+    assert peer_name_of(server) == one.name
     assert is_name(one.name)
     assert client.get_protocol_version_name() == "TLSv1.3"
 
@@ -41,7 +41,7 @@ def test_members_of_a_group_meet():
     group = Group.new()
     one, other = Identity.new(group), Identity.new(Group.of_text(group.secret))
     client, _ = shake_hands(one, other)
-    assert name_shown_by(client) == other.name
+    assert peer_name_of(client) == other.name
 
 
 @pytest.mark.parametrize("stranger", [None, Group.new()], ids=["no group", "another group"])
@@ -56,7 +56,7 @@ def test_a_member_cannot_take_the_name_of_another():
     group = Group.new()
     victim, member, third = (Identity.new(group) for _ in range(3))
     client, _ = shake_hands(third, member)
-    assert name_shown_by(client) == member.name != victim.name
+    assert peer_name_of(client) == member.name != victim.name
 
 
 def test_an_identity_is_kept(tmp_path):

@@ -11,7 +11,6 @@ from lycosa.peers.addresses import Place
 from lycosa.peers.control import Control, Request, ask_running_peer
 from lycosa.peers.messages import Contact, Fetch, Fetched, decode, encode
 from lycosa.peers.options import DEFAULTS
-from lycosa.peers.peer import peer_status
 from lycosa.peers.peer_folder import PeerFolder
 from lycosa.peers.ranking import merge
 from lycosa.vocabulary.errors import LycosaError
@@ -79,7 +78,7 @@ def test_buddies_hold_indexes_and_are_asked_by_them(tmp_path):
         last, merged = await searched(bees, "mast")
         assert last.answers.answers[0].stage == "indexes"
         assert last.answers.issued == 1
-        told = peer_status(bees)
+        told = bees.status()
         assert told["indexes"][0]["bytes"] > 0
         bees.save()
         again = peer_of(bees.content, tmp_path / "bees", allow_private=True)
@@ -128,10 +127,10 @@ def test_the_owner_asks_through_the_control_socket(tmp_path):
         assert kept.path("control").stat().st_mode & 0o777 == 0o600
         replies = [reply async for reply in await ask_running_peer(kept, Request("search", "sail", enough=1))]
         assert replies[-1].is_over
-        assert replies[-1].searched.answers.answers[0].hits[0].item == "http://ships.example/sail"
+        assert replies[-1].progress.answers.answers[0].hits[0].item == "http://ships.example/sail"
         (shown,) = [reply async for reply in await ask_running_peer(kept, Request("show"))]
-        assert shown.told["name"] == peers["bees"].identity.name
-        provider = replies[-1].searched.answers.answers[0].provider
+        assert shown.status["name"] == peers["bees"].identity.name
+        provider = replies[-1].progress.answers.answers[0].provider
         request = Request("fetch", provider=provider, url="http://ships.example/sail")
         (fetched,) = [reply async for reply in await ask_running_peer(kept, request)]
         assert peers["bees"].content.verify(request.url, fetched.body)
@@ -156,7 +155,7 @@ def test_of_what_was_kept_a_part_that_is_damaged_is_done_without_and_told(tmp_pa
             before.save()
             for file in damaged:
                 PeerFolder(folder).write(file, b"\xc1")
-            peer = peer_of(content, folder, say=said.append)
+            peer = peer_of(content, folder, notify=said.append)
             assert (peer.node.buddies.names() == ["anna"]) == is_known
         return said
 
@@ -168,10 +167,10 @@ def test_of_what_was_kept_a_part_that_is_damaged_is_done_without_and_told(tmp_pa
 def test_no_word_is_said_of_queries_unless_asked_for(tmp_path):
     async def play(peers):
         said = []
-        peers["ships"].session._say = said.append
+        peers["ships"].session._notify = said.append
         await searched(peers["bees"], "sail")
         assert not any("sail" in line for line in said)
-        peers["ships"].session._tells_queries = True
+        peers["ships"].session._logs_queries = True
         await searched(peers["bees"], "mast")
         return said
 
@@ -223,7 +222,7 @@ def test_one_whose_place_another_had_meanwhile_is_joined_again_and_the_other_is_
         said = []
         with shared(bees) as its, shared(ships) as other:
             one = peer_of(its, bees, allow_private=True)
-            two = peer_of(other, ships, allow_private=True, say=said.append)
+            two = peer_of(other, ships, allow_private=True, notify=said.append)
             place = await one.begin(LOCAL)
             await two.begin(LOCAL)
             two.keep_joining([(one.identity.name, place)])
@@ -250,7 +249,7 @@ def test_a_disk_that_cannot_be_written_is_told_once_and_stops_neither_searches_n
 
     async def play(peers):
         bees, said = peers["bees"], []
-        bees._say = said.append
+        bees._notify = said.append
         state = tmp_path / "bees" / "peer" / "state.json"
         await eventually(state.exists)
         state.unlink()

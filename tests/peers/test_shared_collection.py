@@ -166,7 +166,7 @@ def test_a_collection_grows_while_it_is_shared(folder):
         assert urls(content.find("comet", 5)) == {"http://stars.example/"}
         reading = content.behind()
         assert reading is not None
-        assert not reading.anew
+        assert not reading.replaces_all
         assert list(reading) == [1]
         reading.seal()
         content.take_over(reading)
@@ -236,7 +236,7 @@ def test_an_index_that_is_rewritten_meanwhile_is_counted_and_told_and_found_agai
         index.write_bytes(b"{")
         assert content.find("honey", 5).hits == ()
         assert content.counts["index_unusable"] == 1
-        assert "lycosa rebuild" in str(content.trouble)
+        assert "lycosa rebuild" in str(content.error)
         index.write_bytes(whole)
         assert urls(content.find("honey", 5)) == {"http://bees.example/"}
-        assert content.trouble is None
+        assert content.error is None

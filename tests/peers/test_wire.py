@@ -308,7 +308,7 @@ def test_connections_of_one_address_are_few_even_before_they_shake_hands(folder)
         await honest.wire.close()
         for _, writer in opened:
             writer.close()
-        assert await until(lambda: not peer.wire._everything)
+        assert await until(lambda: not peer.wire._all_channels)
         return True
 
     assert against(folder, play)

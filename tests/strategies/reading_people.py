@@ -8,7 +8,7 @@ import numpy as np
 from lycosa.logs.readings import Readings
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Visit
 from pages import GivenWords
-from strategies.esteemed import url_of
+from strategies.visits import url_of
 
 Walks = Mapping[str, str]  # what each person read, one letter a page, in the order of time
 

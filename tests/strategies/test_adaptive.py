@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lycosa.strategies import Adaptive
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, SkipReason, Visit
-from strategies.esteemed import url_of, visit_of
+from strategies.visits import url_of, visit_of
 
 
 def alphas(strategy: Adaptive, relevances: list[float]) -> list[float]:

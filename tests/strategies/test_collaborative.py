@@ -18,8 +18,8 @@ from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, SkipReason, Url, Visit
 from lycosa.worlds.synthetic import SyntheticWorld
 from simulation import Budget, crawl_of, urls_of, visits_of
-from strategies.esteemed import url_of
 from strategies.reading_people import log_of, visit_to
+from strategies.visits import url_of
 from worlds import TOPICAL, topic_of
 
 BEES = [url for url in TOPICAL if topic_of(url) == "bees"]

@@ -14,8 +14,8 @@ from lycosa.strategies.interest import logistic
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Link, Url, Visit
 from simulation import Budget, crawl_of, urls_of, visits_of
-from strategies.esteemed import url_of
 from strategies.reading_people import log_of, visit_to
+from strategies.visits import url_of
 from worlds import TOPICAL, TOPICAL_SEED, topic_of
 
 WALKS = {"ann": "abcd", "bob": "abe", "cat": "xyz"}

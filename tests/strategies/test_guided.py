@@ -13,14 +13,14 @@ from lycosa.frontier.memory import MemoryFrontier
 from lycosa.logs.readings import Readings
 from lycosa.run.crawl import without_event_loop
 from lycosa.strategies import STRATEGIES, Adaptive, BaselineFocused, BestFirst, Guided, Intelligent, Mapped, Utility
-from lycosa.strategies.guided import multiplied
+from lycosa.strategies.guided import scale_odds
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Page, Url, Visit
 from simulation import Budget, crawl_of, urls_of, visits_of
-from strategies.esteemed import url_of, visit_of
 from strategies.reading_people import log_of, visit_to
+from strategies.visits import url_of, visit_of
 from worlds import TOPICAL, TOPICAL_SEED, html, topic_of
 
 INNER = [BestFirst, BaselineFocused, Utility, Adaptive, Intelligent, Mapped]
@@ -38,7 +38,7 @@ def proposed(strategy: Strategy, event: Visit) -> dict[str, Candidate]:
     return {candidate.url.removeprefix("http://").split(".")[0]: candidate for candidate in strategy.propose(event)}
 
 
-def esteemed() -> list[Visit]:
+def visits_with_standing() -> list[Visit]:
     visits = visits_of(crawl_of(TOPICAL, BestFirst()), [TOPICAL_SEED])
     return [replace(visit, standing=(number * 7 % 10) / 10) for number, visit in enumerate(visits)]
 
@@ -48,7 +48,7 @@ def esteemed() -> list[Visit]:
 def test_without_readings_of_its_pages_it_is_exactly_the_inner_strategy(make, readings) -> None:
     inner, guided = make(), Guided(make(), readings)
     assert list(guided.start([TOPICAL_SEED])) == list(inner.start([TOPICAL_SEED]))
-    for visit in esteemed():
+    for visit in visits_with_standing():
         inner.learn(visit)
         guided.learn(visit)
         assert list(guided.propose(visit)) == list(inner.propose(visit))
@@ -70,10 +70,10 @@ def test_a_strategy_whose_numbers_are_only_an_order_is_refused(name: str) -> Non
 
 
 def test_odds_are_multiplied_by_the_ratio() -> None:
-    assert multiplied(0.3, 0.0) == 0.3
-    assert multiplied(0.2, log(4.0)) == pytest.approx(0.5)
-    assert multiplied(1.0, -2.0) < multiplied(1.0, -1.0) < 1.0
-    assert multiplied(0.0, 5.0) == 0.0
+    assert scale_odds(0.3, 0.0) == 0.3
+    assert scale_odds(0.2, log(4.0)) == pytest.approx(0.5)
+    assert scale_odds(1.0, -2.0) < scale_odds(1.0, -1.0) < 1.0
+    assert scale_odds(0.0, 5.0) == 0.0
 
 
 def test_links_that_people_follow_are_worth_more_than_others() -> None:
@@ -193,7 +193,7 @@ def test_stopped_and_restored_it_goes_on_as_if_it_had_not(make, seeds: list[Url]
 @settings(max_examples=25, deadline=None)
 def test_whatever_the_model_says_priorities_stay_on_the_scale(relevances: list[float | None]) -> None:
     strategy = Guided(BestFirst(), keepers(), significance=0.0, full_every=3)
-    for visit, relevance in zip(esteemed(), relevances, strict=False):
+    for visit, relevance in zip(visits_with_standing(), relevances, strict=False):
         visit = replace(visit, relevance=relevance)
         strategy.learn(visit)
         assert all(0.0 <= candidate.priority <= 1.0 for candidate in strategy.propose(visit))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lycosa.strategies import Adaptive, InLinks
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Link, Visit
-from strategies.esteemed import url_of, visit_of
+from strategies.visits import url_of, visit_of
 
 
 def sigmoid(x: float) -> float:

@@ -82,7 +82,7 @@ def test_the_words_of_pages_that_link_there_make_a_url_likelier() -> None:
     evidence.learn(visit("one", BAD, "next", "honey"))
     evidence.learn(visit("two", BAD, "last", "rope"))
     likely, unlikely = evidence.log_ratio_of(url("next")), evidence.log_ratio_of(url("last"))
-    p = evidence.tally.usual
+    p = evidence.tally.base_rate
     assert p == (48 + 0.5) / (66 + 1)
     assert likely == pytest.approx(log((16 + 10 * p) / (16 + 10) / p))
     assert unlikely is not None and unlikely < 0
@@ -109,7 +109,7 @@ def test_links_of_pages_that_satisfy_the_predicate_are_counted_when_their_target
     for name, relevance in (("a", GOOD), ("b", GOOD), ("c", BAD), ("e", GOOD)):
         evidence.learn(visit(name, relevance))
     # Links seen: good->a, good->b, good->c, bad->c, bad->e. To good pages: two from a good one, one from a bad one.
-    p = evidence.tally.usual
+    p = evidence.tally.base_rate
     expected = log(2 / 5 / p**2) + log(1 / 5 / (p * (1 - p)))
     assert evidence.log_ratio_of(url("d")) == pytest.approx(expected)
 
@@ -120,7 +120,7 @@ def test_siblings_visited_count_for_those_that_wait_also_where_they_were_visited
     evidence.learn(visit("hub", BAD, "early late bad next"))
     evidence.learn(visit("late", GOOD))
     evidence.learn(visit("bad", BAD))
-    p = evidence.tally.usual
+    p = evidence.tally.base_rate
     assert p == (2 + 0.5) / (4 + 1)
     assert evidence.log_ratio_of(url("next")) == pytest.approx(log((2 + 10 * p) / (3 + 10) / p))
 
@@ -194,7 +194,7 @@ def test_restored_it_tells_the_same() -> None:
     other.restore(json.loads(json.dumps(evidence.state())))
     waiting = [known[0] for known in evidence.state()["memory"]["leads"]]
     assert len(waiting) > 20
-    assert other.told(waiting) == evidence.told(waiting)
+    assert other.evidence_for(waiting) == evidence.evidence_for(waiting)
 
 
 @given(st.lists(st.floats() | st.none(), min_size=1, max_size=20))
@@ -202,7 +202,7 @@ def test_ratios_are_clipped_whatever_is_judged(judged: list[float | None]) -> No
     evidence = LinkageEvidence(clip=3.0)
     for number, relevance in enumerate(judged):
         evidence.learn(visit(str(number), relevance, f"{number + 1} {number + 2} {number + 3}", "word"))
-    for told in evidence.told(evidence.changed):
+    for told in evidence.evidence_for(evidence.changed):
         assert abs(told.log_ratio) <= 4 * 3.0
         assert 0.0 < logistic(told.log_ratio) < 1.0
 

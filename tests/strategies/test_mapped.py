@@ -20,7 +20,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
 from simulation import Budget, crawl_of, urls_of, visits_of
-from strategies.esteemed import url_of, visit_of
+from strategies.visits import url_of, visit_of
 from worlds import TOPICAL, TOPICAL_SEED, topic_of
 
 BEES = [url for url in TOPICAL if topic_of(url) == "bees"]

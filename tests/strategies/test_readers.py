@@ -14,8 +14,8 @@ from lycosa.strategies import readers
 from lycosa.strategies.readers import FACTORS, ReadersEvidence
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Change, Fetch, Outcome, Skip, SkipReason, Visit
-from strategies.esteemed import url_of
 from strategies.reading_people import Digits, SlowFormulas, log_of, visit_to
+from strategies.visits import url_of
 
 WALKS = {"ann": "abc", "bob": "ad", "cat": "de"}
 A_GOOD_D_BAD = [("a", True, "01234"), ("d", False, "34567")]
@@ -99,7 +99,7 @@ def test_temporal_is_the_share_among_pages_near_in_time_or_among_others(around, 
 def test_all_factors_are_multiplied_and_told_by_kind():
     evidence = evidence_of(WALKS, A_GOOD_D_BAD, significance=0.0, around=1)
     assert ratio(evidence, "c") == pytest.approx(1.5**3)
-    (told,) = evidence.told(np.array([evidence.readings.id_of(url_of("b"))]))
+    (told,) = evidence.explain(np.array([evidence.readings.id_of(url_of("b"))]))
     assert told == {"frequency": 1.5, "signature": 1.5, "temporal": 0.5, "people": 1}
 
 
@@ -202,7 +202,7 @@ def test_after_a_full_pass_lazy_and_full_updates_agree_with_the_formulas(walks, 
     full.refresh()
     ids = np.arange(len(lazy.readings.urls))
     assert lazy.log_ratios(ids).tolist() == full.log_ratios(ids).tolist()
-    assert lazy.told(ids) == full.told(ids)
+    assert lazy.explain(ids) == full.explain(ids)
     slow = SlowFormulas(walks, visits, **options)
     for number, url in enumerate(lazy.readings.urls):
         name = url.removeprefix("http://")[0]

@@ -9,7 +9,7 @@ from lycosa.strategies.utility import FORMS, cobb_douglas, linear
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Visit
 from simulation import crawl_of, urls_of, visits_of
-from strategies.esteemed import url_of, visit_of
+from strategies.visits import url_of, visit_of
 from worlds import TOPICAL, TOPICAL_SEED
 
 units = st.floats(0.0, 1.0)

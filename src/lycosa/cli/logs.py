@@ -10,12 +10,11 @@ from typing import Annotated
 import typer
 
 from lycosa.collection.export import iso
-from lycosa.logs.dropping import SAYS
-from lycosa.logs.formats import FORMATS
-from lycosa.logs.groups import MOST_A_DAY, MOST_A_MINUTE
-from lycosa.logs.importing import TABLE_FORMATS, Asked, Outcome, import_logs
-from lycosa.logs.summary import Activity, Summary, summary_of
-from lycosa.logs.tables import columns_of
+from lycosa.logs.accesses import MAX_PER_DAY, MAX_PER_MINUTE
+from lycosa.logs.entries import DESCRIPTIONS
+from lycosa.logs.formats import FORMATS, parse_columns
+from lycosa.logs.imports import TABLE_FORMATS, ImportOptions, ImportOutcome, import_logs
+from lycosa.logs.summary import Activity, Summary, summarise
 from lycosa.pictures.lines import Series, line_chart
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.unwritable import cannot_write
@@ -26,7 +25,7 @@ from .working import Counting, working
 
 app = typer.Typer(name="logs", help="Access logs, for crawls that go where people go.", **LOOK)
 SPARKLINE = 60  # characters
-EXAMPLES_TOLD = 10
+MAX_EXAMPLES = 10
 PICTURE = "activity.svg"
 
 
@@ -52,10 +51,10 @@ def import_(
     ] = None,
     most_a_day: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help=f"Who has more lines in a day is a group, and dropped. [{MOST_A_DAY}]"),
+        typer.Option(metavar="N", min=1, help=f"Who has more lines in a day is a group, and dropped. [{MAX_PER_DAY}]"),
     ] = None,
     most_a_minute: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help=f"The same in a minute. [{MOST_A_MINUTE}]")
+        int | None, typer.Option(metavar="N", min=1, help=f"The same in a minute. [{MAX_PER_MINUTE}]")
     ] = None,
     min_users: Annotated[
         int | None, typer.Option(metavar="K", min=1, help="Leave out pages that fewer people read. [1]")
@@ -64,21 +63,21 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Import access logs. Page views that succeeded are kept; people only as keyed hashes."""
-    asked = Asked(
+    options = ImportOptions(
         site=site,
         format=format_,
-        columns=columns_of(columns) if columns is not None else {},
+        columns=parse_columns(columns) if columns is not None else {},
         most_a_day=most_a_day,
         most_a_minute=most_a_minute,
         min_users=min_users,
     )
     if site is not None and "://" not in site and not quiet:
         tell(
-            f"taking paths to be of {asked.origin}; if it is not secure, import into a new log with --site http://{site}"
+            f"taking paths to be of {options.origin}; if it is not secure, import into a new log with --site http://{site}"
         )
     with Counting("MB read", quiet=quiet or as_json) as count:
-        tell_each = (lambda outcome: None) if quiet or as_json else partial(_tell, asked)
-        done = import_logs(files, into, asked, now=time.time(), count=count, tell=tell_each)
+        report_each = (lambda outcome: None) if quiet or as_json else partial(_report, options)
+        done = import_logs(files, into, options, now=time.time(), count=count, report=report_each)
     if as_json:
         print_json({"log": str(into), "files": [_plain(each) for each in done]})
         return
@@ -87,33 +86,33 @@ def import_(
     typer.echo(f"Look at it:  {program()} logs show {into}\nUse it:      {program()} crawl NAME --logs {into}")
 
 
-def _tell(asked: Asked, outcome: Outcome) -> None:
+def _report(options: ImportOptions, outcome: ImportOutcome) -> None:
     file = outcome.file
     name = visible(file.name, 100)
     if outcome.known:
         typer.echo(f"{name}: already imported; nothing was added")
-        if asked.says_how_to_read:
+        if options.changes_reading:
             tell("what is imported stays as it was read then; to read it another way, import it into a new log")
         return
     rest = ", only what is new since it was imported before" if outcome.grown else ""
-    typer.echo(f"{name} ({file.format}){rest}: {file.lines} lines, {file.used} used{_because(file.dropped)}")
+    typer.echo(f"{name} ({file.format}){rest}: {file.lines} lines, {file.used} used{_dropped_lines(file.dropped)}")
     if outcome.new_key:
         tell("the key was gone; a new one was made, so people of earlier imports count as others")
     if file.out_of_order:
         tell(f"{file.out_of_order} lines are earlier than the line before them; they were put in order")
-    for example in outcome.examples[:EXAMPLES_TOLD]:
+    for example in outcome.examples[:MAX_EXAMPLES]:
         shape = f": {example.shape}" if example.shape else ""
-        tell(f"  {name}:{example.line}: {SAYS[example.why]}{shape}")
+        tell(f"  {name}:{example.line}: {DESCRIPTIONS[example.why]}{shape}")
 
 
-def _because(dropped: Mapping[str, int]) -> str:
+def _dropped_lines(dropped: Mapping[str, int]) -> str:
     if not dropped:
         return ""
     ordered = sorted(dropped.items(), key=lambda each: -each[1])
     return "; dropped: " + ", ".join(f"{count} {reason}" for reason, count in ordered)
 
 
-def _plain(outcome: Outcome) -> dict[str, object]:
+def _plain(outcome: ImportOutcome) -> dict[str, object]:
     file = outcome.file
     return {
         "file": file.name,
@@ -126,7 +125,8 @@ def _plain(outcome: Outcome) -> dict[str, object]:
         "dropped": {} if outcome.known else file.dropped,
         "out_of_order": 0 if outcome.known else file.out_of_order,
         "examples": [
-            {"line": example.line, "reason": SAYS[example.why], "shape": example.shape} for example in outcome.examples
+            {"line": example.line, "reason": DESCRIPTIONS[example.why], "shape": example.shape}
+            for example in outcome.examples
         ],
     }
 
@@ -141,9 +141,9 @@ def show(
 ) -> None:
     """Show what a log holds. Days, people, pages, what was dropped and why, what is read most, and when."""
     with working("reading the log", quiet=as_json):
-        found = summary_of(log)
+        found = summarise(log)
     if out is not None:
-        _draw(out, found.activity)
+        _write_picture(out, found.activity)
     if as_json:
         print_json(_summary(log, found))
         return
@@ -155,30 +155,30 @@ def _lines(log: Path, found: Summary) -> list[str]:
     if not found.files:
         return [f"{log}: nothing imported yet"]
     since = "" if found.first is None or found.last is None else f", {_day(found.first)} to {_day(found.last)}"
-    said = [
-        f"{log}: {found.accesses} accesses of {found.users} people to {_many(found.pages, 'page')} "
-        f"on {_many(found.days, 'day')}{since}",
-        f"  from {_many(len(found.files), 'file')} with {found.lines} lines",
+    lines = [
+        f"{log}: {found.accesses} accesses of {found.users} people to {_counted(found.pages, 'page')} "
+        f"on {_counted(found.days, 'day')}{since}",
+        f"  from {_counted(len(found.files), 'file')} with {found.lines} lines",
     ]
     if found.groups:
-        said.append(f"  {_many(found.groups, 'source')} dropped as groups")
+        lines.append(f"  {_counted(found.groups, 'source')} dropped as groups")
     if found.min_users > 1:
-        said.append(
-            f"  {_many(found.rare_pages, 'page')} with {found.rare_accesses} accesses left out, "
+        lines.append(
+            f"  {_counted(found.rare_pages, 'page')} with {found.rare_accesses} accesses left out, "
             f"read by fewer than {found.min_users} people"
         )
     if found.dropped:
-        said.append("dropped lines")
-        said += [f"  {count:>10}  {reason}" for reason, count in found.dropped.items()]
+        lines.append("dropped lines")
+        lines += [f"  {count:>10}  {reason}" for reason, count in found.dropped.items()]
     if found.activity.counts:
-        said += [f"accesses {_spoken(found.activity.span)}", f"  {sparkline(found.activity.counts)}"]
+        lines += [f"accesses {_per_span(found.activity.span)}", f"  {sparkline(found.activity.counts)}"]
     if found.most_read:
-        said.append("most read, by people")
-        said += [f"  {people:>8}  {visible(url, 100)}" for url, people, _ in found.most_read]
-    return said
+        lines.append("most read, by people")
+        lines += [f"  {people:>8}  {visible(url, 100)}" for url, people, _ in found.most_read]
+    return lines
 
 
-def _many(count: int, name: str) -> str:
+def _counted(count: int, name: str) -> str:
     return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
@@ -188,13 +188,13 @@ def sparkline(counts: Sequence[int], width: int = SPARKLINE) -> str:
     >>> sparkline([0, 1, 8])
     '▁▁█'
     """
-    together = -(-len(counts) // width)
-    sums = [sum(counts[start : start + together]) for start in range(0, len(counts), together or 1)]
+    group = -(-len(counts) // width)
+    sums = [sum(counts[start : start + group]) for start in range(0, len(counts), group or 1)]
     most = max(sums, default=0) or 1
     return "".join(SPARKS[(len(SPARKS) - 1) * count // most] for count in sums)
 
 
-def _spoken(span: float) -> str:
+def _per_span(span: float) -> str:
     days = round(span / 86_400)
     return "by the hour" if span < 86_400 else "by the day" if days == 1 else f"by {days} days"
 
@@ -236,7 +236,7 @@ def _summary(log: Path, found: Summary) -> dict[str, object]:
     }
 
 
-def _draw(out: Path, activity: Activity) -> None:
+def _write_picture(out: Path, activity: Activity) -> None:
     path = out if out.suffix == ".svg" else out / PICTURE
     unit, name = (3600.0, "hours") if activity.span < 86_400 else (86_400.0, "days")
     points = [(place * activity.span / unit, float(count)) for place, count in enumerate(activity.counts)]
@@ -245,7 +245,7 @@ def _draw(out: Path, activity: Activity) -> None:
         [Series("accesses", points)],
         title="activity",
         x_title=name + since,
-        y_title=f"accesses {_spoken(activity.span)}",
+        y_title=f"accesses {_per_span(activity.span)}",
     )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,7 @@ AllowPrivate = Annotated[
     bool, typer.Option("--allow-private", help="Keep pages at private addresses; only in maps of your own.")
 ]
 PORTALS_SHOWN = 5
-MOST_TIES_BETWEEN_PORTALS = 1_000_000  # that are written out
+MAX_PORTAL_TIES = 1_000_000  # that are written out
 
 
 @app.command("build")
@@ -82,17 +82,17 @@ def build(
     )
     silent = quiet or as_json
     with working("learning the topics", quiet=silent):
-        told_apart = load_taxonomy(taxonomy) if taxonomy is not None else None
+        classifier = load_taxonomy(taxonomy) if taxonomy is not None else None
     with ExitStack() as shown:
         reading = shown.enter_context(Counting("pages read", quiet=silent))
 
         def count(done: int, total: int) -> None:
             reading(done, total)
-            if done == total:  # one sign of life at a time
+            if done == total:  # one progress line at a time
                 shown.pop_all().close()
                 shown.enter_context(working("drawing maps", quiet=silent))
 
-        built = build_atlas(names, out, wanted, now=time.time(), taxonomy=told_apart, count=count)
+        built = build_atlas(names, out, wanted, now=time.time(), taxonomy=classifier, count=count)
     if as_json:
         print_json({"atlas": str(out), "topics": [_plain(facts) for facts in built.topics], "left_out": built.left_out})
         return
@@ -100,7 +100,7 @@ def build(
         return
     for facts in built.topics:
         typer.echo(_line(facts))
-    _tell_left_out(built.left_out)
+    _report_left_out(built.left_out)
     if built.topics:
         which = f" --map-topic '{visible(built.topics[0].name, 60)}'" if len(built.known) > 1 else ""
         typer.echo(f"Look at it:  {program()} map show {out}\nUse it:      {program()} crawl NAME --map {out}{which}")
@@ -139,7 +139,7 @@ def show(
     with working("reading the atlas", quiet=as_json), Atlas(atlas, allow_private=allow_private) as opened:
         topics = [opened.facts(each) for each in opened.topics()]
         if topic is not None and topic not in opened.topics():
-            opened.portals_of(topic)  # says which there are
+            opened.portals_of(topic)  # raises an error that names the topics
         maps = {each.name: opened.crawl_map(each.name) for each in topics}
         citations = opened.citations()
         left_out = opened.left_out
@@ -169,7 +169,7 @@ def show(
         typer.echo(_line(facts))
         for portal in maps[facts.name].portals[:PORTALS_SHOWN]:
             typer.echo(f"  {visible(portal, 110)}  {len(maps[facts.name].spokes[portal])} spokes")
-    _tell_left_out(left_out)
+    _report_left_out(left_out)
 
 
 def _picture(topic: str | None, topics: list[TopicFacts], maps: Mapping[str, CrawlMap]) -> str:
@@ -202,7 +202,7 @@ def merge(
         return
     for facts in topics:
         typer.echo(_line(facts))
-    _tell_left_out(left_out)
+    _report_left_out(left_out)
 
 
 @app.command("export")
@@ -224,9 +224,9 @@ def export(
         topics = opened.topics() if topic is None else (topic,)
         portals = [len(opened.portals_of(each)) for each in topics]
         ties = sum(count * (count - 1) // 2 for count in portals)
-        if clique and ties > MOST_TIES_BETWEEN_PORTALS:
+        if clique and ties > MAX_PORTAL_TIES:
             raise UsageError(
-                f"{sum(portals)} portals have {ties} ties to one another, more than {MOST_TIES_BETWEEN_PORTALS};"
+                f"{sum(portals)} portals have {ties} ties to one another, more than {MAX_PORTAL_TIES};"
                 " give --no-clique for one row a portal instead"
             )
         with nullcontext(sys.stdout.buffer) if out == STANDARD_OUTPUT else output_file(out) as file:
@@ -242,7 +242,7 @@ def export(
         return
     if out != STANDARD_OUTPUT:
         typer.echo(f"{rows} {'edges' if clique else 'portals and spokes'} in {out}")
-    _tell_left_out(left_out)
+    _report_left_out(left_out)
 
 
 @app.command("topics")
@@ -282,17 +282,17 @@ def _plain(facts: TopicFacts) -> dict[str, object]:
 
 
 def _line(facts: TopicFacts) -> str:
-    said = [f"{facts.name}: {facts.pages} pages, {facts.portals} of them portals"]
+    parts = [f"{facts.name}: {facts.pages} pages, {facts.portals} of them portals"]
     if facts.dead:
-        said.append(f"{facts.dead} dead")
-    said.append(f"drawn {datetime.fromtimestamp(facts.drawn_at):%Y-%m-%d %H:%M} ({facts.reach})")
-    said.append("from " + " and ".join(f"{name} ({pages})" for name, pages in list(facts.sources.items())[:5]))
+        parts.append(f"{facts.dead} dead")
+    parts.append(f"drawn {datetime.fromtimestamp(facts.drawn_at):%Y-%m-%d %H:%M} ({facts.reach})")
+    parts.append("from " + " and ".join(f"{name} ({pages})" for name, pages in list(facts.sources.items())[:5]))
     if facts.related:
-        said.append("related to " + ", ".join(facts.related[:8]))
-    return visible("; ".join(said), 400)
+        parts.append("related to " + ", ".join(facts.related[:8]))
+    return visible("; ".join(parts), 400)
 
 
-def _tell_left_out(left_out: Mapping[str, int]) -> None:
+def _report_left_out(left_out: Mapping[str, int]) -> None:
     if left_out:
         tell("left out of the maps: " + ", ".join(f"{count} ({reason})" for reason, count in left_out.items()))
 

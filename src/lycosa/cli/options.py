@@ -1,14 +1,18 @@
 """Arguments and ways of speaking that several commands share."""
 
+import inspect
 import re
 import shutil
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 import typer
 
+from lycosa.run.options import FetchOptions, Flag
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Url
@@ -27,17 +31,59 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 _STEERING = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")  # and C0, which JSON escapes anyway
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 
-# Of the commands that ask a live web:
-Minutes = Annotated[float | None, typer.Option(metavar="N", min=0, help="Stop after so many minutes.")]
-Delay = Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="Pause between two requests to one host.")]
-Concurrency = Annotated[int | None, typer.Option(metavar="N", min=1, help="Fetches under way at once.")]
-AllowPrivate = Annotated[bool, typer.Option("--allow-private", help="Also connect to loopback and private addresses.")]
-Resolve = Annotated[
-    list[str] | None,
-    typer.Option(metavar="HOST=ADDR:PORT", help="Reach HOST (or *, every host) at this address. Repeatable."),
-]
 PageLog = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a line per page to FILE.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print a line per page.")]
+
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def takes(options: type) -> Callable[[Command], Command]:
+    """Adds a flag for every option of a TypedDict, as its `Flag` says, to a command that takes them as `**options`.
+
+    The command is given those that were said, parsed.
+    """
+    hints = get_type_hints(options, include_extras=True)
+    shared_last = sorted(hints, key=FetchOptions.__annotations__.__contains__)
+    flags = {name: _flag(name, hints[name]) for name in shared_last}
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def run(**said: Any) -> None:
+            given = {name: said.pop(name) for name in flags}
+            parsed = {
+                name: flag.parse(value, flag.name or "") if (flag := flags[name][1]).parse else value
+                for name, value in given.items()
+                if not (value is None or value is False or value == [])  # 0 was said
+            }
+            command(**said, **parsed)
+
+        signature = inspect.signature(command)
+        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, (annotation, _, default) in flags.items()
+        ]
+        first = [each for each in own if each.default is inspect.Parameter.empty]  # arguments stand before options
+        rest = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own if each not in first]
+        run.__signature__ = signature.replace(parameters=[*first, *added, *rest])  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
+        return cast(Command, run)
+
+    return decorate
+
+
+def _flag(name: str, hint: Any) -> tuple[Any, Flag, Any]:
+    """How typer is told of an option: its annotation, and what holds where nothing is said."""
+    kind, flag = get_args(hint)
+    option = partial(typer.Option, metavar=flag.metavar, min=flag.min, max=flag.max, help=flag.help)
+    if kind is bool:  # without a flag --no-… that says the contrary
+        return Annotated[bool, option(f"--{name.replace('_', '-')}")], flag, False
+    if get_origin(kind) in (Sequence, Mapping):
+        kind = list[str] | None
+    elif Path in get_args(kind):
+        kind = Path | None
+    return Annotated[kind, option(flag.name) if flag.name else option()], flag, None
 
 
 def program() -> str:

@@ -47,7 +47,7 @@ except ModuleNotFoundError as missing:
     raise UsageError(f"peers need {missing.name}; install it with: pip install 'lycosa[peers]'") from missing
 
 LEAST_SECONDS = 0.05  # that a search may take
-MOST_OF_EACH = 30  # hits that are asked of one peer beyond what is shown, as its best may not be the best of all
+MOST_OF_EACH = 30  # hits requested of one peer, more than are shown, as its best may not be the best of all
 app = typer.Typer(name="peer", help="Search each other's collections.", **LOOK)
 Join = Annotated[
     list[str] | None, typer.Option(metavar="[NAME@]ADDR:PORT", help="A peer to begin with; its name makes sure who.")
@@ -96,39 +96,39 @@ def serve(
     joins = [join_argument(each) for each in join or ()]
     if at is None and is_unspecified(place):
         raise UsageError(f"--listen {listen} is everywhere; say with --at ADDR:PORT where others reach it")
-    say = (lambda line: None) if quiet else tell
+    notify = (lambda line: None) if quiet else tell
 
     async def served() -> None:
         with open_for_reading(name) as collection:
-            kept = PeerFolder(name)
+            folder = PeerFolder(name)
             lock = await running_peer_or_lock(name)
             if isinstance(lock, PeerClient):
                 raise CollectionError(
                     f"{name} is served as a peer already; stop that one first, or ask it: lycosa peer search {name}"
                 )
             with lock:
-                identity = load_identity(kept, group, no_group)
-                content = open_content(collection, kept, allow_private, quiet=quiet)
+                identity = load_identity(folder, group, no_group)
+                content = open_content(collection, folder, allow_private, quiet=quiet)
                 ended = asyncio.Event()
                 for number in (signal.SIGINT, signal.SIGTERM):
                     asyncio.get_running_loop().add_signal_handler(number, ended.set)
                 peer = Peer(
                     identity,
                     content,
-                    kept,
+                    folder,
                     allow_private=is_local(at or place),
-                    say=say,
-                    tells_queries=log_queries and not quiet,
+                    notify=notify,
+                    logs_queries=log_queries and not quiet,
                 )
                 listens_at = await start_listening(peer, place, at)
-                kept.write_json(SETTINGS_FILE, Settings(listen, reached_at, allow_private))
-                control = Control(peer, kept)
+                folder.write_json(SETTINGS_FILE, Settings(listen, reached_at, allow_private))
+                control = Control(peer, folder)
                 await control.open()
                 peer.keep_joining(joins)
                 peer.follow_collection()
                 typer.echo(f"{identity.name}@{at or listens_at} serves {content.pages} pages of {name}")
                 if identity.group is None:
-                    say("anybody who can connect may search and take these pages; --group closes the circle")
+                    notify("anybody who can connect may search and take these pages; --group closes the circle")
                 await ended.wait()
                 await control.close()
                 await peer.end()
@@ -169,28 +169,28 @@ def search(
             request = Request(
                 "search", query, most=max(limit, min(3 * limit, MOST_OF_EACH)), enough=limit, deadline=left
             )
-            last, merged = None, Ranking((), 0)
+            last, ranking = None, Ranking((), 0)
             with LiveResults(not quiet and not as_json) as showing:
                 async for reply in mine.ask(request):
-                    if reply.searched is not None:
-                        last = replace(reply.searched, seconds=waited + reply.searched.seconds)
-                        merged = merge(
+                    if reply.progress is not None:
+                        last = replace(reply.progress, seconds=waited + reply.progress.seconds)
+                        ranking = merge(
                             query,
                             last.answers.answers,
                             me=mine.name,
                             allow_private=allow_private,
                             now=WallClock().now(),
                         )
-                        showing(merged, last, mine.name)
+                        showing(ranking, last, mine.name)
             assert last is not None
-            given = [each async for each in fetch_pages(merged, take, mine.ask)] if take else []
-            return last, mine.name, merged, given, mine.joins.not_joined() if mine.joins else NotJoined()
+            given = [each async for each in fetch_pages(ranking, take, mine.ask)] if take else []
+            return last, mine.name, ranking, given, mine.joins.not_joined() if mine.joins else NotJoined()
 
-    last, me, merged, given, not_joined = asyncio.run(searched())
+    last, me, ranking, given, not_joined = asyncio.run(searched())
     taken = import_peer_pages(name, given, clock=WallClock(), tell=tell) if given else ImportedPeerPages((), (), ())
-    shown = merged.hits[:limit]
+    shown = ranking.hits[:limit]
     if as_json:
-        print_json(search_json(query, last, me, merged, shown, taken, take, not_joined))
+        print_json(search_json(query, last, me, ranking, shown, taken, take, not_joined))
         return
     if not shown:
         typer.echo("nothing found")
@@ -198,11 +198,11 @@ def search(
         typer.echo("\n".join(hit_lines(number, hit, me)) + "\n")
     if quiet:
         return
-    for line in summary_lines(last, me, merged, not_joined):
+    for line in summary_lines(last, me, ranking, not_joined):
         tell(line)
     if take:
         typer.echo(
-            f"{len(taken.pages)} pages taken, {len(taken.known)} known already, {missing_pages(merged, take, taken)}"
+            f"{len(taken.pages)} pages taken, {len(taken.known)} known already, {missing_pages(ranking, take, taken)}"
         )
         for url in taken.pages:
             typer.echo(f"  {visible(url, 300)}")

@@ -1,4 +1,4 @@
-"""The peer behind a command: the one that runs, else one for a short while."""
+"""The peer that a command talks to: the running one, else a temporary one in this process."""
 
 import asyncio
 import signal
@@ -13,7 +13,7 @@ from lycosa.collection import Collection
 from lycosa.peers.addresses import Place, is_local, parse_place
 from lycosa.peers.control import Reply, Request, answer_request, ask_running_peer
 from lycosa.peers.identity import KEY_FILE, Group, Identity
-from lycosa.peers.peer import OtherGroupError, Peer, peer_status, pinned_names
+from lycosa.peers.peer import OtherGroupError, Peer, pinned_names
 from lycosa.peers.peer_folder import PeerFolder
 from lycosa.peers.ranking import Ranking
 from lycosa.peers.shared_collection import SharedCollection, unpack_record
@@ -26,12 +26,12 @@ from .options import tell
 from .working import Counting
 
 SETTINGS_FILE, GROUP_FILE = "settings.json", "group"
-LOCK_SECONDS = 3.0  # that a command waits for another one that is the peer for a moment
+LOCK_SECONDS = 3.0  # that a command waits for another one that has the lock
 Ask = Callable[[Request], AsyncIterator[Reply]]
 
 
 class Settings(Struct, frozen=True):
-    """How a collection was served the last time."""
+    """The options with which a collection was served the last time."""
 
     listen: str = ""
     at: str | None = None
@@ -39,21 +39,21 @@ class Settings(Struct, frozen=True):
 
 
 class NotJoined(Struct, frozen=True):
-    """Places where nobody has taken us in."""
+    """Places where no peer has accepted us."""
 
     not_reached: tuple[str, ...] = ()
-    other_group: tuple[str, ...] = ()  # who is there is not of our group, or we are not of theirs
+    other_group: tuple[str, ...] = ()  # the peer there is not of our group
 
 
 class Joins:
-    """Places to join, all at once. What a search finds there is found while the rest are still being called."""
+    """Joins several places concurrently. A search may begin while some are still being dialled."""
 
     def __init__(self, peer: Peer, places: Sequence[tuple[str, Place]]):
         self._tasks = [(str(place), asyncio.ensure_future(peer.join(name, place))) for name, place in places]
-        self.seconds = 0.0  # that were waited
+        self.seconds = 0.0  # spent in `wait`
 
     async def wait(self, seconds: float) -> None:
-        """Until all have answered, but no longer; raises where one is answered by another key."""
+        """Waits until all have answered, at most so many seconds; raises where a place has another key."""
         if self._tasks:
             loop = asyncio.get_running_loop()
             began = loop.time()
@@ -74,19 +74,19 @@ class Joins:
     def cancel(self) -> None:
         for _, task in self._tasks:
             if not task.cancel() and not task.cancelled():
-                task.exception()  # of several that failed, one was told
+                task.exception()  # of several failures, one was reported
 
 
 class PeerClient(Struct, frozen=True):
-    """A peer as commands know it."""
+    """Access to a peer: its name, and how to send it requests."""
 
     name: str
     ask: Ask
-    joins: Joins | None = None  # of one for a short while
+    joins: Joins | None = None  # of a temporary peer
 
 
 class ClientOptions(Struct, frozen=True):
-    """What a command says of the peer that it wants."""
+    """The options of a command that concern the peer."""
 
     joins: Sequence[tuple[str, Place]] = ()
     join_seconds: float = 1.0
@@ -97,49 +97,51 @@ class ClientOptions(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def open_peer(name: Path, wishes: ClientOptions) -> AsyncIterator[PeerClient]:
-    """The peer of a collection: the one that runs, else one for a short while."""
-    running = await _running(name)
+async def open_peer(name: Path, options: ClientOptions) -> AsyncIterator[PeerClient]:
+    """The peer of a collection: the running one, else a temporary one."""
+    running = await _running_peer(name)
     if running is None:
         with open_for_reading(name) as collection:
             claimed = await running_peer_or_lock(name)
             if not isinstance(claimed, PeerClient):
                 with claimed:
-                    async with _for_a_moment(collection, PeerFolder(name), wishes) as mine:
+                    async with _temporary_peer(collection, PeerFolder(name), options) as mine:
                         yield mine
                 return
             running = claimed
-    if wishes.joins or wishes.group or wishes.no_group:
+    if options.joins or options.group or options.no_group:
         raise UsageError(f"{name} is being served; say --join and --group to lycosa peer serve")
-    if wishes.allow_private and not _settings(PeerFolder(name)).allow_private:
+    if options.allow_private and not _settings(PeerFolder(name)).allow_private:
         raise UsageError(f"{name} is being served without --allow-private; say it to lycosa peer serve")
     yield running
 
 
 @asynccontextmanager
-async def _for_a_moment(collection: Collection, kept: PeerFolder, wishes: ClientOptions) -> AsyncIterator[PeerClient]:
-    """A peer that goes by what the last one kept, and is reached where that one was, as long as it is there."""
-    settings = _settings(kept)
-    identity = load_identity(kept, wishes.group, wishes.no_group)
-    content = open_content(collection, kept, wishes.allow_private or settings.allow_private, quiet=wishes.quiet)
+async def _temporary_peer(
+    collection: Collection, folder: PeerFolder, options: ClientOptions
+) -> AsyncIterator[PeerClient]:
+    """A temporary peer with the saved state and the address of the last one that was served."""
+    settings = _settings(folder)
+    identity = load_identity(folder, options.group, options.no_group)
+    content = open_content(collection, folder, options.allow_private or settings.allow_private, quiet=options.quiet)
     listen, at = parse_place(settings.listen), parse_place(settings.at or "")
-    named = [place for _, place in wishes.joins] + [
-        place for each in pinned_names(kept) if (place := parse_place(each))
+    named = [place for _, place in options.joins] + [
+        place for each in pinned_names(folder) if (place := parse_place(each))
     ]
     peer = Peer(
         identity,
         content,
-        kept,
+        folder,
         allow_private=allows_private_addresses(at or listen, named),
-        say=(lambda line: None) if wishes.quiet else tell,
+        notify=(lambda line: None) if options.quiet else tell,
     )
     try:
         await peer.begin(listen, at)
     except OSError:
-        await peer.begin()  # somebody else has the place: those that were called can still answer
-    joined = Joins(peer, wishes.joins)
+        await peer.begin()  # the port is taken: peers that we dial can still answer
+    joined = Joins(peer, options.joins)
     try:
-        await joined.wait(wishes.join_seconds)
+        await joined.wait(options.join_seconds)
         yield PeerClient(identity.name, lambda request: answer_request(peer, request), joined)
     finally:
         joined.cancel()
@@ -147,11 +149,11 @@ async def _for_a_moment(collection: Collection, kept: PeerFolder, wishes: Client
 
 
 async def running_peer_or_lock(name: Path) -> PeerClient | IO[str]:
-    """The peer of a collection that runs, else the right to be it, which another command may have for a moment."""
+    """The running peer of a collection, else its lock, which another command may hold for a moment."""
     loop = asyncio.get_running_loop()
     until = loop.time() + LOCK_SECONDS
     while (lock := PeerFolder(name).lock()) is None:
-        running = await _running(name)
+        running = await _running_peer(name)
         if running is not None:
             return running
         if loop.time() >= until:
@@ -161,82 +163,83 @@ async def running_peer_or_lock(name: Path) -> PeerClient | IO[str]:
 
 
 async def peer_facts(name: Path) -> dict[str, object]:
-    """Who the peer of a collection is, whether it runs or not."""
-    kept, running = PeerFolder(name), await _running(name)
+    """The status of the peer of a collection, whether it runs or not."""
+    folder, running = PeerFolder(name), await _running_peer(name)
     if running is not None:
-        return await _told_by(running)
+        return await _status_of(running)
     with open_for_reading(name) as collection:
-        if kept.read(KEY_FILE) is None:
+        if folder.read(KEY_FILE) is None:
             raise UsageError(f"{name} is no peer yet; serve it with: lycosa peer serve {name} --listen ADDR:PORT")
         claimed = await running_peer_or_lock(name)
         if isinstance(claimed, PeerClient):
-            return await _told_by(claimed)
+            return await _status_of(claimed)
         with claimed:
-            content = SharedCollection(collection, kept)
-            told = peer_status(Peer(load_identity(kept, None, False), content, kept))
-    return {**told, "is_running": False}
+            content = SharedCollection(collection, folder)
+            status = Peer(load_identity(folder, None, False), content, folder).status()
+    return {**status, "is_running": False}
 
 
-async def _told_by(running: PeerClient) -> dict[str, object]:
-    told = [reply.told async for reply in running.ask(Request("show"))]
-    return {**told[-1], "is_running": True}
+async def _status_of(running: PeerClient) -> dict[str, object]:
+    statuses = [reply.status async for reply in running.ask(Request("show"))]
+    return {**statuses[-1], "is_running": True}
 
 
-def _settings(kept: PeerFolder) -> Settings:
-    return kept.read_json(SETTINGS_FILE, Settings) or Settings()
+def _settings(folder: PeerFolder) -> Settings:
+    return folder.read_json(SETTINGS_FILE, Settings) or Settings()
 
 
-async def _running(name: Path) -> PeerClient | None:
-    kept = PeerFolder(name)
-    shown = await ask_running_peer(kept, Request("show"))
+async def _running_peer(name: Path) -> PeerClient | None:
+    folder = PeerFolder(name)
+    shown = await ask_running_peer(folder, Request("show"))
     if shown is None:
         return None
-    told = [reply.told async for reply in shown]
+    statuses = [reply.status async for reply in shown]
 
     async def ask(request: Request) -> AsyncIterator[Reply]:
-        answers = await ask_running_peer(kept, request)
+        answers = await ask_running_peer(folder, request)
         if answers is None:
             raise LycosaError(f"the peer that served {name} has ended; try again")
         async for reply in answers:
             yield reply
 
-    return PeerClient(told[-1]["name"], ask)
+    return PeerClient(statuses[-1]["name"], ask)
 
 
 def allows_private_addresses(own: Place | None, named: Sequence[Place]) -> bool:
-    """Whether others may send a peer to private addresses: it is at one itself, or, where it is nowhere, all places
-    that its owner ever named are."""
+    """Whether a peer may dial private addresses that others gave: it has a private address itself, or, where it has
+    none, all places that its owner named are private."""
     places = [own] if own is not None else named
     return bool(places) and all(map(is_local, places))
 
 
-def load_identity(kept: PeerFolder, group: Path | None, no_group: bool) -> Identity:
-    """Who the peer is; it stays in the group it was in until it is told otherwise, so as not to be open by mistake."""
+def load_identity(folder: PeerFolder, group: Path | None, no_group: bool) -> Identity:
+    """The identity of the peer. It stays in its group until the user changes it, so as not to be open by mistake."""
     if group is not None and no_group:
-        raise UsageError("--group and --no-group go not together")
+        raise UsageError("--group and --no-group cannot be combined")
     if group is not None:
-        kept.write(GROUP_FILE, Group.of_file(group).secret.encode())
+        folder.write(GROUP_FILE, Group.of_file(group).secret.encode())
     elif no_group:
-        kept.remove(GROUP_FILE)
-    secret = kept.read(GROUP_FILE)
+        folder.remove(GROUP_FILE)
+    secret = folder.read(GROUP_FILE)
     try:
-        return Identity.load(kept, None if secret is None else Group.of_text(secret.decode("ascii", "replace")))
+        return Identity.load(folder, None if secret is None else Group.of_text(secret.decode("ascii", "replace")))
     except UsageError as error:
         raise CollectionError(
-            f"{kept.path(GROUP_FILE)} is damaged; give the secret again with --group FILE, or leave with --no-group"
+            f"{folder.path(GROUP_FILE)} is damaged; give the secret again with --group FILE, or leave with --no-group"
         ) from error
 
 
-def open_content(collection: Collection, kept: PeerFolder, allow_private: bool, *, quiet: bool) -> SharedCollection:
-    content = SharedCollection(collection, kept, allow_private=allow_private)
-    with Counting("pages read", quiet=quiet) as count, _interrupted_at_once():
+def open_content(collection: Collection, folder: PeerFolder, allow_private: bool, *, quiet: bool) -> SharedCollection:
+    """The collection as a peer shares it, with its summary up to date."""
+    content = SharedCollection(collection, folder, allow_private=allow_private)
+    with Counting("pages read", quiet=quiet) as count, _interruptible():
         content.catch_up(count)
     return content
 
 
 @contextmanager
-def _interrupted_at_once() -> Iterator[None]:
-    """Lets Ctrl-C and SIGTERM end what keeps the event loop from its turn."""
+def _interruptible() -> Iterator[None]:
+    """Lets Ctrl-C and SIGTERM end work that blocks the event loop."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         for number in before:
@@ -254,9 +257,9 @@ async def start_listening(peer: Peer, place: Place, at: Place | None) -> Place |
         raise UsageError(f"cannot listen at {place}: {error.strerror or error}; choose another --listen") from error
 
 
-async def fetch_pages(merged: Ranking, most: int, ask: Ask) -> AsyncIterator[PeerPage]:
-    """The best pages that are not at home, from the first who gives them."""
-    for hit in [hit for hit in merged.hits if not hit.at_home][:most]:
+async def fetch_pages(ranking: Ranking, most: int, ask: Ask) -> AsyncIterator[PeerPage]:
+    """The best pages that are not in the own collection, each from the first provider that delivers it."""
+    for hit in [hit for hit in ranking.hits if not hit.at_home][:most]:
         for provider in hit.providers:
             body = None
             async for reply in ask(Request("fetch", provider=provider, url=hit.url)):

@@ -1,4 +1,4 @@
-"""What a search among peers found, as people and programs see it. Everything in it was written by strangers."""
+"""The results of a search among peers, as text and as JSON. All of it was written by strangers."""
 
 from typing import Any
 
@@ -22,13 +22,13 @@ _SHOWN_LIVE = 10  # hits while a search goes on
 
 
 class LiveResults:
-    """The best hits so far: redrawn on a terminal, elsewhere a line for everybody who answers, once."""
+    """The best hits so far: redrawn on a terminal, elsewhere one line for each peer that answers."""
 
     def __init__(self, shows: bool):
         self._console = Console(stderr=True)
         self._shows = shows
         self._live = Live(console=self._console, transient=True, auto_refresh=False)
-        self._told: set[str] = set()
+        self._shown: set[str] = set()
 
     def __enter__(self) -> "LiveResults":
         if self._shows and self._console.is_terminal:
@@ -38,26 +38,27 @@ class LiveResults:
     def __exit__(self, *_: object) -> None:
         self._live.stop()
 
-    def __call__(self, merged: Ranking, searched: SearchProgress, me: str) -> None:
+    def __call__(self, ranking: Ranking, progress: SearchProgress, me: str) -> None:
         if not self._shows:
             return
         if self._console.is_terminal:
             lines = [
                 Text(line, overflow="ellipsis", no_wrap=True)
-                for number, hit in enumerate(merged.hits[:_SHOWN_LIVE], 1)
+                for number, hit in enumerate(ranking.hits[:_SHOWN_LIVE], 1)
                 for line in hit_lines(number, hit, me)[:2]
             ]
-            self._live.update(Group(*lines, Text(f"searching: {searched.answers.stage}")), refresh=True)
+            self._live.update(Group(*lines, Text(f"searching: {progress.answers.stage}")), refresh=True)
             return
-        for answer in searched.answers.answers:
-            if answer.provider.name in self._told:
-                continue  # several walkers met it
-            self._told.add(answer.provider.name)
+        for answer in progress.answers.answers:
+            if answer.provider.name in self._shown:
+                continue  # several walkers met this peer
+            self._shown.add(answer.provider.name)
             who = "home" if answer.provider.name == me else f"{answer.provider.name[:8]} ({answer.stage})"
-            tell(f"{len(answer.hits)} hits from {who} after {1000 * searched.seconds:.0f} ms")
+            tell(f"{len(answer.hits)} hits from {who} after {1000 * progress.seconds:.0f} ms")
 
 
 def hit_lines(number: int, hit: RankedPage, me: str) -> list[str]:
+    """A hit as lines of text."""
     who = ", ".join("home" if each.name == me else each.name[:8] for each in hit.providers[:5])
     more = f"   also {visible(', '.join(hit.also), 200)}" if hit.also else ""
     return [
@@ -68,8 +69,11 @@ def hit_lines(number: int, hit: RankedPage, me: str) -> list[str]:
     ]
 
 
-def summary_lines(searched: SearchProgress, me: str, merged: Ranking, not_joined: NotJoined = _ALL_JOINED) -> list[str]:
-    facts = _cost(searched, me, not_joined)
+def summary_lines(
+    progress: SearchProgress, me: str, ranking: Ranking, not_joined: NotJoined = _ALL_JOINED
+) -> list[str]:
+    """Who answered and what it cost, as lines of text."""
+    facts = _cost(progress, me, not_joined)
     lines = [
         f"answered by {', '.join(_names(facts['answered'])) or 'nobody'}; {facts['messages']} messages,"
         f" {1000 * facts['seconds']:.0f} ms"
@@ -85,31 +89,31 @@ def summary_lines(searched: SearchProgress, me: str, merged: Ranking, not_joined
         lines.append(f"{facts['held_back']} queries not sent, as those they were for take no more of ours; try again")
     if facts["dropped_hits"]:
         lines.append(f"{facts['dropped_hits']} hits left out, as they do not have the words")
-    if merged.refused:
-        lines.append(f"{merged.refused} hits left out, as their addresses are private or no URLs")
+    if ranking.refused:
+        lines.append(f"{ranking.refused} hits left out, as their addresses are private or no URLs")
     return lines
 
 
 def _names(names: list[str]) -> list[str]:
-    """Names of peers so short that people can tell them apart; places as they are."""
+    """Names of peers shortened to 8 letters; places as they are."""
     return [visible(name[:8] if is_name(name) else name, 80) for name in names]
 
 
-def _cost(searched: SearchProgress, me: str, not_joined: NotJoined) -> dict[str, Any]:
-    """Who answered, what it cost, who was not reached: peers by their names, and where we wanted to join by place."""
-    answers: Answers = searched.answers
-    asked_ = {what: [name for name, reply in answers.asked.items() if reply == what] for what in _REPLIES}
+def _cost(progress: SearchProgress, me: str, not_joined: NotJoined) -> dict[str, Any]:
+    """Who answered, what it cost, who was not reached: peers by name, and places that could not be joined."""
+    answers: Answers = progress.answers
+    by_reply = {what: [name for name, reply in answers.asked.items() if reply == what] for what in _REPLIES}
     who = ["home" if each.provider.name == me else each.provider.name for each in answers.answers]
     return {
         "answered": list(dict.fromkeys(who)),
         "messages": answers.issued + answers.received,
-        "seconds": round(searched.seconds, 4),
+        "seconds": round(progress.seconds, 4),
         "stage": answers.stage,
-        "not_reached": [*asked_["down"], *not_joined.not_reached],
+        "not_reached": [*by_reply["down"], *not_joined.not_reached],
         "other_group": list(not_joined.other_group),
-        "silent": asked_["waiting"],
-        "declined": asked_["declined"],
-        "lack_it": asked_["lacks"],
+        "silent": by_reply["waiting"],
+        "declined": by_reply["declined"],
+        "lack_it": by_reply["lacks"],
         "walkers_out": answers.walkers_out,
         "dropped": answers.dropped,
         "dropped_hits": answers.dropped_hits,
@@ -122,24 +126,26 @@ _REPLIES = ("down", "waiting", "declined", "lacks")
 
 def search_json(
     query: str,
-    searched: SearchProgress,
+    progress: SearchProgress,
     me: str,
-    merged: Ranking,
+    ranking: Ranking,
     shown: tuple[RankedPage, ...],
     taken: ImportedPeerPages,
     take: int,
     not_joined: NotJoined = _ALL_JOINED,
 ) -> Plain:
+    """The results as JSON."""
     return {
         "query": query,
         "me": me,
         "hits": shown,
-        "refused": merged.refused,
-        **_cost(searched, me, not_joined),
+        "refused": ranking.refused,
+        **_cost(progress, me, not_joined),
         **({"taken": taken} if take else {}),
     }
 
 
-def missing_pages(merged: Ranking, take: int, taken: ImportedPeerPages) -> str:
-    wanted = min(take, sum(not hit.at_home for hit in merged.hits))
+def missing_pages(ranking: Ranking, take: int, taken: ImportedPeerPages) -> str:
+    """How many of the pages that were to be taken could not be had."""
+    wanted = min(take, sum(not hit.at_home for hit in ranking.hits))
     return f"{wanted - len(taken.pages) - len(taken.known)} could not be had"

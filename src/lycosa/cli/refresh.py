@@ -1,35 +1,24 @@
 import asyncio
 import time
-from typing import Annotated
+from typing import Annotated, Unpack
 
 import typer
 
 from lycosa.recipe import load_recipe
 from lycosa.refresh import POLICIES
-from lycosa.run.options import changed_recipe, settings_of
+from lycosa.run.options import FetchOptions, settings_of
 from lycosa.run.refresh import EXPAND, POLICY, Named, Refresh, Refreshed, insist_on_pages, plan_of, refreshing_recipe
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Change, Visit
 
-from .options import (
-    AllowPrivate,
-    Concurrency,
-    Delay,
-    Json,
-    Minutes,
-    Name,
-    PageLog,
-    Quiet,
-    Resolve,
-    Verbose,
-    print_json,
-)
+from .options import Json, Name, PageLog, Quiet, Verbose, print_json, takes
 from .progress import Form, Progress
 from .watching import is_trouble, log_pages, watch
 
 
+@takes(FetchOptions)
 def refresh(
     name: Name,
     budget: Annotated[int, typer.Option(metavar="N", help="Requests to make, those for robots.txt aside.")],
@@ -39,29 +28,27 @@ def refresh(
     expand: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the requests for links that wait. 0: only known pages.")
     ] = EXPAND,
-    minutes: Minutes = None,
-    delay: Delay = None,
-    concurrency: Concurrency = None,
-    allow_private: AllowPrivate = False,
-    resolve: Resolve = None,
     log: PageLog = None,
     verbose: Verbose = False,
     as_json: Json = False,
     quiet: Quiet = False,
+    **options: Unpack[FetchOptions],
 ) -> None:
     """See pages again, and new ones on the way. What has changed or vanished is noted; Ctrl-C is safe."""
     plan = plan_of(budget=budget, policy=policy, expand=expand)
-    settings = settings_of(allow_private=allow_private, resolve=resolve or ())
-    recipe = changed_recipe(load_recipe(name), delay=delay, concurrency=concurrency)
+    settings = settings_of(options)
+    bounded = refreshing_recipe(load_recipe(name), plan, options)
     insist_on_pages(name)
     form: Form | None = "silent" if quiet else "words" if as_json or verbose else None
-    with log_pages(log, verbose=verbose), Progress(form=form) as progress:
-        bounded = refreshing_recipe(recipe, plan, minutes=minutes)
-        with Session(name, bounded, clock=WallClock(), tell=progress.say) as session:
-            refreshing = Refresh(session, settings, plan)
-            with asyncio.Runner() as runner:
-                runner.run(watch(session, refreshing.visits(), _Shown(session, refreshing, plan.budget, progress)))
-            result = refreshing.result() if as_json or not quiet else None
+    with (
+        log_pages(log, verbose=verbose),
+        Progress(form=form) as progress,
+        Session(name, bounded, clock=WallClock(), tell=progress.say) as session,
+    ):
+        refreshing = Refresh(session, settings, plan)
+        with asyncio.Runner() as runner:
+            runner.run(watch(session, refreshing.visits(), _Shown(session, refreshing, plan.budget, progress)))
+        result = refreshing.result() if as_json or not quiet else None
     if result is not None:
         if as_json:
             print_json(result)

@@ -14,7 +14,7 @@ import numpy as np
 
 from lycosa.vocabulary.records import Codes
 
-from .retrieval import Documents, Floats, Indices, Matrix
+from .retrieval import Floats, Indices, Matrix, TermMatrix
 
 FEATURES = 50
 ROCCHIO_POSITIVE, ROCCHIO_NEGATIVE = 16.0, 4.0
@@ -24,7 +24,7 @@ Learner = Callable[[Matrix, Floats], Floats]  # vectors and their targets, in th
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
+class TopicFeatures:
     """The terms chosen as features of a topic, and the rarity (idf) of every term of the training pages."""
 
     vocabulary: Codes  # sorted
@@ -35,7 +35,7 @@ class Features:
     def codes(self) -> Codes:
         return self.vocabulary[self.places]
 
-    def vectors(self, documents: Documents) -> Matrix:
+    def vectors(self, documents: TermMatrix) -> Matrix:
         """What the features are in each document, as parts of a vector over all its terms that has unit length."""
         known = documents.places_in(self.vocabulary)  # -1, and so the last of `rarity`, where it is not
         weights = documents.counts * self.rarity[known][documents.columns]
@@ -50,20 +50,20 @@ class Features:
 
 
 @dataclass(frozen=True, eq=False)
-class Assessor:
+class LinearAssessor:
     """Accepts the documents whose weighted features reach a threshold."""
 
-    features: Features
+    features: TopicFeatures
     weights: Floats
     threshold: float  # above 0, so that a document without features is never accepted
 
-    def accepts(self, documents: Documents) -> Truths:
+    def accepts(self, documents: TermMatrix) -> Truths:
         return scores(self.features.vectors(documents), self.weights) >= self.threshold
 
 
 def train_assessors(
-    positives: Documents, negatives: Documents, *, features: int = FEATURES, seed: int = 0
-) -> dict[str, Assessor]:
+    positives: TermMatrix, negatives: TermMatrix, *, features: int = FEATURES, seed: int = 0
+) -> dict[str, LinearAssessor]:
     """An assessor of each kind by its name; online learners see the pages once, shuffled by the seed."""
     documents = positives + negatives
     are_positive = np.arange(len(documents)) < len(positives)
@@ -73,7 +73,7 @@ def train_assessors(
     assessors = {}
     for name, learner in LEARNERS.items():
         weights = learner(vectors, targets)
-        assessors[name] = Assessor(chosen, weights, best_threshold(scores(vectors, weights), targets > 0))
+        assessors[name] = LinearAssessor(chosen, weights, best_threshold(scores(vectors, weights), targets > 0))
     return assessors
 
 
@@ -83,7 +83,7 @@ def scores(vectors: Matrix, weights: Floats) -> Floats:
     return products
 
 
-def choose_features(documents: Documents, are_positive: Truths, number: int = FEATURES) -> Features:
+def choose_features(documents: TermMatrix, are_positive: Truths, number: int = FEATURES) -> TopicFeatures:
     """The terms with the highest positive correlation with being a positive document; of equals, the smaller codes."""
     of_positives = documents.columns[are_positive[documents.rows]]
     positives_with: Indices = np.bincount(of_positives, minlength=len(documents.codes)).astype(np.intp)
@@ -92,7 +92,7 @@ def choose_features(documents: Documents, are_positive: Truths, number: int = FE
     )
     best = np.sort(np.argsort(-correlations, kind="stable")[:number])
     rarity = np.log(max(1, len(documents)) / np.maximum(1, np.append(documents.document_frequencies, 0)))
-    return Features(documents.codes, rarity, best[correlations[best] > 0])
+    return TopicFeatures(documents.codes, rarity, best[correlations[best] > 0])
 
 
 def correlation(with_term: Indices, positives_with_term: Indices, *, documents: int, positives: int) -> Floats:

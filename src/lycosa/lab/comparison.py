@@ -12,11 +12,11 @@ from lycosa.worlds import StudyWorld
 from .measures import MEASURES, Truth, at_points, parse_measure, points_along
 from .page_cache import PageCache
 from .results import Figure, Findings, Row
-from .retrieval import Documents, TermCounts, pooled_ranks, tfidf_similarities
+from .retrieval import TermCounts, TermMatrix, pooled_ranks, tfidf_similarities
 from .simulation import Step, crawl
 from .study import Size
 from .tables import mean_curve, mean_rows, nan_if_none, pair_rows
-from .topics import Topic, TopicCosine, check_needs_pages_only, directory_sites, strategy_for, topics_of
+from .topics import DirectoryTopic, TopicCosine, check_needs_pages_only, directory_sites, strategy_for, topics_of
 
 POINTS = 50  # of every curve
 PAGES = "pages"  # the row of pages fetched: fewer than asked for where a crawl ran out of links
@@ -26,13 +26,13 @@ PAGES = "pages"  # the row of pages fetched: fewer than asked for where a crawl 
 class ComparisonInputs:
     """What the crawls of all topics share."""
 
-    topics: Sequence[Topic]
+    topics: Sequence[DirectoryTopic]
     cache: PageCache
     size: Size  # among others: pages of a crawl, and buffer
     seed: int
 
 
-def crawls_of(names: Sequence[str], topic: Topic, shared: ComparisonInputs, job: int) -> dict[str, list[Step]]:
+def crawls_of(names: Sequence[str], topic: DirectoryTopic, shared: ComparisonInputs, job: int) -> dict[str, list[Step]]:
     """The crawl of a topic by each strategy."""
     judge, pages, buffer = TopicCosine(topic.as_page()), shared.size["pages"], shared.size["buffer"]
     seed = 1_000 * shared.seed + job
@@ -55,21 +55,21 @@ class Pool(NamedTuple):
     """The pages that any of the crawls fetched, each once."""
 
     urls: Sequence[Url]
-    documents: Documents
+    documents: TermMatrix
     similarity: Callable[[Url], float]  # to the topic, tf·idf over the pool
     rank: Callable[[Url], float]  # among the pool, 1 is best
 
 
-def pool_of(topic: Topic, cache: PageCache, crawls: Iterable[Sequence[Step]]) -> Pool:
+def pool_of(topic: DirectoryTopic, cache: PageCache, crawls: Iterable[Sequence[Step]]) -> Pool:
     """The pages of all crawls of a topic, ranked together."""
     urls = list(dict.fromkeys(step.url for steps in crawls for step in steps))
-    documents = Documents.of(_counted(cache, url) for url in urls)
+    documents = TermMatrix.of(_counted(cache, url) for url in urls)
     about = topic.as_page().words.counted
     similarities, ranks = tfidf_similarities(about, documents), pooled_ranks(about, documents)
     return Pool(urls, documents, _by_url(urls, similarities), _by_url(urls, ranks))
 
 
-def truth_of(world: StudyWorld, topic: Topic, pool: Pool) -> Truth:
+def truth_of(world: StudyWorld, topic: DirectoryTopic, pool: Pool) -> Truth:
     """The ground truth that world and pool have for a topic."""
     return Truth(
         is_relevant=lambda url: world.topic(url) == topic.name,

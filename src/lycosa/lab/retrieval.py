@@ -22,7 +22,7 @@ Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]  # one row a document
 
 
 @dataclass(frozen=True, eq=False)
-class Documents:
+class TermMatrix:
     """A sparse matrix of term counts, one row a document (compressed sparse rows).
 
     Rows chosen by `at` keep the vocabulary of all.
@@ -34,7 +34,7 @@ class Documents:
     counts: Floats  # of each entry
 
     @classmethod
-    def of(cls, texts: Iterable[TermCounts]) -> "Documents":
+    def of(cls, texts: Iterable[TermCounts]) -> "TermMatrix":
         """The documents in their order; one without words is a row without entries."""
         parts = list(texts)
         every = np.concatenate([codes for codes, _ in parts]) if parts else np.empty(0, np.uint64)
@@ -55,23 +55,23 @@ class Documents:
         """How many documents each term of the vocabulary occurs in."""
         return np.bincount(self.columns, minlength=len(self.codes))
 
-    def at(self, places: Iterable[int]) -> "Documents":
+    def at(self, places: Iterable[int]) -> "TermMatrix":
         """The documents at these places, in this order, with the vocabulary of all."""
         chosen = np.fromiter(places, np.intp)
         lengths = np.diff(self.starts)[chosen]
         starts = _starts(lengths)
         entries = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
-        return Documents(self.codes, starts, self.columns[entries], self.counts[entries])
+        return TermMatrix(self.codes, starts, self.columns[entries], self.counts[entries])
 
-    def __add__(self, others: "Documents") -> "Documents":
+    def __add__(self, others: "TermMatrix") -> "TermMatrix":
         """These documents followed by the others."""
         starts = np.append(self.starts, self.starts[-1] + others.starts[1:])
         counts = np.append(self.counts, others.counts)
         if self.codes is others.codes:
-            return Documents(self.codes, starts, np.append(self.columns, others.columns), counts)
+            return TermMatrix(self.codes, starts, np.append(self.columns, others.columns), counts)
         codes = np.union1d(self.codes, others.codes)
         theirs = np.searchsorted(codes, others.codes)[others.columns]
-        return Documents(codes, starts, np.append(np.searchsorted(codes, self.codes)[self.columns], theirs), counts)
+        return TermMatrix(codes, starts, np.append(np.searchsorted(codes, self.codes)[self.columns], theirs), counts)
 
     def places_in(self, codes: Codes) -> Indices:
         """For each term of the vocabulary its place in some sorted codes, -1 for those not among them."""
@@ -97,12 +97,12 @@ def _starts(lengths: Iterable[int]) -> Indices:
     return np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.intp))]).astype(np.intp)
 
 
-def pooled_ranks(topic: TermCounts, documents: Documents) -> Floats:
+def pooled_ranks(topic: TermCounts, documents: TermMatrix) -> Floats:
     """The rank of each page by SMART's similarity: 1 is best, equals share their mean rank."""
     return mean_ranks(-atc_similarities(topic, documents))
 
 
-def atc_similarities(topic: TermCounts, documents: Documents) -> Floats:
+def atc_similarities(topic: TermCounts, documents: TermMatrix) -> Floats:
     """The similarity of each page to the topic by SMART's weights *atc*.
 
     a: .5 + .5 · count / largest count of the same text; t: times ln(pages / pages with the term); c: cosine.
@@ -110,28 +110,28 @@ def atc_similarities(topic: TermCounts, documents: Documents) -> Floats:
     this is SMART's own definition.
     """
 
-    def augmented(texts: Documents) -> Floats:
+    def augmented(texts: TermMatrix) -> Floats:
         return 0.5 + 0.5 * texts.counts / texts.largest_counts()[texts.rows]
 
     return _cosines(topic, documents, augmented, _rarity(documents))
 
 
-def tfidf_similarities(topic: TermCounts, documents: Documents) -> Floats:
+def tfidf_similarities(topic: TermCounts, documents: TermMatrix) -> Floats:
     """The cosine of each page with the topic, words weighing count · (1 + ln(pages / pages with the term))."""
 
-    def counts(texts: Documents) -> Floats:
+    def counts(texts: TermMatrix) -> Floats:
         return texts.counts
 
     return _cosines(topic, documents, counts, 1 + _rarity(documents))
 
 
-def _rarity(documents: Documents) -> Floats:
+def _rarity(documents: TermMatrix) -> Floats:
     return np.log(max(1, len(documents)) / np.maximum(1, documents.document_frequencies))
 
 
-def _cosines(topic: TermCounts, documents: Documents, local: Callable[[Documents], Floats], rarity: Floats) -> Floats:
+def _cosines(topic: TermCounts, documents: TermMatrix, local: Callable[[TermMatrix], Floats], rarity: Floats) -> Floats:
     """Cosines of the pages with the topic, the weight of an entry being `local` times the rarity of its term."""
-    query = Documents.of([topic])
+    query = TermMatrix.of([topic])
     places = query.places_in(documents.codes)[query.columns]
     of_topic = np.zeros(len(documents.codes))
     of_topic[places[places >= 0]] = local(query)[places >= 0]

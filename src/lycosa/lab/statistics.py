@@ -18,7 +18,7 @@ Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
-class Summary:
+class MeanAndError:
     """Mean and standard error of the mean; NaN where there are too few values.
 
     >>> f"{summary([1.0, 2.0, 3.0]):.2f}"
@@ -59,12 +59,12 @@ class PairComparison:
     holm_p: float
 
 
-def summary(values: Iterable[float]) -> Summary:
+def summary(values: Iterable[float]) -> MeanAndError:
     """Mean and standard error of the mean."""
     known = _known(values)
     n = len(known)
     mean = float(known.mean()) if n else math.nan
-    return Summary(mean, float(known.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan, n)
+    return MeanAndError(mean, float(known.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan, n)
 
 
 def bootstrap_interval(

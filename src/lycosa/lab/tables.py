@@ -65,7 +65,7 @@ def mean_curve(name: str, xs: Iterable[float], samples: Iterable[Iterable[float]
 
 
 @dataclass(frozen=True)
-class Lead:
+class LeadTest:
     """A strategy against others: whether its mean is ahead of every one, and the largest p among the tests."""
 
     is_ahead: bool
@@ -79,7 +79,7 @@ class Lead:
         return f"p {self.p:.2g}" if self.is_ahead else f"not ahead, p {self.p:.2g}"
 
 
-def lead_of(pairs: Sequence[Row], leader: str, others: Sequence[str], *, fewer_is_better: bool = False) -> Lead:
+def lead_of(pairs: Sequence[Row], leader: str, others: Sequence[str], *, fewer_is_better: bool = False) -> LeadTest:
     """Whether one strategy is ahead of each of the others, by rows of `pair_rows` of one measure."""
     worst, ahead = 0.0, 0
     for row in pairs:
@@ -90,7 +90,7 @@ def lead_of(pairs: Sequence[Row], leader: str, others: Sequence[str], *, fewer_i
             difference = -difference
         ahead += (difference < 0) if fewer_is_better else (difference > 0)
         worst = max(worst, 1.0 if row["holm_p"] is None else row["holm_p"])
-    return Lead(ahead == len(others), worst if len(pairs) else 1.0)
+    return LeadTest(ahead == len(others), worst if len(pairs) else 1.0)
 
 
 def by_mean(scores: Scores, *, fewer_is_better: bool = False) -> list[str]:

@@ -102,7 +102,7 @@ def in_links_of(world: StudyWorld) -> InLinkCounts:
     )
 
 
-class Examples(Struct, frozen=True):
+class TopicExamples(Struct, frozen=True):
     """The pages by which one topic is learnt and judged; no page is in two parts."""
 
     topic: str
@@ -113,7 +113,7 @@ class Examples(Struct, frozen=True):
     topped_up: int = 0  # good ones of both kinds that the directory does not list, though they are on the topic
 
 
-def examples_of(world: StudyWorld, *, topics: int, each: int, seed: int) -> list[Examples]:
+def examples_of(world: StudyWorld, *, topics: int, each: int, seed: int) -> list[TopicExamples]:
     """Examples for the first topics of the directory that have enough pages, `each` of every kind or fewer.
 
     Good pages are those that the directory lists under the topic; where it lists too few, others on the topic are
@@ -155,7 +155,7 @@ def _examples(
     on_topic: Mapping[str, Sequence[Url]] | None,
     each: int,
     seed: int,
-) -> Examples | None:
+) -> TopicExamples | None:
     rng = random.Random(f"{seed} {category.name}")
     good = listed_urls(category)
     listed = set(good)
@@ -173,7 +173,7 @@ def _examples(
     worst = min(each, len(bad) // 2)
     if each < FEWEST_EXAMPLES or worst < 1:
         return None
-    return Examples(
+    return TopicExamples(
         category.name,
         tuple(good[:each]),
         tuple(bad[:worst]),
@@ -199,7 +199,7 @@ class TestBed:
     __test__ = False  # nothing that pytest should run
 
     world: StudyWorld
-    topics: Sequence[Examples]
+    topics: Sequence[TopicExamples]
     cache: PageCache
     standing: StandingModels
     directory_sites: frozenset[str]
@@ -232,7 +232,13 @@ def prepare_test_bed(
 
 
 def learn_standing(
-    world: StudyWorld, cache: PageCache, topics: Sequence[Examples], source: InLinkCounts, *, explored: int, seed: int
+    world: StudyWorld,
+    cache: PageCache,
+    topics: Sequence[TopicExamples],
+    source: InLinkCounts,
+    *,
+    explored: int,
+    seed: int,
 ) -> StandingModels:
     """Trains a model for each topic on its good pages.
 
@@ -284,7 +290,7 @@ class TopicCrawls:
     Status is the mean true ln(1 + in-links) of a sample of the pages of every part of the crawl.
     """
 
-    def __init__(self, bed: TestBed, examples: Examples):
+    def __init__(self, bed: TestBed, examples: TopicExamples):
         self._bed = bed
         self.examples = examples
         self.relevance = train(bed.pages(examples.good), bed.pages(examples.bad), seed=bed.seed)
@@ -422,7 +428,7 @@ class TopicCrawls:
         }
 
 
-def _cross_validated(bed: TestBed, examples: Examples) -> dict[Url, float]:
+def _cross_validated(bed: TestBed, examples: TopicExamples) -> dict[Url, float]:
     """The relevance of the good examples by models that were not trained on them.
 
     A crawl begins with these pages, and the model trained on them finds them perfect: for the first few hundred pages

@@ -18,7 +18,7 @@ SEEDS = 10
 FEWEST_ENTRIES = 5
 
 
-class Topic(Struct, frozen=True):
+class DirectoryTopic(Struct, frozen=True):
     """What one crawl is about: a leaf of the directory."""
 
     name: str
@@ -31,7 +31,7 @@ class Topic(Struct, frozen=True):
         return page_of_text(Url(f"topic:{self.name}"), "", self.description, stem=True)
 
 
-def topics_of(world: StudyWorld, most: int, *, seeds: int = SEEDS) -> list[Topic]:
+def topics_of(world: StudyWorld, most: int, *, seeds: int = SEEDS) -> list[DirectoryTopic]:
     """The first leaves of the directory that list at least five pages: their first pages are the seeds."""
     chosen = [category for category in world.directory() if len(category.entries) >= FEWEST_ENTRIES][:most]
     if len(chosen) < 2:
@@ -42,9 +42,9 @@ def topics_of(world: StudyWorld, most: int, *, seeds: int = SEEDS) -> list[Topic
     return [_topic(category, seeds) for category in chosen]
 
 
-def _topic(category: Category, seeds: int) -> Topic:
+def _topic(category: Category, seeds: int) -> DirectoryTopic:
     first, rest = category.entries[:seeds], category.entries[seeds:]
-    return Topic(
+    return DirectoryTopic(
         category.name,
         tuple(entry.url for entry in first),
         " ".join(entry.description for entry in first),
@@ -62,7 +62,7 @@ def directory_sites(world: StudyWorld) -> frozenset[str]:
     return frozenset(site_of(entry.url) for category in world.directory() for entry in category.entries)
 
 
-def apart_from(topics: Sequence[Topic], topic: Topic) -> list[Topic]:
+def apart_from(topics: Sequence[DirectoryTopic], topic: DirectoryTopic) -> list[DirectoryTopic]:
     """The topics that share no seed with this one."""
     taken = set(topic.seeds)
     return [other for other in topics if taken.isdisjoint(other.seeds)]
@@ -111,7 +111,7 @@ def _pages_only() -> str:
     return ", ".join(name for name in STRATEGIES if not _needs(name))
 
 
-def strategy_for(name: str, topic: Topic, *, pages: int, buffer: int | None, seed: int) -> Strategy:
+def strategy_for(name: str, topic: DirectoryTopic, *, pages: int, buffer: int | None, seed: int) -> Strategy:
     """A strategy, given those of topic words, pages, buffer and seed that its constructor takes."""
     entry = STRATEGIES[name]
     offered = {"topic_words": topic.as_page().terms, "pages": pages, "buffer": buffer, "seed": seed}

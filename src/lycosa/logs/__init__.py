@@ -1,7 +1,7 @@
-"""Access logs: who read what, when. `Readings` is what strategies see of one; `import_logs` makes one from files.
+"""Access logs: who read what, when. `Readings` is what strategies see of one; `imports` makes one from files.
 
-A line comes in through `lines`, is understood by one of `formats` or by `tables`, judged in `dropping` and `page_urls`,
-becomes numbers in `gathering`, loses `groups`, and is written by `taking_in` into a `log_file`.
+A line is parsed by one of `formats` into an entry (`entries`), its URL is cleaned by `page_urls`, `imports` turns
+entries into columns of numbers (`accesses`) without groups, and a `log_file` stores them.
 """
 
 from .log_file import open_readings

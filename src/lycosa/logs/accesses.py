@@ -1,16 +1,30 @@
-"""Page views as columns of numbers."""
+"""Page views as columns of numbers, and which users are groups rather than single people.
 
+A group makes too many accesses in a day or in a minute. Accesses are all lines of a log that name a user and a time,
+pictures and failures among them, since the limits are meant so: "multiple access entries in the trace may actually
+correspond to the different parts (images, frames and html) of the same user access". A day is a calendar day and a
+minute a clock minute, both UTC.
+
+Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery. KDD 2002.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .readings import Mask, Numbers, Places
 
+MAX_PER_DAY = 2000
+MAX_PER_MINUTE = 100
+MINUTES_PER_DAY = 1440
+_MERGE_AT = 1 << 22  # rows that are added up together
 _ODD, _OTHER_ODD = np.uint64(0x9E37_79B9_7F4A_7C15), np.uint64(0xC2B2_AE3D_27D4_EB4F)
 
 
 class Accesses(NamedTuple):
-    """Who, what and when; one row for each."""
+    """Users, pages and times of page views, one row each."""
 
     users: Numbers
     pages: Numbers
@@ -18,24 +32,24 @@ class Accesses(NamedTuple):
 
     @classmethod
     def joined(cls, *parts: "Accesses") -> "Accesses":
-        """One after the other."""
+        """The rows of several, one after the other."""
         users = np.concatenate([np.zeros(0, np.int32), *(part.users for part in parts)])
         pages = np.concatenate([np.zeros(0, np.int32), *(part.pages for part in parts)])
         moments = np.concatenate([np.zeros(0, np.int64), *(part.moments for part in parts)])
         return cls(users, pages, moments)
 
     def only(self, kept: "np.ndarray[Any, np.dtype[Any]] | slice") -> "Accesses":
-        """Those of a mask, or at some places."""
+        """The rows of a mask, of indices or of a slice."""
         return Accesses(self.users[kept], self.pages[kept], self.moments[kept])
 
     def by_time(self) -> "Accesses":
-        """In order of time; of the same moment, as they were."""
+        """The rows sorted by time; equal times keep their order."""
         if (np.diff(self.moments) >= 0).all():
             return self
         return self.only(np.argsort(self.moments, kind="stable"))
 
     def not_repeated(self, before: "Accesses") -> Mask:
-        """Whether each is neither among those of before nor the same as an earlier one: user, page and moment."""
+        """Whether each row (user, page and time) is neither among those of `before` nor equal to an earlier one."""
         rows = Accesses.joined(before, self) if len(before.users) else self
         new = np.ones(len(rows.users), np.bool_)
         suspects = np.flatnonzero(rows._may_be_repeated())
@@ -49,7 +63,7 @@ class Accesses(NamedTuple):
         return new[len(before.users) :]
 
     def _may_be_repeated(self) -> Mask:
-        """Whether the 64-bit code of a row is that of another, too: sorting codes is quicker than sorting rows."""
+        """Whether the 64-bit hash of a row equals that of another: sorting hashes is faster than sorting rows."""
         codes = self.users.astype(np.uint64)
         codes <<= np.uint64(32)
         codes |= self.pages.astype(np.uint64)
@@ -58,3 +72,74 @@ class Accesses(NamedTuple):
         ordered = np.sort(codes)
         repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
         return np.isin(codes, repeated) if len(repeated) else np.zeros(len(codes), np.bool_)
+
+
+class Minutes(NamedTuple):
+    """How many accesses each user had in each minute in which there were any; in order of user and minute."""
+
+    users: Numbers
+    minutes: Numbers  # since the epoch
+    counts: Numbers
+
+    @classmethod
+    def of(cls, users: Numbers, moments: Places) -> "Minutes":
+        """From one row for each access, with milliseconds since the epoch."""
+        keys = (users.astype(np.int64) << 32) | (moments // 60_000)
+        keys.sort()
+        return cls._summed(keys, np.ones(len(keys), np.int32))
+
+    @classmethod
+    def merged(cls, parts: "Sequence[Minutes]") -> "Minutes":
+        """The sum of several: counts of the same user and minute are added up."""
+        nothing = np.zeros(0, np.int64)
+        keys = np.concatenate([nothing, *((part.users.astype(np.int64) << 32) | part.minutes for part in parts)])
+        order = np.argsort(keys)
+        keys = keys[order]
+        return cls._summed(keys, np.concatenate([nothing.astype(np.int32), *(part.counts for part in parts)])[order])
+
+    def of_users(self, chosen: Mask) -> "Minutes":
+        """The rows of the users for whom `chosen` is true."""
+        kept = chosen[self.users]
+        return self if kept.all() else Minutes(self.users[kept], self.minutes[kept], self.counts[kept])
+
+    @classmethod
+    def _summed(cls, keys: Places, counts: Numbers) -> "Minutes":
+        keys, counts = sum_by_key(keys, counts)
+        return cls((keys >> 32).astype(np.int32), (keys & 0xFFFF_FFFF).astype(np.int32), counts)
+
+
+def sum_by_key(keys: Places, counts: Numbers) -> tuple[Places, Numbers]:
+    """Each of the sorted keys once, with the sum of its counts."""
+    first = np.ones(len(keys), np.bool_)
+    first[1:] = keys[1:] != keys[:-1]
+    starts = np.flatnonzero(first)
+    return keys[starts], np.add.reduceat(counts, starts, dtype=np.int32) if len(starts) else counts
+
+
+@dataclass
+class MinuteCounts:
+    """Adds up minutes as they come; memory grows with the pairs of user and minute, not with the accesses."""
+
+    _parts: list[Minutes] = field(default_factory=list)
+    _waiting: int = 0
+
+    def add(self, part: Minutes) -> None:
+        self._parts.append(part)
+        self._waiting += len(part.users)
+        if self._waiting > _MERGE_AT:
+            self._parts = [Minutes.merged(self._parts)]
+            self._waiting = 0
+
+    def total(self) -> Minutes:
+        """The sum of all that was added; may be called once, as it is not kept."""
+        parts, self._parts = self._parts, []
+        return Minutes.merged(parts)
+
+
+def find_groups(minutes: Minutes, *, most_a_day: int, most_a_minute: int) -> Numbers:
+    """The users with more than `most_a_day` accesses in some day or `most_a_minute` in some minute, in order."""
+    hasty = minutes.users[minutes.counts > most_a_minute]
+    keys = (minutes.users.astype(np.int64) << 32) | (minutes.minutes // MINUTES_PER_DAY)
+    days, totals = sum_by_key(keys, minutes.counts)
+    busy = (days[totals > most_a_day] >> 32).astype(np.int32)
+    return np.union1d(hasty, busy).astype(np.int32)

@@ -1,15 +1,62 @@
-"""How the formats of access logs write a line. Whatever a line is, an `Entry` comes of it."""
+"""Formats of access logs: each makes an `Entry` of any line.
 
+Squid's native format, NCSA common and combined, W3C extended, and tables whose first line names the columns.
+"""
+
+import calendar
+import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Protocol
 
-from .dropping import Drop, Entry, dropped, verdict_of
-from .times import iso_time, ncsa_time
+from lycosa.vocabulary.errors import UsageError
+
+from .entries import Drop, Entry, classify_request, dropped_entry
+
+MILLISECONDS_FROM = 1e11  # numbers from here on are milliseconds since the epoch
+_MONTHS = {name.encode(): number for number, name in enumerate(calendar.month_abbr) if name} | {
+    name.lower().encode(): number for number, name in enumerate(calendar.month_abbr) if name
+}
+
+
+def parse_ncsa_time(text: bytes) -> float:
+    """Seconds since the epoch from `10/Oct/2000:13:55:36 -0700`; ValueError or IndexError if it is not of that form."""
+    second = int(text[18:20])
+    if second > 60:
+        raise ValueError("no such second")
+    return _ncsa_minute(text[:17], text[20:]) + second
+
+
+@lru_cache(maxsize=4096)
+def _ncsa_minute(minute: bytes, zone: bytes) -> float:
+    month = _MONTHS.get(minute[3:6])
+    if month is None or len(minute) != 17:
+        raise ValueError("no such month")
+    numbers = (int(minute[7:11]), month, int(minute[:2]), int(minute[12:14]), int(minute[15:17]))
+    offset = int(zone[-4:-2]) * 3600 + int(zone[-2:]) * 60
+    sign = -1 if b"-" in zone else 1
+    return datetime(*numbers, tzinfo=UTC).timestamp() - sign * offset
+
+
+def parse_time(text: bytes) -> float:
+    """Seconds since the epoch from seconds, milliseconds, or ISO 8601; ValueError otherwise."""
+    try:
+        number = float(text)
+    except ValueError:
+        return parse_iso_time(text.decode("ascii", "replace").strip())
+    return number / 1000 if number >= MILLISECONDS_FROM else number
+
+
+def parse_iso_time(text: str) -> float:
+    """Seconds since the epoch from ISO 8601, UTC if it names no zone; ValueError otherwise."""
+    moment = datetime.fromisoformat(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 class Format(Protocol):
-    """Understands the lines of a log."""
+    """Makes an entry of a line."""
 
     @property
     def name(self) -> str: ...
@@ -17,20 +64,20 @@ class Format(Protocol):
     def __call__(self, line: bytes) -> Entry: ...
 
 
-_VERDICTS_KEPT = 10_000
+_MAX_CACHED = 10_000
 _NCSA = re.compile(
     rb"(\S++) \S++ ([^\[]*+)\[([^\]]{20,30}+)\] "
     rb'"([A-Za-z_-]++) ([^\s"\\]*+(?:\\.[^\s"\\]*+)*+)(?: HTTP/[\d.]++)?" (\d{3}|-)(?:\s|$)'
 ).match
 
 
-class Verdicts(dict[tuple[bytes, bytes, bytes], int]):
-    """What was found of methods, statuses and types; there are few that recur."""
+class RequestClasses(dict[tuple[bytes, bytes, bytes], int]):
+    """A cache of `classify_request`: few combinations of method, status and type occur."""
 
     def __missing__(self, parts: tuple[bytes, bytes, bytes]) -> int:
-        if len(self) >= _VERDICTS_KEPT:
+        if len(self) >= _MAX_CACHED:
             self.clear()
-        found = self[parts] = verdict_of(*parts)
+        found = self[parts] = classify_request(*parts)
         return found
 
 
@@ -40,27 +87,27 @@ class Squid:
     name = "squid"
 
     def __init__(self) -> None:
-        self._verdicts = _SquidVerdicts()
+        self._classes = _SquidRequestClasses()
 
     def __call__(self, line: bytes) -> Entry:
         try:
             at, _, user, result, _, method, url, ident, _, kind = line.split(None, 9)
         except ValueError:
-            return not_a_line(line)
+            return _not_parsed(line)
         if ident != b"-":
             user = ident
         try:
-            return user, float(at), self._verdicts[result, method, kind], url
+            return user, float(at), self._classes[result, method, kind], url
         except ValueError:
-            return dropped(Drop.TIME, at)
+            return dropped_entry(Drop.TIME, at)
 
 
-class _SquidVerdicts(Verdicts):
+class _SquidRequestClasses(RequestClasses):
     def __missing__(self, parts: tuple[bytes, bytes, bytes]) -> int:
-        if len(self) >= _VERDICTS_KEPT:
+        if len(self) >= _MAX_CACHED:
             self.clear()
-        result, method, kind = parts  # some write more behind the type
-        found = self[parts] = verdict_of(method, result.rpartition(b"/")[2], kind.split(None, 1)[0])
+        result, method, kind = parts  # some write more after the type
+        found = self[parts] = classify_request(method, result.rpartition(b"/")[2], kind.split(None, 1)[0])
         return found
 
 
@@ -70,59 +117,59 @@ class Ncsa:
     name = "ncsa"
 
     def __init__(self) -> None:
-        self._verdicts = Verdicts()
+        self._classes = RequestClasses()
 
     def __call__(self, line: bytes) -> Entry:
         found = _NCSA(line)
         if found is None:
-            return not_a_line(line)
+            return _not_parsed(line)
         host, user, at, method, url, status = found.groups()
         try:
-            moment = ncsa_time(at)
+            moment = parse_ncsa_time(at)
         except (ValueError, IndexError):
-            return dropped(Drop.TIME, at)
-        return host if user in (b"- ", b'"" ', b"") else user.strip(), moment, self._verdicts[method, status, b"-"], url
+            return dropped_entry(Drop.TIME, at)
+        return host if user in (b"- ", b'"" ', b"") else user.strip(), moment, self._classes[method, status, b"-"], url
 
 
 class W3c:
-    """W3C extended: a `#Fields:` directive says what stands where, and may say it anew midway. Times are UTC."""
+    """W3C extended: a `#Fields:` directive names the columns, and may do so again later in the file. Times are UTC."""
 
     name = "w3c"
 
     def __init__(self) -> None:
-        self._verdicts = Verdicts()
+        self._classes = RequestClasses()
         self._day = b""
-        self._arrange(())
+        self._set_columns(())
 
     def __call__(self, line: bytes) -> Entry:
         if line.startswith(b"#"):
-            self._obey(line)
-            return dropped(Drop.EMPTY)
+            self._read_directive(line)
+            return dropped_entry(Drop.EMPTY)
         parts = line.split()
         if len(parts) != self._width or not parts:
-            return dropped(Drop.BROKEN if parts else Drop.EMPTY, line)
+            return dropped_entry(Drop.BROKEN if parts else Drop.EMPTY, line)
         parts.append(b"-")  # what no column has
         parts.append(b"GET")
         parts.append(b"200")
         user = next((parts[place] for place in self._users if parts[place] != b"-"), b"")
         moment = (self._day if self._date is None else parts[self._date]) + b" " + parts[self._time]
         try:
-            at = iso_time(moment.decode("ascii", "replace"))
+            at = parse_iso_time(moment.decode("ascii", "replace"))
         except ValueError:
-            return dropped(Drop.TIME, moment)
+            return dropped_entry(Drop.TIME, moment)
         url, query = parts[self._url], parts[self._query]
         if query != b"-":
             url = url + b"?" + query
-        return user, at, self._verdicts[parts[self._method], parts[self._status], parts[self._kind]], url
+        return user, at, self._classes[parts[self._method], parts[self._status], parts[self._kind]], url
 
-    def _obey(self, line: bytes) -> None:
-        directive, _, says = line[1:].decode("utf-8", "replace").partition(":")
+    def _read_directive(self, line: bytes) -> None:
+        directive, _, value = line[1:].decode("utf-8", "replace").partition(":")
         if directive.strip().lower() == "fields":
-            self._arrange(says.lower().split())
+            self._set_columns(value.lower().split())
         elif directive.strip().lower() == "date":
-            self._day = says.strip()[:10].encode()
+            self._day = value.strip()[:10].encode()
 
-    def _arrange(self, names: Sequence[str]) -> None:
+    def _set_columns(self, names: Sequence[str]) -> None:
         width = self._width = len(names)
         places = {name: place for place, name in enumerate(names)}
 
@@ -137,22 +184,110 @@ class W3c:
         self._kind = place(0, "rs(content-type)", "sc(content-type)", "cs-mime-type", "sc-mime-type")
 
 
-def not_a_line(line: bytes) -> Entry:
+def _not_parsed(line: bytes) -> Entry:
     bare = line.strip()
-    return dropped(Drop.EMPTY) if not bare or bare.startswith(b"#") else dropped(Drop.BROKEN, line)
+    return dropped_entry(Drop.EMPTY) if not bare or bare.startswith(b"#") else dropped_entry(Drop.BROKEN, line)
 
 
 FORMATS: dict[str, Callable[[], Format]] = {"squid": Squid, "ncsa": Ncsa, "w3c": W3c}
 
 
-def detected(lines: Sequence[bytes]) -> str | None:
-    """The format that most of the lines are in; None where no line is in any."""
-    understood = {}
+def detect_format(lines: Sequence[bytes]) -> str | None:
+    """The format that fits most of the lines; None if none fits any."""
+    fitting = {}
     for name, make in FORMATS.items():
         read = make()
-        understood[name] = sum(read(line)[2] not in _NOT_UNDERSTOOD for line in lines)
-    best = max(understood, key=lambda name: understood[name])
-    return best if understood[best] else None
+        fitting[name] = sum(read(line)[2] not in _NOT_PARSED for line in lines)
+    best = max(fitting, key=lambda name: fitting[name])
+    return best if fitting[best] else None
 
 
-_NOT_UNDERSTOOD = frozenset((Drop.EMPTY, Drop.BROKEN, Drop.TIME))
+_NOT_PARSED = frozenset((Drop.EMPTY, Drop.BROKEN, Drop.TIME))
+
+
+NEEDED = ("user", "url", "time")
+KNOWN = (*NEEDED, "status", "method", "type")
+SEPARATORS = {"csv": b",;", "tsv": b"\t"}
+
+
+def parse_columns(text: str) -> dict[str, str]:
+    """The columns of a table by what they hold, from `user=host,url=url,time=time`."""
+    columns = {}
+    for part in text.split(","):
+        what, equals, name = part.partition("=")
+        if not equals or what.strip() not in KNOWN or not name.strip():
+            raise UsageError(
+                f"--columns has {part!r}; write user=COLUMN,url=COLUMN,time=COLUMN and, where there are such columns, "
+                "status=, method=, type="
+            )
+        columns[what.strip()] = name.strip()
+    if missing := [what for what in NEEDED if what not in columns]:
+        raise UsageError(f"--columns names no column for {', '.join(missing)}; write user=…,url=…,time=…")
+    return columns
+
+
+class Table:
+    """Lines of a table, the first being the names of its columns; a quoted field holds no line break."""
+
+    def __init__(self, columns: Mapping[str, str], header: bytes, *, kind: str | None, file: str):
+        self.name, self._separator, names = _table_layout(columns, header, kind, file)
+        self._header: bytes | None = header
+        self._width = len(names)
+        self._classes = RequestClasses()
+        self._user, self._url, self._time = (names.index(columns[what]) for what in NEEDED)
+        self._status, self._method, self._type = (
+            names.index(columns[what]) if what in columns else None for what in ("status", "method", "type")
+        )
+
+    def __call__(self, line: bytes) -> Entry:
+        if self._header is not None and line == self._header:
+            self._header = None
+            return dropped_entry(Drop.EMPTY)
+        parts = _split_fields(line, self._separator)
+        if len(parts) != self._width:
+            return dropped_entry(Drop.BROKEN if line.strip() else Drop.EMPTY, line)
+        verdict = self._classes[
+            b"GET" if self._method is None else parts[self._method].strip(),
+            b"200" if self._status is None else parts[self._status].strip(),
+            b"-" if self._type is None else parts[self._type],
+        ]
+        at = parts[self._time]
+        try:
+            return parts[self._user].strip(), parse_time(at), verdict, parts[self._url].strip()
+        except ValueError:
+            return dropped_entry(Drop.TIME, at)
+
+
+def _split_fields(line: bytes, separator: bytes) -> list[bytes]:
+    line = line.rstrip(b"\r")
+    if b'"' not in line:
+        return line.split(separator)
+    try:
+        rows = csv.reader([line.decode("utf-8", "surrogateescape")], delimiter=separator.decode())
+        return [field.encode("utf-8", "surrogateescape") for row in rows for field in row]
+    except csv.Error:
+        return []
+
+
+def _table_layout(
+    columns: Mapping[str, str], header: bytes, kind: str | None, file: str
+) -> tuple[str, bytes, list[str]]:
+    """The kind of a table, the separator of its fields, and their names."""
+    separators = [(name, bytes([code])) for name, codes in SEPARATORS.items() for code in codes if kind in (None, name)]
+    tried = [(name, mark, _names(header, mark)) for name, mark in separators]
+    name, mark, names = max(tried, key=lambda each: sum(column in each[2] for column in columns.values()))
+    if lacking := [column for column in columns.values() if column not in names]:
+        raise UsageError(
+            f"{file} has no column {lacking[0]!r} in its first line"
+            + (f"; it has {len(names)} columns, separated by {_SEPARATOR_NAMES[mark]}" if len(names) > 1 else "")
+            + "; say what --columns are"
+        )
+    return name, mark, names
+
+
+def _names(header: bytes, separator: bytes) -> list[str]:
+    fields = _split_fields(header.removeprefix(b"\xef\xbb\xbf"), separator)
+    return [field.decode("utf-8", "replace").strip() for field in fields]
+
+
+_SEPARATOR_NAMES: Mapping[bytes, str] = {b",": "commas", b";": "semicolons", b"\t": "tabs"}

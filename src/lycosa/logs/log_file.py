@@ -1,24 +1,208 @@
-"""What is in the file of an imported log."""
+"""The file of an imported log: an SQLite database, opened and checked, whoever made it.
 
+Columns are stored as blobs, little-endian. Users are known by a keyed hash. The key lies beside the log, in a file that
+only its owner may read, and joins later imports to the same users. Without it nobody can find out whether a given
+address or name is in the log; once it is deleted, not even its owner.
+"""
+
+import hashlib
 import json
+import os
+import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .accesses import Accesses
-from .dropping import SAYS
-from .groups import Minutes
-from .log_schema import connected, damaged
-from .people import HASH_BYTES
-from .readings import Numbers, Readings
-from .url_column import UrlColumn
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.unwritable import cannot_write
 
-_NEVER = 1 << 52  # milliseconds since the epoch
+from .accesses import Accesses, Minutes
+from .entries import DESCRIPTIONS
+from .readings import Numbers, Readings, UrlColumn
+
+APPLICATION = int.from_bytes(b"LyLo", "big")  # in the header of the file
+VERSION = 1
+TABLES = {
+    "settings": "CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
+    "imports": """CREATE TABLE imports (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,  -- of the file
+    format TEXT NOT NULL,
+    at REAL NOT NULL,
+    size INTEGER NOT NULL,  -- of the text, in bytes
+    digest BLOB NOT NULL,
+    lines INTEGER NOT NULL,
+    used INTEGER NOT NULL,
+    out_of_order INTEGER NOT NULL,
+    dropped TEXT NOT NULL  -- how many lines for which reason, as JSON
+)""",
+    "users": "CREATE TABLE users (number INTEGER PRIMARY KEY, hashes BLOB NOT NULL)",
+    "groups": "CREATE TABLE groups (user INTEGER PRIMARY KEY)",
+    "urls": "CREATE TABLE urls (number INTEGER PRIMARY KEY, text BLOB NOT NULL, ends BLOB NOT NULL)",
+    "accesses": """CREATE TABLE accesses (
+    number INTEGER PRIMARY KEY,
+    first INTEGER NOT NULL,  -- milliseconds since the epoch
+    last INTEGER NOT NULL,
+    users BLOB NOT NULL,
+    urls BLOB NOT NULL,
+    moments BLOB NOT NULL  -- milliseconds since the epoch
+)""",
+    "minutes": """CREATE TABLE minutes (
+    number INTEGER PRIMARY KEY,
+    first INTEGER NOT NULL,  -- minutes since the epoch
+    last INTEGER NOT NULL,
+    users BLOB NOT NULL,
+    minutes BLOB NOT NULL,
+    counts BLOB NOT NULL
+)""",
+}
+
+
+@contextmanager
+def _open_database(path: Path, *, writable: bool = False) -> Iterator[sqlite3.Connection]:
+    """The database of a log; created if it is writable and there is none."""
+    if not writable or path.exists():
+        _check_header(path)
+    with _log_errors(path):
+        # Not read-only: SQLite rolls back what a killed import left behind when the file is opened next.
+        connection = _connection(path, "rwc" if writable else "rw")
+        try:
+            if writable:
+                _create(connection)
+            _check(connection, path)
+            yield connection
+        finally:
+            connection.close()
+
+
+@contextmanager
+def _log_errors(path: Path) -> Iterator[None]:
+    """Raises errors of disk and database as one line for the user."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        message = str(error)
+        if "locked" in message or "busy" in message:
+            raise LycosaError(f"another program is importing into {path}; try again when it is done") from None
+        if "unable to open" in message or "readonly" in message:
+            raise UsageError(f"cannot write the log {path}: {message}; give access, or another --into") from None
+        if "full" in message or "I/O" in message:
+            raise LycosaError(f"cannot write the log {path}: {message}; make room") from None
+        raise _damaged(path) from None
+    except OSError as error:
+        raise cannot_write(f"the log {path}", error, way_out="make room or give access") from None
+
+
+def _damaged(path: Path) -> UsageError:
+    return UsageError(f"the log {path} is damaged; take another copy, or import the files again")
+
+
+def _connection(path: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=1.0)
+    try:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_header(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            header = file.read(16)
+    except OSError as error:
+        raise UsageError(f"cannot read the log {path}: {error.strerror}") from None
+    if header and header != b"SQLite format 3\0":
+        raise UsageError(f"{path} is not an imported log; make one with: lycosa logs import FILE --into NAME.log")
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    """Creates the tables if there are none."""
+    if _has_tables(connection):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    if not _has_tables(connection):  # another program may have made them meanwhile
+        for statement in TABLES.values():
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    def pragma(name: str) -> int:
+        return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+    found = connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoindex%' LIMIT ?", (len(TABLES) + 1,)
+    ).fetchall()
+    if not found:
+        raise UsageError(f"{path} is empty; make a log with: lycosa logs import FILE --into {path}")
+    if pragma("application_id") != APPLICATION:
+        raise UsageError(
+            f"{path} is a database, but not an imported log; make one with: lycosa logs import FILE --into NAME.log"
+        )
+    if (version := pragma("user_version")) != VERSION:
+        raise UsageError(
+            f"the log {path} is of version {version}, this Lycosa knows {VERSION}; use the Lycosa that wrote it"
+        )
+    if pragma("page_count") * pragma("page_size") > path.stat().st_size:
+        raise UsageError(f"the log {path} is cut off; take another copy, or import the files again")
+    if dict(found) != TABLES:  # a view or a trigger could do anything
+        raise UsageError(f"the log {path} has other tables than a log has; take another copy")
+
+
+# ---------------------------------------------------------------- hashes of users
+
+KEY_BYTES = 32
+HASH_BYTES = 16
+
+
+def key_path(log: Path) -> Path:
+    """Where the key of a log lies."""
+    return log.with_name(f"{log.name}.key")
+
+
+def user_hash_function(key_file: Path) -> Callable[[bytes], bytes]:
+    """The hash of users under a key; a random key is made if there is none."""
+    try:
+        try:
+            file = os.open(key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            key = key_file.read_bytes()
+        else:
+            key = secrets.token_bytes(KEY_BYTES)
+            with os.fdopen(file, "wb") as opened:
+                opened.write(key)
+                opened.flush()
+                os.fsync(opened.fileno())
+    except OSError as error:
+        raise LycosaError(f"cannot use the key {key_file}: {error.strerror}; give access or room") from None
+    if len(key) != KEY_BYTES:
+        raise UsageError(f"{key_file} is not the key of a log; put the right one back, or delete it to begin anew")
+    return partial(_keyed_hash, key)
+
+
+def _keyed_hash(key: bytes, user: bytes) -> bytes:
+    return hashlib.blake2b(user, key=key, digest_size=HASH_BYTES).digest()
+
+
+# ---------------------------------------------------------------- contents
+
+_MAX_TIME = 1 << 52  # milliseconds since the epoch
 MIN_USERS, A_DAY, A_MINUTE = "min_users", "most_a_day", "most_a_minute"
 
 
@@ -34,7 +218,10 @@ class ImportedFile:
     lines: int
     used: int
     out_of_order: int
-    dropped: Mapping[str, int]
+    dropped: Mapping[str, int]  # by description of the reason
+
+
+_IMPORT_COLUMNS = [column.name for column in fields(ImportedFile)]
 
 
 class LogFile:
@@ -47,26 +234,27 @@ class LogFile:
     def settings(self) -> dict[str, int]:
         found = dict(self.connection.execute("SELECT name, value FROM settings"))
         if not all(map(_is_number, found.values())):
-            raise damaged(self.path)
+            raise _damaged(self.path)
         return found
 
     def imports(self) -> list[ImportedFile]:
-        columns = "name, format, at, size, digest, lines, used, out_of_order, dropped"
-        rows = self.connection.execute(f"SELECT {columns} FROM imports ORDER BY number")
-        found = [ImportedFile(*(*row[:8], _counts(self.path, row[8]))) for row in rows]
+        rows = self.connection.execute(f"SELECT {', '.join(_IMPORT_COLUMNS)} FROM imports ORDER BY number")
+        found = [ImportedFile(*row) for row in rows]
+        found = [replace(each, dropped=_counts(self.path, each.dropped)) for each in found]
         for each in found:
             texts, numbers = (each.name, each.format), (each.size, each.lines, each.used, each.out_of_order)
-            is_told = all(isinstance(text, str) for text in texts) and isinstance(each.at, float)
-            if not is_told or not all(map(_is_number, numbers)):
-                raise damaged(self.path)
+            is_typed = all(isinstance(text, str) for text in texts) and isinstance(each.at, float)
+            if not is_typed or not all(map(_is_number, numbers)):
+                raise _damaged(self.path)
         return found
 
     def add(self, imported: ImportedFile) -> None:
-        values = [*astuple(imported)[:-1], json.dumps(dict(imported.dropped))]
-        self.connection.execute("INSERT INTO imports VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+        row = asdict(imported) | {"dropped": json.dumps(dict(imported.dropped))}
+        names, marks = ", ".join(_IMPORT_COLUMNS), ", ".join(f":{column}" for column in _IMPORT_COLUMNS)
+        self.connection.execute(f"INSERT INTO imports ({names}) VALUES ({marks})", row)
 
     def hashes(self) -> Iterator[bytes]:
-        """Of all users, by their numbers."""
+        """The hashes of all users, in the order of their numbers."""
         for (blob,) in self.connection.execute("SELECT hashes FROM users ORDER BY number"):
             self._column(blob, f"<V{HASH_BYTES}")
             for start in range(0, len(blob), HASH_BYTES):
@@ -81,7 +269,7 @@ class LogFile:
             these = self._column(blob, "<i8") + length
             length += len(self._column(text, "<u1"))
             if (len(these) and these[-1] != length) or (np.diff(these, prepend=length - len(text)) < 8).any():
-                raise damaged(self.path)
+                raise _damaged(self.path)
             texts.append(text)
             ends.append(these)
         column = UrlColumn(b"".join(texts), np.concatenate([np.zeros(0, np.int64), *ends]))
@@ -89,7 +277,7 @@ class LogFile:
         return column
 
     def accesses(self, first: int | None = None, last: int | None = None) -> Accesses:
-        """All; with `first` and `last`, in milliseconds, those of the blobs that have any of that time."""
+        """All accesses; with `first` and `last`, in milliseconds, only of the blobs that overlap that period."""
         rows = self.connection.execute(
             "SELECT users, urls, moments FROM accesses "
             "WHERE (?1 IS NULL OR last >= ?1) AND (?2 IS NULL OR first <= ?2) ORDER BY number",
@@ -98,35 +286,35 @@ class LogFile:
         return Accesses(*self._columns(rows, "<i4", "<i4", "<i8"))
 
     def minutes(self, first: int, last: int) -> Minutes:
-        """Those of the blobs that have any of that time."""
+        """The counts of the blobs that overlap the period, in minutes since the epoch."""
         rows = self.connection.execute(
             "SELECT users, minutes, counts FROM minutes WHERE last >= ? AND first <= ?", (first, last)
         ).fetchall()
         return Minutes(*self._columns(rows, "<i4", "<i4", "<i4"))
 
     def readings(self) -> Readings:
-        """All accesses but those of groups; pages and people of whom none is left are left out."""
+        """All accesses except those of groups, with the pages and users that have any."""
         rows, urls = self.accesses(), self.urls()
         blobs = self.connection.execute("SELECT hashes FROM users")
         count = sum(len(self._column(blob, f"<V{HASH_BYTES}")) for (blob,) in blobs)
-        if not (_within(rows.users, count) and _within(rows.pages, len(urls)) and _within(rows.moments, _NEVER)):
-            raise damaged(self.path)
+        if not (_within(rows.users, count) and _within(rows.pages, len(urls)) and _within(rows.moments, _MAX_TIME)):
+            raise _damaged(self.path)
         groups = self.groups()
         if len(groups):
             single = np.ones(count, np.bool_)
             single[groups[(groups >= 0) & (groups < count)]] = False
             rows = rows.only(single[rows.users])
-        return Readings.of_columns(urls, count, rows.users, rows.pages, rows.moments / 1000).without_the_unread()
+        return Readings.of_columns(urls, count, rows.users, rows.pages, rows.moments / 1000).without_unread()
 
     def _column(self, blob: object, kind: str) -> "np.ndarray[Any, Any]":
         if not isinstance(blob, bytes) or len(blob) % np.dtype(kind).itemsize:
-            raise damaged(self.path)
+            raise _damaged(self.path)
         return np.frombuffer(blob, kind)
 
     def _columns(self, rows: list[tuple[bytes, bytes, bytes]], *types: str) -> "list[np.ndarray[Any, Any]]":
         for row in rows:
             if len({len(self._column(blob, kind)) for blob, kind in zip(row, types, strict=True)}) > 1:
-                raise damaged(self.path)
+                raise _damaged(self.path)
         return [
             np.concatenate([np.zeros(0, kind), *(np.frombuffer(row[place], kind) for row in rows)])
             for place, kind in enumerate(types)
@@ -134,9 +322,9 @@ class LogFile:
 
 
 @contextmanager
-def opened(path: Path, *, writable: bool = False) -> Iterator[LogFile]:
-    """A log, made where it is to be written and there is none; refuses what is no log, or not whole."""
-    with connected(path, writable=writable) as connection:
+def open_log(path: Path, *, writable: bool = False) -> Iterator[LogFile]:
+    """Opens a log; created if it is writable and there is none. Refuses files that are no log, or cut off."""
+    with _open_database(path, writable=writable) as connection:
         yield LogFile(path, connection)
 
 
@@ -145,13 +333,13 @@ def open_readings(path: Path | str, *, min_users: int = 1) -> Readings:
 
     A log that was imported with a higher number keeps to that.
     """
-    with opened(Path(path)) as log:
+    with open_log(Path(path)) as log:
         least = max(min_users, log.settings().get(MIN_USERS, 1))
         return log.readings().with_at_least(least)
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int) and 0 <= value < _NEVER
+    return isinstance(value, int) and 0 <= value < _MAX_TIME
 
 
 def _within(column: "np.ndarray[Any, np.dtype[Any]]", end: int) -> bool:
@@ -159,7 +347,7 @@ def _within(column: "np.ndarray[Any, np.dtype[Any]]", end: int) -> bool:
 
 
 def _check_urls(path: Path, column: UrlColumn) -> None:
-    """Every one begins as a URL does, and none has blanks or control characters: strangers may have made the file."""
+    """Refuses a hostile file: every URL must begin as one, and none may have blanks or control characters."""
     if not len(column):
         return
     text = np.frombuffer(column.text, np.uint8)
@@ -168,16 +356,16 @@ def _check_urls(path: Path, column: UrlColumn) -> None:
     plain = (begins == np.frombuffer(b"http://", np.uint8)).all(axis=1)
     safe = (begins == np.frombuffer(b"https:/", np.uint8)).all(axis=1)
     if not (plain | safe).all() or text.min() <= 32 or text.max() >= 127:
-        raise damaged(path)
+        raise _damaged(path)
 
 
 def _counts(path: Path, text: object) -> dict[str, int]:
     try:
         counts = json.loads(text) if isinstance(text, str) else None
     except ValueError:
-        raise damaged(path) from None
+        raise _damaged(path) from None
     if not isinstance(counts, dict) or not all(
-        reason in SAYS.values() and isinstance(count, int) for reason, count in counts.items()
+        reason in DESCRIPTIONS.values() and isinstance(count, int) for reason, count in counts.items()
     ):
-        raise damaged(path)
+        raise _damaged(path)
     return counts

@@ -1,21 +1,21 @@
-"""URLs of logs as the crawler spells them, less what is nobody's business: credentials, tokens, sessions."""
+"""URLs of logs in the normal form of the crawler, without secrets: credentials, tokens, sessions."""
 
 import re
 
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import Joiner, path_of
 
-from .dropping import Drop
+from .entries import Drop
 
-LONGEST_URL = 2048  # characters
-_NOT_PAGES_SPELT = """
+MAX_URL = 2048  # characters
+_EXTENSIONS = """
     7z aac apk atom avi avif bin bmp bz2 cab class css csv cur deb dat dll dmg doc docx eot eps exe flac flv gif
     gz ico iso jar jpe jpeg jpg js json jsonp less m3u m3u8 m4a m4v map md5 mid mov mp2 mp3 mp4 mpeg mpg msi odp
     ods odt oga ogg ogv otf pac pdf pkg png ppt pptx ps rar rpm rss scss sig sqlite svg svgz swf tar tgz tif
     tiff torrent ts ttf txt wasm wav wbmp webm webmanifest webp wma wmv woff woff2 xbm xls xlsx xml xpm xz zip zst
 """
-_NOT_PAGES = frozenset(_NOT_PAGES_SPELT.split())
-_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+_NOT_PAGE_EXTENSIONS = frozenset(_EXTENSIONS.split())
+_NON_ASCII = re.compile(rb"[\x80-\xff]")
 _ESCAPED = re.compile(rb'\\(?:x([0-9A-Fa-f]{2})|([\\"]))')
 _SECRET_NAME = re.compile(
     r"""(?x)
@@ -32,19 +32,19 @@ _SECRET_VALUE = re.compile(
     r"eyJ[\w-]{8,}\.[\w.-]+ | [^@=]+(?:@|%40)[\w-]+(?:\.[\w-]+)+ | [^:/]*://[^/]*@.*", re.VERBOSE
 ).fullmatch
 _PATH_PARAMETER = re.compile(r";([^/;=]+)=[^/;]*+")
-_spelt = Joiner("http://localhost/")  # quicker than `normalise` with what is spelt well, as most URLs are
+_normal = Joiner("http://localhost/")  # faster than `normalise` for URLs in normal form, as most are
 _BRACKETS = re.compile(r"\[|\]|%5B|%5D", re.IGNORECASE)
-_COOKIELESS = re.compile(r"/\((?:[A-Z]\([^()/]*+\))+\)", re.IGNORECASE)  # ASP.NET writes sessions into paths so
+_COOKIELESS = re.compile(r"/\((?:[A-Z]\([^()/]*+\))+\)", re.IGNORECASE)  # how ASP.NET writes sessions into paths
 
 
 def page_url(raw: bytes, *, site: str | None, by_extension: bool) -> Url | Drop:
-    """The page that a log means by `raw`, a whole URL, or a path of `site`; or why it means none."""
-    if len(raw) > 4 * LONGEST_URL:
+    """The page of a URL in a log, or of a path of `site`; or why it is none."""
+    if len(raw) > 4 * MAX_URL:
         return Drop.LONG_URL
     if b"\\" in raw:
         raw = _ESCAPED.sub(lambda found: b"%" + (found[1] or b"%X" % found[2][0]), raw)
     if not raw.isascii():
-        raw = _BEYOND_ASCII.sub(lambda found: b"%%%02X" % found[0][0], raw)
+        raw = _NON_ASCII.sub(lambda found: b"%%%02X" % found[0][0], raw)
     text = raw.decode("ascii")
     if text.startswith("/"):
         if site is None:
@@ -52,10 +52,10 @@ def page_url(raw: bytes, *, site: str | None, by_extension: bool) -> Url | Drop:
         text = site + text
     elif not text[:8].lower().startswith(("http://", "https://")):
         return Drop.SCHEME if "://" in text[:20] else Drop.URL
-    url = _spelt(text)
+    url = _normal(text)
     if url is None:
         return Drop.URL
-    if len(url) > LONGEST_URL:
+    if len(url) > MAX_URL:
         return Drop.LONG_URL
     if by_extension and not may_be_page(url):
         return Drop.KIND
@@ -63,14 +63,14 @@ def page_url(raw: bytes, *, site: str | None, by_extension: bool) -> Url | Drop:
 
 
 def may_be_page(url: Url) -> bool:
-    """Whether nothing in the name speaks for a picture, a style sheet, a script, an archive …"""
+    """Whether the URL has no extension of a picture, a style sheet, a script, an archive …"""
     path = path_of(url).partition("?")[0].partition(";")[0]
     last = path[path.rfind("/") + 1 :]
-    return last.rpartition(".")[2].lower() not in _NOT_PAGES if "." in last else True
+    return last.rpartition(".")[2].lower() not in _NOT_PAGE_EXTENSIONS if "." in last else True
 
 
 def without_secrets(url: Url) -> Url:
-    """The URL without parameters that say who asked, or let one in.
+    """The URL without parameters that identify or authenticate a user.
 
     >>> without_secrets(Url("http://a.org/b;jsessionid=1F?page=2&access_token=xyz"))
     'http://a.org/b?page=2'
@@ -83,16 +83,16 @@ def without_secrets(url: Url) -> Url:
     if ";" in place:
         place = _PATH_PARAMETER.sub(lambda found: "" if _SECRET_NAME(found[1]) else found[0], place)
     place = _COOKIELESS.sub("", place) or "/"
-    kept = _kept(query) if query else ""
+    kept = _without_secret_parameters(query) if query else ""
     return Url(path[:start] + place + (mark + kept if kept else ""))
 
 
-def _kept(query: str) -> str:
+def _without_secret_parameters(query: str) -> str:
     separator = "&" if "&" in query or ";" not in query else ";"
     parts = query.split(separator)
     names = {part.partition("=")[0].lower() for part in parts}
-    shut = {"code", "state"} if {"code", "state"} <= names else set()  # a way in, by OAuth
-    kept = [part for part in parts if not _is_secret(part) and part.partition("=")[0].lower() not in shut]
+    secret = {"code", "state"} if {"code", "state"} <= names else set()  # of OAuth, which grants access
+    kept = [part for part in parts if not _is_secret(part) and part.partition("=")[0].lower() not in secret]
     return query if len(kept) == len(parts) else separator.join(kept)
 
 

@@ -1,30 +1,96 @@
-"""Who read what, when: what an access log tells a crawler, in columns."""
+"""Who read what, when: the accesses of a log in columns, as strategies use them."""
 
 import hashlib
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
+import xxhash
 
 from lycosa.vocabulary.records import Url
 
-from .url_column import UrlColumn
+Ends = np.ndarray[tuple[int], np.dtype[np.int64]]
 
-Numbers = np.ndarray[tuple[int], np.dtype[np.int32]]  # of users, URLs or places in a walk
-Places = np.ndarray[tuple[int], np.dtype[np.int64]]  # in a column of all accesses
+
+class UrlColumn(Sequence[Url]):
+    """Distinct URLs by their numbers 0..n-1, and their numbers by their text.
+
+    They are one text with the offsets where each ends, so that no Python object is made before a URL is asked for.
+    """
+
+    def __init__(self, text: bytes, ends: Ends):
+        self.text = text
+        self.ends = ends
+
+    @classmethod
+    def of(cls, urls: Iterable[str]) -> "UrlColumn":
+        parts = [url.encode("utf-8", "surrogatepass") for url in urls]
+        ends = np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), dtype=np.int64)
+        return cls(b"".join(parts), ends)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, index: int) -> Url: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Url]: ...
+    def __getitem__(self, index: int | slice) -> Url | Sequence[Url]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        return Url(self._bytes_at(index % len(self)).decode("utf-8", "surrogatepass"))
+
+    def take(self, ids: "np.ndarray[Any, np.dtype[Any]]") -> "UrlColumn":
+        """The URLs with the given numbers, in the given order."""
+        parts = [self._bytes_at(each) for each in ids.tolist()]
+        lengths = np.diff(self.ends, prepend=np.int64(0))[ids]
+        return UrlColumn(b"".join(parts), np.cumsum(lengths, dtype=np.int64))
+
+    def id_of(self, url: str) -> int | None:
+        """The number of a URL, or None where it is not among them."""
+        sought = url.encode("utf-8", "surrogatepass")
+        keys, ids = self._index
+        key = np.uint64(xxhash.xxh3_64_intdigest(sought))
+        place = int(keys.searchsorted(key))
+        while place < len(keys) and keys[place] == key:
+            found = int(ids[place])
+            if self._bytes_at(found) == sought:
+                return found
+            place += 1
+        return None
+
+    def _bytes_at(self, index: int) -> bytes:
+        start = int(self.ends[index - 1]) if index else 0
+        return self.text[start : int(self.ends[index])]
+
+    @cached_property
+    def _index(self) -> tuple["np.ndarray[Any, np.dtype[np.uint64]]", "np.ndarray[Any, np.dtype[np.int64]]"]:
+        """Sorted hashes and the numbers of their URLs: a dictionary would take ten times the memory."""
+        digest, text, start = xxhash.xxh3_64_intdigest, self.text, 0
+        keys = np.empty(len(self), np.uint64)
+        for number, end in enumerate(self.ends.tolist()):
+            keys[number] = digest(text[start:end])
+            start = end
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+
+
+Numbers = np.ndarray[tuple[int], np.dtype[np.int32]]  # of users, URLs or positions in a walk
+Places = np.ndarray[tuple[int], np.dtype[np.int64]]  # indices into a column of all accesses
 Reals = np.ndarray[tuple[int], np.dtype[np.float64]]
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
-SECONDS_A_DAY = 86_400.0
+SECONDS_PER_DAY = 86_400.0
 
 
 class Readings:
     """The accesses of a log. Users and URLs are numbers; of a user nothing else is known.
 
-    Each user's accesses, in order of time, are a *walk*. Every access has a weight, 1 unless old ones shall count
-    less (`aged`). Nothing changes once made; what is chosen from it is a new one, in which users and URLs have new
-    numbers.
+    Each user's accesses, in order of time, are a *walk*. Every access has a weight, 1 unless old ones count
+    less (`aged`). Readings are immutable; a selection is a new one, in which users and URLs have new numbers.
 
     >>> readings = Readings.of([("ann", Url("http://a.org/"), 1.0), ("bob", Url("http://a.org/"), 2.0)])
     >>> readings.users, readings.readers_of(0).tolist()
@@ -40,7 +106,7 @@ class Readings:
 
     @classmethod
     def of(cls, accesses: Iterable[tuple[Hashable, Url, float]]) -> Self:
-        """From (user, URL, seconds since the epoch) in any order; of the same moment, the first stays first."""
+        """From (user, URL, seconds since the epoch) in any order; equal times keep their order."""
         users: dict[Hashable, int] = {}
         urls: dict[Url, int] = {}
         rows = [(users.setdefault(u, len(users)), urls.setdefault(url, len(urls)), at) for u, url, at in accesses]
@@ -85,7 +151,7 @@ class Readings:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The same for the same readings, and for no others."""
+        """A digest of all columns."""
         digest = hashlib.blake2b(digest_size=16)
         for column in (self._urls.ends, self._starts, self._walks, self._times, self._weights):
             if column is not None:
@@ -172,7 +238,7 @@ class Readings:
         return self if enough.all() else self._only(enough[self._walks])
 
     def sample(self, share: float, *, seed: int) -> "Readings":
-        """A share of the users, at least one, drawn by chance; with the same seed a larger share has them all too."""
+        """A share of the users, at least one, chosen at random; with one seed, a larger share contains the smaller."""
         if not 0 < share <= 1:
             raise ValueError(f"a share is above 0 and at most 1, not {share}")
         drawn = np.random.default_rng(seed).permutation(self.users)[: max(1, round(share * self.users))]
@@ -181,20 +247,20 @@ class Readings:
         return self if chosen.all() else self._only(chosen[self.walkers])
 
     def aged(self, half_life_days: float | None) -> "Readings":
-        """The same, an access counting half when so many days older than the newest one; None: all count one."""
+        """The same with weight 2^(−age / half-life) for each access, ages counted from the newest; all 1 if None."""
         if half_life_days is not None and not half_life_days > 0:
             raise ValueError(f"a half-life is above 0 days, not {half_life_days}")
         newest = self.newest
         weights = None
         if half_life_days is not None and newest is not None:
-            weights = np.exp2((self._times - newest) / (half_life_days * SECONDS_A_DAY))
+            weights = np.exp2((self._times - newest) / (half_life_days * SECONDS_PER_DAY))
         aged = Readings(self._urls, self._starts, self._walks, self._times, weights)
         for shared in ("walkers", "_by_url"):
             if shared in self.__dict__:
                 aged.__dict__[shared] = self.__dict__[shared]
         return aged
 
-    def without_the_unread(self) -> "Readings":
+    def without_unread(self) -> "Readings":
         """Without URLs that nobody read and users who read nothing."""
         everybody = (np.diff(self._starts) > 0).all()
         everything = (np.bincount(self._walks, minlength=len(self._urls)) > 0).all()
@@ -208,7 +274,7 @@ class Readings:
         renumbered = np.zeros(len(self._urls), np.int32)
         renumbered[ids] = np.arange(len(ids), dtype=np.int32)
         weights = None if self._weights is None else self._weights[kept]
-        return Readings(self._urls.chosen(ids), starts, renumbered[self._walks[kept]], self._times[kept], weights)
+        return Readings(self._urls.take(ids), starts, renumbered[self._walks[kept]], self._times[kept], weights)
 
     @cached_property
     def _by_url(self) -> tuple[Places, Places]:

@@ -1,4 +1,4 @@
-"""What a log holds, for people."""
+"""A log in numbers, for `lycosa logs show`."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,18 +9,18 @@ import numpy as np
 
 from lycosa.vocabulary.records import Url
 
-from .dropping import SAYS, Drop
-from .log_file import MIN_USERS, ImportedFile, opened
-from .readings import SECONDS_A_DAY, Readings
+from .entries import DESCRIPTIONS, Drop
+from .log_file import MIN_USERS, ImportedFile, open_log
+from .readings import SECONDS_PER_DAY, Readings
 
 HOUR = 3600.0
 DAYS_BY_HOUR = 4.0  # a log of fewer days is shown by the hour
-MOST_BARS = 400  # a longer log is shown by several days
+MAX_BARS = 400  # a longer log is shown by several days
 
 
 @dataclass(frozen=True)
 class Activity:
-    """How many accesses there were in each of many equal spans of time."""
+    """Accesses in consecutive spans of equal length."""
 
     start: float
     span: float  # seconds
@@ -29,6 +29,8 @@ class Activity:
 
 @dataclass(frozen=True)
 class Summary:
+    """What a log holds, in numbers."""
+
     files: Sequence[ImportedFile]
     min_users: int
     lines: int
@@ -46,9 +48,9 @@ class Summary:
     activity: Activity
 
 
-def summary_of(path: Path, *, most_read: int = 10) -> Summary:
+def summarise(path: Path, *, most_read: int = 10) -> Summary:
     """What the log holds; pages read by too few people are only counted."""
-    with opened(path) as log:
+    with open_log(path) as log:
         files, groups = log.imports(), len(log.groups())
         least = log.settings().get(MIN_USERS, 1)
         everything = log.readings()
@@ -56,7 +58,9 @@ def summary_of(path: Path, *, most_read: int = 10) -> Summary:
     dropped = Counter[str]()
     for file in files:
         dropped.update(file.dropped)
-    dropped[SAYS[Drop.GROUP]] += max(0, sum(file.used for file in files) - everything.accesses)  # found out later
+    dropped[DESCRIPTIONS[Drop.GROUP]] += max(
+        0, sum(file.used for file in files) - everything.accesses
+    )  # users found to be groups by a later import
     times = readings.times
     return Summary(
         files=files,
@@ -67,7 +71,7 @@ def summary_of(path: Path, *, most_read: int = 10) -> Summary:
         pages=len(readings.urls),
         first=float(times.min()) if len(times) else None,
         last=float(times.max()) if len(times) else None,
-        days=len(np.unique(times // SECONDS_A_DAY)),
+        days=len(np.unique(times // SECONDS_PER_DAY)),
         groups=groups,
         dropped={reason: count for reason, count in dropped.most_common() if count},
         rare_pages=len(everything.urls) - len(readings.urls),
@@ -90,8 +94,8 @@ def _activity(readings: Readings) -> Activity:
     if not len(times):
         return Activity(0.0, HOUR, ())
     first, last = float(times.min()), float(times.max())
-    span = HOUR if last - first < DAYS_BY_HOUR * SECONDS_A_DAY else SECONDS_A_DAY
-    if (last - first) / span > MOST_BARS:
-        span *= -(-(last - first) // (span * MOST_BARS))
+    span = HOUR if last - first < DAYS_BY_HOUR * SECONDS_PER_DAY else SECONDS_PER_DAY
+    if (last - first) / span > MAX_BARS:
+        span *= -(-(last - first) // (span * MAX_BARS))
     start = first // span * span
     return Activity(start, span, np.bincount(((times - start) // span).astype(np.int64)).tolist())

@@ -1,5 +1,14 @@
 """Peers that search each other's collections, and learn whom to ask.
 
-Read `messages` (what they say), `buddies` (whom they ask first), `routing` (how a query travels) and `node` (one
-peer). A node knows neither sockets nor clocks: `wire` runs it over TCP, `simulation` on a simulated wire.
+The protocol, without sockets and clocks:
+    messages    what peers send each other, and its encoding
+    content     what a peer shares: `shared_collection`, with its `summary` for others
+    routing     how a query travels: walks and floods
+    node        one peer, made of `searches`, `replies`, `fetches`, `answering`, `forwarding`, `buddy_policy` and
+                `membership` around their common `state`
+
+Running it:
+    peer        a node over TCP: `session` on top of `wire`, `channel` and `dialer`, with its `identity`
+    control     how commands reach the peer that runs
+    simulation  many nodes with simulated time and messages
 """

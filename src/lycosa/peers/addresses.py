@@ -1,4 +1,4 @@
-"""Where peers listen: `HOST:PORT`, and with the name of the peer that is expected there, `NAME@HOST:PORT`."""
+"""Addresses of peers: `HOST:PORT`, or `NAME@HOST:PORT` with the name of the peer that is expected there."""
 
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from .identity import NAME_LENGTH, is_name
 
 
 class Place(NamedTuple):
-    """Somewhere to connect to."""
+    """A host and a port to connect to."""
 
     host: str
     port: int
@@ -20,7 +20,7 @@ class Place(NamedTuple):
 
 
 def parse_place(text: str) -> Place | None:
-    """The place that a text spells; None where it spells none."""
+    """The place that a text names; None where it is malformed."""
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -41,7 +41,7 @@ def place_argument(text: str, *, option: str) -> Place:
 
 
 def join_argument(text: str) -> tuple[str, Place]:
-    """Whom to expect, empty where that is not known, and where."""
+    """The name of the peer that is expected, empty where it is unknown, and its place."""
     name, at, rest = text.rpartition("@")
     place = place_argument(rest, option="--join")
     if at and not is_name(name):
@@ -52,7 +52,7 @@ def join_argument(text: str) -> tuple[str, Place]:
 
 
 def is_unspecified(place: Place) -> bool:
-    """Whether it stands for all addresses of a machine."""
+    """Whether it is the wildcard address, such as 0.0.0.0, for all addresses of the machine."""
     try:
         return ip_address(place.host).is_unspecified
     except ValueError:
@@ -60,7 +60,8 @@ def is_unspecified(place: Place) -> bool:
 
 
 def address_group(address: str) -> str:
-    """What IP addresses count together as one: of IPv6 a network of 64 bits, which is what one customer gets."""
+    """The key under which connections from an IP address are counted: the /64 network of IPv6, which is what one
+    customer gets; else the address itself."""
     try:
         parsed_address = ip_address(address)
     except ValueError:
@@ -71,5 +72,5 @@ def address_group(address: str) -> str:
 
 
 def is_local(place: Place) -> bool:
-    """Whether it is on this machine, or in a private network, as far as its spelling tells."""
+    """Whether it is on this machine or in a private network, judged by the text of its host alone."""
     return is_private(place.host) and why_not_public(place.host) != NOT_A_HOST

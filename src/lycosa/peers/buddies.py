@@ -1,4 +1,4 @@
-"""Whom to ask first: the peers that answered before, and the indexes held for them."""
+"""The buddy list: peers that answered before, and the indexes that are held of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -11,19 +11,19 @@ from .messages import Contact, Index, PeerName
 
 
 class Buddy(Struct, frozen=True):
-    """An entry of the list."""
+    """An entry of the buddy list."""
 
     contact: Contact
-    count: int  # responses that held good, less those that did not; at least 1
-    since: int  # the list's number of the response that put it at its place: less is older
+    count: int  # good responses less failures; at least 1
+    since: int  # number of the response that raised it last; lower is older
 
 
 class BuddyList:
-    """At most `size` peers that answered, by how often, then by how lately (BuddyNet, section 5.3.2).
+    """At most `size` peers that answered, ranked by count, then by recency (BuddyNet, section 5.3.2).
 
-    A response puts its peer in with a count of 1, or raises its count, and makes it the youngest of that count. Where
-    the list is full, the oldest of the lowest count goes first, whatever that count is. A buddy that fails loses 1
-    and keeps its age; one that has nothing left is dropped.
+    A response adds its peer with a count of 1, or raises its count by 1, and makes it the most recent of that count.
+    Where the list is full, the oldest entry of the lowest count is removed first. A failure takes 1 from the count and
+    leaves the age; at 0 the buddy is removed.
     """
 
     def __init__(self, size: int = 10):
@@ -38,7 +38,7 @@ class BuddyList:
         return len(self._entries)
 
     def __iter__(self) -> Iterator[Buddy]:
-        """Best first: the highest count, then the youngest."""
+        """Best first: the highest count, then the most recent."""
         return iter(sorted(self._entries.values(), key=_rank, reverse=True))
 
     def names(self) -> list[PeerName]:
@@ -48,7 +48,7 @@ class BuddyList:
         return self._entries.get(name)
 
     def answered(self, contact: Contact) -> PeerName | None:
-        """Counts a response; tells who had to go."""
+        """Counts a response; returns the buddy that was removed for it, if any."""
         known, gone = self._entries.get(contact.name), None
         if known and not contact.address:
             contact = known.contact
@@ -61,7 +61,7 @@ class BuddyList:
         return gone
 
     def failed(self, name: PeerName) -> bool:
-        """Takes 1 from a buddy's count; tells whether it was dropped for it."""
+        """Takes 1 from a buddy's count; True where it was removed for that."""
         known = self._entries.get(name)
         if known is None:
             return False
@@ -72,7 +72,7 @@ class BuddyList:
         return False
 
     def moved(self, contact: Contact) -> None:
-        """A buddy has told where it is reached now."""
+        """Updates the address of a buddy."""
         known = self._entries.get(contact.name)
         if known is not None and contact.address:
             self._entries[contact.name] = Buddy(contact, known.count, known.since)
@@ -81,7 +81,7 @@ class BuddyList:
         self._entries.pop(name, None)
 
     def replace(self, entries: Iterable[Buddy]) -> None:
-        """The list as it was kept; of too many, the best."""
+        """Restores saved entries; of too many, the best."""
         best = sorted(entries, key=_rank, reverse=True)[: self.size]
         self._entries = {entry.contact.name: entry for entry in reversed(best)}
         self._responses = max((entry.since for entry in self._entries.values()), default=0)
@@ -94,17 +94,17 @@ def _rank(buddy: Buddy) -> tuple[int, int]:
 class HeldIndexes:
     """The indexes a node holds, of peers that it chose itself and for as long as it wants them (section 5.3.3).
 
-    `checkpoint` is told whom it wants now: one that was wanted at the last checkpoint too is asked for its index, one
-    whose index is held for what has changed, and what is held of others is let go. An index that was not asked for is
-    not taken.
+    `checkpoint` is given the peers that are wanted now. A peer that was wanted at the last checkpoint too is asked for
+    its index, one whose index is held for its changes, and indexes of other peers are dropped. An index that was not
+    requested is not taken.
     """
 
     def __init__(self, *, refresh_checkpoints: int = 1, settled_at_once: bool = False):
         self.refresh_checkpoints = refresh_checkpoints
-        self.settled_at_once = settled_at_once  # asks already at the first checkpoint
+        self.settled_at_once = settled_at_once  # request an index already at the first checkpoint
         self._held: dict[PeerName, Summary] = {}
         self._wanted: set[PeerName] = set()  # at the last checkpoint
-        self._asked: dict[PeerName, int | None] = {}  # the version held when it was asked for
+        self._asked: dict[PeerName, int | None] = {}  # requested indexes, and the version held then
         self._checkpoints = 0
 
     def __contains__(self, name: PeerName) -> bool:
@@ -120,7 +120,7 @@ class HeldIndexes:
         return self._held.get(name)
 
     def checkpoint(self, wanted: Sequence[PeerName]) -> list[tuple[PeerName, int | None]]:
-        """Whom to ask for an index, and the version that is held of it."""
+        """The peers to request an index from, each with the version that is held of it."""
         self._checkpoints += 1
         self.keep_only(wanted)
         refreshes = self.refresh_checkpoints > 0 and self._checkpoints % self.refresh_checkpoints == 0
@@ -137,7 +137,7 @@ class HeldIndexes:
         return due
 
     def refresh(self, name: PeerName) -> list[tuple[PeerName, int | None]]:
-        """The same for one whose index was found to be wrong; nobody where it is asked already."""
+        """The same for a peer whose index was found to be wrong; empty where a request is under way."""
         held = self._held.get(name)
         if held is None or name in self._asked:
             return []
@@ -151,7 +151,7 @@ class HeldIndexes:
         unpack: Callable[[bytes, int], Summary],
         update: Callable[[Summary, bytes, int], Summary],
     ) -> bool:
-        """Holds what was asked for; False where it was not. ValueError where it is none."""
+        """Holds an index that was requested; False for any other. ValueError where it is malformed."""
         if sender not in self._asked:
             return False
         held = self._held.get(sender)
@@ -166,7 +166,7 @@ class HeldIndexes:
         return True
 
     def request_failed(self, name: PeerName) -> None:
-        """The request did not arrive or was declined; the next checkpoint asks again."""
+        """The request was not delivered or was declined; the next checkpoint repeats it."""
         self._asked.pop(name, None)
 
     def drop(self, name: PeerName) -> None:
@@ -183,7 +183,7 @@ class HeldIndexes:
         return HeldState(held, sorted(self._wanted), self._checkpoints)
 
     def restore(self, state: "HeldState", unpack: Callable[[bytes, int], Summary]) -> None:
-        """What was kept; an index that cannot be read is as one that was never sent."""
+        """Restores a saved state; an index that cannot be read is dropped."""
         self._held = {}
         for name, (version, packed) in state.held.items():
             with suppress(ValueError):
@@ -192,7 +192,7 @@ class HeldIndexes:
 
 
 class HeldState(Struct, frozen=True):
-    """What is kept of held indexes between two runs."""
+    """The saved form of held indexes."""
 
     held: dict[PeerName, tuple[int, bytes]] = {}
     wanted: list[PeerName] = msgspec.field(default_factory=list)

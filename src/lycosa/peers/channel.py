@@ -1,7 +1,7 @@
-"""One encrypted connection between two peers: TLS over asyncio, frames within, everything bounded.
+"""One encrypted connection between two peers: TLS over asyncio, carrying frames, with limits on everything.
 
-The TLS of Python's own `ssl` cannot ask a stranger for a certificate without refusing those it does not know, so the
-handshake and the records are OpenSSL's by way of pyOpenSSL; bytes come and go through memory.
+Python's own `ssl` cannot request a client certificate without rejecting unknown ones, so the handshake and the records
+are those of pyOpenSSL, with in-memory buffers in place of a socket.
 """
 
 import asyncio
@@ -10,20 +10,20 @@ from typing import Protocol
 
 from OpenSSL import SSL
 
-from .identity import name_shown_by
+from .identity import peer_name_of
 from .messages import SMALL_FRAME, FrameReader, FrameTooLongError, to_frame
 
 HANDSHAKE_SECONDS = 5.0
 FRAME_SECONDS = 30.0  # from the first byte of a frame to its last
-OTHER_GROUP = "not of the same group"  # why a channel is closed whose other side shows a certificate that is not ours
-MOST_UNSENT = 4 << 20  # bytes that wait for a peer that does not read; beside what it asked for
-FRAMES_OF_A_TURN, SECONDS_OF_A_TURN = 8, 0.01  # at most, and one frame at least
+OTHER_GROUP = "not of the same group"  # close reason where the other side has a certificate of another authority
+MOST_UNSENT = 4 << 20  # bytes in the send buffer of a peer that does not read
+FRAMES_PER_TURN, SECONDS_PER_TURN = 8, 0.01  # at most; at least one frame
 _CHUNK = 1 << 16
-_UNVERIFIED = "certificate verify failed"  # as OpenSSL says it
+_UNVERIFIED = "certificate verify failed"  # the text of OpenSSL
 
 
 class Owner(Protocol):
-    """Who is told what happens on a channel."""
+    """Callbacks of a channel."""
 
     def accepts(self, channel: "Channel") -> bool: ...
 
@@ -41,18 +41,18 @@ class Owner(Protocol):
 
 
 class Channel(asyncio.Protocol):
-    """Shakes hands, then carries frames. `peer` is who the other side has proved to be."""
+    """Performs the handshake, then carries frames. `peer` is the name that the other side has proved by its key."""
 
     def __init__(self, context: SSL.Context, owner: Owner, *, dials: bool, address: str = ""):
         self.peer: str = ""  # until the handshake is done
         self.dials = dials
-        self.address = address  # that was dialled, or from which the other side came
+        self.address = address  # dialled, or of the other side
         self.last_heard = 0.0
         self.is_open = False
         self._owner = owner
         self._frames = FrameReader(SMALL_FRAME)
-        self._pending: deque[bytes] = deque()  # frames that nobody has looked at yet
-        self._hands_out = False  # and reads no more until it has
+        self._pending: deque[bytes] = deque()  # frames that are not processed yet
+        self._is_paused = False  # frames are pending, and reading is paused
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._why = ""
@@ -62,11 +62,11 @@ class Channel(asyncio.Protocol):
         else:
             self._tls.set_accept_state()
 
-    # ------------------------------------------------------------ what a channel is for
+    # ------------------------------------------------------------ sending and closing
 
     @property
     def host(self) -> str:
-        """Where the other side is."""
+        """The host of the other side."""
         return self.address.rpartition(":")[0]
 
     @property
@@ -75,11 +75,11 @@ class Channel(asyncio.Protocol):
 
     @property
     def why(self) -> str:
-        """Why it was closed from this side; empty where it was not."""
+        """The reason for which this side closed it; empty where it did not."""
         return self._why
 
     def send(self, payload: bytes) -> bool:
-        """Sends a frame; False where the channel is not open, or the other side has stopped reading."""
+        """Sends a frame; False where the channel is not open, or the other side does not read."""
         if not self.is_open or self._transport is None or self._transport.is_closing():
             return False
         if self._transport.get_write_buffer_size() > MOST_UNSENT:
@@ -96,17 +96,17 @@ class Channel(asyncio.Protocol):
         return True
 
     def close(self, why: str) -> None:
-        """Ends the channel at once."""
+        """Closes the channel at once."""
         self._why = self._why or why
         if self._transport is not None:
             self._transport.abort()
 
     def finish(self) -> None:
-        """Ends the channel when what was sent has gone."""
+        """Closes the channel after its send buffer is empty."""
         if self._transport is not None:
             self._transport.close()
 
-    # ------------------------------------------------------------ what asyncio tells
+    # ------------------------------------------------------------ callbacks of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -117,7 +117,7 @@ class Channel(asyncio.Protocol):
         if not self._owner.accepts(self):
             self.close("too many connections")
             return
-        self._expect_within(HANDSHAKE_SECONDS, "no handshake")
+        self._close_after(HANDSHAKE_SECONDS, "no handshake")
         self._advance()
 
     def data_received(self, data: bytes) -> None:
@@ -129,8 +129,8 @@ class Channel(asyncio.Protocol):
                 self.close("TLS failed")
                 return
             self._advance()
-        if not self._hands_out:
-            self._hand_out()
+        if not self._is_paused:
+            self._process_pending()
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._timer is not None:
@@ -142,7 +142,7 @@ class Channel(asyncio.Protocol):
     # ------------------------------------------------------------ TLS
 
     def _advance(self) -> None:
-        if not self.is_open and not self._shaken():
+        if not self.is_open and not self._handshake_done():
             return
         while not self._why:
             try:
@@ -158,19 +158,19 @@ class Channel(asyncio.Protocol):
             self._take(data)
         self._flush()
 
-    def _shaken(self) -> bool:
+    def _handshake_done(self) -> bool:
         try:
             self._tls.do_handshake()
         except SSL.WantReadError:
             self._flush()
             return False
         except SSL.Error as error:
-            self._flush()  # so that the other side learns why
+            self._flush()  # so that the other side gets the alert
             reason = _reason(error)
             self.close(OTHER_GROUP if reason == _UNVERIFIED else f"no handshake: {reason}")
             return False
         self._flush()
-        name = name_shown_by(self._tls)
+        name = peer_name_of(self._tls)
         if name is None:
             self.close("shows no key of a peer")
             return False
@@ -182,11 +182,11 @@ class Channel(asyncio.Protocol):
         self._owner.opened(self)
         if self._why:
             return False
-        self._became_open()
+        self._opened()
         return True
 
-    def _became_open(self) -> None:
-        """For those that wait for it."""
+    def _opened(self) -> None:
+        """A hook for subclasses."""
 
     def _take(self, data: bytes) -> None:
         was_within = self._frames.is_within
@@ -199,41 +199,41 @@ class Channel(asyncio.Protocol):
         self.last_heard = asyncio.get_running_loop().time()
         self._pending.extend(frames)
         if frames or not was_within:
-            self._expect_the_end()
+            self._limit_frame_time()
 
-    def _hand_out(self) -> None:
-        """Hands over some frames, and the rest when others have had their turn; until then no more are read."""
+    def _process_pending(self) -> None:
+        """Processes some frames, and the rest after other channels had their turn; reading is paused until then."""
         if not self._owner.wait(self):
-            self._take_a_turn()
+            self._process_some()
         if self._transport is None or self._why:
             return
         wait = self._owner.wait(self)
         if self._pending or wait:
-            self._hands_out = True
+            self._is_paused = True
             self._transport.pause_reading()
-            self._expect_the_end()
-            asyncio.get_running_loop().call_later(wait, self._hand_out)
-        elif self._hands_out:
-            self._hands_out = False
+            self._limit_frame_time()
+            asyncio.get_running_loop().call_later(wait, self._process_pending)
+        elif self._is_paused:
+            self._is_paused = False
             self._transport.resume_reading()
-            self._expect_the_end()
+            self._limit_frame_time()
 
-    def _take_a_turn(self) -> None:
+    def _process_some(self) -> None:
         time = asyncio.get_running_loop().time
-        until = time() + SECONDS_OF_A_TURN
-        for _ in range(FRAMES_OF_A_TURN):
+        until = time() + SECONDS_PER_TURN
+        for _ in range(FRAMES_PER_TURN):
             if not self._pending or not self.is_open or self._why:
                 return
             self._owner.received(self, self._pending.popleft())
             if time() >= until:
                 return
 
-    def _expect_the_end(self) -> None:
-        """Of a frame that has begun, as long as it is read."""
+    def _limit_frame_time(self) -> None:
+        """Restarts the time limit of an unfinished frame, unless reading is paused."""
         if self._timer is not None:
             self._timer.cancel()
-        if self._frames.is_within and not self._hands_out:
-            self._expect_within(FRAME_SECONDS, "a frame without end")
+        if self._frames.is_within and not self._is_paused:
+            self._close_after(FRAME_SECONDS, "a frame without end")
 
     def _flush(self) -> None:
         while self._transport is not None and not self._transport.is_closing():
@@ -245,8 +245,8 @@ class Channel(asyncio.Protocol):
                 return
             self._transport.write(data)
 
-    def _expect_within(self, seconds: float, else_why: str) -> None:
-        self._timer = asyncio.get_running_loop().call_later(seconds, self.close, else_why)
+    def _close_after(self, seconds: float, why: str) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, self.close, why)
 
 
 def _reason(error: SSL.Error) -> str:

@@ -14,68 +14,68 @@ from .messages import Hit, Item, Statistics, Wanted
 
 
 class Found(Struct, frozen=True):
-    """What a content answers a question with."""
+    """The result of a lookup in a content."""
 
     hits: tuple[Hit, ...] = ()
     statistics: Statistics | None = None
 
 
 class Change(Struct, frozen=True):
-    """What has become of a summary since a version of it."""
+    """The changes of a summary since a version of it."""
 
     version: int
     packed: bytes
 
 
 class Summary(Protocol):
-    """What one peer holds of the content of another: small, as of a version. Never changes; the next is another one."""
+    """What one peer holds of the content of another: small, immutable, as of a version."""
 
     @property
     def version(self) -> int: ...
 
     def may_have(self, wanted: Wanted) -> bool:
-        """False where it is not there, as far as the summary goes: one that leaves words out misses questions."""
+        """Whether the content may have it. A summary that leaves words out has false negatives."""
         ...
 
     def find(self, wanted: Wanted, most: int) -> Sequence[Hit]:
-        """What is there for certain; nothing from a summary that can only tell what may be there."""
+        """Certain hits; none from a summary that knows only what may be there."""
         ...
 
     def packed(self) -> bytes: ...
 
 
 class Content(Protocol):
-    """What a peer has."""
+    """What a peer shares."""
 
     def find(self, wanted: Wanted, most: int) -> Found: ...
 
     def fetch(self, item: Item) -> bytes | None: ...
 
     def verify(self, item: Item, body: bytes) -> bool:
-        """Whether what a stranger sent is that item, as far as can be told."""
+        """Whether the body that a stranger sent is that item, as far as can be checked."""
         ...
 
     def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
-        """Whether what a stranger found can be an answer, as far as can be told without having it. `statistics` are
-        those that came with the hit."""
+        """Whether a hit of a stranger can be an answer, as far as can be checked without the item. `statistics`
+        came with the hit."""
         ...
 
     def may_take(self, item: Item) -> bool:
-        """Whether this peer could make it its own; what it may not is of no use to it, and no fault of who has it."""
+        """Whether this peer is allowed to store it; what it is not is useless to it, and no fault of the provider."""
         ...
 
     def summary(self) -> Summary: ...
 
     def changes(self, since: int) -> Change | None:
-        """None where it is not known any more, or is no smaller than the whole."""
+        """The changes since a version; None where they are not known any more, or are no smaller than the whole."""
         ...
 
     def unpack(self, packed: bytes, version: int) -> Summary:
-        """The summary a stranger sent; ValueError where it is none."""
+        """The summary that a stranger sent; ValueError where it is malformed."""
         ...
 
     def update(self, held: Summary, change: bytes, version: int) -> Summary:
-        """The next of a summary that is held, by the change a stranger sent; ValueError where it is none."""
+        """A held summary with the changes that a stranger sent applied; ValueError where they are malformed."""
         ...
 
 
@@ -85,7 +85,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class ItemSummary:
-    """Exactly the ids that somebody has, as of a version."""
+    """The exact set of ids of a peer, as of a version."""
 
     def __init__(self, ids: frozenset[int], version: int = 0):
         self.ids = ids
@@ -102,7 +102,7 @@ class ItemSummary:
 
 
 class Items:
-    """The ids of the files that a peer shares; each change of it is the next version."""
+    """The ids of the files that a peer shares; each change makes the next version."""
 
     def __init__(self, ids: Iterable[int] = (), *, changes_kept: int = 1000):
         self.ids = set(ids)
@@ -129,7 +129,7 @@ class Items:
         return Found((Hit(wanted),)) if wanted in self.ids else Found()
 
     def fetch(self, item: Item) -> bytes | None:
-        """The name of the file stands for the file."""
+        """The id stands for the body of the file."""
         return str(item).encode() if item in self.ids else None
 
     def verify(self, item: Item, body: bytes) -> bool:

@@ -1,6 +1,6 @@
-"""How the commands of the user reach the peer that runs: a socket in its folder that only its owner may open.
+"""How commands of the user reach the running peer: a Unix socket in its folder that only its owner may open.
 
-A request is one line of JSON, the answer is one or more; the last has `is_over`, or `error`.
+A request is one line of JSON, its replies are one line each; the last one has `is_over`, or `error`.
 """
 
 import asyncio
@@ -17,16 +17,18 @@ from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.records import Plain
 
 from .messages import Contact
-from .peer import Peer, SearchProgress, peer_status
+from .peer import Peer, SearchProgress
 from .peer_folder import PeerFolder
 
 SOCKET_FILE = "control"
-LONGEST_WORDS = 4096  # characters of what is searched for; as a message can carry them
+LONGEST_WORDS = 4096  # characters of a query; the limit of a message
 _LONGEST_LINE = 16 << 20  # bytes
-_LONGEST_PATH = 100  # bytes that a socket's name may have
+_LONGEST_PATH = 100  # bytes that the path of a socket may have
 
 
 class Request(Struct, frozen=True, omit_defaults=True):
+    """What a command wants of the peer."""
+
     do: Literal["search", "fetch", "show"]
     words: Annotated[str, Meta(max_length=LONGEST_WORDS)] = ""
     most: Annotated[int, Meta(ge=1, le=100)] = 10
@@ -37,37 +39,39 @@ class Request(Struct, frozen=True, omit_defaults=True):
 
 
 class Reply(Struct, frozen=True, omit_defaults=True):
-    searched: SearchProgress | None = None
+    """One line of the answer to a request."""
+
+    progress: SearchProgress | None = msgspec.field(default=None, name="searched")
     body: bytes | None = None
-    told: Plain = None
+    status: Plain = msgspec.field(default=None, name="told")  # of `show`
     error: str = ""
     is_over: bool = False
 
 
 async def answer_request(peer: Peer, request: Request) -> AsyncIterator[Reply]:
-    """What a peer answers to its user."""
+    """Carries out a request of the user."""
     if request.do == "show":
-        yield Reply(told=peer_status(peer), is_over=True)
+        yield Reply(status=peer.status(), is_over=True)
     elif request.do == "fetch":
         body = await peer.fetch(request.provider, request.url) if request.provider is not None else None
         yield Reply(body=body, is_over=True)
     else:
-        async for searched in peer.search(
+        async for progress in peer.search(
             request.words, most=request.most, enough=request.enough, deadline=request.deadline
         ):
-            yield Reply(searched=searched, is_over=searched.is_over)
+            yield Reply(progress=progress, is_over=progress.is_over)
 
 
 class Control:
-    """Answers the commands of the peer's owner for as long as it is open."""
+    """The socket on which a peer takes requests of its owner."""
 
-    def __init__(self, peer: Peer, kept: PeerFolder):
+    def __init__(self, peer: Peer, folder: PeerFolder):
         self._peer = peer
-        self._path = _short(kept.path(SOCKET_FILE))
+        self._path = _socket_path(folder.path(SOCKET_FILE))
         self._server: asyncio.AbstractServer | None = None
 
     async def open(self) -> None:
-        Path(self._path).unlink(missing_ok=True)  # of one that was killed; whoever runs holds the lock
+        Path(self._path).unlink(missing_ok=True)  # left by a killed process; the running one holds the lock
         before = os.umask(0o177)
         try:
             self._server = await asyncio.start_unix_server(self._serve, self._path, limit=1 << 16)
@@ -92,10 +96,10 @@ class Control:
             await writer.wait_closed()
 
 
-async def ask_running_peer(kept: PeerFolder, request: Request) -> AsyncIterator[Reply] | None:
-    """What the running peer of a collection answers; None where none is running."""
+async def ask_running_peer(folder: PeerFolder, request: Request) -> AsyncIterator[Reply] | None:
+    """The replies of the running peer of a collection; None where none is running."""
     try:
-        path = _short(kept.path(SOCKET_FILE))
+        path = _socket_path(folder.path(SOCKET_FILE))
         reader, writer = await asyncio.open_unix_connection(path, limit=_LONGEST_LINE)
     except (OSError, UsageError):
         return None
@@ -119,8 +123,8 @@ async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, requ
         writer.close()
 
 
-def _short(path: Path) -> str:
-    """A name for the socket that the system takes."""
+def _socket_path(path: Path) -> str:
+    """A path of the socket that is short enough for the system."""
     for name in (str(path.absolute()), os.path.relpath(path)):
         if len(os.fsencode(name)) <= _LONGEST_PATH:
             return name

@@ -19,12 +19,18 @@ from lycosa.vocabulary.hosts import why_not_public_address
 from .addresses import Place, parse_place
 from .channel import Channel
 
-MOST_LOOKUPS = 8
-LookUp = Callable[[str], Sequence[str]]  # the IP addresses of a name, the best first; none where it has none
+DIAL_SECONDS = 3.0
+DIAL_AGAIN_AFTER = 20.0  # seconds; until then an unreachable peer is taken to be down
+MOST_DIALS = 32  # at once, for each purpose
+MOST_WAITING = 64  # frames for one peer that is being dialled
+MOST_FAILURES = 4096  # that are remembered
+MOST_LOOKUPS = 8  # at once, for each purpose
+Deliver = Callable[[Channel | None], None]  # the channel; None: unreachable
+LookUp = Callable[[str], Sequence[str]]  # the IP addresses of a host name, the best first
 
 
 def look_up(name: str) -> Sequence[str]:
-    """What the machine knows of a name."""
+    """The addresses that the system resolver knows for a name."""
     try:
         return [str(address[0]) for *_, address in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)]
     except (OSError, UnicodeError):
@@ -40,54 +46,50 @@ def _is_address(host: str) -> bool:
 
 
 class Resolver:
-    """Looks names up, so many at once; one that takes long keeps its room until it is known."""
+    """Resolves host names in threads, at most `MOST_LOOKUPS` at once.
+
+    A thread that waits for a name server cannot be stopped: a slow lookup keeps its slot until it returns. The threads
+    are daemons, as the process would wait for those of an executor when it ends.
+    """
 
     def __init__(self, look_up: LookUp):
         self._look_up = look_up
-        self._room = asyncio.Semaphore(MOST_LOOKUPS)
+        self._slots = asyncio.Semaphore(MOST_LOOKUPS)
 
     async def addresses(self, host: str) -> Sequence[str]:
-        """Those of a name; an IP address is its own, and needs no room."""
+        """The addresses of a host; an IP address is returned as it is, and takes no slot."""
         if _is_address(host):
             return (host,)
-        await self._room.acquire()
+        await self._slots.acquire()
         loop = asyncio.get_running_loop()
         found: asyncio.Future[Sequence[str]] = loop.create_future()
 
-        def tell(addresses: Sequence[str]) -> None:
-            self._room.release()
+        def resolve(addresses: Sequence[str]) -> None:
+            self._slots.release()
             if not found.done():
                 found.set_result(addresses)
 
         def search() -> None:
             addresses = self._look_up(host)
-            with suppress(RuntimeError):  # the loop has ended, and nobody waits
-                loop.call_soon_threadsafe(tell, addresses)
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(resolve, addresses)
 
         threading.Thread(target=search, name="looking up a name", daemon=True).start()
         return await found
 
 
-DIAL_SECONDS = 3.0
-DIAL_AGAIN_AFTER = 20.0  # seconds; until then one that could not be reached is taken to be down
-MOST_DIALS = 32  # at once, for each purpose
-MOST_WAITING = 64  # frames for one peer that is being called
-MOST_IN_VAIN = 4096  # that are remembered
-Deliver = Callable[[Channel | None], None]  # told the channel, or None where the peer is not there
-
-
 class Purpose(StrEnum):
-    """What somebody is called for."""
+    """What a connection is opened for."""
 
-    ASKING = "asking"  # for one's own sake
-    ANSWERING = "answering"  # for the sake of others, where they said
+    ASKING = "asking"  # own queries
+    ANSWERING = "answering"  # queries of others, at addresses that they gave
     UPKEEP = "upkeep"
 
 
 class Dialer:
-    """Calls under way, and who waits for them.
+    """Connections that are being opened, and the frames that wait for them.
 
-    allow_private: whether addresses told by others may be private ones.
+    allow_private: whether addresses that others gave may be private ones.
     """
 
     def __init__(
@@ -102,23 +104,23 @@ class Dialer:
         self._counts = counts
         self._allow_private = allow_private
         self._waiting: dict[tuple[str, str], list[Deliver]] = {}  # by peer and address
-        self._in_vain: OrderedDict[tuple[str, str], float] = OrderedDict()  # the same: not called again before
-        self._under_way: dict[Purpose, set[asyncio.Task[None]]] = {purpose: set() for purpose in Purpose}
+        self._failed_until: OrderedDict[tuple[str, str], float] = OrderedDict()  # not dialled before
+        self._tasks: dict[Purpose, set[asyncio.Task[None]]] = {purpose: set() for purpose in Purpose}
         self._resolvers = {purpose: Resolver(look_up) for purpose in Purpose}
 
-    def is_in_vain(self, peer: str, address: str) -> bool:
-        """Whether the peer was not there a moment ago."""
-        return self._in_vain.get((peer, address), 0.0) > asyncio.get_running_loop().time()
+    def has_failed(self, peer: str, address: str) -> bool:
+        """Whether the peer was unreachable a moment ago."""
+        return self._failed_until.get((peer, address), 0.0) > asyncio.get_running_loop().time()
 
     def call(self, peer: str, address: str, purpose: Purpose, deliver: Deliver) -> bool:
-        """Has something delivered over a new connection; False where there is no room for one more call."""
+        """Delivers something over a new connection; False where all slots are taken."""
         waiting = self._waiting.get((peer, address))
         if waiting is not None:
             if len(waiting) >= MOST_WAITING:
                 return False
             waiting.append(deliver)
             return True
-        tasks = self._under_way[purpose]
+        tasks = self._tasks[purpose]
         if len(tasks) >= MOST_DIALS:
             return False
         self._waiting[peer, address] = [deliver]
@@ -128,7 +130,7 @@ class Dialer:
         return True
 
     def opened(self, channel: Channel) -> None:
-        """Somebody is connected: what waits for them goes out, whoever called whom, and where."""
+        """A peer is connected: what waits for it is delivered, whichever side dialled, and at whatever address."""
         due: list[Deliver] = []
         for (peer, _), waiting in self._waiting.items():
             if peer == channel.peer:
@@ -139,11 +141,11 @@ class Dialer:
 
     def forget_old(self) -> None:
         now = asyncio.get_running_loop().time()
-        for key in [key for key, until in self._in_vain.items() if until <= now]:
-            del self._in_vain[key]
+        for key in [key for key, until in self._failed_until.items() if until <= now]:
+            del self._failed_until[key]
 
     def cancel(self) -> None:
-        for tasks in self._under_way.values():
+        for tasks in self._tasks.values():
             for task in list(tasks):
                 task.cancel()
 
@@ -157,18 +159,18 @@ class Dialer:
         finally:
             waiting = self._waiting.pop((peer, address))
         if channel is not None and channel.peer != peer:
-            self._counts["somebody_else"] += 1  # whoever told us the address lied, or the peer has moved
+            self._counts["somebody_else"] += 1  # the address was a lie, or the peer has moved
             channel = None
         if channel is None:
-            self._in_vain[peer, address] = asyncio.get_running_loop().time() + DIAL_AGAIN_AFTER
-            while len(self._in_vain) > MOST_IN_VAIN:
-                self._in_vain.popitem(last=False)
+            self._failed_until[peer, address] = asyncio.get_running_loop().time() + DIAL_AGAIN_AFTER
+            while len(self._failed_until) > MOST_FAILURES:
+                self._failed_until.popitem(last=False)
         for deliver in waiting:
             deliver(channel)
 
     async def _allowed(self, place: Place | None, resolver: Resolver) -> Sequence[Place]:
-        """Where a stranger who names a place may make us connect to: one address of each kind, IPv4 and IPv6, at most;
-        none where one of its addresses is none of theirs to name."""
+        """The addresses that a place named by a stranger may make us connect to: one of IPv4 and one of IPv6 at most;
+        none where any of its addresses is private and that is not allowed."""
         if place is None or not place.port:
             return ()
         try:

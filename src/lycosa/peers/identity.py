@@ -1,9 +1,9 @@
-"""Who a peer is: a key pair, and the certificate in which it shows the public one.
+"""The identity of a peer: a key pair, and the certificate that carries the public key.
 
-A peer is called after its public key, so nobody can take another's name without the private key, which never leaves
-its folder. Certificates only carry keys. In an open network each signs its own; in a closed group they are signed by
-the group's authority, whose private key is the secret that the members share: whoever has it can sign a
-certificate of their own, and nobody else can connect. No part of this is made here: Ed25519, X.509, TLS 1.3.
+The name of a peer is a hash of its public key, so nobody can take another's name without the private key, which never
+leaves its folder. In an open network certificates are self-signed; in a closed group they are signed by the group's
+authority, whose private key is the secret that the members share: with it one can sign a certificate of one's own,
+and without it nobody can connect. The cryptography is that of Ed25519, X.509 and TLS 1.3.
 """
 
 import base64
@@ -25,13 +25,13 @@ from .peer_folder import PeerFolder
 KEY_FILE = "key.pem"
 NAME_LENGTH = 32  # letters: 160 bits of the hash of a public key
 _SECRET_MARK = "lycosa-group-1:"
-_SINCE = datetime(2000, 1, 1, tzinfo=UTC)  # keys do not age, so clocks need not agree
+_SINCE = datetime(2000, 1, 1, tzinfo=UTC)  # keys do not expire, so clocks need not agree
 _UNTIL = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 _RAW = serialization.Encoding.Raw, serialization.PublicFormat.Raw
 
 
 class Group:
-    """A closed group, known by its secret.
+    """A closed group, determined by its secret.
 
     >>> group = Group.new()
     >>> Group.of_text(group.secret).name == group.name
@@ -40,7 +40,7 @@ class Group:
 
     def __init__(self, key: Ed25519PrivateKey):
         self._key = key
-        self.name = _name_of_key(key.public_key())
+        self.name = _key_name(key.public_key())
         self.certificate = _signed(key.public_key(), subject="group", issuer="group", by=key, is_authority=True)
 
     @classmethod
@@ -49,7 +49,7 @@ class Group:
 
     @classmethod
     def of_text(cls, text: str) -> "Group":
-        """The group that a secret stands for."""
+        """The group of a secret."""
         mark, _, rest = text.strip().partition(":")
         try:
             data = base64.b32decode(rest.upper() + "=" * (-len(rest) % 8))
@@ -79,7 +79,7 @@ class Group:
 
     @property
     def secret(self) -> str:
-        """What a member needs to know; for no other eyes."""
+        """The text that makes a peer a member; to be folder among members."""
         raw = self._key.private_bytes(
             serialization.Encoding.Raw, serialization.PrivateFormat.Raw, serialization.NoEncryption()
         )
@@ -90,24 +90,24 @@ class Group:
 
 
 class Identity:
-    """A peer's own key, and the TLS in which it shows it."""
+    """The key of a peer, and the TLS context that presents it."""
 
     def __init__(self, key: Ed25519PrivateKey, group: Group | None = None):
         self._key = key
         self.group = group
-        self.name = _name_of_key(key.public_key())
+        self.name = _key_name(key.public_key())
 
     @classmethod
     def new(cls, group: Group | None = None) -> "Identity":
         return cls(Ed25519PrivateKey.generate(), group)
 
     @classmethod
-    def load(cls, kept: PeerFolder, group: Group | None = None) -> "Identity":
-        """The identity in a peer's folder, made the first time."""
-        pem = kept.read(KEY_FILE)
+    def load(cls, folder: PeerFolder, group: Group | None = None) -> "Identity":
+        """The identity in a peer's folder, created the first time."""
+        pem = folder.read(KEY_FILE)
         if pem is None:
             made = cls.new(group)
-            kept.write(KEY_FILE, made._pem())
+            folder.write(KEY_FILE, made._pem())
             return made
         try:
             key = serialization.load_pem_private_key(pem, None)
@@ -117,12 +117,12 @@ class Identity:
         else:
             reason = None
         if not isinstance(key, Ed25519PrivateKey):
-            path = kept.path(KEY_FILE)
+            path = folder.path(KEY_FILE)
             raise CollectionError(f"{path} is no key of a peer; put it back, or remove it to be a new peer") from reason
         return cls(key, group)
 
     def context(self) -> SSL.Context:
-        """TLS 1.3 with certificates on both sides, for either side of a connection."""
+        """A context of TLS 1.3 with certificates on both sides, for either side of a connection."""
         if self.group:
             certificate = self.group.sign(self._key.public_key())
         else:
@@ -150,11 +150,11 @@ class Identity:
         )
 
 
-def name_shown_by(connection: SSL.Connection) -> str | None:
-    """The name of the peer at the other end, which has proved that the key is its own; None for a key of other kind."""
+def peer_name_of(connection: SSL.Connection) -> str | None:
+    """The name of the peer at the other end, which has proved to own its key; None for a key of another kind."""
     certificate = connection.get_peer_certificate(as_cryptography=True)
     key = certificate.public_key() if certificate is not None else None
-    return _name_of_key(key) if isinstance(key, Ed25519PublicKey) else None
+    return _key_name(key) if isinstance(key, Ed25519PublicKey) else None
 
 
 def is_name(text: str) -> bool:
@@ -166,11 +166,11 @@ def _as_verified(connection: SSL.Connection, certificate: crypto.X509, error: in
 
 
 def _any_key(connection: SSL.Connection, certificate: crypto.X509, error: int, depth: int, is_good: int) -> bool:
-    """In an open network everybody may show a key; who it has to be is checked against the names known."""
+    """Accepts any key, as in an open network; the name is compared with the expected one elsewhere."""
     return depth == 0
 
 
-def _name_of_key(key: Ed25519PublicKey) -> str:
+def _key_name(key: Ed25519PublicKey) -> str:
     digest = hashlib.sha256(key.public_bytes(*_RAW)).digest()
     return base64.b32encode(digest[:20]).decode().lower()
 

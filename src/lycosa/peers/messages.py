@@ -20,65 +20,18 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-FRAME_HEAD = 4  # bytes
-SMALL_FRAME = 1 << 16  # bytes; of what anybody may send
-
-
-class FrameTooLongError(ValueError):
-    """Somebody wants to send more than they may."""
-
-
-def to_frame(payload: bytes) -> bytes:
-    return len(payload).to_bytes(FRAME_HEAD) + payload
-
-
-class FrameReader:
-    """Splits a stream of bytes into frames; holds at most one unfinished frame of up to `limit` bytes.
-
-    >>> frames = FrameReader(limit=100)
-    >>> frames.feed(to_frame(b"hello")[:6])
-    []
-    >>> frames.feed(to_frame(b"hello")[6:] + to_frame(b"you"))
-    [b'hello', b'you']
-    """
-
-    def __init__(self, limit: int = SMALL_FRAME):
-        self.limit = limit
-        self._held = bytearray()
-
-    @property
-    def is_within(self) -> bool:
-        """Whether a frame has begun that has not ended."""
-        return bool(self._held)
-
-    def feed(self, data: bytes) -> list[bytes]:
-        """The frames that end within these bytes. Raises FrameTooLongError as soon as a length is told that is none."""
-        self._held += data
-        whole: list[bytes] = []
-        start = 0
-        while len(self._held) - start >= FRAME_HEAD:
-            length = int.from_bytes(self._held[start : start + FRAME_HEAD])
-            if length > self.limit:
-                raise FrameTooLongError(f"a frame of {length} bytes, {self.limit} are the most")
-            end = start + FRAME_HEAD + length
-            if len(self._held) < end:
-                break
-            whole.append(bytes(self._held[start + FRAME_HEAD : end]))
-            start = end
-        del self._held[:start]
-        return whole
-
-
 VERSION = 1
+FRAME_HEAD = 4  # bytes
+SMALL_FRAME = 1 << 16  # bytes that any peer may send unasked
 MOST_BYTES = 8 << 20  # of a frame
 MOST_HITS = 100  # of one response
 MOST_CONTACTS = 32  # of one message
-DIRECT = 0  # the walker of a query that was sent to be answered, and not to be passed on
+DIRECT = 0  # walker number of a query that is answered by its receiver and not forwarded
 
 PeerName = str
 _Name = Annotated[str, Meta(min_length=1, max_length=128)]
 _Address = Annotated[str, Meta(max_length=256)]  # host:port; empty where names are addresses, as in a simulation
-_Number = Annotated[int, Meta(ge=0)]  # of 64 bits, which is all that msgpack can say
+_Number = Annotated[int, Meta(ge=0)]  # of 64 bits, the limit of msgpack
 _Count = Annotated[int, Meta(ge=0, le=(1 << 48))]
 _Walker = Annotated[int, Meta(ge=0, le=(1 << 32) - 1)]
 _Share = Annotated[float, Meta(ge=0, le=1)]
@@ -90,14 +43,14 @@ Item = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] | _Text  # an item's id when
 
 
 class Contact(Struct, frozen=True, array_like=True):
-    """A peer, and where to reach it."""
+    """The name of a peer, and its address."""
 
     name: _Name
     address: _Address = ""
 
 
 class Hit(Struct, frozen=True, array_like=True):
-    """One thing that was found. Only `item` is told when sharing files."""
+    """A search result. Only `item` is given when sharing files."""
 
     item: Item
     title: _Short = ""
@@ -111,7 +64,7 @@ class Hit(Struct, frozen=True, array_like=True):
 
 
 class Statistics(Struct, frozen=True, array_like=True):
-    """What the asker needs to score hits of different collections on one scale."""
+    """Collection statistics by which the asker scores hits of different collections on one scale."""
 
     documents: _Count = 0  # in the collection
     words: _Count = 0  # in all of them
@@ -127,11 +80,13 @@ class _Message(Struct, frozen=True, array_like=True, tag_field="kind"):
 
 
 class Hello(_Message, frozen=True, array_like=True, tag="hello"):
+    """The first message on a connection."""
+
     me: Contact
 
 
 class Query(_Message, frozen=True, array_like=True, tag="query"):
-    """Who has this? `ttl` is the number of peers that may still see it, the receiver among them."""
+    """A search request. `ttl` is the number of peers that may still receive it, including this receiver."""
 
     id: _Number
     wanted: Wanted
@@ -142,8 +97,8 @@ class Query(_Message, frozen=True, array_like=True, tag="query"):
 
 
 class Response(_Message, frozen=True, array_like=True, tag="response"):
-    """`hits` are at `provider`, which is the sender or one whose index it holds; `elsewhere` are peers whose index
-    tells no more than that they may have it. With neither, the sender says that it knows nobody."""
+    """The answer to a query. `hits` are at `provider`, which is the sender or a peer whose index it holds; `elsewhere`
+    are peers that may have it by their indexes. With neither, the sender knows no provider."""
 
     query: _Number
     provider: Contact
@@ -155,29 +110,35 @@ class Response(_Message, frozen=True, array_like=True, tag="response"):
 
 
 class Declined(_Message, frozen=True, array_like=True, tag="declined"):
-    """Too busy for this one."""
+    """The sender is too busy for this request."""
 
     about: Literal["query", "fetch", "index"]
     id: _Number  # of the query or the fetch
 
 
 class IndexRequest(_Message, frozen=True, array_like=True, tag="index_request"):
+    """A request for the summary of the receiver's content."""
+
     since: _Count | None = None  # the version that is held already
 
 
 class Index(_Message, frozen=True, array_like=True, tag="index"):
+    """The summary of the sender's content, or its changes since a version."""
+
     version: _Count
-    packed: bytes  # only the content it is a summary of knows how to read it
+    packed: bytes  # in the encoding of the content
     since: _Count | None = None  # None: all of it; else what has changed since that version
 
 
 class Fetch(_Message, frozen=True, array_like=True, tag="fetch"):
+    """A request for an item."""
+
     id: _Number  # of this fetch, the asker's choice
     item: Item
 
 
 class Fetched(_Message, frozen=True, array_like=True, tag="fetched"):
-    """`body` is the thing itself (a stored page with its WARC record); None where the sender lacks it."""
+    """An item; `body` is None where the sender lacks it."""
 
     id: _Number
     item: Item
@@ -185,19 +146,21 @@ class Fetched(_Message, frozen=True, array_like=True, tag="fetched"):
 
 
 class Join(_Message, frozen=True, array_like=True, tag="join"):
+    """A request to become neighbours."""
+
     me: Contact
 
 
 class Leave(_Message, frozen=True, array_like=True, tag="leave"):
-    pass
+    """The sender is going down."""
 
 
 class Ping(_Message, frozen=True, array_like=True, tag="ping"):
-    pass
+    """Asks whether the receiver is there."""
 
 
 class Pong(_Message, frozen=True, array_like=True, tag="pong"):
-    """`accepted`: the sender holds the receiver for a neighbour; `known`: others to join."""
+    """The answer to JOIN and PING. `accepted`: the receiver is a neighbour of the sender; `known`: others to join."""
 
     accepted: bool = False
     known: _Contacts = ()
@@ -220,25 +183,27 @@ Message = (
 
 
 class Send(Struct, frozen=True):
-    """A message that is to go out."""
+    """A message to send."""
 
     to: PeerName
     message: Message
-    address: str = ""  # empty: as it is known
+    address: str = ""  # empty: the known one
 
 
 class MessageError(ValueError):
-    """Bytes that are no message; `why` is one word to count it under."""
+    """Bytes that are no message; `why` is the name under which it is counted."""
 
     def __init__(self, why: Literal["oversized", "version", "malformed"], detail: str = ""):
         super().__init__(f"{why}: {detail}" if detail else why)
         self.why = why
 
 
+# ---------------------------------------------------------------- encoding
+
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
 _VERSION_BYTE = bytes([VERSION])
-_LIST_HEAD = 4  # bytes that a list of many takes more than an empty one
+_LIST_HEAD = 4  # bytes by which the header of a long list exceeds that of an empty one
 
 
 def encode(message: Message) -> bytes:
@@ -246,7 +211,7 @@ def encode(message: Message) -> bytes:
 
 
 def fit_frame(response: Response) -> Response:
-    """A response with as many of its hits, the first ones, as go into what anybody may send at once."""
+    """The response with as many of its first hits as fit into a small frame."""
     if len(response.hits) <= 1 or len(encode(response)) <= SMALL_FRAME:
         return response
     room = SMALL_FRAME - len(encode(replace(response, hits=()))) - _LIST_HEAD
@@ -260,7 +225,7 @@ def fit_frame(response: Response) -> Response:
 
 
 def decode(frame: bytes | bytearray | memoryview) -> Message:
-    """The message that the bytes are; `MessageError` where they are none."""
+    """The message of an encoding; raises MessageError where it is malformed."""
     if len(frame) > MOST_BYTES:
         raise MessageError("oversized", f"{len(frame)} bytes")
     if not len(frame) or frame[0] != VERSION:
@@ -269,3 +234,51 @@ def decode(frame: bytes | bytearray | memoryview) -> Message:
         return _decoder.decode(memoryview(frame)[1:])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
         raise MessageError("malformed", str(error)) from error
+
+
+# ---------------------------------------------------------------- frames
+
+
+class FrameTooLongError(ValueError):
+    """A peer announces more bytes than it may send."""
+
+
+def to_frame(payload: bytes) -> bytes:
+    return len(payload).to_bytes(FRAME_HEAD) + payload
+
+
+class FrameReader:
+    """Splits a stream of bytes into frames; holds at most one unfinished frame of up to `limit` bytes.
+
+    >>> frames = FrameReader(limit=100)
+    >>> frames.feed(to_frame(b"hello")[:6])
+    []
+    >>> frames.feed(to_frame(b"hello")[6:] + to_frame(b"you"))
+    [b'hello', b'you']
+    """
+
+    def __init__(self, limit: int = SMALL_FRAME):
+        self.limit = limit
+        self._held = bytearray()
+
+    @property
+    def is_within(self) -> bool:
+        """Whether there is an unfinished frame."""
+        return bool(self._held)
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The frames that these bytes complete. Raises FrameTooLongError as soon as a length is above the limit."""
+        self._held += data
+        whole: list[bytes] = []
+        start = 0
+        while len(self._held) - start >= FRAME_HEAD:
+            length = int.from_bytes(self._held[start : start + FRAME_HEAD])
+            if length > self.limit:
+                raise FrameTooLongError(f"a frame of {length} bytes, {self.limit} are the most")
+            end = start + FRAME_HEAD + length
+            if len(self._held) < end:
+                break
+            whole.append(bytes(self._held[start + FRAME_HEAD : end]))
+            start = end
+        del self._held[:start]
+        return whole

@@ -1,4 +1,4 @@
-"""The overlay as one node sees it: its neighbours, and others it could join."""
+"""The overlay as one node sees it: its neighbours, and other peers that it could join."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -9,16 +9,16 @@ MOST_KNOWN = 1024  # contacts remembered
 
 
 class Neighbours:
-    """Neighbours in the order in which they came, which of them are down, and whom else there is to join."""
+    """Neighbours in the order in which they joined, which of them are down, and other known peers."""
 
     def __init__(self, *, least: int, most: int):
         self.least = least
         self.most = most
         self.names: list[PeerName] = []
-        self._addresses: dict[PeerName, str] = {}  # of the same
+        self._addresses: dict[PeerName, str] = {}  # of the neighbours
         self.down: dict[PeerName, None] = {}  # in the order in which they went down
-        self.awaited: set[PeerName] = set()  # pinged or asked to join, and have not answered
-        self.silent: dict[PeerName, int] = {}  # pings without an answer
+        self.awaited: set[PeerName] = set()  # pinged or asked to join, without an answer yet
+        self.silent: dict[PeerName, int] = {}  # consecutive unanswered pings
         self._known: OrderedDict[PeerName, str] = OrderedDict()
 
     def __contains__(self, name: PeerName) -> bool:
@@ -28,7 +28,8 @@ class Neighbours:
         return len(self.names)
 
     def know(self, contact: Contact, *, first_hand: bool = False) -> None:
-        """Others may tell of a peer that is not known; where one that is known lives, only itself."""
+        """Remembers a peer. Third parties can add unknown peers, but only the peer itself (`first_hand`) can change an
+        address that is known."""
         if contact.name not in self._known or (contact.address and (first_hand or not self._known[contact.name])):
             self._known[contact.name] = contact.address
         if first_hand and contact.address and contact.name in self._addresses:
@@ -44,7 +45,7 @@ class Neighbours:
         return Contact(name, self.address(name))
 
     def add(self, contact: Contact) -> bool:
-        """Whether it is a neighbour now: there may be no room. Who has been down for longest makes room."""
+        """Makes it a neighbour, if there is room; the one that has been down for longest makes room."""
         self.know(contact, first_hand=True)
         if contact.name not in self._addresses and len(self.names) >= self.most:
             if not self.down:
@@ -54,29 +55,29 @@ class Neighbours:
         return True
 
     def heard(self, name: PeerName) -> None:
-        """It is there."""
+        """The peer is up."""
         self.silent.pop(name, None)
         self.down.pop(name, None)
 
     def lost(self, name: PeerName) -> None:
-        """It is not there, so no walker is sent to it."""
+        """The peer is down: no walker is sent to it."""
         if name in self._addresses:
             self.down.setdefault(name)
 
     def join_failed(self, name: PeerName) -> None:
-        """It did not let us join: the others that are known are asked before."""
+        """The peer did not accept us: all other known peers are asked before it."""
         if name in self._known:
             self._known.move_to_end(name, last=False)
 
     def ping_unanswered(self, name: PeerName) -> int:
-        """It did not answer a ping, so no walker is sent there; how many it did not answer. It is still pinged, so
-        that a network that fell apart finds together again."""
+        """Marks a neighbour that did not answer a ping as down; returns how many it did not answer in a row. It is
+        still pinged, so that a network that was partitioned heals."""
         self.lost(name)
         self.silent[name] = self.silent.get(name, 0) + 1
         return self.silent[name]
 
     def place(self, contact: Contact) -> None:
-        """Makes it a neighbour, room or not."""
+        """Makes it a neighbour, whether there is room or not."""
         self.heard(contact.name)
         if contact.name not in self._addresses:
             self.names.append(contact.name)
@@ -93,12 +94,12 @@ class Neighbours:
         self._known.pop(name, None)
 
     def to_show(self, besides: PeerName) -> tuple[Contact, ...]:
-        """Some neighbours, the last ones first, for one that wants to join others."""
+        """Some neighbours, the last ones first, for a peer that looks for others to join."""
         names = [name for name in reversed(self.names) if name != besides and name not in self.down]
         return tuple(self.contact(name) for name in names[:MOST_CONTACTS])
 
     def to_join(self, besides: Iterable[PeerName]) -> list[PeerName]:
-        """Whom to ask where there are too few; the ones heard of last first."""
+        """Known peers to ask where neighbours are too few; those heard of last come first."""
         if self.missing <= 0:
             return []
         without = {*besides, *self.names}
@@ -106,17 +107,17 @@ class Neighbours:
 
     @property
     def missing(self) -> int:
-        """How many more it could do with."""
+        """How many neighbours that are up it lacks."""
         return self.least - (len(self.names) - len(self.down))
 
     @property
     def coming(self) -> set[PeerName]:
-        """Those that were asked to join and may still be neighbours."""
+        """Peers that were asked to join and have not answered."""
         return self.awaited.difference(self._addresses)
 
     @property
     def have_addresses(self) -> bool:
-        """Whether anybody is called at an address; in a simulation names will do."""
+        """Whether any peer has an address; in a simulation names suffice."""
         return any(self._known.values()) or any(self._addresses.values())
 
     def known(self) -> list[Contact]:

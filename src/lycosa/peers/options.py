@@ -11,12 +11,12 @@ _MEMORIES = ("remembered", "searches", "most_per_query")
 
 
 class NodeOptions(Struct, frozen=True):
-    """How a node searches, what it keeps, and how much it takes from others. Times are in seconds."""
+    """How a node searches, what it keeps, and how much it accepts from others. Times are in seconds."""
 
     # The algorithm
-    floods: bool = False  # passes a query on to all neighbours instead of one
+    floods: bool = False  # forwards a query to all neighbours instead of one
     keeps_buddies: bool = True
-    adapts: bool = True  # a buddy that is down, wrong or declines loses count
+    adapts: bool = True  # a buddy that is down, wrong or declines is demoted
     indexes: Literal["buddies", "neighbours", "nobody"] = "buddies"  # whose indexes it holds
     buddies: int = 10  # size of the list
     neighbour_indexes: int = 10  # the first of the overlay's, where those are held
@@ -24,34 +24,34 @@ class NodeOptions(Struct, frozen=True):
     ttl: int = 1024  # of each walker
     flood_ttl: int = 7
     credited: int = 1  # answers of one search that count for the buddy list
-    credit: Literal["provider", "responder"] = "provider"  # who is the buddy when one answers for another
-    demotes_unreachable: bool = False  # a buddy that a query could not be delivered to loses count too
+    credit: Literal["provider", "responder"] = "provider"  # who is credited when one peer answers for another
+    demotes_unreachable: bool = False  # a buddy that a query could not be delivered to is demoted too
     downloads: bool = True  # fetches what it finds, from the first who has it, else from the next
-    says_no: bool = False  # tells the asker when it knows nobody, and when a walker ends with it
-    secret_walkers: bool = False  # their numbers cannot be guessed, so only who met one can answer for it
+    says_no: bool = False  # sends an empty response when it knows no provider, and when a walker ends with it
+    secret_walkers: bool = False  # random walker numbers, so that only a peer that met a walker can answer for it
 
     # Times
     buddy_wait: float = 0.25  # for the answers of buddies, before the walk begins
     fetch_wait: float = 1.0
     deadline: float = 2.0  # of a search
-    checkpoint: float = 600.0  # between two looks at the list for whose index to ask
-    refresh_checkpoints: int = 1  # checkpoints between two looks for changes of an index; 0: only when it was wrong
-    ping: float = 0.0  # between two looks at the neighbours; 0: never
+    checkpoint: float = 600.0  # between two requests for indexes
+    refresh_checkpoints: int = 1  # checkpoints between two refreshes of an index; 0: only when it was wrong
+    ping: float = 0.0  # between two pings of the neighbours; 0: never
 
     # Bounds
     most_ttl: int = 1024  # a query that comes with more is cut to this
-    most_per_query: int = 16 * 1024  # messages of one query that it handles
-    remembered: int = 4096  # queries of others
-    searches: int = 128  # of its own
-    referrals: int = 10  # peers a search asks because others named them
-    neighbours: int = 4  # it looks for others where it has fewer
+    most_per_query: int = 16 * 1024  # messages of one query that are processed
+    remembered: int = 4096  # queries of others that are remembered
+    searches: int = 128  # own searches that are remembered
+    referrals: int = 10  # peers that a search asks because others named them
+    neighbours: int = 4  # it looks for more where it has fewer
     most_neighbours: int = 64
-    most_hits: int = 100  # of one answer to somebody who is no buddy
+    most_hits: int = 100  # in an answer to a peer that is no buddy
     most_index_bytes: int = 4 << 20
-    capacity: float = 0.0  # queries (for ten hits) and fetches of others it serves in a second; 0: any number
-    capacity_per_peer: float = 0.0  # messages it takes from one peer in a second, and as many answers; 0: any number
-    tolerance: float = 8.0  # demerits from which on a peer is not listened to
-    ban_seconds: float = 600.0  # for so long; also the half-life of demerits
+    capacity: float = 0.0  # queries (of ten hits) and fetches of others served per second; 0: no limit
+    capacity_per_peer: float = 0.0  # messages accepted from one peer per second, and as many answers; 0: no limit
+    tolerance: float = 8.0  # demerits at which a peer is banned
+    ban_seconds: float = 600.0  # length of a ban, and half-life of demerits
 
     def __post_init__(self) -> None:
         for name in ("buddies", "walkers", "ttl", "flood_ttl", "most_ttl", "most_hits", *_MEMORIES):
@@ -72,17 +72,18 @@ ALGORITHMS = {
 
 
 def options_for(algorithm: str, **changes: object) -> NodeOptions:
-    """The switches of an algorithm of that name, with some of them changed."""
+    """The options of an algorithm, with some of them changed."""
     if algorithm not in ALGORITHMS:
         raise UsageError(f"no peer algorithm {algorithm!r}; there are {', '.join(ALGORITHMS)}")
     return msgspec.structs.replace(ALGORITHMS[algorithm], **changes)
 
 
+# Peers that people run: a few friends, who answer each other within two seconds.
 DEFAULTS = NodeOptions(
     walkers=8,
-    ttl=16,  # friends are few
-    downloads=False,  # the user takes what they want
-    says_no=True,  # so that a search that is over is over before its deadline
+    ttl=16,  # networks of friends are small
+    downloads=False,  # the user chooses what to take
+    says_no=True,  # so that a search can end before its deadline
     secret_walkers=True,
     demotes_unreachable=True,
     credited=3,
@@ -90,7 +91,7 @@ DEFAULTS = NodeOptions(
     capacity=400.0,
     capacity_per_peer=200.0,
     fetch_wait=20.0,  # a page of some megabytes over a slow line
-    ping=30.0,  # keeps connections open, and finds those again that were gone
+    ping=30.0,  # keeps connections open, and finds peers that are up again
     most_hits=30,
     most_ttl=64,
     most_per_query=1024,

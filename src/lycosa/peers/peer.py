@@ -22,43 +22,250 @@ from .options import DEFAULTS, NodeOptions
 from .peer_folder import PeerFolder
 from .search import Answers, Stage
 from .session import Notify, Session
-from .shared_collection import FOLLOW_SECONDS, SharedCollection, SummaryUpdates
+from .shared_collection import UPDATE_SECONDS, SharedCollection, SummaryUpdates
 from .state_files import StateFiles
 
+SAVE_SECONDS, SWEEP_SECONDS = 5.0, 30.0
 PINS_FILE = "pins.json"
 JOIN_SECONDS = 10.0  # between two attempts
-ACCEPT_SECONDS = 1.0  # that one who was called has to say whether we are neighbours
+ACCEPT_SECONDS = 1.0  # that a peer has to accept us as a neighbour
 
 
-def pinned_names(kept: PeerFolder) -> dict[str, str]:
-    """Who answered first at the places that were joined."""
-    return kept.read_json(PINS_FILE, dict[str, str]) or {}
+class SearchProgress(Struct, frozen=True):
+    """A search of the user, as far as it has come."""
+
+    answers: Answers
+    seconds: float
+    is_over: bool
+
+
+class Peer:
+    """Serves a collection and searches those of others.
+
+    notify: called with a line for people about what happens; never with what others search for unless `logs_queries`.
+    """
+
+    def __init__(
+        self,
+        identity: Identity,
+        content: SharedCollection,
+        folder: PeerFolder,
+        *,
+        options: NodeOptions = DEFAULTS,
+        allow_private: bool = False,
+        notify: Notify = lambda line: None,
+        logs_queries: bool = False,
+    ):
+        self.identity = identity
+        self.content = content
+        self._options = options
+        self._notify = notify
+        self.node = Node(
+            Contact(identity.name),
+            content,
+            options=options,
+            seed=secrets.randbits(64),
+            secret=secrets.token_bytes(32),
+            now=asyncio.get_running_loop().time(),
+        )
+        self.session = Session(
+            self.node, identity, allow_private=allow_private, notify=notify, logs_queries=logs_queries
+        )
+        self.wire = self.session.wire
+        self.counts: Counter[str] = self.session.counts
+        self._bootstrap = Bootstrap(self.session, folder, self.counts, notify=notify)
+        self._files = StateFiles(folder)
+        for file in self._files.restore(self.node):
+            self.counts["state_lost"] += 1
+            notify(f"what was kept of other peers in {folder.path(file)} cannot be read; starting without")
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._searches = 0  # under way
+        self._last_error = ""  # that the user was notified of
+
+    # ------------------------------------------------------------ beginning and ending
+
+    async def begin(self, listen: Place | None = None, at: Place | None = None) -> Place | None:
+        """Listens, if a place is given, and starts its periodic work; returns where it listens.
+
+        at: where others reach it, if not where it listens.
+        """
+        place = await self.wire.listen(listen) if listen is not None else None
+        reached_at = at or place
+        if reached_at is not None:
+            self.node.me = Contact(self.identity.name, str(reached_at))
+        for seconds, do in (
+            (SAVE_SECONDS, self.save),
+            (SAVE_SECONDS, self._report_content_error),
+            (SWEEP_SECONDS, self.wire.sweep),
+        ):
+            self._start(self._every(seconds, do))
+        self.session.act(self.node.rejoin())
+        return place
+
+    def follow_collection(self) -> None:
+        """Keeps the summary up to date from now on."""
+        self._start(self._follow(SummaryUpdates(self.content)))
+
+    def keep_joining(self, places: Iterable[tuple[str, Place]]) -> None:
+        """Joins the peers at places, each with the name that is expected there, and again whenever they are down."""
+        for name, place in places:
+            self._start(self._bootstrap.stay(name, place))
+
+    async def join(self, name: str, place: Place) -> str | None:
+        """Asks the peer at a place to be a neighbour; its name, or None where nobody accepted."""
+        return await self._bootstrap.join(name, place)
+
+    async def end(self) -> None:
+        """Says goodbye and saves its state."""
+        self.session.act(self.node.leave())
+        for task in list(self._tasks):
+            task.cancel()
+        self.session.end()
+        self._try(self.save)
+        await self.wire.close()
+
+    def save(self) -> None:
+        """Saves what it knows of others, if anything has changed."""
+        self._files.save(self.node)
+
+    # ------------------------------------------------------------ searching
+
+    async def search(self, words: str, *, most: int, enough: int, deadline: float) -> AsyncIterator[SearchProgress]:
+        """The search as it goes on: first the hits of the own collection, last all that came by the deadline."""
+        if self._searches >= self._options.searches:
+            raise LycosaError(f"{self._searches} searches are under way, which is as many as can be; try again later")
+        self._searches += 1
+        try:
+            async for progress in self._progress(words, most, enough, deadline):
+                yield progress
+        finally:
+            self._searches -= 1
+
+    async def _progress(self, words: str, most: int, enough: int, deadline: float) -> AsyncIterator[SearchProgress]:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        number, sends = self.node.ask(words, began, most=most, enough=enough, deadline=deadline)
+        self._report_content_error()
+        self.session.act(sends)
+        yielded, answers = -1, self.node.answers(number)
+        while answers is not None:
+            left = began + deadline - loop.time()
+            now = self.node.answers(number)  # None where later searches have pushed it out: then it is over
+            answers = now or answers
+            is_over = now is None or answers.stage is Stage.DONE or left <= 0
+            if is_over or len(answers.answers) > yielded:
+                yielded = len(answers.answers)
+                yield SearchProgress(answers, loop.time() - began, is_over)
+            if is_over:
+                self._try(self.save)
+                return
+            await self.session.wait(left)
+
+    async def fetch(self, provider: Contact, url: str) -> bytes | None:
+        """The stored page of a provider; None where it did not come."""
+        loop = asyncio.get_running_loop()
+        number, sends = self.node.fetch(provider, url, loop.time())
+        self.session.act(sends)
+        until = loop.time() + self._options.fetch_wait
+        while (result := self.node.fetch_result(number)) is None and (left := until - loop.time()) > 0:
+            await self.session.wait(left)
+        return result if isinstance(result, bytes) else None
+
+    def status(self) -> Plain:
+        """Who the peer is, whom it knows and what has happened, for `peer show`."""
+        node = self.node
+        return {
+            "name": self.identity.name,
+            "address": node.me.address,
+            "group": self.identity.group.name if self.identity.group else None,
+            "pages": self.content.pages,
+            "connected": self.wire.peers,
+            "buddies": [
+                {"name": each.contact.name, "address": each.contact.address, "count": each.count}
+                for each in node.buddies
+            ],
+            "neighbours": [
+                {"name": name, "address": node.neighbours.address(name), "is_down": name in node.neighbours.down}
+                for name in node.neighbours.names
+            ],
+            "indexes": [
+                {"name": name, "version": held.version, "bytes": len(held.packed())}
+                for name, held in ((name, node.held.get(name)) for name in node.held.names())
+                if held is not None
+            ],
+            "counts": dict(sorted((node.counts + self.counts + self.wire.counts + self.content.counts).items())),
+        }
+
+    # ------------------------------------------------------------ periodic work
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _every(self, seconds: float, do: Callable[[], None]) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            self._try(do)
+
+    async def _follow(self, updates: SummaryUpdates) -> None:
+        while True:
+            await asyncio.sleep(UPDATE_SECONDS)
+            try:
+                await updates.update()
+            except LycosaError as error:
+                self._report_once(error)
+
+    def _try(self, do: Callable[[], None]) -> None:
+        """Does something that may fail now and work later, such as writing to a full disk."""
+        try:
+            do()
+        except LycosaError as error:
+            self._report_once(error)
+
+    def _report_content_error(self) -> None:
+        if self.content.error is not None:
+            self._report_once(self.content.error)
+
+    def _report_once(self, error: LycosaError) -> None:
+        if str(error) != self._last_error:
+            self._last_error = str(error)
+            self._notify(self._last_error)
+
+
+# ---------------------------------------------------------------- places that the user named
 
 
 class WrongKeyError(LycosaError):
-    """Somebody else is where somebody was."""
+    """Another peer is at a place than the one that is expected there."""
 
 
 class OtherGroupError(LycosaError):
-    """Who is there is not of our group, or we are not of theirs."""
+    """The peer at a place is not of our group."""
+
+
+def pinned_names(folder: PeerFolder) -> dict[str, str]:
+    """The names of the peers that answered first, by place."""
+    return folder.read_json(PINS_FILE, dict[str, str]) or {}
 
 
 class Bootstrap:
-    """Who answers first at a place is who is expected there from then on; a name that is given counts for more."""
+    """Joins peers at places that the user named. The peer that answers first at a place is expected there from then
+    on (trust on first use), unless the user gives a name."""
 
-    def __init__(self, session: Session, kept: PeerFolder, counts: Counter[str], *, say: Notify):
+    def __init__(self, session: Session, folder: PeerFolder, counts: Counter[str], *, notify: Notify):
         self._session = session
-        self._kept = kept
+        self._folder = folder
         self._counts = counts
-        self._say = say
+        self._notify = notify
 
     async def join(self, name: str, place: Place) -> str | None:
-        """Calls a place and asks who is there to be a neighbour; their name, or None where nobody took us in.
+        """Dials a place and asks the peer there to be a neighbour; its name, or None where nobody accepted.
 
         Raises WrongKeyError and OtherGroupError.
         """
         node = self._session.node
-        expected = name or pinned_names(self._kept).get(str(place), "")
+        expected = name or pinned_names(self._folder).get(str(place), "")
         channel = await self._session.wire.reach(place)
         if not channel.is_open:
             if channel.why == OTHER_GROUP:
@@ -84,232 +291,33 @@ class Bootstrap:
         return channel.peer if self._is_joined(channel.peer) else None
 
     async def stay(self, name: str, place: Place) -> None:
-        """Joins whoever is at a place, and again whenever they are down, until it is cancelled."""
-        told: set[type[LycosaError]] = set()  # kinds of trouble since they were joined last
+        """Joins the peer at a place, and again whenever it is down, until it is cancelled."""
+        reported: set[type[LycosaError]] = set()  # kinds of errors since it was joined last
         while True:
             try:
                 joined = await self.join(name, place)
-                trouble = LycosaError(f"nobody at {place} takes us in")
-            except (WrongKeyError, OtherGroupError) as error:
-                joined, trouble = None, error
+                error = LycosaError(f"nobody at {place} takes us in")
+            except (WrongKeyError, OtherGroupError) as refusal:
+                joined, error = None, refusal
             if joined is not None:
-                self._say(f"joined {joined} at {place}")
-                told.clear()
+                self._notify(f"joined {joined} at {place}")
+                reported.clear()
                 while self._is_joined(joined):
                     await asyncio.sleep(JOIN_SECONDS)
                 continue
-            if type(trouble) not in told:
-                told.add(type(trouble))
-                self._say(f"{trouble}; trying on")
+            if type(error) not in reported:
+                reported.add(type(error))
+                self._notify(f"{error}; trying on")
             await asyncio.sleep(JOIN_SECONDS)
 
     def _pin(self, place: Place, peer: str) -> None:
-        pins = pinned_names(self._kept)
+        pins = pinned_names(self._folder)
         if pins.get(str(place)) != peer:
             try:
-                self._kept.write_json(PINS_FILE, {**pins, str(place): peer})
+                self._folder.write_json(PINS_FILE, {**pins, str(place): peer})
             except CollectionError as error:
-                self._say(str(error))
+                self._notify(str(error))
 
     def _is_joined(self, peer: str) -> bool:
         neighbours = self._session.node.neighbours
         return peer in neighbours and peer not in neighbours.down
-
-
-SAVE_SECONDS, SWEEP_SECONDS = 5.0, 30.0
-
-
-class SearchProgress(Struct, frozen=True):
-    """A search of one's own, as it stands."""
-
-    answers: Answers
-    seconds: float
-    is_over: bool
-
-
-class Peer:
-    """Serves a collection and searches those of others.
-
-    say: told what happens, for people; never what anybody searches for unless `tells_queries`.
-    """
-
-    def __init__(
-        self,
-        identity: Identity,
-        content: SharedCollection,
-        kept: PeerFolder,
-        *,
-        options: NodeOptions = DEFAULTS,
-        allow_private: bool = False,
-        say: Notify = lambda line: None,
-        tells_queries: bool = False,
-    ):
-        self.identity = identity
-        self.content = content
-        self._options = options
-        self._say = say
-        self.node = Node(
-            Contact(identity.name),
-            content,
-            options=options,
-            seed=secrets.randbits(64),
-            secret=secrets.token_bytes(32),
-            now=asyncio.get_running_loop().time(),
-        )
-        self.session = Session(self.node, identity, allow_private=allow_private, say=say, tells_queries=tells_queries)
-        self.wire = self.session.wire
-        self.counts: Counter[str] = self.session.counts
-        self._places = Bootstrap(self.session, kept, self.counts, say=say)
-        self._memory = StateFiles(kept)
-        for file in self._memory.restore(self.node):
-            self.counts["state_lost"] += 1
-            say(f"what was kept of other peers in {kept.path(file)} cannot be read; starting without")
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._searches = 0  # under way
-        self._trouble = ""  # that was told last
-
-    # ------------------------------------------------------------ beginning and ending
-
-    async def begin(self, listen: Place | None = None, at: Place | None = None) -> Place | None:
-        """Takes calls, if so asked, and begins to keep up; returns where it listens."""
-        place = await self.wire.listen(listen) if listen is not None else None
-        reached_at = at or place
-        if reached_at is not None:
-            self.node.me = Contact(self.identity.name, str(reached_at))
-        for seconds, do in (
-            (SAVE_SECONDS, self.save),
-            (SAVE_SECONDS, self._tell_of_content),
-            (SWEEP_SECONDS, self.wire.sweep),
-        ):
-            self._start(self._every(seconds, do))
-        self.session.act(self.node.rejoin())
-        return place
-
-    def follow_collection(self) -> None:
-        """Keeps the summary up to date from now on."""
-        self._start(self._follow(SummaryUpdates(self.content)))
-
-    def keep_joining(self, places: Iterable[tuple[str, Place]]) -> None:
-        for name, place in places:
-            self._start(self._places.stay(name, place))
-
-    async def join(self, name: str, place: Place) -> str | None:
-        """Asks whoever is at a place to be a neighbour; their name, or None where nobody took us in."""
-        return await self._places.join(name, place)
-
-    async def end(self) -> None:
-        """Says goodbye and keeps its state."""
-        self.session.act(self.node.leave())
-        for task in list(self._tasks):
-            task.cancel()
-        self.session.end()
-        self._try(self.save)
-        await self.wire.close()
-
-    def save(self) -> None:
-        """Keeps what it knows of others, if anything has changed."""
-        self._memory.save(self.node)
-
-    # ------------------------------------------------------------ searching
-
-    async def search(self, words: str, *, most: int, enough: int, deadline: float) -> AsyncIterator[SearchProgress]:
-        """The search as it goes on: at first what is at home, at last all that came by the deadline."""
-        if self._searches >= self._options.searches:
-            raise LycosaError(f"{self._searches} searches are under way, which is as many as can be; try again later")
-        self._searches += 1
-        try:
-            async for searched in self._searched(words, most, enough, deadline):
-                yield searched
-        finally:
-            self._searches -= 1
-
-    async def _searched(self, words: str, most: int, enough: int, deadline: float) -> AsyncIterator[SearchProgress]:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        number, sends = self.node.ask(words, began, most=most, enough=enough, deadline=deadline)
-        self._tell_of_content()
-        self.session.act(sends)
-        told, answers = -1, self.node.answers(number)
-        while answers is not None:
-            left = began + deadline - loop.time()
-            now = self.node.answers(number)  # None where many that began later have pushed it out: then it is over
-            answers = now or answers
-            is_over = now is None or answers.stage is Stage.DONE or left <= 0
-            if is_over or len(answers.answers) > told:
-                told = len(answers.answers)
-                yield SearchProgress(answers, loop.time() - began, is_over)
-            if is_over:
-                self._try(self.save)
-                return
-            await self.session.wait(left)
-
-    async def fetch(self, provider: Contact, url: str) -> bytes | None:
-        """The stored page of a provider; None where it did not come."""
-        loop = asyncio.get_running_loop()
-        number, sends = self.node.fetch(provider, url, loop.time())
-        self.session.act(sends)
-        until = loop.time() + self._options.fetch_wait
-        while (brought := self.node.fetch_result(number)) is None and (left := until - loop.time()) > 0:
-            await self.session.wait(left)
-        return brought if isinstance(brought, bytes) else None
-
-    # ------------------------------------------------------------ what goes on beside
-
-    def _start(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _every(self, seconds: float, do: Callable[[], None]) -> None:
-        while True:
-            await asyncio.sleep(seconds)
-            self._try(do)
-
-    async def _follow(self, following: SummaryUpdates) -> None:
-        while True:
-            await asyncio.sleep(FOLLOW_SECONDS)
-            try:
-                await following.catch_up()
-            except LycosaError as error:
-                self._tell_once(error)
-
-    def _try(self, do: Callable[[], None]) -> None:
-        """A disk that is full now may have room later, and searches need none."""
-        try:
-            do()
-        except LycosaError as error:
-            self._tell_once(error)
-
-    def _tell_of_content(self) -> None:
-        if self.content.trouble is not None:
-            self._tell_once(self.content.trouble)
-
-    def _tell_once(self, error: LycosaError) -> None:
-        if str(error) != self._trouble:
-            self._trouble = str(error)
-            self._say(self._trouble)
-
-
-def peer_status(peer: Peer) -> Plain:
-    """Who a running peer is, whom it knows, what happened; for `peer show`."""
-    node = peer.node
-    return {
-        "name": peer.identity.name,
-        "address": node.me.address,
-        "group": peer.identity.group.name if peer.identity.group else None,
-        "pages": peer.content.pages,
-        "connected": peer.wire.peers,
-        "buddies": [
-            {"name": each.contact.name, "address": each.contact.address, "count": each.count} for each in node.buddies
-        ],
-        "neighbours": [
-            {"name": name, "address": node.neighbours.address(name), "is_down": name in node.neighbours.down}
-            for name in node.neighbours.names
-        ],
-        "indexes": [
-            {"name": name, "version": held.version, "bytes": len(held.packed())}
-            for name, held in ((name, node.held.get(name)) for name in node.held.names())
-            if held is not None
-        ],
-        "counts": dict(sorted((node.counts + peer.counts + peer.wire.counts + peer.content.counts).items())),
-    }

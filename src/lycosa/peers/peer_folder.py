@@ -1,4 +1,4 @@
-"""What a peer keeps between its runs, in the folder `peer` of its collection: files, each replaced at one stroke."""
+"""The folder `peer` of a collection: what a peer keeps between its runs."""
 
 import fcntl
 from pathlib import Path
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class PeerFolder:
-    """Files of one peer. A kill leaves each as it was before or after; one that cannot be read is as one missing."""
+    """Files of one peer, each written atomically, and its lock."""
 
     def __init__(self, collection: Path):
         self.folder = collection / FOLDER
@@ -23,6 +23,7 @@ class PeerFolder:
         return self.folder / name
 
     def read(self, name: str) -> bytes | None:
+        """The bytes of a file; None where there is none."""
         try:
             return self.path(name).read_bytes()
         except FileNotFoundError:
@@ -31,7 +32,7 @@ class PeerFolder:
             raise CollectionError(f"cannot read {self.path(name)}: {error.strerror}; give access") from error
 
     def write(self, name: str, data: bytes) -> None:
-        """Writes a file that only its owner may read, whole or not at all."""
+        """Writes a file that only its owner may read, atomically."""
         path = self.path(name)
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
@@ -41,7 +42,7 @@ class PeerFolder:
             raise CollectionError(f"cannot write {path}: {error.strerror}; make room or give access") from error
 
     def read_json(self, name: str, kind: type[T]) -> T | None:
-        """What was kept under a name; None where nothing was, or it is not of that kind any more."""
+        """The record in a JSON file; None where there is no file, or it holds something else."""
         data = self.read(name)
         try:
             return None if data is None else msgspec.json.decode(data, type=kind)
@@ -55,7 +56,7 @@ class PeerFolder:
         self.path(name).unlink(missing_ok=True)
 
     def lock(self) -> IO[str] | None:
-        """The right to be this peer, for one process at a time, until it is closed; None where another has it."""
+        """The lock of this peer, for one process at a time, held until it is closed; None where another has it."""
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
             lock = self.path(".lock").open("a+")

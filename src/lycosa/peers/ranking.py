@@ -20,13 +20,16 @@ from lycosa.vocabulary.tokens import tokens_of
 from .messages import Contact, Hit, PeerName, Statistics
 from .search import Answer, Stage
 
-MOST_WORDS = 16  # of a query that count
-LONGEST_WORD = 40  # characters; what is longer is cut, and found nowhere, as no index holds it
+K1, B = 1.2, 0.75
+MOST_DOCUMENTS = 10_000_000  # that one collection may claim to have
+MOST_LENGTH = 1_000_000  # words of a page
+MOST_WORDS = 16  # of a query that are used
+LONGEST_WORD = 40  # characters; a longer word is cut, and matches nothing, as no index holds it
 
 
 @lru_cache(maxsize=256)
 def query_words(query: str) -> tuple[str, ...]:
-    """The distinct words of a query in their order, less stop words unless it has no others.
+    """The distinct words of a query in their order, without stop words unless there are no others.
 
     >>> query_words("The bees and the honey")
     ('bees', 'honey')
@@ -38,19 +41,13 @@ def query_words(query: str) -> tuple[str, ...]:
 
 
 def has_all_words(words: Sequence[str], statistics: Statistics | None, hit: Hit) -> bool:
-    """Whether a page is said to have every word of a query, by the counts that came with it; nothing answers a query
-    without words."""
+    """Whether a page has every word of a query, by the counts that came with it; False for a query without words."""
     times = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}
     return bool(words) and all(times.get(word, 0) for word in words)
 
 
-K1, B = 1.2, 0.75
-MOST_DOCUMENTS = 10_000_000  # that one collection may claim to have
-MOST_LENGTH = 1_000_000  # words of a page
-
-
 class RankedPage(Struct, frozen=True):
-    """A page that was found, with everybody who has it, the one whose copy is told first."""
+    """A page that was found, with all its providers; the first is that of the copy shown."""
 
     url: str
     title: str
@@ -65,33 +62,35 @@ class RankedPage(Struct, frozen=True):
 
 
 class Ranking(Struct, frozen=True):
+    """The merged hits of a search, the best first."""
+
     hits: tuple[RankedPage, ...]
     refused: int  # URLs that may not be crawled, and so are not shown
 
 
 class _Copy(NamedTuple):
-    """A page as somebody has it."""
+    """A page as one provider has it."""
 
     score: float
     hit: Hit
     provider: Contact
-    is_strange: bool  # told by somebody a walk came to
+    is_strange: bool  # from a peer that a walker met
     fetched_at: float
 
 
 def merge(
     query: str, answers: Sequence[Answer], *, me: PeerName, allow_private: bool = False, now: float = math.inf
 ) -> Ranking:
-    """All hits of a search, the best first. What is at home is a fact; what others tell is a claim."""
+    """All hits of a search, the best first. Own hits are facts; those of others are claims, and checked."""
     words = query_words(query)
-    told_by = {each.provider.name: each.statistics for each in answers if each.statistics is not None}
-    weights, mean_length = _scale(words, told_by.values())  # of each once, however many walkers met it
+    statistics = {each.provider.name: each.statistics for each in answers if each.statistics is not None}
+    weights, mean_length = _scale(words, statistics.values())  # each provider once, however many walkers met it
     by_url: dict[str, list[_Copy]] = {}
     refused = 0
     for answer in answers:
-        told, is_home = answer.statistics.terms if answer.statistics else (), answer.stage is Stage.HOME
+        terms, is_home = answer.statistics.terms if answer.statistics else (), answer.stage is Stage.HOME
         for hit in answer.hits:
-            times = dict(zip(told, hit.frequencies, strict=False))
+            times = dict(zip(terms, hit.frequencies, strict=False))
             if why_url_refused(hit.item, allow_private=allow_private or is_home) is not None:
                 refused += 1
             elif is_home or has_all_words(words, answer.statistics, hit):
@@ -103,11 +102,12 @@ def merge(
     return Ranking(tuple(_without_copies(pages)), refused)
 
 
-def _scale(words: Sequence[str], told: Iterable[Statistics]) -> tuple[list[float], float]:
-    """What each word weighs, and the mean length of a page, over all collections together."""
+def _scale(words: Sequence[str], statistics: Iterable[Statistics]) -> tuple[list[float], float]:
+    """The BM25 weight of each word, log(1 + (N - n + 0.5) / (n + 0.5)), and the mean length of a page, over all
+    collections together."""
     documents = total = 0
     frequencies = [0] * len(words)
-    for each in told:
+    for each in statistics:
         size = min(each.documents, MOST_DOCUMENTS)
         documents += size
         total += min(each.words, size * MOST_LENGTH)
@@ -129,28 +129,27 @@ def _score(words: Sequence[str], weights: Sequence[float], mean: float, times: M
 
 
 def _page(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, Hit]:
-    """One page of which several may have a copy: ours is told; else that of one who answered before, the newest."""
+    """One page with several copies: ours is shown, else the newest, with those of buddies before those of strangers."""
     copies.sort(key=lambda copy: (copy.provider.name != me, copy.is_strange, -copy.fetched_at))
-    told = copies[0]
-    at_home = told.provider.name == me
+    shown = copies[0]
+    at_home = shown.provider.name == me
     ranked = RankedPage(
-        url=str(told.hit.item),
-        title=told.hit.title,
-        snippet=told.hit.snippet,
-        score=round(told.score if at_home else max(copy.score for copy in copies), 6),
-        standing=_unit(told.hit.standing),
-        relevance=_unit(told.hit.relevance),
-        fetched_at=told.fetched_at,
+        url=str(shown.hit.item),
+        title=shown.hit.title,
+        snippet=shown.hit.snippet,
+        score=round(shown.score if at_home else max(copy.score for copy in copies), 6),
+        standing=_unit(shown.hit.standing),
+        relevance=_unit(shown.hit.relevance),
+        fetched_at=shown.fetched_at,
         providers=tuple(dict.fromkeys(copy.provider for copy in copies)),
         at_home=at_home,
     )
-    return ranked, told.hit
+    return ranked, shown.hit
 
 
 def _without_copies(pages: Sequence[tuple[RankedPage, Hit]]) -> list[RankedPage]:
-    """Pages with the same words are told with the best of them, or the one at home: whatever others say of theirs, it
-    does not hide ours."""
-    first: dict[str, str] = {}  # by digest, the URL of the page that is told
+    """Merges pages of one digest into the best of them, or the own one: claims of others never hide our pages."""
+    first: dict[str, str] = {}  # by digest, the URL of the page that is shown
     for page, hit in sorted(pages, key=lambda each: not each[0].at_home):
         if hit.digest:
             first.setdefault(hit.digest, page.url)

@@ -1,9 +1,9 @@
-"""One search of one's own: how far it has come, whom it asked, who has what.
+"""One search of a node: its stage, the peers it asked, its answers.
 
     home -> indexes -> buddies -> walking -> done
 
-A search goes on to the next stage when it is not content with what it has and nobody is left whose answer it waits
-for. Answers that come when it is done are still taken down, until it is forgotten.
+A search goes on to the next stage when it has not found enough and waits for no answer any more. Answers that come
+when it is done are still recorded, until it is forgotten.
 """
 
 from collections.abc import Iterable
@@ -15,6 +15,8 @@ from .messages import DIRECT, Contact, Hit, Item, PeerName, Statistics, Wanted
 
 
 class Stage(StrEnum):
+    """Where a search looks."""
+
     HOME = "home"
     INDEXES = "indexes"
     BUDDIES = "buddies"
@@ -23,7 +25,7 @@ class Stage(StrEnum):
 
 
 class Reply(StrEnum):
-    """What became of a query that was sent to somebody directly."""
+    """The outcome of a direct query."""
 
     WAITING = "waiting"
     ANSWERED = "answered"
@@ -33,7 +35,7 @@ class Reply(StrEnum):
 
 
 class Failure(StrEnum):
-    """Why a provider that was said to have something did not give it."""
+    """Why a provider did not deliver an item."""
 
     DOWN = "down"
     WRONG = "wrong"
@@ -42,7 +44,7 @@ class Failure(StrEnum):
 
 
 class Answer(Struct, frozen=True):
-    """Who has something, who said so, and at which stage of the search it was heard."""
+    """A provider and its hits, the peer that named it, and the stage of the search at which the answer came."""
 
     provider: Contact
     via: PeerName  # the provider itself, one that holds its index, or the asker where it holds it
@@ -50,30 +52,30 @@ class Answer(Struct, frozen=True):
     hits: tuple[Hit, ...]
     statistics: Statistics | None = None
     at: float = 0.0
-    walker: int = 0  # that came to who said so
+    walker: int = 0  # that met `via`
 
 
 class Answers(Struct, frozen=True):
-    """A search so far."""
+    """A snapshot of a search."""
 
     id: int
     wanted: Wanted
     stage: Stage
     answers: tuple[Answer, ...]
-    provider: PeerName | None  # who gave it, where the node fetches what it finds
+    provider: PeerName | None  # that delivered the item, where the node fetches what it finds
     found_at: Stage | None  # the stage that had the answer
     issued: int  # queries the node itself sent
     received: int  # answers that came
     asked: dict[PeerName, Reply]  # directly
-    walkers_out: int  # that have not told that they ended
-    fetches: int  # providers it was tried to be fetched from
-    dropped: int  # answers that were not taken: forged, repeated, too many, none to what was asked
-    dropped_hits: int = 0  # that do not answer what was asked, of answers that were taken too
-    held_back: int = 0  # queries that were not sent, as their receivers take no more
+    walkers_out: int  # that are not known to have ended
+    fetches: int  # attempts
+    dropped: int  # answers that were refused: forged, repeated, too many, not matching the query
+    dropped_hits: int = 0  # that do not match the query, also of answers that were taken
+    held_back: int = 0  # queries not sent because of rate limits
 
 
 class Search:
-    """The state of one search. Told what happens by its node, which decides what to do."""
+    """The state of one search; `Searches` and `Replies` decide what it does next."""
 
     def __init__(self, number: int, wanted: Wanted, *, most: int, enough: int, now: float, deadline: float):
         self.id = number
@@ -82,31 +84,31 @@ class Search:
         self.enough = enough
         self.began = now
         self.deadline = now + deadline
-        self.wait_until = now  # for those asked directly
-        self.newcomers_until = now + deadline / 4  # for those that are to be neighbours soon
+        self.wait_until = now  # for direct queries
+        self.newcomers_until = now + deadline / 4  # for peers that were asked to join
         self.stage = Stage.HOME
         self.asked: dict[PeerName, Reply] = {}
         self.asked_at: dict[PeerName, Stage] = {}
-        self.waiting_for = 0  # of those
+        self.waiting_for = 0  # direct queries without a reply
         self.answers: list[Answer] = []
-        self.found: set[Item] = set()  # in any of these
+        self.found: set[Item] = set()  # items of all answers
         self.credited: set[PeerName] = set()
-        self.tried: set[PeerName] = set()  # providers it was fetched from, or tried to
+        self.tried: set[PeerName] = set()  # providers that were tried
         self.fetching: int | None = None  # the fetch under way
         self.provider: PeerName | None = None
         self.found_at: Stage | None = None
-        self.walkers: set[int] = set()  # that have not ended, as far as is known
-        self.visited: set[PeerName] = set()  # neighbours that were sent a walker, where it goes no farther
+        self.walkers: set[int] = set()  # numbers of those not known to have ended
+        self.visited: set[PeerName] = set()  # neighbours that were sent a walker of one step
         self.issued = self.received = self.fetches = self.referred = 0
         self.dropped = self.dropped_hits = self.held_back = 0
 
     @property
     def has_enough(self) -> bool:
-        """A thing that several have counts once."""
+        """Whether enough different items were found."""
         return len(self.found) >= self.enough
 
     def add(self, answer: Answer, found: Iterable[Item]) -> None:
-        """Takes an answer down; `found` of it is what was wanted."""
+        """Records an answer; `found` are the items of it that count."""
         self.answers.append(answer)
         self.found.update(found)
 
@@ -117,7 +119,7 @@ class Search:
         self.issued += 1
 
     def replied(self, name: PeerName, reply: Reply) -> bool:
-        """Tells whether it was waited for."""
+        """Records the reply to a direct query; False where none was awaited."""
         if self.asked.get(name) is not Reply.WAITING:
             return False
         self.asked[name] = reply
@@ -125,18 +127,18 @@ class Search:
         return True
 
     def awaits(self, name: PeerName, walker: int) -> bool:
-        """Whether an answer of a peer, in the name of a walker or its own, is waited for."""
+        """Whether an answer of a peer, for a walker or to a direct query, is awaited."""
         return walker in self.walkers if walker != DIRECT else self.asked.get(name) is Reply.WAITING
 
     def takes_from_walker(self, walker: int) -> bool:
-        """A walker ends with one peer, so the first response in its name is the only one."""
+        """Whether a response for a walker is to be taken: only the first, as a walker ends with one peer."""
         if walker not in self.walkers:
             return False
         self.walkers.discard(walker)
         return True
 
     def next_to_try(self) -> Answer | None:
-        """The first that has something and was not tried."""
+        """The first answer whose provider was not tried."""
         for answer in self.answers:
             if answer.hits and answer.provider.name not in self.tried:
                 return answer

@@ -130,7 +130,7 @@ class Searches:
         return self.ask_directly(search, to_ask, now)
 
     def ask_directly(self, search: Search, contacts: list[Contact], now: float) -> list[Send]:
-        """A query to each that was not asked yet, nor tried in vain."""
+        """A query to each peer that was neither asked nor tried before."""
         state = self._state
         sends: list[Send] = []
         for contact in contacts:

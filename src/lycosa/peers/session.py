@@ -1,6 +1,6 @@
-"""A node on a wire: what comes is told to the node, what the node says is sent, and its moments are kept.
+"""A node on its connections: received frames become events of the node, its messages are sent, its deadlines kept.
 
-Times are those of the event loop, which no clock can set back.
+Times are those of the event loop, which is monotonic.
 """
 
 import asyncio
@@ -25,28 +25,28 @@ from .messages import (
     Query,
     Response,
     Send,
+    decode,
+    encode,
 )
-from .messages import decode as decoded
-from .messages import encode as encoded
 from .node import Node
 from .wire import Wire
 
-Notify = Callable[[str], None]
+Notify = Callable[[str], None]  # takes a line for people
 
 
 class Session:
-    """say: told what happens, for people; never what anybody searches for unless `tells_queries`.
+    """Runs a node on a `Wire`. `changed` is set after every event.
 
-    `changed` is set whenever the node has been told something.
+    notify: called with a line for people about what happens; never with what others search for unless `logs_queries`.
     """
 
-    def __init__(self, node: Node, identity: Identity, *, allow_private: bool, say: Notify, tells_queries: bool):
+    def __init__(self, node: Node, identity: Identity, *, allow_private: bool, notify: Notify, logs_queries: bool):
         self.node = node
         self.counts: Counter[str] = Counter()
         self.changed = asyncio.Event()
         self.wire = Wire(identity.context(), self, me=identity.name, allow_private=allow_private)
-        self._say = say
-        self._tells_queries = tells_queries
+        self._notify = notify
+        self._logs_queries = logs_queries
         self._timer: asyncio.TimerHandle | None = None
 
     def end(self) -> None:
@@ -54,7 +54,7 @@ class Session:
             self._timer.cancel()
 
     async def wait(self, seconds: float) -> None:
-        """Until something changes, but no longer."""
+        """Waits for the next event, at most so many seconds."""
         self.changed.clear()
         try:
             async with asyncio.timeout(seconds):
@@ -62,10 +62,10 @@ class Session:
         except TimeoutError:
             return
 
-    # ------------------------------------------------------------ what the wire tells
+    # ------------------------------------------------------------ callbacks of the wire
 
     def connected(self, peer: str, channel: Channel) -> None:
-        channel.send(encoded(Hello(self.node.me)))
+        channel.send(encode(Hello(self.node.me)))
         self.node.connected(peer)
 
     def disconnected(self, peer: str) -> None:
@@ -77,42 +77,43 @@ class Session:
 
     def heard(self, peer: str, channel: Channel, frame: bytes) -> None:
         try:
-            message = decoded(frame)
+            message = decode(frame)
         except MessageError as error:
-            self._say(f"{peer[:8]} sent bytes that are no message ({error.why})")
-            self._misbehaved(peer, channel, error.why)
+            self._notify(f"{peer[:8]} sent bytes that are no message ({error.why})")
+            self._reject(peer, channel, error.why)
             return
-        if _answers_for_large(message):
+        if _may_be_large(message):
             self.wire.large_came(peer)
         elif len(frame) > SMALL_FRAME:
-            self._say(f"{peer[:8]} sent a message too long")
-            self._misbehaved(peer, channel, "too_long")
+            self._notify(f"{peer[:8]} sent a message too long")
+            self._reject(peer, channel, "too_long")
             return
-        if self._tells_queries and isinstance(message, Query):
-            self._say(f"{peer[:8]} asks for {message.wanted}")
+        if self._logs_queries and isinstance(message, Query):
+            self._notify(f"{peer[:8]} asks for {message.wanted}")
         self.act(self.node.receive(peer, message, _now()))
         if self.refuses(peer):
-            self._say(f"{peer[:8]} is not listened to for a while")
+            self._notify(f"{peer[:8]} is not listened to for a while")
             self.wire.disconnect(peer, "not listened to")
         self.changed.set()
 
-    def _misbehaved(self, peer: str, channel: Channel, what: str) -> None:
+    def _reject(self, peer: str, channel: Channel, what: str) -> None:
         self.node.penalise(peer, what, _now(), by=2.0)
         channel.close("no message")
 
-    # ------------------------------------------------------------ doing what the node says
+    # ------------------------------------------------------------ sending
 
     def act(self, sends: Iterable[Send]) -> None:
+        """Sends the messages of the node, and sets the timer of its next deadline."""
         for send in sends:
             self.wire.send(
                 send.to,
                 send.address,
-                encoded(send.message),
+                encode(send.message),
                 purpose=self._purpose(send.message),
                 expects_large=isinstance(send.message, IndexRequest | Fetch),
                 else_call=partial(self._undelivered, send),
             )
-        self.set_timer()
+        self._set_timer()
 
     def _purpose(self, message: Message) -> Purpose:
         match message:
@@ -127,10 +128,10 @@ class Session:
 
     def _undelivered(self, send: Send) -> None:
         self.act(self.node.undelivered(send.to, send.message, _now()))
-        self.act(self.node.tick(_now()))  # a search whose last walker has just ended is over
+        self.act(self.node.tick(_now()))  # a search whose last walker has just ended is done
         self.changed.set()
 
-    def set_timer(self) -> None:
+    def _set_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_at(self.node.next_deadline(), self._tick)
@@ -141,8 +142,8 @@ class Session:
         self.changed.set()
 
 
-def _answers_for_large(message: Message) -> bool:
-    """Whether it answers a request for something large."""
+def _may_be_large(message: Message) -> bool:
+    """Whether it answers a request whose answer may be large."""
     if isinstance(message, Declined):
         return message.about != "query"
     return isinstance(message, Index | Fetched)

@@ -43,13 +43,26 @@ from .summary import (
     term_budget,
 )
 
+SUMMARY_FILE = "summary"
+UPDATE_SECONDS = 60.0  # between two checks of the collection
+CHECKS_PER_UPDATE = 10  # after which even a few new pages are added
+LEAST_MORE_BYTES, LEAST_MORE_TERMS = 1 << 12, 1 << 14  # that a few new pages may take at least
+MOST_SEGMENTS = 8  # above which the whole summary is built anew
+FEWEST_NEW = 0.05  # share of new pages that justifies a segment at once
+MOST_RECORD = 16 << 20  # bytes of an unpacked WARC record
+LATEST = 1e11  # seconds since the epoch, the limit of a message
+_PAGES_AT_ONCE = 4  # read before other tasks have their turn
+_TITLE, _SNIPPET = 300, 600  # characters of a hit
+_STOPS = np.sort(codes_of(STOP_WORDS))
+Count = Callable[[int, int], None]
+
 
 class PageText(Struct, frozen=True, gc=False):
-    """A page as it was read for a hit."""
+    """The text of a stored page."""
 
     title: str
     text: str
-    hashes: Codes  # of its words
+    hashes: Codes  # of its words, title first
     title_words: int
 
     @property
@@ -58,7 +71,7 @@ class PageText(Struct, frozen=True, gc=False):
 
 
 class PageTextCache:
-    """cache_bytes: about how much memory the texts may take that are kept."""
+    """Texts of stored pages, read from the archive; the last used ones are kept in about `cache_bytes` of memory."""
 
     def __init__(self, collection: Collection, cache_bytes: int):
         self._collection = collection
@@ -68,7 +81,7 @@ class PageTextCache:
         self._rows: dict[str, PageRow | None] = {}
 
     def begin(self) -> None:
-        """Another question: what the catalog told for the last one may have changed."""
+        """Forgets the catalog rows of the last query, which may have changed."""
         self._rows.clear()
 
     def row(self, url: str) -> PageRow | None:
@@ -103,11 +116,9 @@ class PageTextCache:
 _NO_TEXT = PageText("", "", np.empty(0, np.uint64), 0)
 
 
-MOST_RECORD = 16 << 20  # bytes, unpacked
-
-
 def unpack_record(url: str, body: bytes) -> bytes | None:
-    """The WARC record that a stranger sent for a URL, unpacked; None where it is none of a page at that URL."""
+    """The WARC record in a gzip member that a stranger sent for a URL; None where it is not the record of a page at
+    that URL."""
     unpacker = zlib.decompressobj(16 + 15)
     try:
         record = unpacker.decompress(body, MOST_RECORD)
@@ -123,18 +134,14 @@ def unpack_record(url: str, body: bytes) -> bytes | None:
     return record if headers.get(b"warc-target-uri") == url.encode("utf-8", "replace") else None
 
 
-FOLLOW_SECONDS = 60.0  # between two looks at the collection
-LEAST_MORE_BYTES, LEAST_MORE_TERMS = 1 << 12, 1 << 14  # that a few new pages may take
-LOOKS_BETWEEN = 10  # until even a few new pages are told
-_PAGES_AT_ONCE = 4  # read before others have their turn
-
-
 class SummaryBuild:
-    """Pages being read for a summary, one with each step, sealed in segments as they become many."""
+    """A summary being built: iterating reads one page a step, `seal` makes a segment of those read."""
 
-    def __init__(self, codes_of_page: Callable[[int], Codes], pages: dict[int, int], wanted: list[int], *, anew: bool):
+    def __init__(
+        self, codes_of_page: Callable[[int], Codes], pages: dict[int, int], wanted: list[int], *, replaces_all: bool
+    ):
         self.pages = pages
-        self.anew = anew
+        self.replaces_all = replaces_all
         self.total = len(wanted)
         self.segments: list[Segment] = []
         self._codes_of_page = codes_of_page
@@ -147,60 +154,51 @@ class SummaryBuild:
             yield done
 
     @property
-    def is_full(self) -> bool:
+    def has_full_segment(self) -> bool:
         return len(self._read) >= PAGES_IN_SEGMENT
 
     def seal(self) -> None:
-        """Makes a segment of what was read; touches nothing else, so that another thread may do it."""
+        """Makes a segment of the pages read; touches nothing else, so that another thread may do it."""
         if self._read:
             room, terms = byte_budget(len(self._read), len(self.pages)), term_budget(len(self._read), len(self.pages))
-            if not self.anew:
+            if not self.replaces_all:
                 room, terms = max(room, LEAST_MORE_BYTES), max(terms, LEAST_MORE_TERMS)
             self.segments.append(Segment.of(self._read, room=room, terms=terms))
             self._read = []
 
 
-class Followed(Protocol):
-    """A content whose summary can be brought up to date."""
+class Updatable(Protocol):
+    """A content whose summary can be updated."""
 
     def behind(self, *, at_once: bool) -> SummaryBuild | None: ...
 
-    def take_over(self, reading: SummaryBuild) -> None: ...
+    def take_over(self, build: SummaryBuild) -> None: ...
 
 
 class SummaryUpdates:
-    """Keeps a summary up to date, look by look: new pages are told at once when they are many, else once in a while."""
+    """Updates a summary: at once when many pages are new, else at every `CHECKS_PER_UPDATE`-th check."""
 
-    def __init__(self, content: Followed):
+    def __init__(self, content: Updatable):
         self._content = content
-        self._looks = 0
+        self._checks = 0
 
-    async def catch_up(self) -> None:
-        """One look, which lets others have their turn as it goes."""
-        self._looks += 1
-        reading = self._content.behind(at_once=self._looks % LOOKS_BETWEEN == 0)
-        if reading is None:
+    async def update(self) -> None:
+        """One check; yields to the event loop between pages."""
+        self._checks += 1
+        build = self._content.behind(at_once=self._checks % CHECKS_PER_UPDATE == 0)
+        if build is None:
             return
-        for done in reading:
-            if reading.is_full:
-                await asyncio.to_thread(reading.seal)
+        for done in build:
+            if build.has_full_segment:
+                await asyncio.to_thread(build.seal)
             if done % _PAGES_AT_ONCE == 0:
                 await asyncio.sleep(0)
-        await asyncio.to_thread(reading.seal)
-        self._content.take_over(reading)
-
-
-SUMMARY_FILE = "summary"
-MOST_SEGMENTS = 8  # before everything is read again
-FEWEST_NEW = 0.05  # share of new pages that is worth a segment at once
-LATEST = 1e11  # seconds since the epoch that a message can tell
-_TITLE, _SNIPPET = 300, 600  # characters of a hit
-_STOPS = np.sort(codes_of(STOP_WORDS))
-Count = Callable[[int, int], None]
+        await asyncio.to_thread(build.seal)
+        self._content.take_over(build)
 
 
 class CollectionSummary:
-    """A summary as of a version, asked by the words of a query."""
+    """The summary of a collection as of a version."""
 
     def __init__(self, summary: Summary, version: int):
         self.summary = summary
@@ -208,47 +206,51 @@ class CollectionSummary:
 
     def may_have(self, wanted: Wanted) -> bool:
         words = query_words(wanted) if isinstance(wanted, str) else ()
-        return self.summary.may_have(words) or (bool(words) and STOP_WORDS.issuperset(words))  # which it leaves out
+        return self.summary.may_have(words) or (
+            bool(words) and STOP_WORDS.issuperset(words)
+        )  # summaries have no stop words
 
     def find(self, wanted: Wanted, most: int) -> tuple[Hit, ...]:
-        return ()  # it does not know the URLs of its pages
+        return ()  # a summary has no URLs
 
     def packed(self) -> bytes:
         return self.summary.packed()
 
 
-class _Kept(Struct, frozen=True):
-    """The summary of one's own collection between two runs."""
+class _SavedSummary(Struct, frozen=True):
+    """The saved form of the own summary."""
 
     version: int
-    since: list[int]  # the version with which each segment came
+    since: list[int]  # the version in which each segment was added
     packed: bytes
-    pages: dict[int, int]  # number and digest of the pages it tells of
+    pages: dict[int, int]  # digest of each page in it, by number
 
 
 class SharedCollection:
-    """What a collection answers with: pages that have all words of a query, with what the asker scores them by.
+    """Shares a collection: hits are pages that have all words of a query, with the counts by which they are scored.
 
-    allow_private: whether pages at private addresses are shared, too. `trouble` is why the last question could not be
-    looked up, None where it could. Raises CollectionError where there is a search index that cannot be used.
+    allow_private: whether pages at private addresses are shared, too. `error` is why the last lookup failed, None where
+    it worked. Raises CollectionError where there is a search index that cannot be used.
     """
 
     def __init__(
-        self, collection: Collection, kept: PeerFolder, *, allow_private: bool = False, cache_bytes: int = 64 << 20
+        self, collection: Collection, folder: PeerFolder, *, allow_private: bool = False, cache_bytes: int = 64 << 20
     ):
         self._collection = collection
-        self._kept = kept
+        self._folder = folder
         self._allow_private = allow_private
         self._texts = PageTextCache(collection, cache_bytes)
         self._index = SearchIndex(collection.folder / "search", text_of=lambda url: self._texts.text(Url(url)).text)
         self._version, self._since, self._segments, self._known = 0, list[int](), list[Segment](), dict[int, int]()
-        self._up_to_date_at: int | None = None  # SQLite's number of what others have written
+        self._up_to_date_at: int | None = None  # SQLite's data_version
         self.counts: Counter[str] = Counter()
-        self.trouble: CollectionError | None = None
+        self.error: CollectionError | None = None
         self._load()
-        self._index.with_all(("any",), limit=1, where=lambda url: False)  # or it would seem to be empty
+        self._index.with_all(
+            ("any",), limit=1, where=lambda url: False
+        )  # raises where the index cannot be used; `find` would show it as empty
 
-    # ------------------------------------------------------------ what a peer has
+    # ------------------------------------------------------------ the content of a peer
 
     def find(self, wanted: Wanted, most: int) -> Found:
         words = query_words(wanted) if isinstance(wanted, str) else ()
@@ -258,15 +260,15 @@ class SharedCollection:
         try:
             found = self._index.with_all(words, limit=most, where=self._is_shared)
             hits = tuple(self._hit(hit.url, hit.title, hit.snippet, codes_of(words)) for hit in found)
-        except CollectionError as error:  # since it began: mostly somebody is rewriting it
+        except CollectionError as error:  # mostly another process is rewriting the index
             self.counts["index_unusable"] += 1
-            self.trouble = error
+            self.error = error
             return Found()
-        self.trouble = None
+        self.error = None
         return Found(hits, self._statistics(words)) if hits else Found()
 
     def fetch(self, item: Item) -> bytes | None:
-        """The record of the stored page as it lies in the archive; None where there is none that may be shared."""
+        """The WARC record of a stored page as it is in the archive; None where there is none that may be shared."""
         url = normalise(item) if isinstance(item, str) else None
         if url is None or self._is_withheld(url):
             return None
@@ -286,7 +288,7 @@ class SharedCollection:
         return isinstance(item, str) and unpack_record(item, body) is not None
 
     def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
-        """A page which is said to have every word of the query."""
+        """A page that claims to have every word of the query."""
         words = query_words(wanted) if isinstance(wanted, str) else ()
         return isinstance(hit.item, str) and has_all_words(words, statistics, hit)
 
@@ -317,9 +319,11 @@ class SharedCollection:
 
     def _hit(self, url: str, title: str, snippet: str, codes: Codes) -> Hit:
         page, text = self._texts.row(url), self._texts.text(Url(url))
-        assert page is not None  # or it were not shared
+        assert page is not None  # as `_is_shared` holds
         in_title = text.hashes[: text.title_words]
-        times = [int((text.hashes == code).sum()) + int((in_title == code).sum()) for code in codes]  # titles tell more
+        times = [
+            int((text.hashes == code).sum()) + int((in_title == code).sum()) for code in codes
+        ]  # title words count twice
         return Hit(
             url,
             title[:_TITLE],
@@ -329,7 +333,7 @@ class SharedCollection:
             fetched_at=min(max(page.at, 0.0), LATEST),
             digest=f"{page.digest:016x}",
             length=max(1, len(text.hashes)),
-            frequencies=tuple(max(1, count) for count in times),  # the index, which has the last word, says it has them
+            frequencies=tuple(max(1, count) for count in times),  # the index has found each of them
         )
 
     def _is_shared(self, url: str) -> bool:
@@ -339,18 +343,20 @@ class SharedCollection:
     def _is_withheld(self, url: str) -> bool:
         return why_url_refused(url, allow_private=self._allow_private) is not None
 
-    # ------------------------------------------------------------ keeping up with the collection
+    # ------------------------------------------------------------ updating the summary
 
     @property
     def pages(self) -> int:
-        """How many pages the summary tells of."""
+        """The number of pages in the summary."""
         return sum(segment.pages for segment in self._segments)
 
     def behind(self, *, at_once: bool = False) -> SummaryBuild | None:
-        """What has to be read so that the summary is up to date; None where it is, or too little is new to bother."""
+        """The build that brings the summary up to date; None where it is, or where too few pages are new.
+
+        at_once: also for a few new pages."""
         ((at,),) = self._collection.catalog.connection.execute("PRAGMA data_version")
         if at == self._up_to_date_at and not at_once:
-            return None  # nobody has written since
+            return None  # no other process has written since
         sql = "SELECT number, digest FROM pages WHERE vanished_at IS NULL ORDER BY number"
         now: dict[int, int] = dict(self._collection.catalog.connection.execute(sql))
         new = [number for number, digest in now.items() if self._known.get(number) != digest]
@@ -364,31 +370,31 @@ class SharedCollection:
             or len(self._segments) >= MOST_SEGMENTS + len(now) // PAGES_IN_SEGMENT
             or self._would_be_too_large(len(new), len(now))
         ):
-            return SummaryBuild(self.codes_of_page, now, list(now), anew=True)
+            return SummaryBuild(self.codes_of_page, now, list(now), replaces_all=True)
         if at_once or len(new) >= FEWEST_NEW * len(now):
-            return SummaryBuild(self.codes_of_page, now, new, anew=False)
+            return SummaryBuild(self.codes_of_page, now, new, replaces_all=False)
         return None
 
     def _would_be_too_large(self, new: int, of: int) -> bool:
-        """Whether nobody would take the summary any more if some pages were added to it."""
+        """Whether the summary would exceed what other peers accept if pages were added to it."""
         size = sum(segment.size for segment in self._segments) + max(byte_budget(new, of), LEAST_MORE_BYTES)
         terms = sum(segment.terms for segment in self._segments) + max(term_budget(new, of), LEAST_MORE_TERMS)
         return size > TAKEN_BYTES or terms > MOST_TERMS
 
     def catch_up(self, count: Count = lambda done, total: None) -> None:
-        """Brings the summary up to date, now."""
-        reading = self.behind(at_once=True)
-        if reading is None:
+        """Brings the summary up to date; `count` is called with the pages done and in total."""
+        build = self.behind(at_once=True)
+        if build is None:
             return
-        for done in reading:
-            count(done, reading.total)
-            if reading.is_full:
-                reading.seal()
-        reading.seal()
-        self.take_over(reading)
+        for done in build:
+            count(done, build.total)
+            if build.has_full_segment:
+                build.seal()
+        build.seal()
+        self.take_over(build)
 
     def codes_of_page(self, number: int) -> Codes:
-        """The words of a page that may be asked for; none of one that is not shared."""
+        """The words of a page without stop words; none of a page that is not shared."""
         page = next(self._collection.catalog.pages(after=number - 1, limit=1), None)
         if page is None or page.number != number or self._is_withheld(page.url):
             return np.empty(0, np.uint64)
@@ -396,27 +402,29 @@ class SharedCollection:
         wanted: Codes = codes[_STOPS[np.minimum(_STOPS.searchsorted(codes), len(_STOPS) - 1)] != codes]
         return wanted
 
-    def take_over(self, reading: SummaryBuild) -> None:
-        """Tells from now on of what was read."""
+    def take_over(self, build: SummaryBuild) -> None:
+        """Uses a finished build from now on, and saves the summary."""
         self._version += 1
-        if reading.anew:
-            self._segments, self._since = list(reading.segments), [self._version] * len(reading.segments)
+        if build.replaces_all:
+            self._segments, self._since = list(build.segments), [self._version] * len(build.segments)
         else:
-            self._segments += reading.segments
-            self._since += [self._version] * len(reading.segments)
-        self._known = reading.pages
+            self._segments += build.segments
+            self._since += [self._version] * len(build.segments)
+        self._known = build.pages
         packed = Summary(self._segments).packed()
-        self._kept.write(SUMMARY_FILE, msgspec.msgpack.encode(_Kept(self._version, self._since, packed, self._known)))
+        self._folder.write(
+            SUMMARY_FILE, msgspec.msgpack.encode(_SavedSummary(self._version, self._since, packed, self._known))
+        )
 
     def _load(self) -> None:
-        data = self._kept.read(SUMMARY_FILE)
+        data = self._folder.read(SUMMARY_FILE)
         if data is None:
             return
         try:
-            kept = msgspec.msgpack.decode(data, type=_Kept)
-            segments = Summary.unpacked(kept.packed).segments
+            saved = msgspec.msgpack.decode(data, type=_SavedSummary)
+            segments = Summary.unpacked(saved.packed).segments
         except (msgspec.DecodeError, BadSummaryError):
-            return  # it is made again
-        self._version = kept.version
-        if len(segments) == len(kept.since):
-            self._since, self._segments, self._known = kept.since, list(segments), kept.pages
+            return  # it is built again
+        self._version = saved.version
+        if len(segments) == len(saved.since):
+            self._since, self._segments, self._known = saved.since, list(segments), saved.pages

@@ -1,9 +1,10 @@
-"""A network of nodes on a simulated wire and clock: the same nodes that run over TCP, and the same run from the same
-seed. Messages take time and get lost, nodes go down and come back, the network falls apart and heals, clocks differ.
+"""A network of nodes with simulated time and messages: the same nodes that run over TCP, reproducible by a seed.
 
-The order of things that happen at one moment: changes of who is up, then messages in the order in which they were
-sent, then deadlines in the order of the nodes. A message to a node that is down is told to its sender at once, as a
-refused connection is; one that is lost, or crosses a partition, or finds its receiver gone down meanwhile, is not.
+Messages have latency and get lost, nodes go down and come up, partitions come and heal, clocks are skewed.
+
+Events of one moment are processed in this order: nodes going up or down, then messages in the order in which they were
+sent, then deadlines in the order of the nodes. The sender of a message to a node that is down learns it at once, as by
+a refused connection; not so where the message is lost, crosses a partition, or its receiver goes down on the way.
 """
 
 import heapq
@@ -24,53 +25,53 @@ _ALL = (1 << 64) - 1
 
 
 class Outcome(Struct, frozen=True):
-    """What became of one query, in the measures of the paper (see `routing`)."""
+    """The result of one query, in the measures of the paper (see `routing`)."""
 
     id: int
     asker: PeerName
     wanted: Wanted
     asked_at: float
-    found_at: Stage | None  # where the answer was that held good; None: not found
+    found_at: Stage | None  # the stage of the answer that was fetched; None: not found
     provider: PeerName | None
     messages: int  # receptions of QUERY, RESPONSE and DECLINED
-    detours: int  # messages there would be more, if responses went back the way the query came
-    path_length: int | None  # queries issued before the first response was given; None: nobody gave one
-    issued: int  # queries, delivered or not
+    detours: int  # additional messages if responses went back along the path of the query
+    path_length: int | None  # queries sent before the first response; None: no response
+    issued: int  # queries sent, delivered or not
     queries: int  # received
     responses: int  # received
-    fetches: int  # tried
+    fetches: int  # attempts
 
     @property
     def answered(self) -> bool:
-        """Got a response, even if that led to nothing; one's own content and indexes are one where they held good."""
+        """Whether there was a response, even if nothing could be fetched from its provider."""
         return self.path_length is not None
 
     @property
     def fetched(self) -> bool:
-        """Was found, and got from its provider where the asker fetches what it finds."""
+        """Whether it was found, and delivered by its provider where the asker fetches what it finds."""
         return self.found_at is not None
 
     @property
     def hit(self) -> bool:
-        """Found without a walk, from an index or a buddy."""
+        """Whether it was found without a walk, from an index or a buddy."""
         return self.found_at in (Stage.INDEXES, Stage.BUDDIES)
 
 
 class _Tally:
-    """What a network counts of one query."""
+    """The counters of one query."""
 
     def __init__(self, asker: PeerName, wanted: Wanted, at: float):
         self.asker, self.wanted, self.at = asker, wanted, at
         self.issued = self.under_way = self.detours = 0
         self.received: Counter[type] = Counter()
-        self.issued_before: dict[tuple[PeerName, int], int] = {}  # each response: by whom, for which walker
+        self.issued_before: dict[tuple[PeerName, int], int] = {}  # by responder and walker
 
 
 class Network:
-    """Nodes, the overlay between them, and the time that has passed.
+    """Nodes, the overlay between them, and the simulated time.
 
-    `latency` is that of every message, or the least and the most of it; `loss` the share of messages that vanish;
-    `skew` what the clocks of some nodes are ahead by, in seconds.
+    `latency` is that of every message, or its least and most; `loss` the probability that a message is lost; `skew` the
+    seconds by which the clocks of some nodes are ahead.
     """
 
     def __init__(
@@ -90,9 +91,9 @@ class Network:
         self._latency = (latency, latency) if isinstance(latency, float | int) else latency
         self._loss, self._seed = loss, seed
         self._skew = dict(skew or {})
-        self._side: dict[PeerName, int] = {}  # of a partition
+        self._side: dict[PeerName, int] = {}  # of a partition, by node
         self._order = {name: number for number, name in enumerate(self.nodes)}
-        self._near: dict[PeerName, list[PeerName]] = {}  # those that have somebody for a neighbour at the beginning
+        self._linked: dict[PeerName, list[PeerName]] = {}  # the nodes that have each node as a neighbour at first
         self._events: list[tuple[float, int, int, int, Callable[[], None]]] = []
         self._serial = self._in_flight = self._asked = 0
         self._due: dict[PeerName, float] = {}
@@ -100,41 +101,42 @@ class Network:
         for name, neighbours in (overlay or {}).items():
             self.nodes[name].connect(neighbours)
             for neighbour in neighbours:
-                self._near.setdefault(neighbour, []).append(name)
+                self._linked.setdefault(neighbour, []).append(name)
         for name, ahead in self._skew.items():
             self.nodes[name].resume(ahead)
         for node in self.nodes.values():
-            self._mind(node)
+            self._schedule_tick(node)
 
-    # Who is there
+    # ------------------------------------------------------------ churn and partitions
 
     def go_down(self, name: PeerName) -> None:
-        """Its neighbours' connections close."""
+        """Closes its connections."""
         self.down.add(name)
-        for neighbour in self._near.get(name, ()):
+        for neighbour in self._linked.get(name, ()):
             self.nodes[neighbour].disconnected(name)
 
     def come_up(self, name: PeerName) -> None:
         if name in self.down:
             self.down.discard(name)
             self.nodes[name].resume(self._clock(name))
-            self._mind(self.nodes[name])
-        for neighbour in self._near.get(name, ()):
+            self._schedule_tick(self.nodes[name])
+        for neighbour in self._linked.get(name, ()):
             self.nodes[neighbour].connected(name)
 
     def schedule(self, changes: Iterable[tuple[float, PeerName, bool]]) -> None:
-        """Who is up (True) or down (False) from which moment on."""
+        """Schedules nodes to go up (True) or down (False)."""
         for at, name, is_up in changes:
             self._push(at, _CHANGE, partial(self.come_up if is_up else self.go_down, name))
 
     def part(self, *sides: Iterable[PeerName]) -> None:
-        """No message passes between the sides; who is on none of them is on a side of those. Without sides it heals."""
+        """Partitions the network: no message passes between sides, and nodes on none form one more. Without arguments
+        it heals."""
         self._side = {name: number for number, side in enumerate(sides, 1) for name in side}
 
-    # What happens
+    # ------------------------------------------------------------ searches
 
     def ask(self, name: PeerName, wanted: Wanted, *, most: int = 1, enough: int = 1) -> Outcome:
-        """One search, from when nothing is under way until its last message has come to rest."""
+        """One search, begun when no message is in flight, until its last message has arrived."""
         self.settle()
         number = self.begin(name, wanted, most=most, enough=enough)
         tally = self._tallies[number]
@@ -144,7 +146,7 @@ class Network:
         return self.outcome(number)
 
     def begin(self, name: PeerName, wanted: Wanted, *, most: int = 1, enough: int = 1) -> int:
-        """Begins a search, and does not wait."""
+        """Begins a search without waiting for it."""
         number = query_number(self._seed, self._asked)
         self._asked += 1
         self._tallies[number] = _Tally(name, wanted, self.now)
@@ -154,7 +156,7 @@ class Network:
         return number
 
     def outcome(self, number: int) -> Outcome:
-        """What became of a search; asked for once."""
+        """The outcome of a search, once."""
         tally = self._tallies.pop(number)
         search = self.nodes[tally.asker].answers(number)
         if search is None:
@@ -178,18 +180,18 @@ class Network:
         )
 
     def run(self, until: float) -> None:
-        """Everything that happens up to a moment."""
+        """Processes all events up to a moment."""
         while self._events and self._events[0][0] <= until:
             self._step()
         self.now = max(self.now, until)
 
     def settle(self) -> None:
-        """Everything that happens until no message is under way."""
+        """Processes events until no message is in flight."""
         while self._in_flight and self._step():
             pass
 
     def counts(self) -> Counter[str]:
-        """What all nodes counted, together."""
+        """The sum of the counts of all nodes."""
         return sum((node.counts for node in self.nodes.values()), Counter[str]())
 
     def _is_done(self, name: PeerName, number: int) -> bool:
@@ -204,7 +206,7 @@ class Network:
         heapq.heappush(self._events, (at, rank, order, self._serial, happen))
 
     def _step(self) -> bool:
-        """The next thing that happens; False where nothing does any more."""
+        """Processes the next event; False where there is none."""
         if not self._events:
             return False
         at, _, _, _, happen = heapq.heappop(self._events)
@@ -226,11 +228,13 @@ class Network:
             if isinstance(message, Response) and message.walker != DIRECT:
                 ttl = node.options.flood_ttl if node.options.floods else node.options.ttl
                 tally.detours += ttl - message.ttl
-        self._dispatch(node, node.receive(sender, message, self._clock(to)), mind=not isinstance(message, Query))
+        self._dispatch(
+            node, node.receive(sender, message, self._clock(to)), sets_deadline=not isinstance(message, Query)
+        )
 
     def _deadline(self, name: PeerName, at: float) -> None:
         if self._due.get(name) != at:
-            return  # an earlier one came instead
+            return  # superseded by an earlier one
         node = self.nodes[name]
         self._due.pop(name)
         if name in self.down:
@@ -238,17 +242,17 @@ class Network:
         if node.next_deadline() - self._skew.get(name, 0.0) <= self.now:
             self._dispatch(node, node.tick(self._clock(name)))
         else:
-            self._mind(node)
+            self._schedule_tick(node)
 
-    def _mind(self, node: Node) -> None:
-        """Sees to it that the node is woken when it wants to be."""
+    def _schedule_tick(self, node: Node) -> None:
+        """Schedules the next deadline of a node."""
         at = max(self.now, node.next_deadline() - self._skew.get(node.name, 0.0))
         if at < self._due.get(node.name, float("inf")):
             self._due[node.name] = at
             self._push(at, _DEADLINE, partial(self._deadline, node.name, at), self._order[node.name])
 
-    def _dispatch(self, node: Node, sends: Sequence[Send], mind: bool = True) -> None:
-        """Sends; what a node does about somebody who is down goes in the place of what it sent there."""
+    def _dispatch(self, node: Node, sends: Sequence[Send], sets_deadline: bool = True) -> None:
+        """Sends messages; what a node sends instead of an undelivered message takes its place in the order."""
         waiting = list(reversed(sends))
         while waiting:
             send = waiting.pop()
@@ -257,19 +261,19 @@ class Network:
                 self._transmit(node.name, send)
             else:
                 waiting += reversed(node.undelivered(send.to, send.message, self._clock(node.name)))
-                mind = True
-        if mind and node.name not in self.down:
-            self._mind(node)
+                sets_deadline = True
+        if sets_deadline and node.name not in self.down:
+            self._schedule_tick(node)
 
     def _transmit(self, sender: PeerName, send: Send) -> None:
-        chance = mix(((self._seed ^ _ALL) + self._serial * GOLDEN) & _ALL)
+        random_bits = mix(((self._seed ^ _ALL) + self._serial * GOLDEN) & _ALL)
         parted = self._side.get(sender, 0) != self._side.get(send.to, 0)
-        if parted or (self._loss and (chance >> 32) < self._loss * 2**32):
+        if parted or (self._loss and (random_bits >> 32) < self._loss * 2**32):
             self._serial += 1
             self.lost_messages += 1
             return
         least, most = self._latency
-        delay = least if least == most else least + (most - least) * ((chance & 0xFFFFFFFF) / 2**32)
+        delay = least if least == most else least + (most - least) * ((random_bits & 0xFFFFFFFF) / 2**32)
         self._in_flight += 1
         tally = self._tally(send.message)
         if tally is not None:

@@ -18,12 +18,31 @@ from msgspec import Meta, Struct
 from lycosa.vocabulary.codes import codes_of
 from lycosa.vocabulary.records import Codes
 
+HASH_BITS = 32
+MOST_TERMS = 1 << 20  # different words; a summary with more is refused
+BYTES_PER_PAGE = 200
+LEAST_BYTES = 1 << 16  # budget of a small collection
+MADE_BYTES, MADE_TERMS = 7 << 19, 7 << 17  # limits of a summary that is built
+TAKEN_BYTES = 1 << 22  # limit of a summary of others, as MOST_TERMS; above MADE_BYTES, so that there is room to grow
+PAGES_IN_SEGMENT = 10_000  # bounds the memory of building one
+_MOST_PAGES = 1 << 24
+_MOST_WORDS = 512  # of a page that are listed; more would not fit
+_MOST_SEGMENTS = 256
+_HEAD = 96  # bytes of a segment beside its words
+_HALF = np.uint64(HASH_BITS)
+
 Numbers = np.ndarray[tuple[int], np.dtype[np.int64]]
 Bits = np.ndarray[tuple[int], np.dtype[np.uint8]]  # one to a byte
+Hashes = np.ndarray[tuple[int], np.dtype[np.uint32]]
+Counts = np.ndarray[tuple[int], np.dtype[np.uint32]]
+Weights = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+# ---------------------------------------------------------------- Elias–Fano code
 
 
 def low_widths(counts: Numbers, universe: int) -> Numbers:
-    """How many low bits are best for so many numbers below a universe: the most for which counts << bits fits in it."""
+    """The best number of low bits for `counts` numbers below `universe`: the largest w with counts << w <= universe."""
     widths = np.zeros(len(counts), np.int64)
     for bits in range(1, max(universe, 1).bit_length()):
         widths += counts << bits <= universe
@@ -45,7 +64,7 @@ def pack_ascending(numbers: Numbers, universe: int) -> tuple[bytes, bytes]:
 
 
 def unpack_ascending(packed: tuple[bytes, bytes], count: int, universe: int) -> Numbers | None:
-    """The numbers that were packed; None where these bytes do not hold so many."""
+    """The numbers that were packed; None where the bytes are not the code of `count` numbers."""
     lows, highs = packed
     if not count:
         return np.empty(0, np.int64) if not (lows or highs) else None
@@ -60,7 +79,7 @@ def unpack_ascending(packed: tuple[bytes, bytes], count: int, universe: int) -> 
 
 
 def pack_values(values: Numbers, widths: Numbers) -> bytes:
-    """The low bits of values one after the other, each of its own width, the lowest bit first."""
+    """The low bits of values one after the other, each with its own width, the lowest bit first."""
     starts = np.cumsum(widths) - widths
     bits = np.zeros(int(widths.sum()), np.uint8)
     for bit in range(int(widths.max(initial=0))):
@@ -70,14 +89,14 @@ def pack_values(values: Numbers, widths: Numbers) -> bytes:
 
 
 def pack_ones(places: Numbers, size: int) -> bytes:
-    """So many bits, with ones at some places."""
+    """`size` bits, with ones at some positions."""
     bits = np.zeros(size, np.uint8)
     bits[places] = 1
     return np.packbits(bits).tobytes()
 
 
 def unpack_bits(data: bytes, start: int, end: int) -> Bits:
-    """Some of the bits of packed bytes."""
+    """The bits from `start` to `end` of packed bytes."""
     first = start >> 3
     return np.unpackbits(np.frombuffer(data, np.uint8, (end + 7 >> 3) - first, first))[
         start - 8 * first : end - 8 * first
@@ -85,44 +104,37 @@ def unpack_bits(data: bytes, start: int, end: int) -> Bits:
 
 
 def read_values(bits: Bits, width: int, count: int) -> Numbers:
-    """The values of one width that bits spell."""
+    """Values of one width from their bits."""
     if not width:
         return np.zeros(count, np.int64)
     powers: Numbers = np.int64(1) << np.arange(width, dtype=np.int64)
     return bits.reshape(count, width) @ powers
 
 
-HASH_BITS = 32
-MOST_TERMS = 1 << 20  # different words; what is more is taken of nobody
-_MOST_PAGES = 1 << 24
-_MOST_WORDS = 512  # of a page that are told; more would not fit
-_HALF = np.uint64(HASH_BITS)
-
-Hashes = np.ndarray[tuple[int], np.dtype[np.uint32]]
-Counts = np.ndarray[tuple[int], np.dtype[np.uint32]]
-Weights = np.ndarray[tuple[int], np.dtype[np.float64]]
-
+# ---------------------------------------------------------------- packing a segment
 
 _Size = Annotated[int, Meta(ge=0, le=1 << 48)]
 
 
 class BadSummaryError(ValueError):
-    """Bytes that are no summary."""
+    """Bytes that are not a summary."""
 
 
 class PackedSegment(Struct, frozen=True, array_like=True):
+    """A segment as it is sent and saved."""
+
     pages: Annotated[int, Meta(ge=0, le=_MOST_PAGES)]
     words: _Size  # on all pages together
     bits: Annotated[int, Meta(ge=8, le=HASH_BITS)]  # of a hash
     terms: Annotated[int, Meta(ge=0, le=MOST_TERMS)]
     hashes: tuple[bytes, bytes]
     frequencies: bytes  # on how many pages each word occurs
-    listed: bytes  # how many of them are told; empty where all are
-    numbers: tuple[bytes, bytes]  # these, of one word after the other
+    listed: bytes  # how many of these pages are listed; empty where all are
+    numbers: tuple[bytes, bytes]  # of the listed pages, one word after the other
 
 
 def pack_segment(pages: Sequence[Codes], room: int, most_terms: int) -> PackedSegment:
-    """Pages in about so many bytes beside the head, each page given by the codes of its words."""
+    """Packs pages into about `room` bytes beside the head; each page is given by the codes of its words."""
     distinct = [np.unique((page >> _HALF).astype(np.uint32), return_counts=True) for page in pages]
     bits = _fitting_bits([page for page, _ in distinct], room)
     distinct = [_shortened(*each, bits) for each in distinct]
@@ -140,15 +152,15 @@ def pack_segment(pages: Sequence[Codes], room: int, most_terms: int) -> PackedSe
     room -= sum(map(len, vocabulary)) + len(counted)
     is_listed = rank < _fitting_ranks(term, rank, len(terms), len(pages), room)
     listed = np.bincount(term[is_listed], minlength=len(terms))
-    told = b"" if bool((listed == frequencies).all()) else _pack_counts(listed)
+    packed_listed = b"" if bool((listed == frequencies).all()) else _pack_counts(listed)
     lists = _pack_lists(number[is_listed], listed, len(pages))
-    return PackedSegment(len(pages), sum(map(len, pages)), bits, len(terms), vocabulary, counted, told, lists)
+    return PackedSegment(len(pages), sum(map(len, pages)), bits, len(terms), vocabulary, counted, packed_listed, lists)
 
 
 def _most_frequent(
     distinct: list[tuple[Hashes, Numbers]], most: int
 ) -> tuple[list[tuple[Hashes, Numbers]], Hashes, Numbers]:
-    """The words that are told at all, and on how many pages each is: of too many, those that are on most pages."""
+    """The words that are kept, and the document frequency of each: of too many, the most frequent ones."""
     terms, frequencies = np.unique(
         np.concatenate([np.empty(0, np.uint32), *(page for page, _ in distinct)]), return_counts=True
     )
@@ -156,20 +168,20 @@ def _most_frequent(
         return distinct, terms, frequencies
     kept = np.sort(np.argsort(-frequencies, kind="stable")[:most])
     terms, frequencies = terms[kept], frequencies[kept]
-    are_told = [np.isin(page, terms, assume_unique=True) for page, _ in distinct]
-    told = [(page[which], times[which]) for (page, times), which in zip(distinct, are_told, strict=True)]
-    return told, terms, frequencies
+    are_kept = [np.isin(page, terms, assume_unique=True) for page, _ in distinct]
+    kept_words = [(page[which], times[which]) for (page, times), which in zip(distinct, are_kept, strict=True)]
+    return kept_words, terms, frequencies
 
 
 def _most_distinctive(terms: Numbers, times: Numbers, rarity: Weights) -> Numbers:
-    """The words of a page that tell it from others, the best first; no more than could be told of it."""
+    """The words of a page by (1 + log tf) * idf, the best first, at most `_MOST_WORDS`."""
     weights = (1 + np.log(times)) * rarity[terms]
     return terms[np.argsort(-weights, kind="stable")[:_MOST_WORDS]]
 
 
 def _fitting_bits(pages: Sequence[Hashes], room: int) -> int:
-    """As many bits of a hash that the words alone take no more than half of the room, but not so few that words often
-    collide."""
+    """The number of bits of a hash: so few that the hashes take no more than half of the room, but not so few that
+    collisions are frequent."""
     many = len(np.unique(np.concatenate([np.empty(0, np.uint32), *pages])))
     bits = HASH_BITS
     while bits > 8 and many * (max(0, bits - many.bit_length()) + 6) > 8 * room / 2:
@@ -180,7 +192,7 @@ def _fitting_bits(pages: Sequence[Hashes], room: int) -> int:
 
 
 def _shortened(page: Hashes, times: Numbers, bits: int) -> tuple[Hashes, Numbers]:
-    """The hashes of a page in so many bits; words that become one are one."""
+    """The hashes of a page in `bits` bits; the counts of words that collide are added."""
     if bits == HASH_BITS:
         return page, times
     hashes, where = np.unique(page >> np.uint32(HASH_BITS - bits), return_inverse=True)
@@ -188,7 +200,7 @@ def _shortened(page: Hashes, times: Numbers, bits: int) -> tuple[Hashes, Numbers
 
 
 def _fitting_ranks(term: Numbers, rank: Numbers, terms: int, pages: int, room: int) -> int:
-    """How many words of each page can be told."""
+    """The largest number of words of each page whose lists fit into the room."""
     fits, too_many = 0, _MOST_WORDS + 1
     while too_many - fits > 1:
         tried = (fits + too_many) // 2
@@ -202,13 +214,13 @@ def _fitting_ranks(term: Numbers, rank: Numbers, terms: int, pages: int, room: i
 
 
 def list_sizes(listed: Numbers, pages: int) -> tuple[Numbers, Numbers]:
-    """How many bits the lists of so many numbers take: their low bits, and the rest."""
+    """The bits that lists of so many numbers take: their low bits, and their high bits."""
     widths = low_widths(np.maximum(listed, 1), pages)
     return listed * widths, np.where(listed > 0, listed + (pages >> widths) + 1, 0)
 
 
 def _pack_lists(numbers: Numbers, listed: Numbers, pages: int) -> tuple[bytes, bytes]:
-    """The page numbers of all words, one after the other, those of each ascending."""
+    """The page numbers of all words in Elias–Fano code, one word after the other, those of each ascending."""
     if not len(numbers):
         return b"", b""
     _, tops = list_sizes(listed, pages)
@@ -219,7 +231,7 @@ def _pack_lists(numbers: Numbers, listed: Numbers, pages: int) -> tuple[bytes, b
 
 
 def _pack_counts(counts: Numbers) -> bytes:
-    """Each in one byte, those from 255 on in four more behind all of them; compressed."""
+    """One byte for each count, with four more bytes at the end for those from 255 on; compressed."""
     large = counts[counts >= 255].astype("<u4")
     return zlib.compress(np.minimum(counts, 255).astype(np.uint8).tobytes() + large.tobytes(), 6)
 
@@ -237,17 +249,11 @@ def unpack_counts(data: bytes, terms: int) -> Counts:
     return counts
 
 
-BYTES_PER_PAGE = 200
-LEAST_BYTES = 1 << 16  # that a small collection may take
-MADE_BYTES, MADE_TERMS = 7 << 19, 7 << 17  # the most of a summary when it is made
-TAKEN_BYTES = 1 << 22  # the most that is taken of others, as are MOST_TERMS, so that there is room to grow
-PAGES_IN_SEGMENT = 10_000  # so that making one takes a bounded amount of memory
-_MOST_SEGMENTS = 256
-_HEAD = 96  # bytes of a segment beside its words
+# ---------------------------------------------------------------- segments and summaries
 
 
 class Segment:
-    """Some pages: for each word, on how many of them it occurs, and on which."""
+    """Some pages: for each word its document frequency, and the numbers of pages that it is on."""
 
     def __init__(self, packed: PackedSegment):
         self.packed = packed
@@ -272,12 +278,12 @@ class Segment:
 
     @classmethod
     def of(cls, pages: Sequence[Codes], *, room: int, terms: int = MADE_TERMS) -> "Segment":
-        """The summary of pages in so many bytes, with so many different words at most, each page given by the codes of
-        its words as often as they occur."""
+        """The segment of pages in about `room` bytes with at most `terms` different words; each page is given by the
+        codes of its words as often as they occur."""
         return cls(pack_segment(pages, room - _HEAD, terms))
 
     def pages_with(self, codes: Codes) -> int:
-        """On how many pages all of the words occur, as far as the summary tells."""
+        """The number of pages on which all of the words occur, as far as they are listed."""
         places = [self._place(int(code)) for code in codes]
         if len(places) == 1 and places[0] is not None:
             return int(self._frequencies[places[0]])
@@ -287,7 +293,7 @@ class Segment:
         return len(reduce(_common, map(self._numbers, known)))
 
     def frequency(self, code: int) -> int:
-        """On how many pages a word occurs."""
+        """The number of pages on which a word occurs."""
         place = self._place(code)
         return 0 if place is None else int(self._frequencies[place])
 
@@ -304,12 +310,12 @@ class Segment:
         top = count + (self.pages >> width) + 1
         ones = np.flatnonzero(unpack_bits(self.packed.numbers[1], high_end - top, high_end))
         if len(ones) != count:
-            return np.empty(0, np.int64)  # somebody's nonsense: the word is nowhere
+            return np.empty(0, np.int64)  # malformed: the word is on no page
         return ((ones - np.arange(count)) << width) | lows
 
 
 class Summary:
-    """A collection as its buddies know it: segments, of which the later ones hold what has come since."""
+    """The summary of a collection: segments, in the order in which their pages were added."""
 
     def __init__(self, segments: Sequence[Segment] = ()):
         self.segments = tuple(segments)
@@ -323,12 +329,12 @@ class Summary:
         return sum(segment.words for segment in self.segments)
 
     def may_have(self, words: Iterable[str]) -> bool:
-        """Whether there is a page with all the words, as far as the summary tells."""
+        """Whether there may be a page with all the words."""
         codes = codes_of(words)
         return bool(len(codes)) and any(segment.pages_with(codes) for segment in self.segments)
 
     def frequency(self, word: str) -> int:
-        """On how many pages a word occurs."""
+        """The number of pages on which a word occurs."""
         code = int(codes_of([word])[0])
         return sum(segment.frequency(code) for segment in self.segments)
 
@@ -337,11 +343,11 @@ class Summary:
 
     @classmethod
     def unpacked(cls, data: bytes) -> "Summary":
-        """The summary that bytes of a stranger are. Raises BadSummaryError where they are none, or too many."""
+        """The summary that a stranger sent. Raises BadSummaryError where it is malformed or too large."""
         return cls().followed_by(data)
 
     def followed_by(self, data: bytes) -> "Summary":
-        """The summary with what has come since, which bytes of a stranger tell. Raises BadSummaryError like that."""
+        """The summary with the segments that a stranger sent added. Raises BadSummaryError like `unpacked`."""
         if sum(segment.size for segment in self.segments) + len(data) > TAKEN_BYTES:
             raise BadSummaryError("too long")
         try:
@@ -360,12 +366,12 @@ _decoder = msgspec.msgpack.Decoder(Annotated[list[PackedSegment], Meta(max_lengt
 
 
 def byte_budget(pages: int, of: int, *, least: int = LEAST_BYTES) -> int:
-    """How many bytes the summary of some pages may take, of so many in all."""
+    """The bytes that a summary of `pages` of `of` pages may take."""
     return max(least * pages // max(of, 1), min(pages * BYTES_PER_PAGE, MADE_BYTES * pages // max(of, 1)))
 
 
 def term_budget(pages: int, of: int) -> int:
-    """How many different words it may tell."""
+    """The different words that it may have."""
     return MADE_TERMS * pages // max(of, 1)
 
 

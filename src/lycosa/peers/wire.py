@@ -1,7 +1,7 @@
-"""Connections: who is connected, whom to call, how much is taken from each.
+"""All connections of a peer: which are open, which to dial, how many of each kind are accepted.
 
-The wire carries frames between peers whose names were proved by TLS. It calls those it has something for, and
-gives up on them in bounded time; it knows nothing of what the frames say.
+The wire carries frames between peers whose names were proved by TLS. It dials peers that it has frames for, and gives
+up on them in bounded time; it does not look into frames.
 """
 
 import asyncio
@@ -18,15 +18,15 @@ from .dialer import DIAL_SECONDS, Dialer, Purpose
 from .messages import MOST_BYTES, SMALL_FRAME
 from .rate_limits import FairShare
 
-MOST_CALLERS = 256  # channels that others have opened
-MOST_OF_ONE_ADDRESS = 32  # of these, those that shake hands among them
+MOST_CALLERS = 256  # incoming channels
+MOST_OF_ONE_ADDRESS = 32  # incoming channels, including those in the handshake
 MOST_OF_ONE_PEER = 3
-IDLE_SECONDS = 300.0  # after which a channel is closed on which nothing was heard
-Gone = Callable[[], None]
+IDLE_SECONDS = 300.0  # without a message, after which a channel is closed
+Undelivered = Callable[[], None]
 
 
 class Ends(Protocol):
-    """Who is at this end of the wire."""
+    """Callbacks of the wire."""
 
     def connected(self, peer: str, channel: Channel) -> None: ...
 
@@ -38,70 +38,74 @@ class Ends(Protocol):
 
 
 class Wire:
-    """allow_private: whether addresses told by others may be private ones; those the user typed may always be."""
+    """The connections of a peer, by name.
+
+    allow_private: whether addresses that others gave may be private ones; those the user typed may always be.
+    """
 
     def __init__(self, context: SSL.Context, ends: Ends, *, me: str, allow_private: bool):
         self.counts: Counter[str] = Counter()
         self._context = context
         self._ends = ends
         self._me = me
-        self._calls = Dialer(self.call, self.counts, allow_private=allow_private)
+        self._dialer = Dialer(self.call, self.counts, allow_private=allow_private)
         self._channels: dict[str, list[Channel]] = {}
-        self._everything: dict[Channel, None] = {}  # those that shake hands, too, the oldest first
-        self._large_expected: Counter[str] = Counter()  # frames by peer, on whichever of its channels they come
+        self._all_channels: dict[Channel, None] = {}  # also in the handshake; the oldest first
+        self._large_expected: Counter[str] = Counter()  # by peer: large frames that were requested
         self._turns = FairShare()
         self._server: asyncio.Server | None = None
 
     # ------------------------------------------------------------ opening and closing
 
     async def listen(self, place: Place) -> Place:
-        """Takes calls; returns where, which has a port where 0 was asked for."""
+        """Accepts connections; returns the place, with the port chosen where 0 was given."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._called, place.host, place.port, backlog=64)
+        self._server = await loop.create_server(self._accept_channel, place.host, place.port, backlog=64)
         return Place(place.host, self._server.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
-        self._calls.cancel()
-        for channel in list(self._everything):
+        self._dialer.cancel()
+        for channel in list(self._all_channels):
             channel.finish()
         await asyncio.sleep(0)
 
     def sweep(self) -> None:
-        """Closes what nobody speaks on, so that no one can hold connections for ever."""
+        """Closes idle channels, so that no peer can hold connections for ever."""
         now = asyncio.get_running_loop().time()
-        for channel in list(self._everything):
+        for channel in list(self._all_channels):
             if channel.is_open and now - channel.last_heard > IDLE_SECONDS:
                 channel.close("nothing heard")
-        self._calls.forget_old()
+        self._dialer.forget_old()
 
     @property
     def peers(self) -> list[str]:
-        """Who is connected."""
+        """The names of the connected peers."""
         return list(self._channels)
 
-    def _called(self) -> Channel:
+    def _accept_channel(self) -> Channel:
         channel = Channel(self._context, self, dials=False)
-        self._everything[channel] = None
+        self._all_channels[channel] = None
         return channel
 
     # ------------------------------------------------------------ sending
 
     def send(
-        self, peer: str, address: str, frame: bytes, *, purpose: Purpose, expects_large: bool, else_call: Gone
+        self, peer: str, address: str, frame: bytes, *, purpose: Purpose, expects_large: bool, else_call: Undelivered
     ) -> None:
-        """Sends a frame to a peer, over a new connection where there is none; `else_call` where it is not there.
-
-        Where there is no room for one more call the frame is dropped, which says nothing of the peer.
+        """Sends a frame to a peer, over a new connection where there is none; calls `else_call` where the peer is
+        unreachable. A frame for which there is no slot to dial is dropped without that call.
         """
         for channel in reversed(self._channels.get(peer, ())):
             if self._sent(channel, frame, expects_large):
                 return
-        if not address or peer == self._me or self._ends.refuses(peer) or self._calls.is_in_vain(peer, address):
+        if not address or peer == self._me or self._ends.refuses(peer) or self._dialer.has_failed(peer, address):
             self.counts["unsent"] += 1
             asyncio.get_running_loop().call_soon(else_call)
-        elif not self._calls.call(peer, address, purpose, partial(self._deliver, frame, expects_large, else_call)):
+        elif not self._dialer.call(
+            peer, address, purpose, partial(self._send_dialled, frame, expects_large, else_call)
+        ):
             self.counts["no_room_to_call"] += 1
 
     def disconnect(self, peer: str, why: str) -> None:
@@ -109,29 +113,29 @@ class Wire:
             channel.close(why)
 
     async def call(self, place: Place) -> Channel | None:
-        """A connection to whoever is at a place; None where nobody is."""
+        """A connection to the peer at a place; None where there is none."""
         channel = await self.reach(place)
         return channel if channel.is_open else None
 
     async def reach(self, place: Place) -> Channel:
-        """The same; where nobody is it is not open, and may know why."""
+        """The same; a channel that is not open may know why."""
         loop = asyncio.get_running_loop()
-        shaken: asyncio.Future[bool] = loop.create_future()
-        channel = _Dialled(self._context, self, shaken, str(place))
-        self._everything[channel] = None
+        handshake: asyncio.Future[bool] = loop.create_future()
+        channel = _Dialled(self._context, self, handshake, str(place))
+        self._all_channels[channel] = None
         try:
             async with asyncio.timeout(DIAL_SECONDS):
                 await loop.create_connection(lambda: channel, place.host, place.port)
-                if await shaken:
+                if await handshake:
                     return channel
         except (OSError, TimeoutError, UnicodeError):
             pass
         self.counts["unreachable"] += 1
         channel.close("not reached")
-        self._everything.pop(channel, None)
+        self._all_channels.pop(channel, None)
         return channel
 
-    def _deliver(self, frame: bytes, expects_large: bool, else_call: Gone, channel: Channel | None) -> None:
+    def _send_dialled(self, frame: bytes, expects_large: bool, else_call: Undelivered, channel: Channel | None) -> None:
         if channel is None or not self._sent(channel, frame, expects_large):
             self.counts["unsent"] += 1
             else_call()
@@ -143,13 +147,13 @@ class Wire:
         self._large_expected[channel.peer] += expects_large
         return True
 
-    # ------------------------------------------------------------ what channels tell
+    # ------------------------------------------------------------ callbacks of channels
 
     def accepts(self, channel: Channel) -> bool:
-        """Whether one more may even shake hands: whom we call, and callers as long as there is room."""
+        """Whether a channel may begin its handshake: any that we dial, and incoming ones as long as there is room."""
         if channel.dials:
             return True
-        callers = [each for each in self._everything if not each.dials and not each.is_closing]
+        callers = [each for each in self._all_channels if not each.dials and not each.is_closing]
         whose = address_group(channel.host)
         if sum(address_group(each.host) == whose for each in callers) > MOST_OF_ONE_ADDRESS:
             self.counts["too_many_of_one_address"] += 1
@@ -175,14 +179,14 @@ class Wire:
         else:
             self._channels.setdefault(channel.peer, []).append(channel)
             self._ends.connected(channel.peer, channel)
-            self._calls.opened(channel)
+            self._dialer.opened(channel)
 
     def longest(self, channel: Channel) -> int:
-        """A large frame is taken of those of whom one was asked."""
+        """The frame size that is accepted: large frames only from peers that were asked for one."""
         return MOST_BYTES if self._large_expected[channel.peer] > 0 else SMALL_FRAME
 
     def large_came(self, peer: str) -> None:
-        """What was expected of a peer has come, large or not."""
+        """A peer has answered a request whose answer may be large."""
         if self._large_expected[peer] > 0:
             self._large_expected[peer] -= 1
 
@@ -197,7 +201,7 @@ class Wire:
         return self._turns.wait(channel.peer, asyncio.get_running_loop().time())
 
     def closed(self, channel: Channel, why: str) -> None:
-        self._everything.pop(channel, None)
+        self._all_channels.pop(channel, None)
         self.counts[f"closed: {why.partition(':')[0]}"] += 1
         others = self._channels.get(channel.peer)
         if others is not None and channel in others:
@@ -209,19 +213,19 @@ class Wire:
 
 
 class _Dialled(Channel):
-    """A channel that somebody waits for."""
+    """An outgoing channel with a future for the end of its handshake."""
 
-    def __init__(self, context: SSL.Context, wire: Wire, shaken: "asyncio.Future[bool]", address: str):
+    def __init__(self, context: SSL.Context, wire: Wire, handshake: "asyncio.Future[bool]", address: str):
         super().__init__(context, wire, dials=True, address=address)
-        self._shaken_at = shaken
+        self._handshake = handshake
 
-    def _tell(self, is_open: bool) -> None:
-        if not self._shaken_at.done():
-            self._shaken_at.set_result(is_open)
+    def _resolve(self, is_open: bool) -> None:
+        if not self._handshake.done():
+            self._handshake.set_result(is_open)
 
-    def _became_open(self) -> None:
-        self._tell(True)
+    def _opened(self) -> None:
+        self._resolve(True)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._tell(False)
+        self._resolve(False)
         super().connection_lost(error)

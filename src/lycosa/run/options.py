@@ -1,9 +1,10 @@
 """What a user says of one run, beside the recipe: by flags of the command line, or by keywords of `lycosa.crawl`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypedDict, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -19,11 +20,95 @@ from lycosa.recipe import (
     hosts_in,
     languages_in,
 )
-from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
+from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy, parse_options
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.field_mistakes import mistake_in
 from lycosa.vocabulary.records import Plain
 from lycosa.web.live import connect_to
+
+
+@dataclass(frozen=True)
+class Flag:
+    """How an option is said on the command line, and what it does.
+
+    name: of the flag; else that of the option.
+    parse: turns what was said into the value; it is given the name of the flag too, for its messages.
+    """
+
+    help: str
+    metavar: str | None = None
+    name: str | None = None
+    min: float | None = None
+    max: float | None = None
+    parse: Callable[[Sequence[str], str], object] | None = None
+
+
+class FetchOptions(TypedDict, total=False):
+    """What may be said of every run that fetches."""
+
+    minutes: Annotated[float | None, Flag("Stop after so many minutes.", "N", min=0)]
+    delay: Annotated[float | None, Flag("Pause between two requests to one host.", "SECONDS", min=0)]
+    concurrency: Annotated[int | None, Flag("Fetches under way at once.", "N", min=1)]
+    allow_private: Annotated[bool, Flag("Also connect to loopback and private addresses.")]
+    resolve: Annotated[
+        Sequence[str], Flag("Reach HOST (or *, every host) at this address. Repeatable.", "HOST=ADDR:PORT")
+    ]
+
+
+class CrawlOptions(FetchOptions, total=False):
+    """What may be said of one crawl; what is not said is as the recipe has it.
+
+    Each option is spelt here once: these are the keywords of `lycosa.crawl` and the flags of `lycosa crawl`. Numbers
+    replace those of the recipe; hosts, patterns and languages are added to its own.
+    """
+
+    pages: Annotated[int | None, Flag("Size the collection shall reach, over all runs.", "N", min=1)]
+    max_bytes: Annotated[
+        int | None, Flag("Stop when the pages have so many bytes, over all runs.", "N", "--bytes", min=1)
+    ]
+    dry_after: Annotated[int | None, Flag("Stop when so many pages in a row were not relevant. 0: never.", "N", min=0)]
+    strategy: Annotated[str | None, Flag(f"One of: {', '.join(STRATEGIES)}.", "NAME")]
+    options: Annotated[
+        Mapping[str, Plain],
+        Flag(
+            "Set an option of the strategy, such as window=50. Repeatable.",
+            "KEY=VALUE",
+            "--option",
+            parse=lambda said, flag: parse_options(said),
+        ),
+    ]
+    target: Annotated[
+        float | None, Flag("How relevant pages shall be, seeking those that matter.", "SHARE", min=0, max=1)
+    ]
+    atlas: Annotated[
+        str | Path | None, Flag("Go by what crawls before have learnt; see lycosa map build.", "ATLAS", "--map")
+    ]
+    map_topic: Annotated[str | None, Flag("Whose map; needed where the atlas has several.", "TOPIC")]
+    map_priority: Annotated[
+        float | None,
+        Flag("Of the map's links: higher for known pages, lower for new ones. [0.6]", "SHARE", min=0, max=1),
+    ]
+    taxonomy: Annotated[
+        str | Path | None, Flag("Tells topics apart: pages on related ones lead to the map's portals.", "FILE")
+    ]
+    logs: Annotated[str | Path | None, Flag("Go where people went; see lycosa logs import.", "LOG")]
+    log_half_life: Annotated[float | None, Flag("Accesses so old count half as much as the latest.", "DAYS")]
+    min_users: Annotated[int | None, Flag("Leave out pages that fewer people have read. [1]", "N", min=1)]
+    hosts: Annotated[
+        Sequence[str],
+        Flag("Only this host and its subdomains. Repeatable.", "HOST", "--include-host", parse=hosts_in),
+    ]
+    exclude_hosts: Annotated[
+        Sequence[str], Flag("Not this host. Repeatable.", "HOST", "--exclude-host", parse=hosts_in)
+    ]
+    urls: Annotated[Sequence[str], Flag("Only URLs like 'https://*/wiki/*'. Repeatable.", "PATTERN", "--include-url")]
+    exclude_urls: Annotated[Sequence[str], Flag("No URLs like '*/login*'. Repeatable.", "PATTERN", "--exclude-url")]
+    stay: Annotated[bool, Flag("Stay on the sites of the seeds.")]
+    languages: Annotated[
+        Sequence[str],
+        Flag("Only pages in this language, such as en. Repeatable.", "CODE", "--language", parse=languages_in),
+    ]
+    sitemaps: Annotated[bool, Flag("Also start from the sitemaps of the seeds' hosts.")]
 
 
 class Settings(NamedTuple):
@@ -34,56 +119,39 @@ class Settings(NamedTuple):
     resolve: tuple[str, ...] = ()
 
 
-def settings_of(*, sitemaps: bool = False, allow_private: bool = False, resolve: Iterable[str] = ()) -> Settings:
-    """The settings, once they are known to be possible."""
-    resolve = tuple(resolve)
+def check_keywords(given: Mapping[str, object], options: type) -> None:
+    """Raises TypeError for a keyword that is none of the options."""
+    for name in given.keys() - options.__annotations__.keys():
+        raise TypeError(f"no keyword {name!r}; there are {', '.join(options.__annotations__)}")
+
+
+def settings_of(options: CrawlOptions | FetchOptions) -> Settings:
+    """The settings among the options, once they are known to be possible."""
+    resolve = tuple(options.get("resolve", ()))
     for entry in resolve:
         connect_to(entry)
-    return Settings(sitemaps, allow_private, resolve)
+    return Settings(bool(options.get("sitemaps")), options.get("allow_private", False), resolve)
 
 
-def changed_recipe(
-    recipe: Recipe,
-    *,
-    strategy: str | None = None,
-    options: Mapping[str, Plain] = {},
-    target: float | None = None,
-    pages: int | None = None,
-    minutes: float | None = None,
-    max_bytes: int | None = None,
-    dry_after: int | None = None,
-    delay: float | None = None,
-    concurrency: int | None = None,
-    hosts: Sequence[str] = (),
-    exclude_hosts: Sequence[str] = (),
-    urls: Sequence[str] = (),
-    exclude_urls: Sequence[str] = (),
-    stay: bool = False,
-    languages: Sequence[str] = (),
-    atlas: Path | None = None,
-    map_topic: str | None = None,
-    map_priority: float | None = None,
-    taxonomy: Path | None = None,
-    logs: Path | None = None,
-    log_half_life: float | None = None,
-    min_users: int | None = None,
-) -> Recipe:
-    """The recipe with what was said: numbers replace those of the recipe, hosts and patterns are added to them."""
-    scope, strategy = recipe.scope, strategy or recipe.strategy
+def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions) -> Recipe:
+    """The recipe with what was said of one run."""
+    said = cast(CrawlOptions, options)
+    scope, strategy = recipe.scope, said.get("strategy") or recipe.strategy
+    target, own = said.get("target"), said.get("options", {})
     check_strategy(strategy)
     entry = find_strategy(strategy)
     if target is not None and not entry.takes("target"):
         having = ", ".join(name for name, each in STRATEGIES.items() if each.takes("target"))
         raise UsageError(f"the strategy {strategy} has no target; those that have one are {having}")
     if strategy == recipe.strategy:  # those of the recipe are for the strategy of the recipe
-        options = {**recipe.options, **options}
-    entry(**check_options(strategy, options))  # which refuses what is out of bounds
+        own = {**recipe.options, **own}
+    entry(**check_options(strategy, own))  # which refuses what is out of bounds
     map_ = _changed(
         recipe.map,
-        atlas=None if atlas is None else str(atlas.absolute()),
-        topic=map_topic,
-        priority=map_priority,
-        taxonomy=None if taxonomy is None else str(taxonomy.absolute()),
+        atlas=_absolute(said.get("atlas")),
+        topic=said.get("map_topic"),
+        priority=said.get("map_priority"),
+        taxonomy=_absolute(said.get("taxonomy")),
     )
     if map_.atlas:
         check_takes_map(strategy)
@@ -91,9 +159,9 @@ def changed_recipe(
         raise UsageError("there is no map to go by; name the atlas it is in with --map")
     log = _changed(
         recipe.logs,
-        file=None if logs is None else str(logs.absolute()),
-        half_life=log_half_life,
-        min_users=min_users,
+        file=_absolute(said.get("logs")),
+        half_life=said.get("log_half_life"),
+        min_users=said.get("min_users"),
     )
     if log.file:
         check_takes_log(strategy)
@@ -103,22 +171,32 @@ def changed_recipe(
     return replace(
         recipe,
         strategy=strategy,
-        options=options,
+        options=own,
         utility=_changed(recipe.utility, target=target),
         map=map_,
         logs=log,
         scope=replace(
             scope,
-            hosts=(*scope.hosts, *hosts_in(hosts, "hosts")),
-            exclude_hosts=(*scope.exclude_hosts, *hosts_in(exclude_hosts, "exclude_hosts")),
-            urls=(*scope.urls, *urls),
-            exclude_urls=(*scope.exclude_urls, *exclude_urls),
-            stay_on_sites=scope.stay_on_sites or stay,
-            languages=(*scope.languages, *languages_in(languages, "languages")),
+            hosts=(*scope.hosts, *hosts_in(said.get("hosts", ()), "hosts")),
+            exclude_hosts=(*scope.exclude_hosts, *hosts_in(said.get("exclude_hosts", ()), "exclude_hosts")),
+            urls=(*scope.urls, *said.get("urls", ())),
+            exclude_urls=(*scope.exclude_urls, *said.get("exclude_urls", ())),
+            stay_on_sites=scope.stay_on_sites or said.get("stay", False),
+            languages=(*scope.languages, *languages_in(said.get("languages", ()), "languages")),
         ),
-        requests=_changed(recipe.requests, delay=delay, concurrency=concurrency),
-        stop=_changed(recipe.stop, pages=pages, minutes=minutes, bytes=max_bytes, dry_after=dry_after),
+        requests=_changed(recipe.requests, delay=said.get("delay"), concurrency=said.get("concurrency")),
+        stop=_changed(
+            recipe.stop,
+            pages=said.get("pages"),
+            minutes=said.get("minutes"),
+            bytes=said.get("max_bytes"),
+            dry_after=said.get("dry_after"),
+        ),
     )
+
+
+def _absolute(path: str | Path | None) -> str | None:
+    return None if path is None else str(Path(path).absolute())
 
 
 S = TypeVar("S", bound=Struct)

@@ -17,7 +17,7 @@ from msgspec.structs import asdict, replace
 from lycosa.collection import Catalog
 from lycosa.collection.rows import RefreshState
 from lycosa.frontier.lanes import Lanes
-from lycosa.recipe import Budget, Recipe
+from lycosa.recipe import Recipe
 from lycosa.refresh import POLICIES, HistoryTable, Look, expected_changes, history_of, policy_for
 from lycosa.run.crawl import ALLOW_PRIVATE_HINT, INTERRUPTED
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
@@ -26,7 +26,7 @@ from lycosa.vocabulary.urls import host_of
 
 from .live import LiveRun, insist_on_contact, no_visits, open_web
 from .open import open_for_reading
-from .options import Settings
+from .options import FetchOptions, Settings, changed_recipe
 from .recrawl_memory import RecrawlMemory
 from .session import Session
 
@@ -208,12 +208,10 @@ def plan_of(*, budget: int, policy: str | None = None, expand: float | None = No
     return plan
 
 
-def refreshing_recipe(recipe: Recipe, plan: Plan, *, minutes: float | None = None) -> Recipe:
+def refreshing_recipe(recipe: Recipe, plan: Plan, options: FetchOptions) -> Recipe:
     """The recipe with the bounds of a refresh; those of the whole collection stay as they are."""
-    stop = recipe.stop
-    minutes = minutes if minutes is not None else stop.minutes
-    bounds = Budget(requests=plan.budget, minutes=minutes, pages=stop.pages, bytes=stop.bytes, dry_after=0)
-    return replace(recipe, stop=bounds)
+    recipe = changed_recipe(recipe, options)
+    return replace(recipe, stop=replace(recipe.stop, requests=plan.budget, dry_after=0))
 
 
 def insist_on_pages(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the anchors of links say about the topic."""
+"""Links whose anchors say the words of the topic."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -6,10 +6,15 @@ from lycosa.vocabulary.records import RELEVANT, Candidate, Plain, Visit
 
 
 class AnchorBoost:
-    """Finds the way to the topic from seeds that are off it: until `enough` relevant pages were seen, a link whose
-    anchor says the words of the topic is worth up to half of what is missing to 1 more than its page is.
+    """Raises links whose anchors say the topic, which leads to it from seeds that are off it.
 
-    split: gives the words of an anchor as `topic_words` spells them.
+    priority = worth + 0.5 * overlap * (1 - worth)
+
+    Here, worth is the value of the page and overlap the share of the topic's words that the anchor says. Once `enough`
+    relevant pages were seen, priority = worth.
+
+    topic_words: words of the topic; without them nothing is raised.
+    split: splits an anchor into words as `topic_words` spells them.
     """
 
     def __init__(
@@ -19,15 +24,15 @@ class AnchorBoost:
         self._split = split
         self._enough = enough
         self.relevant_seen = 0
-        self.share = 1.0  # of what links are worth that they are offered at
+        self.share = 1.0  # factor of all priorities
 
     def learn(self, relevance: float | None) -> None:
-        """Of a page just visited."""
+        """Counts a page just visited, if it is relevant."""
         if relevance is not None and relevance >= RELEVANT:
             self.relevant_seen += 1
 
     def candidates(self, visit: Visit, worth: float, because: Mapping[str, Plain]) -> Sequence[Candidate]:
-        """The links of a page that is worth so much for this reason."""
+        """The links of a page of this worth, explained by `because`."""
         found_on, depth = visit.candidate.url, visit.candidate.depth + 1
         links, share = visit.open_links(), self.share
         if share != 1.0:
@@ -38,12 +43,13 @@ class AnchorBoost:
         candidates = []
         for link in links:
             priority, its_because = worth, because
-            if said := self._share_said(link.anchor):
-                priority += 0.5 * said * (1 - worth)
-                its_because = {**because, "anchor": round(said, 4)}
+            if overlap := self._overlap(link.anchor):
+                priority += 0.5 * overlap * (1 - worth)
+                its_because = {**because, "anchor": round(overlap, 4)}
             candidates.append(Candidate(link.target, share * priority, found_on, link.anchor, its_because, depth))
         return candidates
 
-    def _share_said(self, anchor: str) -> float:
+    def _overlap(self, anchor: str) -> float:
+        """The share of the topic's words that an anchor says."""
         words = self._topic_words.intersection(self._split(anchor))
         return len(words) / len(self._topic_words)

@@ -7,20 +7,24 @@ from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
 
 from .base import BaseStrategy, distinct_links, random_state, restore_random
 
-_DRAWN = "drawn"  # reason of candidates whose priority is minus a moment of this strategy's clock
-_DRAWN_BECAUSE = {_DRAWN: True}  # of all of them, since one for each page takes more memory than the candidates
+# One mapping for all candidates: one for each page would take more memory than the candidates themselves.
+_DRAWN = "drawn"
+_DRAWN_BECAUSE = {_DRAWN: True}
+_LINKED_BECAUSE = {"in_links": True}
 
 
 class CrawlAI(BaseStrategy):
-    """Draws any waiting URL with a chance proportional to its apparent in-degree: the pages seen that link to it.
+    """Draws a waiting URL at random, with a probability proportional to its apparent in-degree.
 
-    Every in-link has an alarm of its own, set when it is seen to ring after a time drawn from Exp(1); the URL whose
-    alarm rings first comes next, and the clock stands at that moment. The first of d such alarms rings before all
-    others with a chance proportional to d, whenever they were set, so one draw for each link is exact, in a crawl that
-    fetches one page at a time; with n fetches under way the last n rings are not known yet. A page counts once for each
-    URL it links to, and not for itself; a seed counts as linked once. A URL found again keeps the earlier alarm.
+    The apparent in-degree is the number of pages seen that link to the URL: a page counts once for each URL it links to
+    and not for itself, and a seed counts as linked once.
 
-    seed: of the draws.
+    Every in-link sets an alarm at now + Exp(1); priority = -alarm, the earliest of a URL. The URL whose alarm is first
+    is fetched next, and the clock advances to it. Since exponential times have no memory, the first of d alarms comes
+    before all others with a probability proportional to d, whenever they were set. This is exact for one fetch at a
+    time; with n under way the last n alarms are not known yet.
+
+    seed: of the random numbers.
 
     Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008).
     """
@@ -39,7 +43,7 @@ class CrawlAI(BaseStrategy):
         return self._now + self._random.expovariate(1.0)
 
     def learn(self, event: Visit | Skip) -> None:
-        # What another strategy ranked says nothing of this clock.
+        # The priority of a candidate that another strategy ranked is no moment of this clock.
         if isinstance(event, Visit) and _DRAWN in event.candidate.because:
             self._now = max(self._now, -event.candidate.priority)
 
@@ -61,15 +65,13 @@ class CrawlAI(BaseStrategy):
         restore_random(self._random, state["chance"])
 
 
-_LINKED_BECAUSE = {"in_links": True}  # of all candidates
-
-
 class CrawlGAI(BaseStrategy):
-    """Takes the waiting URL of the highest apparent in-degree: the pages seen that link to it.
+    """Takes the waiting URL of the highest apparent in-degree, as `CrawlAI` defines it.
 
-    The priority is that number: every in-link offers 1, and offers of a waiting URL are added up, so that the frontier
-    does the counting. Of equals, the one comes first that was the first to have so many. A page counts once for each
-    URL it links to, and not for itself; a seed counts as linked once. What a frontier evicts begins at 1 again.
+    priority = apparent in-degree
+
+    Every in-link offers 1, and `merge` adds offers up, so that the frontier counts. Of equals, the first to have
+    reached that number comes first. A URL that the frontier evicted begins at 1 again.
 
     Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008).
     """

@@ -12,8 +12,9 @@ from .base import BaseStrategy, clamped
 class BestFirst(BaseStrategy):
     """Follows the links of the most relevant pages first.
 
-    A link is worth the relevance of the best page it was found on; where the topic was also given in words, their
-    anchors help to find the way in.
+    priority = relevance of the page on which the link was found; the highest where there are several
+
+    Where the topic was also given in words, `AnchorBoost` raises links whose anchors say them.
 
     topic_words, split, enough: as `AnchorBoost` has them.
 
@@ -29,33 +30,34 @@ class BestFirst(BaseStrategy):
         split: Callable[[str], Iterable[str]] = tokens_of,
         enough: int = 20,
     ):
-        self._way_in = AnchorBoost(topic_words, split=split, enough=enough)
+        self._anchors = AnchorBoost(topic_words, split=split, enough=enough)
 
     def learn(self, event: Visit | Skip) -> None:
         if isinstance(event, Visit):
-            self._way_in.learn(event.relevance)
+            self._anchors.learn(event.relevance)
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if isinstance(event, Skip):
             return []
         relevance = clamped(event.relevance)
-        return self._way_in.candidates(event, relevance, {"page": round(relevance, 4)})
+        return self._anchors.candidates(event, relevance, {"page": round(relevance, 4)})
 
-    def leave_room(self, share: float) -> None:
-        self._way_in.share = share
+    def scale_priorities(self, share: float) -> None:
+        self._anchors.share = share
 
     def state(self) -> Plain:
-        return {"relevant_seen": self._way_in.relevant_seen}
+        return {"relevant_seen": self._anchors.relevant_seen}
 
     def restore(self, state: Plain) -> None:
-        self._way_in.relevant_seen = state["relevant_seen"]
+        self._anchors.relevant_seen = state["relevant_seen"]
 
 
 class BaselineFocused(BaseStrategy):
     """Follows the links of relevant pages alone, those of the most relevant first: the usual focused crawler.
 
-    A link is worth the relevance of the best page it was found on. The links of a page that is not more likely on the
-    topic than not are left alone, but for those of seeds, which somebody chose.
+    priority = relevance of the page on which the link was found; the highest where there are several
+
+    The links of a page of relevance 0.5 or less are not followed, those of seeds excepted.
 
     Chakrabarti, van den Berg, Dom: Focused crawling: a new approach to topic-specific Web resource discovery (1999).
     """
@@ -79,5 +81,5 @@ class BaselineFocused(BaseStrategy):
             because["share"] = self._share
         return [Candidate(link.target, priority, found_on, link.anchor, because, depth) for link in links]
 
-    def leave_room(self, share: float) -> None:
+    def scale_priorities(self, share: float) -> None:
         self._share = share

@@ -1,4 +1,4 @@
-"""Strategies that go where people went."""
+"""Strategies that follow an access log: they fetch what people read who read pages on the topic."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Unpack
@@ -18,32 +18,32 @@ from .url_sets import WaitingUrls
 
 Ids = NDArray[np.int64]
 
-UNKNOWN = 0.5  # priority of what nothing is known of: a ratio of 1
-_STEP = 0.25  # of the logarithm of a ratio; what changes by less is not offered again
+UNKNOWN = 0.5  # priority without evidence: a ratio of 1
+_STEP = 0.25  # width of a level of the log ratio; a page is offered again when its level changes
 _FULL = 25  # times as many pages are offered after a full update of the evidence
-_LOWEST, _HIGHEST = -120, 120
-_NEVER, _DONE = -128, 127  # levels of pages that were not offered, and of those that will not be
+_LOWEST, _HIGHEST = -120, 120  # levels
+_NEVER, _DONE = -128, 127  # in place of a level: not offered yet; visited or refused
 _NONE: Ids = np.empty(0, np.int64)
 
 
 class Offer(Struct, frozen=True, gc=False):
-    """A page of a log, and what its readers say of it."""
+    """A page of the log with the evidence of its readers."""
 
     number: int
     url: Url
     log_ratio: float
-    told: Mapping[str, Plain]  # the factors by kind
+    factors: Mapping[str, Plain]  # the ratio by kind of evidence, for `because`
 
 
 class LogOffers:
     """The pages of a log on their way through a crawl: not offered, offered at some level, done.
 
-    most: pages offered, or offered again, after one page; those whose ratios changed most. After a full update of the
+    most: pages offered, or offered again, after one visit; those whose ratios changed most. After a full update of the
     evidence, 25 times as many.
-    ahead: pages that shall wait or be under way, lest a crawl of several fetches at once starve; where there are
-    fewer, others are drawn, or taken from those in reserve.
+    ahead: pages that should wait at any time, so that a crawl with several fetches under way does not run dry; where
+    fewer wait, pages are drawn at random or taken from the reserve.
     min_candidates: pages are drawn until so many were visited; None: as long as there are any.
-    seed: of the order in which pages are drawn: as if accesses of the log were drawn by chance.
+    seed: of the order in which pages are drawn: that of accesses drawn at random without replacement.
     """
 
     def __init__(
@@ -62,19 +62,19 @@ class LogOffers:
         self._ahead = ahead
         self._min_candidates = min_candidates
         self._levels = np.full(len(readings.urls), _NEVER, np.int8)
-        self._turns = _by_chance(readings, seed)
-        self._turn = 0
+        self._draw_order = _random_order(readings, seed)
+        self._next_draw = 0
         self.waiting = 0  # offered, and not done
         self._unread = WaitingUrls()
 
-    def begin(self, seeds: Sequence[Url]) -> list[Candidate]:
-        """Seeds at what nothing speaks for or against, and pages drawn where there are few."""
-        self.made_of(seeds)
+    def start(self, seeds: Sequence[Url]) -> list[Candidate]:
+        """The seeds at the priority without evidence, and pages drawn at random where there are few."""
+        self.offer_urls(seeds)
         self.expect_unread(seed for seed in seeds if self.number_of(seed) is None)
-        return [*(Candidate(seed, UNKNOWN, because={"seed": True}) for seed in seeds), *self.drawn_where_few_wait()]
+        return [*(Candidate(seed, UNKNOWN, because={"seed": True}) for seed in seeds), *self.draw_candidates()]
 
     def expect_unread(self, urls: Iterable[Url]) -> None:
-        """URLs wait that are not in the log."""
+        """Notes that URLs wait which are not in the log."""
         for url in urls:
             self._unread.add(url)
 
@@ -83,11 +83,11 @@ class LogOffers:
         return self._readings.id_of(url) if isinstance(url, str) else None
 
     def learn(self, event: Visit | Skip) -> None:
-        """The page of an event waits no longer."""
+        """Notes that the page of an event waits no longer."""
         self._unread.drop(event.candidate.url)
         number = self.number_of(event.candidate.url)
         if number is None or (isinstance(event, Skip) and event.reason is SkipReason.NOFOLLOW):
-            return  # a link there that may not be followed says nothing of the page
+            return  # another link, or the log itself, may lead there
         level = self._levels[number]
         self.waiting -= _NEVER < level < _DONE
         self._levels[number] = _NEVER if is_evicted(event) and level != _DONE else _DONE
@@ -95,27 +95,27 @@ class LogOffers:
     def is_waiting(self, number: int | None) -> bool:
         return number is not None and bool(_NEVER < self._levels[number] < _DONE)
 
-    def made(self, ids: Ids) -> list[Offer]:
-        """Offers of these pages, less those that are done, at what they are worth now."""
+    def offer(self, ids: Ids) -> list[Offer]:
+        """Offers of these pages, those that are done excepted, with the evidence of now."""
         ids = ids[self._levels[ids] != _DONE]
         logs = self._evidence.log_ratios(ids)
         self.waiting += int(np.count_nonzero(self._levels[ids] == _NEVER))
         self._levels[ids] = _level(logs)
-        urls, told = self._readings.urls, self._evidence.told(ids)
-        offers = zip(ids.tolist(), logs.tolist(), told, strict=True)
+        urls, known = self._readings.urls, self._evidence.explain(ids)
+        offers = zip(ids.tolist(), logs.tolist(), known, strict=True)
         return [Offer(number, urls[number], log, parts) for number, log, parts in offers]
 
-    def made_of(self, urls: Iterable[Url]) -> list[Offer]:
+    def offer_urls(self, urls: Iterable[Url]) -> list[Offer]:
         """Offers of those of the URLs that are in the log."""
-        return self.made(self.numbers_of(urls))
+        return self.offer(self.numbers_of(urls))
 
     def numbers_of(self, urls: Iterable[Url]) -> Ids:
         """The numbers of those that are in the log, each once."""
         numbers = {number for url in urls if (number := self.number_of(url)) is not None}
         return np.array(sorted(numbers), np.int64)
 
-    def worth_offering(self) -> Ids:
-        """The pages of a ratio above 1 that were not offered, and those offered whose ratio is another now."""
+    def changed_pages(self) -> Ids:
+        """The pages to offer after an event: new ones of a ratio above 1, and those whose level changed."""
         ids = self._evidence.changed
         old = self._levels[ids]
         ids = ids[old != _DONE]
@@ -132,48 +132,48 @@ class LogOffers:
             chosen = chosen[np.sort(np.argsort(-np.abs(change), kind="stable")[:most])]
         return chosen
 
-    def in_reserve(self, event: Visit | Skip) -> Ids:
-        """The pages to fall back upon, where few wait after an event that says something of readers: those that
-        people read who read pages that satisfy the predicate, and against which nothing speaks; the best of them."""
+    def reserve(self, event: Visit | Skip) -> Ids:
+        """Pages for when links run out: where few wait after an event with news of readers, the best of those that
+        somebody read who read a page that satisfies the predicate, and whose ratio is at least 1."""
         missing = self._ahead - self.waiting
         says_something = self._evidence.is_full or self.number_of(event.candidate.url) is not None
         if missing <= 0 or not says_something:
             return _NONE
-        ids = self._evidence.liked()
+        ids = self._evidence.read_by_satisfied()
         ids = ids[self._levels[ids] == _NEVER]
         logs = self._evidence.log_ratios(ids)
         ids, logs = ids[logs >= 0.0], logs[logs >= 0.0]
         return np.sort(ids[np.argsort(-logs, kind="stable")[:missing]])
 
-    def drawn_where_few_wait(self) -> list[Candidate]:
-        """Pages drawn by chance, at what they are worth, where few pages wait, read or not."""
-        drawn = self.drawn(self.waiting + len(self._unread))
+    def draw_candidates(self) -> list[Candidate]:
+        """Pages drawn at random where few URLs wait, whether or not they are in the log."""
+        drawn = self.draw(self.waiting + len(self._unread))
         return [Candidate(each.url, logistic(each.log_ratio), because={"chance": True}) for each in drawn]
 
-    def drawn(self, waiting: int) -> list[Offer]:
-        """Pages drawn by chance, as many as are missing where so many wait."""
+    def draw(self, waiting: int) -> list[Offer]:
+        """Pages drawn at random, as many as `ahead` exceeds the number that wait."""
         missing, drawn = self._ahead - waiting, list[int]()
         if self._min_candidates is not None and self._evidence.tally.pages >= self._min_candidates:
             return []
-        while len(drawn) < missing and self._turn < len(self._turns):
-            number = int(self._turns[self._turn])
-            self._turn += 1
+        while len(drawn) < missing and self._next_draw < len(self._draw_order):
+            number = int(self._draw_order[self._next_draw])
+            self._next_draw += 1
             if self._levels[number] == _NEVER:
                 drawn.append(number)
-        return self.made(np.array(drawn, np.int64))
+        return self.offer(np.array(drawn, np.int64))
 
     def state(self) -> Plain:
-        return {"levels": packed(self._levels), "turn": self._turn, "unread": self._unread.state()}
+        return {"levels": packed(self._levels), "turn": self._next_draw, "unread": self._unread.state()}
 
     def restore(self, state: Plain) -> None:
         self._levels = unpacked(state["levels"], np.int8)
-        self._turn = state["turn"]
+        self._next_draw = state["turn"]
         self._unread = WaitingUrls(state.get("unread", ()))  # states of earlier versions have none
         self.waiting = int(np.count_nonzero((self._levels > _NEVER) & (self._levels < _DONE)))
 
 
 def is_evicted(event: Visit | Skip) -> bool:
-    """Whether a page was skipped for want of room, and so may be offered again."""
+    """Whether a page was evicted from the frontier, and so may be offered again."""
     return isinstance(event, Skip) and event.reason is SkipReason.EVICTED
 
 
@@ -182,19 +182,20 @@ def _level(logs: NDArray[np.float64]) -> NDArray[np.int64]:
     return levels
 
 
-def _by_chance(readings: Readings, seed: int) -> Ids:
-    """The order in which pages would come if accesses were drawn one after the other, each page counting once."""
+def _random_order(readings: Readings, seed: int) -> Ids:
+    """The order in which pages first come when accesses are drawn at random one after the other."""
     accesses = np.bincount(readings.walks, readings.weights, len(readings.urls))
     clocks = np.random.default_rng(seed).exponential(size=len(accesses))
     return np.argsort(clocks / np.maximum(accesses, 1e-300), kind="stable")
 
 
 class Collaborative(BaseStrategy):
-    """Goes where people went who read pages that satisfy a predicate, whichever that is; follows no link.
+    """Fetches what people read who read pages that satisfy the predicate; follows no link.
 
-    Pages of an access log are worth ratio / (1 + ratio), the interest ratio being that of `ReadersEvidence`. Those
-    whose ratio exceeds 1 join, those that wait are offered again when theirs has changed. Seeds are worth 0.5, a
-    ratio of 1. When few wait, pages are drawn by chance from the log, so that there need be no seeds.
+    priority = ratio / (1 + ratio), the interest ratio being that of `ReadersEvidence`
+
+    Pages whose ratio exceeds 1 are proposed, and again when it changes. Seeds have priority 0.5, a ratio of 1. Where
+    few pages wait, some are drawn at random from the log, so that no seeds are needed.
 
     readings: who read what, when.
     min_candidates, ahead, most, seed: as `LogOffers` has them.
@@ -221,7 +222,7 @@ class Collaborative(BaseStrategy):
         self._offers = LogOffers(self.evidence, most=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        return self._offers.begin(seeds)
+        return self._offers.start(seeds)
 
     def learn(self, event: Visit | Skip) -> None:
         self._offers.learn(event)
@@ -229,10 +230,10 @@ class Collaborative(BaseStrategy):
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         found = [
-            Candidate(offer.url, logistic(offer.log_ratio), because={"readers": offer.told}, depth=1)
-            for offer in self._offers.made(self._offers.worth_offering())
+            Candidate(offer.url, logistic(offer.log_ratio), because={"readers": offer.factors}, depth=1)
+            for offer in self._offers.offer(self._offers.changed_pages())
         ]
-        return found if is_evicted(event) else [*found, *self._offers.drawn_where_few_wait()]
+        return found if is_evicted(event) else [*found, *self._offers.draw_candidates()]
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         return offered
@@ -246,12 +247,13 @@ class Collaborative(BaseStrategy):
 
 
 class Combined(BaseStrategy):
-    """Goes where people went, and where links lead, that satisfy a predicate, whichever that is.
+    """Follows both the access log and links, by the evidence of each.
 
-    A page is worth ratio / (1 + ratio), the ratio being the product of that of `ReadersEvidence` and that of
-    `LinkageEvidence`; what is not known counts 1. Pages join whose readers' ratio exceeds 1, and those that a page
-    links to which satisfies the predicate: so come pages that nobody has read, and pages that nothing links to. Seeds
-    are worth 0.5; when few pages wait, others are drawn by chance from the log.
+    priority = ratio / (1 + ratio), ratio = ratio by `ReadersEvidence` · ratio by `LinkageEvidence`
+
+    A ratio without evidence is 1. Pages are proposed whose ratio by readers exceeds 1, and those linked from a page
+    that satisfies the predicate, so that neither pages nobody read nor pages nothing links to are missed. Seeds have
+    priority 0.5; where few pages wait, some are drawn at random from the log.
 
     readings: who read what, when.
     weights: of the factors of links.
@@ -281,7 +283,7 @@ class Combined(BaseStrategy):
         self._offers = LogOffers(self.readers, most=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        return self._offers.begin(seeds)
+        return self._offers.start(seeds)
 
     def learn(self, event: Visit | Skip) -> None:
         self._offers.learn(event)
@@ -289,24 +291,26 @@ class Combined(BaseStrategy):
         self.links.learn(event)
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        """What readers or links say something new of."""
+        """The pages whose evidence by readers or by links changed."""
         linked: dict[Url, LinkEvidence] = {}
         read: list[int] = []
         found: list[Candidate] = []
-        for told in self.links.told(self.links.changed):
-            number = self._offers.number_of(told.url)
-            if told.lead.satisfying == 0 and not self._offers.is_waiting(number):
+        for known in self.links.evidence_for(self.links.changed):
+            number = self._offers.number_of(known.url)
+            if known.lead.satisfying == 0 and not self._offers.is_waiting(number):
                 continue
             if number is None:
-                self._offers.expect_unread([told.url])
-                found.append(linked_candidate(told))
+                self._offers.expect_unread([known.url])
+                found.append(linked_candidate(known))
             else:
-                linked[told.url] = told
+                linked[known.url] = known
                 read.append(number)
-        offers = self._offers.made(np.union1d(self._offers.worth_offering(), np.array(read, np.int64)))
-        linked |= {told.url: told for told in self.links.told(each.url for each in offers if each.url not in linked)}
+        offers = self._offers.offer(np.union1d(self._offers.changed_pages(), np.array(read, np.int64)))
+        linked |= {
+            known.url: known for known in self.links.evidence_for(each.url for each in offers if each.url not in linked)
+        }
         found += [_combined_candidate(offer, linked.get(offer.url)) for offer in offers]
-        return found if is_evicted(event) else [*found, *self._offers.drawn_where_few_wait()]
+        return found if is_evicted(event) else [*found, *self._offers.draw_candidates()]
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         return offered
@@ -324,11 +328,11 @@ class Combined(BaseStrategy):
         self._offers.restore(state["offers"])
 
 
-def _combined_candidate(offer: Offer, told: LinkEvidence | None) -> Candidate:
-    """A page that was read, at what readers, and links if there are any, say of it."""
-    because: Mapping[str, Plain] = {"readers": offer.told}
-    if told is None:
+def _combined_candidate(offer: Offer, known: LinkEvidence | None) -> Candidate:
+    """A page of the log by the evidence of readers, and of links where there is any."""
+    because: Mapping[str, Plain] = {"readers": offer.factors}
+    if known is None:
         return Candidate(offer.url, logistic(offer.log_ratio), because=because, depth=1)
-    lead = told.lead
-    priority = logistic(offer.log_ratio + told.log_ratio)
-    return Candidate(offer.url, priority, lead.found_on, lead.anchor, {**told.ratios, **because}, lead.depth)
+    lead = known.lead
+    priority = logistic(offer.log_ratio + known.log_ratio)
+    return Candidate(offer.url, priority, lead.found_on, lead.anchor, {**known.ratios, **because}, lead.depth)

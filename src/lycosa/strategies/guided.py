@@ -1,3 +1,5 @@
+"""A strategy with the evidence of an access log beside it."""
+
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
 from typing import Unpack
@@ -16,21 +18,22 @@ from .collaborative import Ids, LogOffers, Offer, is_evicted
 from .interest import logistic
 from .readers import EvidenceOptions, ReadersEvidence
 
-_SURE = 0.999  # a strategy's 1, which would be beyond all evidence
+_SURE = 0.999  # stands for a priority of 1, whose odds would be infinite
 _NONE: Ids = np.empty(0, np.int64)
-_LAST = 1e-6  # the chance of a page that nothing speaks for
+_LAST = 1e-6  # the probability of a page without evidence, behind everything else
 
 
 class Guided(BaseStrategy):
-    """Follows another strategy, and beside the links of pages what people read who read pages on the topic.
+    """Adds the evidence of an access log to another strategy.
 
-    Where people read a page, what the other strategy says it is worth is taken for a chance, whose odds are multiplied
-    by the interest ratio of `ReadersEvidence`; it is offered again when that has changed. Pages that nothing links to,
-    or that are worth 0, join where the ratio exceeds 1, at the chance of any page so multiplied. A few that people read
-    who read pages on the topic wait behind all else, so that a crawl whose links run out goes on with them. A crawl
-    that begins without seeds draws them from the log. Without readings, all is as the other strategy has it.
+    odds(priority) = odds(priority by `inner`) · interest ratio by `ReadersEvidence`, where odds(p) = p / (1 - p)
 
-    inner: decides what the links of pages are worth, from 0 to 1.
+    A page is proposed again when its ratio changes. Pages that nothing links to, or of priority 0, are proposed where
+    the ratio exceeds 1; the base rate then takes the place of the priority by `inner`. A few that people read who read
+    pages on the topic wait behind everything else, for when links run out. A crawl that begins without seeds draws them
+    from the log. Without readings, this is exactly the inner strategy.
+
+    inner: ranks the links of pages, from 0 to 1.
     readings: who read what, when.
     min_candidates, ahead, most, seed: as `LogOffers` has them.
     evidence: as `ReadersEvidence` has it.
@@ -62,8 +65,8 @@ class Guided(BaseStrategy):
         self._offers = LogOffers(self.evidence, most=most, ahead=ahead, min_candidates=min_candidates, seed=seed)
         self._linked: dict[int, Candidate] = {}  # waiting pages of the log, as the inner strategy offered them
         self._draws = False
-        self._chances: dict[int, None] = {}  # waiting pages of the log that were drawn by chance
-        self._reranked: set[Url] = set()  # URLs just offered at what readers say, which replaces what they waited at
+        self._drawn_pages: dict[int, None] = {}  # waiting pages of the log that were drawn at random
+        self._reranked: set[Url] = set()  # URLs just proposed by readers: this priority replaces the one they wait at
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         self._draws |= not seeds
@@ -75,7 +78,7 @@ class Guided(BaseStrategy):
         self._offers.learn(event)
         if number is not None and not self._offers.is_waiting(number):
             self._linked.pop(number, None)
-            self._chances.pop(number, None)
+            self._drawn_pages.pop(number, None)
         self.evidence.learn(event)
         if isinstance(event, Visit):
             self._reranked.clear()
@@ -83,10 +86,10 @@ class Guided(BaseStrategy):
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if is_evicted(event):
             return self._guided(self.inner.propose(event), _NONE)
-        return [*self._guided(self.inner.propose(event), self._offers.in_reserve(event)), *self._drawn()]
+        return [*self._guided(self.inner.propose(event), self._offers.reserve(event)), *self._drawn()]
 
     def _guided(self, candidates: Iterable[Candidate], in_reserve: Ids) -> list[Candidate]:
-        """The candidates of the inner strategy, those that people read at what these say, and others they read."""
+        """The candidates of the inner strategy, with the evidence of readers, and other pages of the log."""
         found = list(candidates)
         if not len(self.evidence.readings.urls):
             return found
@@ -95,8 +98,8 @@ class Guided(BaseStrategy):
             if number is not None:
                 self._link(number, candidate)
         linked = self._offers.numbers_of(candidate.url for candidate in found)
-        wanted = np.concatenate((linked, self._offers.worth_offering(), in_reserve))
-        offers = self._offers.made(np.unique(wanted))
+        wanted = np.concatenate((linked, self._offers.changed_pages(), in_reserve))
+        offers = self._offers.offer(np.unique(wanted))
         read = {offer.url: self._candidate(offer) for offer in offers}
         guided = [read.get(candidate.url, candidate) for candidate in found]
         for candidate in found:
@@ -104,7 +107,7 @@ class Guided(BaseStrategy):
         return [*guided, *read.values()]
 
     def _link(self, number: int, candidate: Candidate) -> None:
-        """Keeps in mind what the inner strategy says a page of the log is worth."""
+        """Remembers the candidate of the inner strategy for a page of the log, by which it is ranked again later."""
         known = self._linked.get(number)
         if known is not None:
             merged = self.inner.merge(candidate.url, known.priority, candidate.priority)
@@ -117,12 +120,12 @@ class Guided(BaseStrategy):
         linked = self._linked.get(offer.number)
         if linked is not None and offer.log_ratio == 0.0:
             return linked
-        chance = _LAST if linked is None else linked.priority
-        if chance <= _LAST and offer.log_ratio > 0.0:
-            chance = self.evidence.tally.usual
-        priority = multiplied(chance, offer.log_ratio)
+        probability = _LAST if linked is None else linked.priority
+        if probability <= _LAST and offer.log_ratio > 0.0:
+            probability = self.evidence.tally.base_rate
+        priority = scale_odds(probability, offer.log_ratio)
         self._reranked.add(offer.url)
-        because: Mapping[str, Plain] = {"readers": offer.told}
+        because: Mapping[str, Plain] = {"readers": offer.factors}
         if linked is None:
             return Candidate(offer.url, priority, because=because, depth=1)
         return replace(linked, priority=priority, because={**linked.because, **because})
@@ -130,14 +133,16 @@ class Guided(BaseStrategy):
     def _drawn(self) -> list[Candidate]:
         if not self._draws:
             return []
-        drawn = self._offers.drawn(len(self._chances))
-        self._chances |= dict.fromkeys(offer.number for offer in drawn)
+        drawn = self._offers.draw(len(self._drawn_pages))
+        self._drawn_pages |= dict.fromkeys(offer.number for offer in drawn)
         tally = self.evidence.tally
-        usual = tally.usual if tally.satisfying else 1.0  # they are the seeds
-        return [Candidate(offer.url, multiplied(usual, offer.log_ratio), because={"chance": True}) for offer in drawn]
+        base_rate = tally.base_rate if tally.satisfying else 1.0  # they are the seeds
+        return [
+            Candidate(offer.url, scale_odds(base_rate, offer.log_ratio), because={"chance": True}) for offer in drawn
+        ]
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
-        """What readers say anew replaces what they said before; all else is for the inner strategy to merge."""
+        """A page that readers rank again takes its new priority; all else is merged by the inner strategy."""
         return offered if url in self._reranked else self.inner.merge(url, waiting, offered)
 
     def state(self) -> Plain:
@@ -151,7 +156,7 @@ class Guided(BaseStrategy):
             "offers": self._offers.state(),
             "linked": linked,
             "draws": self._draws,
-            "chances": list(self._chances),
+            "chances": list(self._drawn_pages),
         }
 
     def restore(self, state: Plain) -> None:
@@ -163,16 +168,16 @@ class Guided(BaseStrategy):
             for number, url, priority, found_on, anchor, because, depth in state["linked"]
         }
         self._draws = state["draws"]
-        self._chances = dict.fromkeys(state["chances"])
+        self._drawn_pages = dict.fromkeys(state["chances"])
 
 
-def multiplied(chance: float, log_ratio: float) -> float:
-    """A chance whose odds are multiplied by a ratio.
+def scale_odds(probability: float, log_ratio: float) -> float:
+    """The probability whose odds are exp(log_ratio) times as high.
 
-    >>> round(multiplied(0.5, log(3.0)), 6)
+    >>> round(scale_odds(0.5, log(3.0)), 6)
     0.75
     """
-    if log_ratio == 0.0 or chance == 0.0:
-        return chance
-    chance = min(_SURE, chance)
-    return logistic(log(chance / (1.0 - chance)) + log_ratio)
+    if log_ratio == 0.0 or probability == 0.0:
+        return probability
+    probability = min(_SURE, probability)
+    return logistic(log(probability / (1.0 - probability)) + log_ratio)

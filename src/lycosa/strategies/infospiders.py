@@ -1,4 +1,4 @@
-"""The strategy of agents that learn, reproduce and die."""
+"""InfoSpiders: a population of agents that follow links, learn, reproduce and die."""
 
 from bisect import bisect_right
 from collections import OrderedDict
@@ -20,13 +20,17 @@ from .base import BaseStrategy, random_state, restore_random
 from .url_sets import SettledUrls
 
 Vector = NDArray[np.float64]
+_Choice = tuple[list[int], list[float]]  # links that may be chosen, and their cumulative probabilities
+
+_LOST_AFTER = 100  # revisits in a row after which it is checked whether an agent can reach a new page at all
+_OWN_KEYWORDS = 20  # that an agent takes from its first page where the topic is not given in words
 
 
 def keywords_near(text: str, links: Sequence[Link], keywords: Container[str], *, near: int) -> dict[str, Vector]:
-    """For each keyword that stands near some link, its Σ 1 / distance at every link.
+    """For each keyword near some link, a vector over the links: Σ 1 / distance over its occurrences.
 
-    The distance is counted in words from the first word of the link, which itself is at 1; what is more than `near`
-    words away does not count. A word stands for a keyword if it is one, or else if its stem is.
+    The distance is counted in words from the first word of the link, which itself is at distance 1; words more than
+    `near` words away do not count. A word counts as a keyword if it, or else its stem, is one.
     """
     words, places_of_links = _words_and_places(text, links)
     terms = {word: word if word in keywords else _stem_of(word) for word in set(words)}
@@ -48,7 +52,7 @@ def keywords_near(text: str, links: Sequence[Link], keywords: Container[str], *,
 
 
 def _words_and_places(text: str, links: Sequence[Link]) -> tuple[list[str], NDArray[np.intp]]:
-    """All words, and the number of the word at which each link begins."""
+    """All words of a text, and the index of the word at which each link begins."""
     words: list[str] = []
     before: dict[int, int] = {}  # words before a place in the text
     start = 0
@@ -142,13 +146,13 @@ class Agent:
     turn: float = 0.0  # when it moves next
 
     def take_up(self, frequencies: Mapping[str, float]) -> None:
-        """Takes terms for its keywords; before it learns, each weighs what it weighs in the unit vector of these."""
+        """Adopts terms as keywords; the first weights are the unit vector of their frequencies."""
         norm = hypot(*frequencies.values())
         self.frequencies = dict(frequencies)
         self.weights = {keyword: frequency / norm for keyword, frequency in frequencies.items()}
 
     def estimates(self, page: Surroundings) -> Vector:
-        """How similar to its keywords it expects the pages behind the links to be: tanh of the weighted inputs."""
+        """The expected similarity of each linked page with its keywords: tanh(weights · inputs)."""
         weights = np.array([self.weights.get(keyword, 0.0) for keyword in page.keywords])
         estimates: Vector = np.tanh(weights @ page.inputs)
         return estimates
@@ -156,7 +160,7 @@ class Agent:
     def learn(
         self, inputs: Mapping[str, float], similarity: float, *, epochs: int, rate: float, momentum: float
     ) -> None:
-        """Corrects its estimate for a link with these inputs, by the similarity of the page that was behind it."""
+        """Trains the perceptron on one link by gradient descent with momentum: its inputs, and the true similarity."""
         weights = self.weights
         known = {keyword: value for keyword, value in inputs.items() if keyword in weights}
         last = dict.fromkeys(known, 0.0)
@@ -171,18 +175,18 @@ class Agent:
         """Cosine between its keywords and a page of these terms."""
         return cosine(self.frequencies, terms, norm)
 
-    def offspring(self, number: int, terms: Mapping[str, int], chance: Random) -> "Agent":
-        """A copy with half of the energy; of its keywords, the least frequent one on the page gives way to the page's
-        most frequent term that is none yet, which takes over frequency and weight. Chance decides among equals."""
+    def offspring(self, number: int, terms: Mapping[str, int], random: Random) -> "Agent":
+        """A copy with half of the energy and one keyword exchanged: the least frequent one on the page, at random among
+        equals, for the page's most frequent term that is none yet, which takes over frequency and weight."""
         self.energy /= 2
         child = replace(self, number=number, frequencies=dict(self.frequencies), weights=dict(self.weights))
         fresh = [(-count, term) for term, count in terms.items() if term not in self.weights]
         if fresh and self.weights:
             least = min(terms.get(keyword, 0) for keyword in self.weights)
-            given_up = chance.choice([keyword for keyword in self.weights if terms.get(keyword, 0) == least])
-            taken_up = min(fresh)[1]
-            child.frequencies[taken_up] = child.frequencies.pop(given_up)
-            child.weights[taken_up] = child.weights.pop(given_up)
+            dropped = random.choice([keyword for keyword in self.weights if terms.get(keyword, 0) == least])
+            adopted = min(fresh)[1]
+            child.frequencies[adopted] = child.frequencies.pop(dropped)
+            child.weights[adopted] = child.weights.pop(dropped)
         return child
 
     def state(self) -> Plain:
@@ -190,7 +194,7 @@ class Agent:
 
 
 def cosine(topic: Mapping[str, float], terms: Mapping[str, int], norm: float) -> float:
-    """Between a topic and a page whose terms have this norm, by raw frequencies."""
+    """Cosine similarity of a topic and a page whose terms have this norm, by raw frequencies."""
     product = sum(frequency * terms.get(term, 0) for term, frequency in topic.items())
     return product / (norm * hypot(*topic.values())) if product else 0.0
 
@@ -201,37 +205,34 @@ def norm_of(terms: Mapping[str, int]) -> float:
 
 
 def boltzmann(estimates: Vector, temperature: float) -> Vector:
-    """The probabilities with which links of these estimates are chosen."""
+    """The probability of each link to be chosen, proportional to exp(estimate / temperature)."""
     odds: Vector = np.exp((estimates - estimates.max()) / temperature)
-    chances: Vector = odds / odds.sum()
-    return chances
-
-
-_LOST_AFTER = 100  # pages visited before in a row, after which an agent is looked after
-_OWN_KEYWORDS = 20  # that an agent takes from its first page where the topic is not given in words
-
-_Choice = tuple[list[int], list[float]]  # links that may be chosen, and their probabilities summed up
+    probabilities: Vector = odds / odds.sum()
+    return probabilities
 
 
 class InfoSpiders(BaseStrategy):
     """A population of agents, one for each seed, that live on relevant pages; the crawl ends when the last one dies.
 
-    An agent estimates the links of its page from the words around them and chooses one at random, the better the
-    likelier; this one link waits. All wait equally long on average: each for an exponential time, so that the next to
-    move is any of them with equal chance. A page gives an agent its relevance in energy and costs it a constant. A
-    page visited before is not fetched: the agent moves on from what is remembered of it, which gives nothing, teaches
-    nothing and costs a part. Where a link leads nowhere or was refused, the agent chooses another in the same turn;
-    where a page has no way out, it stays where it was; where there is none at all, it dies. Reproduction is as in
-    `Agent.offspring`, and learning, by the similarity of a page with the agent's own keywords, as in `Agent.learn`.
+    An agent estimates the links of its page from the words around them and chooses one at random:
+    P(link) ∝ exp(estimate / temperature). Only this link waits. priority = -turn, where turns are Exp(1) apart, so that
+    each agent is equally likely to move next.
 
-    topic_words: how often the topic says which words; without them, an agent takes the 20 most frequent terms of the
-    first page it reads, which is its seed.
+    Energy: a fetched page gives its relevance and costs seeds · theta / (2 · pages). An agent reproduces at `theta`
+    (`Agent.offspring`) and dies at 0. It learns from every fetched page (`Agent.learn`).
+
+    A page visited before is not fetched again: the agent moves on from what is remembered of it, without gain or
+    learning, at a part of the cost. Where a link is dead or was refused, the agent chooses another in the same turn;
+    where a page has no links, it stays on the page before; where it can go nowhere, it dies.
+
+    topic_words: words of the topic and their frequencies; without them, an agent takes the 20 most frequent terms of
+    the first page it reads, which is its seed.
     theta: energy at which an agent reproduces; it starts with half.
-    pages: for which the energy of the first agents would suffice if nothing were relevant.
-    buffer: agents up to which they reproduce, and pages remembered. Of a page those keywords are remembered that some
-    agent had when it was visited.
-    temperature: of the choice; the chance of a link goes with exp(estimate / temperature).
-    epochs, rate, momentum: of the learning, at each page anew.
+    pages: fetches for which the energy of the first agents suffices if nothing is relevant.
+    buffer: largest number of agents, and of pages remembered. Of a page, those keywords are remembered that some agent
+    had when it was visited.
+    temperature: of the choice.
+    epochs, rate, momentum: of the training after each page.
     revisit_cost: part of the cost of a fetch.
     near: words to each side of a link that count.
 
@@ -274,7 +275,7 @@ class InfoSpiders(BaseStrategy):
         self._agents: dict[int, Agent] = {}
         self._memory = PageMemory(buffer)
         self._settled = SettledUrls()
-        self._wanted: list[Candidate] = []  # chosen, and not proposed yet
+        self._wanted: list[Candidate] = []  # chosen by agents, not yet proposed
 
     @property
     def cost(self) -> float:
@@ -283,7 +284,7 @@ class InfoSpiders(BaseStrategy):
 
     @property
     def agents(self) -> Sequence[Agent]:
-        """The living."""
+        """The agents that are alive."""
         return list(self._agents.values())
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
@@ -303,7 +304,7 @@ class InfoSpiders(BaseStrategy):
         self._born += 1
         return self._born
 
-    # ------------------------------------------------------------ what happens to the agents
+    # ------------------------------------------------------------ events
 
     def learn(self, event: Visit | Skip) -> None:
         url = event.candidate.url
@@ -311,7 +312,9 @@ class InfoSpiders(BaseStrategy):
         for agent in agents[:1]:
             self._clock = max(self._clock, agent.turn)
         for agent in agents:
-            agent.turn = max(self._clock, agent.turn)  # one that a slow host has kept is not to catch up
+            agent.turn = max(
+                self._clock, agent.turn
+            )  # an agent that waited for a slow host does not get the turns it missed
         if isinstance(event, Visit):
             self._settled.add(url)
             if event.page is not None:
@@ -326,7 +329,7 @@ class InfoSpiders(BaseStrategy):
             self._choose(agent, at_once=True)
 
     def _redirect(self, agents: Iterable[Agent], target: Url) -> None:
-        """The crawl goes where the redirect leads, and these agents with it."""
+        """Agents that waited for a URL wait for its redirect target."""
         for agent in agents:
             if target in self._memory:
                 self._revisit(agent, target)
@@ -336,7 +339,7 @@ class InfoSpiders(BaseStrategy):
                 agent.target = target
 
     def _read(self, visit: Visit, page: Page, agents: Sequence[Agent]) -> None:
-        """The first agent that waited for a page reads it; for the others it is one visited before."""
+        """The first agent that waited for a page reads it; for the others this is a revisit."""
         url = visit.candidate.url
         movers = list(agents[:1])
         for reader in agents[:1]:
@@ -356,7 +359,7 @@ class InfoSpiders(BaseStrategy):
             self._revisit(agent, url)
 
     def _feed(self, agent: Agent, visit: Visit, page: Page) -> None:
-        """Gives an agent what the page is worth, and teaches it."""
+        """Adds the energy of a page to an agent, and trains it."""
         terms, norm = page.terms, norm_of(page.terms)
         if not agent.weights and terms:
             by_frequency = sorted(terms.items(), key=lambda item: (-item[1], item[0]))
@@ -393,25 +396,25 @@ class InfoSpiders(BaseStrategy):
     def _die(self, agent: Agent) -> None:
         del self._agents[agent.number]
 
-    # ------------------------------------------------------------ how they choose
+    # ------------------------------------------------------------ choice
 
     def _choose(self, agent: Agent, *, at_once: bool = False) -> None:
-        """An agent chooses links until one leads to a page that nobody has visited: this one waits.
+        """An agent chooses links until one leads to a page not visited yet, for which it then waits.
 
-        at_once: whether it has lost the link that it had waited for, and so need not wait again.
+        at_once: whether the first choice is in the same turn, since the link it waited for led nowhere.
         """
         choices: dict[Url, _Choice] = {}
         revisits = 0
         while agent.page is not None:
             if agent.page not in choices:
                 choices[agent.page] = self._choice(agent, agent.page)
-            links, summed = choices[agent.page]
+            links, cumulative = choices[agent.page]
             if not links:
                 break
             if not at_once:
                 agent.turn += self._random.expovariate(1.0)
             at_once = False
-            agent.link = links[bisect_right(summed, self._random.random(), hi=len(summed) - 1)]
+            agent.link = links[bisect_right(cumulative, self._random.random(), hi=len(cumulative) - 1)]
             target = self._memory.recall(agent.page).targets[agent.link]
             if target not in self._settled:
                 agent.target = target
@@ -426,11 +429,11 @@ class InfoSpiders(BaseStrategy):
                 agent.page = target
             revisits += 1
             if revisits == _LOST_AFTER and not self._leads_out(agent.page):
-                break  # it would starve on the way
+                break  # it would use up its energy without reaching a new page
         self._die(agent)
 
     def _leads_out(self, page: Url) -> bool:
-        """Whether links over remembered pages lead to one that nobody has visited."""
+        """Whether a page not visited yet is reachable over remembered pages."""
         seen, reached = {page}, [page]
         while reached:
             for target in self._memory.recall(reached.pop()).targets:
@@ -442,7 +445,7 @@ class InfoSpiders(BaseStrategy):
         return False
 
     def _choice(self, agent: Agent, url: Url) -> _Choice:
-        """The links of a remembered page from which an agent may choose, and their probabilities summed up."""
+        """The links of a remembered page that an agent may choose, and their cumulative probabilities."""
         page = self._memory.recall(url)
         links = [number for number, target in enumerate(page.targets) if self._can_be_chosen(target)]
         if not links:

@@ -1,7 +1,9 @@
-"""Interest ratios: how much likelier than others a page is to satisfy a predicate, given something about it.
+"""Interest ratios: how much likelier than others a page is to satisfy a predicate C, given a feature E of it.
 
-I(C, E) = P(C and E) / (P(C) · P(E)). Ratios are handled as logarithms, 0 saying nothing; counts are smoothed by what
-is usual, so that what was never seen says nothing either.
+I(C, E) = P(C and E) / (P(C) · P(E))
+
+Ratios are handled as logarithms, where 0 is no evidence. Counts are smoothed towards the base rate P(C), so that what
+was never seen is no evidence either.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +19,7 @@ from lycosa.vocabulary.urls import key_of
 Ids = NDArray[np.int64]
 Logs = NDArray[np.float64]
 
-_TINY = 1e-12  # where nothing is smoothed, the least share
+_TINY = 1e-12  # the least share, where nothing is smoothed
 _NONE: Ids = np.empty(0, np.int64)
 
 
@@ -32,23 +34,23 @@ class Tally(Struct):
         self.satisfying += satisfies
 
     @property
-    def usual(self) -> float:
-        """P(C), neither 0 nor 1: half a page is added to each side."""
+    def base_rate(self) -> float:
+        """P(C) = (satisfying + 0.5) / (pages + 1), which is neither 0 nor 1."""
         return (self.satisfying + 0.5) / (self.pages + 1.0)
 
 
-def share_logs(satisfying: Logs | Ids, seen: Logs | Ids, usual: float, *, smoothing: float = 1.0) -> Logs:
+def share_logs(satisfying: Logs | Ids, seen: Logs | Ids, base_rate: float, *, smoothing: float = 1.0) -> Logs:
     """log of (satisfying / seen) / P(C); 0 where nothing was seen.
 
     >>> np.exp(share_logs(np.array([3.0, 0.0]), np.array([4.0, 0.0]), 0.25, smoothing=0.0)).round(6).tolist()
     [3.0, 1.0]
     """
     is_seen = seen > 0
-    shares = (satisfying + smoothing * usual) / np.where(is_seen, seen + smoothing, 1.0)
-    return np.where(is_seen, np.log(np.maximum(shares, _TINY) / usual), 0.0)
+    shares = (satisfying + smoothing * base_rate) / np.where(is_seen, seen + smoothing, 1.0)
+    return np.where(is_seen, np.log(np.maximum(shares, _TINY) / base_rate), 0.0)
 
 
-def link_logs(links: tuple[int, int, int], usual: float, *, smoothing: float = 1.0) -> tuple[float, float]:
+def link_logs(links: tuple[int, int, int], base_rate: float, *, smoothing: float = 1.0) -> tuple[float, float]:
     """log of f1 / p² and of f3 / (p(1-p)): what one more page linking here says that satisfies the predicate, or not.
 
     links: between pages judged: all; from satisfying to satisfying pages (f1 is their share); from others to
@@ -57,7 +59,7 @@ def link_logs(links: tuple[int, int, int], usual: float, *, smoothing: float = 1
     seen, from_satisfying, from_others = links
     if not seen:
         return 0.0, 0.0
-    both, one = usual * usual, usual * (1.0 - usual)
+    both, one = base_rate * base_rate, base_rate * (1.0 - base_rate)
     good = (from_satisfying + smoothing * both) / ((seen + smoothing) * both)
     bad = (from_others + smoothing * one) / ((seen + smoothing) * one)
     return log(max(good, _TINY)), log(max(bad, _TINY))
@@ -66,9 +68,11 @@ def link_logs(links: tuple[int, int, int], usual: float, *, smoothing: float = 1
 class Features:
     """How often pages with some feature, such as a word, satisfy the predicate.
 
-    A feature counts where P(C|Q) differs from P(C) by `significance` standard deviations or more, which are
-    sqrt(P(C)(1-P(C)) / n) for one that n pages had, and n is `least` or more. Features are numbers below `places`;
-    codes and words are folded into them, so two of them share a place now and then, and memory is bounded.
+    A feature Q that n pages had counts where n ≥ `least` and
+    |P(C|Q) - P(C)| ≥ significance · sqrt(P(C)(1 - P(C)) / n)
+
+    Features are numbers below `places`, a power of 2. Codes and words are hashed into them, which bounds memory; now
+    and then two share a place.
     """
 
     def __init__(self, *, significance: float, least: int, smoothing: float, places: int = 1 << 17):
@@ -80,36 +84,36 @@ class Features:
         self._satisfying = np.zeros(places, np.int64)
 
     def folded(self, codes: NDArray[np.uint64]) -> Ids:
-        """Features for 64-bit codes, sorted, each once."""
+        """The features of 64-bit codes, sorted, without repetition."""
         return np.unique(codes & self._mask).astype(np.int64)
 
     def named(self, words: Iterable[str]) -> Ids:
-        """Features for words, each once; quicker than codes where there are few."""
+        """The features of words, sorted, without repetition; quicker than codes where there are few."""
         mask = len(self._seen) - 1
         return np.array(sorted({key_of(word) & mask for word in words}), np.int64)
 
     def learn(self, features: Ids, satisfies: bool) -> None:
-        """Of a page; each feature once."""
+        """Counts the distinct features of a page."""
         self._seen[features] += 1
         if satisfies:
             self._satisfying[features] += 1
 
-    def ratios(self, features: Ids, usual: float) -> Logs:
-        """The logarithms for features; 0 for those that do not count."""
+    def ratios(self, features: Ids, base_rate: float) -> Logs:
+        """The log ratio of each feature; 0 for those that do not count."""
         seen = self._seen[features]
         logs = np.zeros(len(features))
         known = np.flatnonzero(seen >= max(1, self._least))
         seen, satisfying = seen[known], self._satisfying[features[known]]
-        differs = np.abs(satisfying / seen - usual)
-        counts = differs >= self._significance * np.sqrt(usual * (1.0 - usual) / seen)
-        logs[known[counts]] = share_logs(satisfying[counts], seen[counts], usual, smoothing=self._smoothing)
+        differs = np.abs(satisfying / seen - base_rate)
+        counts = differs >= self._significance * np.sqrt(base_rate * (1.0 - base_rate) / seen)
+        logs[known[counts]] = share_logs(satisfying[counts], seen[counts], base_rate, smoothing=self._smoothing)
         return logs
 
-    def summed(self, sets: Sequence[Sequence[Ids]], usual: float) -> Logs:
-        """For each of some sets the sum over its features; one that is in several parts of a set counts once."""
+    def summed(self, sets: Sequence[Sequence[Ids]], base_rate: float) -> Logs:
+        """For each set, the sum of log ratios over the union of its parts."""
         features = np.concatenate((_NONE, *(part for parts in sets for part in parts)))
         rows = np.repeat(np.arange(len(sets)), [sum(map(len, parts)) for parts in sets])
-        logs = self.ratios(features, usual)
+        logs = self.ratios(features, base_rate)
         (counting,) = logs.nonzero()
         _, first = np.unique(rows[counting] * len(self._seen) + features[counting], return_index=True)
         once = counting[first]

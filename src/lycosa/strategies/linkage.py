@@ -16,12 +16,23 @@ from .base import BaseStrategy, clamped, distinct_links
 from .interest import Features, Ids, Logs, Tally, link_logs, logistic, share_logs
 from .url_sets import number_of
 
-NO_PAGE = -1  # of a URL that is settled: there was no page
-_PARENTS = 4  # of a URL that are remembered, the latest
+WEIGHTS: Mapping[str, float] = {"words": 1.0, "tokens": 1.0, "links": 1.0, "siblings": 1.0}
+UNKNOWN = 0.5  # priority without evidence: a ratio of 1
+NO_PAGE = -1  # instead of 0 or 1, for a URL that was settled without a page
+_PARENTS = 4  # pages linking to a URL that are remembered, the latest
+_WORDS = 64  # the most frequent words of a page count
+_TOKENS = 24  # the first tokens of a URL count
+_SIBLINGS = 32  # siblings scored again after a visit
+_AGAIN = 16  # URLs scored longest ago that are scored again after a visit
+_LEAST = 3  # pages with a word or token before it counts
+_MAX_LOG = 700.0  # beyond it, exp() overflows
+_MAY_COME_BACK = frozenset((SkipReason.EVICTED, SkipReason.NOFOLLOW, SkipReason.REDIRECT))
+_NOTHING: Ids = np.empty(0, np.int64)
+_tokens = re.compile(r"[^\W\d_]{2,}").findall
 
 
 class Lead(Struct):
-    """A URL that waits, and what is known of it."""
+    """A URL that waits, and the links to it."""
 
     found_on: Url
     anchor: str
@@ -29,27 +40,27 @@ class Lead(Struct):
     parents: list[int]  # the latest pages that link here, by number
     linking: int = 0  # pages that link here
     satisfying: int = 0  # of these
-    tokens: tuple[int, ...] | None = None  # of the URL, once they were asked for; not saved
+    tokens: tuple[int, ...] | None = None  # of the URL, computed when first needed; not saved
 
 
 class Parent(Struct):
-    """A page visited some of whose links wait."""
+    """A visited page some of whose links wait."""
 
     words: Ids
-    targets: dict[Url, None]  # that wait
-    seen: int = 0  # pages that it links to and that were visited
+    targets: dict[Url, None]  # links that wait
+    seen: int = 0  # linked pages that were visited
     satisfying: int = 0  # of these
 
 
 class LinkMemory:
-    """The URLs that wait, the pages that link to them, and what came of those visited.
+    """The URLs that wait, the pages that link to them, and the outcome of those visited.
 
-    waiting, pages, visited: how many of each are remembered; the oldest are forgotten.
+    waiting, pages, visited: how many of each are remembered; the oldest are dropped.
     """
 
     def __init__(self, *, waiting: int, pages: int, visited: int):
         self._most = waiting, pages, visited
-        self.leads: dict[Url, Lead] = {}  # those looked at longest ago first
+        self.leads: dict[Url, Lead] = {}  # least recently scored first
         self._parents: dict[int, Parent] = {}
         self._visited: dict[int, int] = {}  # by key: 1 satisfies, 0 does not, or NO_PAGE
         self._last_parent = 0
@@ -63,7 +74,7 @@ class LinkMemory:
         return [self._parents[number] for number in lead.parents if number in self._parents] if lead else []
 
     def link(self, here: Url, depth: int, links: Iterable[tuple[Url, str]], words: Ids, satisfies: bool) -> list[Url]:
-        """Notes where a page links to, by URL and anchor; returns the URLs that wait."""
+        """Records the links of a page, by URL and anchor; returns those that wait."""
         self._last_parent += 1
         number, parent = self._last_parent, Parent(words, {})
         for target, anchor in links:
@@ -79,27 +90,27 @@ class LinkMemory:
             lead.satisfying += satisfies
             lead.parents.append(number)
             if len(lead.parents) > _PARENTS:
-                self._part(lead.parents.pop(0), target)
+                self._unlink(lead.parents.pop(0), target)
             parent.targets[target] = None
         if parent.targets:
             self._parents[number] = parent
         return list(parent.targets)
 
     def settle(self, url: Url, judged: int) -> None:
-        """What came of a URL; nothing leads to it any more."""
+        """Records the outcome of a URL, which waits no longer."""
         key = number_of(url)
         self._visited.pop(key, None)
         self._visited[key] = judged
         self.drop(url)
 
     def drop(self, url: Url) -> None:
-        """Forgets a URL, which may come back."""
+        """Forgets a URL, which may be found again."""
         lead = self.leads.pop(url, None)
         for number in lead.parents if lead else ():
-            self._part(number, url)
+            self._unlink(number, url)
 
     def move(self, url: Url, target: Url) -> None:
-        """What is known of a URL is known of the one it has moved to, unless that is known already."""
+        """Copies the links to a URL to the one it has moved to, unless that is known already."""
         lead = self.leads.get(url)
         if lead is None or target in self.leads or self.judged(target) is not None:
             return
@@ -108,7 +119,7 @@ class LinkMemory:
             parent.targets[target] = None
 
     def siblings(self, parents: Iterable[Parent], most: int) -> list[Url]:
-        """Some of the waiting URLs to which the same pages link."""
+        """Up to `most` waiting URLs to which the same pages link."""
         found: dict[Url, None] = {}
         for parent in parents:
             found |= dict.fromkeys(islice(parent.targets, most))
@@ -117,13 +128,13 @@ class LinkMemory:
     def oldest(self, most: int) -> list[Url]:
         return list(islice(self.leads, most))
 
-    def look_at(self, urls: Iterable[Url]) -> None:
-        """They are the youngest now."""
+    def touch(self, urls: Iterable[Url]) -> None:
+        """Marks URLs as the most recently scored."""
         for url in urls:
             self.leads[url] = self.leads.pop(url)
 
     def forget(self) -> None:
-        """Keeps no more than it may."""
+        """Drops the oldest of what exceeds the bounds."""
         waiting, pages, visited = self._most
         while len(self.leads) > waiting:
             self.drop(next(iter(self.leads)))
@@ -132,7 +143,7 @@ class LinkMemory:
         while len(self._visited) > visited:
             del self._visited[next(iter(self._visited))]
 
-    def _part(self, number: int, url: Url) -> None:
+    def _unlink(self, number: int, url: Url) -> None:
         parent = self._parents.get(number)
         if parent is not None:
             parent.targets.pop(url, None)
@@ -169,40 +180,37 @@ def _urls_at(places: Sequence[int], urls: Sequence[Url]) -> dict[Url, None]:
     return dict.fromkeys(urls[place] for place in places)
 
 
-WEIGHTS: Mapping[str, float] = {"words": 1.0, "tokens": 1.0, "links": 1.0, "siblings": 1.0}
-_WORDS = 64  # of a page, the most frequent
-_TOKENS = 24  # of a URL
-_SIBLINGS = 32  # scored anew at a page
-_AGAIN = 16  # of those that were scored longest ago, scored anew at a page
-_LEAST = 3  # pages that have a word, a token; rarer ones do not count
-_MOST = 700.0  # logarithm of a number that can be written
-_MAY_COME_BACK = frozenset((SkipReason.EVICTED, SkipReason.NOFOLLOW, SkipReason.REDIRECT))
-_tokens = re.compile(r"[^\W\d_]{2,}").findall
-_NOTHING: Ids = np.empty(0, np.int64)
-
-
 class LinkEvidence(Struct, frozen=True):
-    """What links tell of a URL."""
+    """The evidence of links for a URL."""
 
     url: Url
     log_ratio: float
-    ratios: Mapping[str, float]  # by factor, those that say something
+    ratios: Mapping[str, float]  # by factor, those other than 1
     lead: Lead
 
 
 class LinkageEvidence:
-    """The interest ratio of URLs that pages link to, learnt from no more than the crawl itself.
+    """The interest ratio of URLs by the links to them, learnt from the crawl itself.
 
-    Its factors: *words* of the pages that link here, *tokens* of the URL, *links* from pages that satisfy the
-    predicate and from others, *siblings* visited, which are the other pages that a page links to. A page satisfies
-    the predicate from a relevance of 0.5 on. What words, tokens and links are worth is counted over pages visited, by
-    what was known of each before. Of all that waits, the work at a page looks at the page's links and a few more.
+    log ratio = Σ over factors of weight · clip(log of the factor's ratio)
 
-    weights: of the factors' logarithms; a factor not named has 0.
+    The factors are *words* of the pages that link to the URL, *tokens* of the URL itself, *links* from pages that
+    satisfy the predicate and from others, and *siblings*: visited pages to which the same pages link. Ratios are
+    estimated over visited pages, from what was known of each before its visit. A page satisfies the predicate from a
+    relevance of 0.5 on.
+
+    How a strategy uses it, at every event:
+
+        evidence.learn(event)             a Visit or a Skip
+        evidence.changed                  waiting URLs to score again: links of the page, some siblings, and a few
+                                          scored long ago, so that the work per page is bounded
+        evidence.evidence_for(urls)       log ratio, ratios by factor and links of each; nothing for unknown URLs
+
+    weights: of the factors' logarithms; 0 for a factor that is not named.
     significance: standard deviations from which on words and tokens count.
-    smoothing: how often each is taken to have been seen as usual.
-    clip: the largest logarithm of a factor, either way.
-    waiting, pages, visited: as `LinkMemory` has them. A URL that was forgotten keeps the priority it has.
+    smoothing: pages at the base rate that are added to the counts of each.
+    clip: the largest absolute logarithm of a factor.
+    waiting, pages, visited: as `LinkMemory` has them. A URL that was dropped keeps its priority.
 
     Aggarwal, Al-Garawi, Yu: Intelligent crawling on the World Wide Web with arbitrary predicates (WWW 2001).
     """
@@ -268,7 +276,7 @@ class LinkageEvidence:
         if links:
             found = self._memory.link(url, visit.candidate.depth + 1, links, self._words_of(page), satisfies)
         self.changed = list(dict.fromkeys((*found, *siblings, *self._memory.oldest(_AGAIN))))
-        self._memory.look_at(self.changed)
+        self._memory.touch(self.changed)
 
     def _count(self, url: Url, lead: Lead | None, parents: Sequence[Parent], satisfies: bool) -> None:
         self.tally.learn(satisfies)
@@ -283,17 +291,17 @@ class LinkageEvidence:
                 good, bad = good + lead.satisfying, bad + lead.linking - lead.satisfying
             self._links = links + lead.linking, good, bad
 
-    # ------------------------------------------------------------ telling
+    # ------------------------------------------------------------ evidence
 
     def lead_to(self, url: Url) -> Lead | None:
         return self._memory.leads.get(url)
 
     def log_ratio_of(self, url: Url) -> float | None:
         """log of the interest ratio; None for a URL that no page seen links to."""
-        return next((told.log_ratio for told in self.told([url])), None)
+        return next((known.log_ratio for known in self.evidence_for([url])), None)
 
-    def told(self, urls: Iterable[Url]) -> list[LinkEvidence]:
-        """What is known of some URLs; nothing of those that no page seen links to."""
+    def evidence_for(self, urls: Iterable[Url]) -> list[LinkEvidence]:
+        """The evidence for URLs, those to which no page seen links excepted."""
         leads = {url: self._memory.leads[url] for url in urls if url in self._memory.leads}
         if not leads:
             return []
@@ -305,7 +313,7 @@ class LinkageEvidence:
             self._siblings_logs(parents),
         )
         logs = self._weights * np.clip(np.column_stack(factors), -self._clip, self._clip)
-        ratios = np.exp(np.minimum(logs, _MOST)).round(3).tolist()
+        ratios = np.exp(np.minimum(logs, _MAX_LOG)).round(3).tolist()
         rows = zip(leads.items(), logs.tolist(), ratios, strict=True)
         return [
             LinkEvidence(
@@ -315,8 +323,8 @@ class LinkageEvidence:
         ]
 
     def _words_logs(self, leads: Iterable[Lead], parents: Sequence[Sequence[Parent]]) -> Logs:
-        """For each URL the sum over the words of the pages that link there, each word once."""
-        places: dict[tuple[int, ...], int] = {}  # links of one page share their parents, mostly
+        """For each URL, the sum over the distinct words of the pages that link there."""
+        places: dict[tuple[int, ...], int] = {}  # the links of one page mostly have the same parents
         around: list[Sequence[Parent]] = []
         rows = []
         for lead, pages in zip(leads, parents, strict=True):
@@ -324,7 +332,7 @@ class LinkageEvidence:
             if row == len(around):
                 around.append(pages)
             rows.append(row)
-        return self._words.summed([[page.words for page in pages] for pages in around], self.tally.usual)[rows]
+        return self._words.summed([[page.words for page in pages] for pages in around], self.tally.base_rate)[rows]
 
     def _tokens_logs(self, leads: Mapping[Url, Lead]) -> Logs:
         tokens = []
@@ -332,18 +340,18 @@ class LinkageEvidence:
             if lead.tokens is None:
                 lead.tokens = tuple(self._tokens_of(url).tolist())
             tokens.append([np.array(lead.tokens, np.int64)])
-        return self._tokens.summed(tokens, self.tally.usual)
+        return self._tokens.summed(tokens, self.tally.base_rate)
 
     def _links_logs(self, leads: Collection[Lead]) -> Logs:
         satisfying = np.array([lead.satisfying for lead in leads])
         others = np.array([lead.linking for lead in leads]) - satisfying
-        good, bad = link_logs(self._links, self.tally.usual, smoothing=self._smoothing)
+        good, bad = link_logs(self._links, self.tally.base_rate, smoothing=self._smoothing)
         return np.asarray(satisfying * good + others * bad, np.float64)
 
     def _siblings_logs(self, parents: Sequence[Sequence[Parent]]) -> Logs:
         satisfying = np.array([sum(parent.satisfying for parent in pages) for pages in parents], np.float64)
         seen = np.array([sum(parent.seen for parent in pages) for pages in parents], np.float64)
-        return share_logs(satisfying, seen, self.tally.usual, smoothing=self._smoothing)
+        return share_logs(satisfying, seen, self.tally.base_rate, smoothing=self._smoothing)
 
     # ------------------------------------------------------------ words
 
@@ -354,7 +362,7 @@ class LinkageEvidence:
         return self._words.folded(codes)
 
     def _tokens_of(self, url: Url) -> Ids:
-        """The words of a URL, its scheme aside; the nodes of a graph without URLs have none."""
+        """The words of a URL without its scheme; integers, which graphs have for URLs, have none."""
         if not isinstance(url, str):
             return _NOTHING
         return self._tokens.named(_tokens(url.partition("://")[2].lower())[:_TOKENS])
@@ -381,22 +389,19 @@ class LinkageEvidence:
 
 
 def _words_around(parents: Sequence[Parent]) -> Ids:
-    """The words of some pages, each once."""
+    """The distinct words of some pages."""
     if len(parents) > 1:
         return np.unique(np.concatenate([parent.words for parent in parents]))
     return parents[0].words if parents else _NOTHING
 
 
-UNKNOWN = 0.5  # priority of what nothing is known of
-
-
 class Intelligent(BaseStrategy):
-    """Learns while it crawls what in links leads to pages that satisfy a predicate, whichever that is.
+    """Learns while it crawls which links lead to pages that satisfy the predicate.
 
-    A link is worth the logistic of Σ weight · log of interest ratio over the factors that `LinkageEvidence` knows:
-    words of the pages that link there, tokens of its URL, pages that satisfy the predicate or do not and link there,
-    and siblings. A waiting URL is worth something else once another page links to it or a sibling was visited. A page
-    satisfies the predicate from a relevance of 0.5 on; seeds are worth 0.5, as is all that nothing is known of.
+    priority = ratio / (1 + ratio), the interest ratio being that of `LinkageEvidence`
+
+    A waiting URL is ranked again when another page links to it or a sibling was visited. Seeds, and URLs without
+    evidence, have priority 0.5.
 
     weights, significance, smoothing, clip: as `LinkageEvidence` has them.
 
@@ -422,7 +427,7 @@ class Intelligent(BaseStrategy):
         self.evidence.learn(event)
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        return [linked_candidate(told) for told in self.evidence.told(self.evidence.changed)]
+        return [linked_candidate(known) for known in self.evidence.evidence_for(self.evidence.changed)]
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         return offered
@@ -434,8 +439,8 @@ class Intelligent(BaseStrategy):
         self.evidence.restore(state)
 
 
-def linked_candidate(told: LinkEvidence) -> Candidate:
-    """A URL at what its links tell of it."""
-    lead = told.lead
-    because = told.ratios or {"links": 1.0}
-    return Candidate(told.url, logistic(told.log_ratio), lead.found_on, lead.anchor, because, lead.depth)
+def linked_candidate(known: LinkEvidence) -> Candidate:
+    """A URL ranked by the evidence of links."""
+    lead = known.lead
+    because = known.ratios or {"links": 1.0}
+    return Candidate(known.url, logistic(known.log_ratio), lead.found_on, lead.anchor, because, lead.depth)

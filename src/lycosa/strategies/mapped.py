@@ -11,16 +11,16 @@ from .best_first import BaselineFocused
 
 _DEAD = frozenset((Outcome.GONE, Outcome.UNWANTED))
 _OUT_OF_REACH = frozenset((Outcome.FORBIDDEN, Outcome.REFUSED, Outcome.FAILED, Outcome.BUSY))
-PORTALS_AT_ONCE = 10_000  # that one page may bring; a map with more gives the others with the pages that follow
+PORTALS_AT_ONCE = 10_000  # proposed after one visit; a larger map proposes the others after the visits that follow
 
 
 class CrawlMap(Protocol):
-    """What a crawl knows of the crawls before it, all in memory: pages on the topic, some of them portals, which are
-    all tied to one another, and every other page tied to one of these."""
+    """What earlier crawls have learnt, in memory: pages on the topic, some of them portals. All portals are tied to one
+    another, and every other page (a spoke) is tied to one portal."""
 
     @property
     def spokes(self) -> Mapping[Url, Sequence[Url]]:
-        """The pages tied to each portal; the portals in the order in which to go to them."""
+        """The pages tied to each portal; portals in the order in which to visit them."""
         ...
 
     @property
@@ -35,11 +35,11 @@ class CrawlMap(Protocol):
 
 
 @runtime_checkable
-class LeavesRoom(Protocol):
-    """A strategy that can itself offer links at less than they are worth, which saves making every candidate twice."""
+class ScalesPriorities(Protocol):
+    """A strategy that multiplies its own priorities by a factor, which saves making every candidate twice."""
 
-    def leave_room(self, share: float) -> None:
-        """From now on links are offered at this share of what they are worth; `because` says so."""
+    def scale_priorities(self, share: float) -> None:
+        """Multiplies the priority of every link from now on; `because` says so."""
         ...
 
 
@@ -54,14 +54,15 @@ class NoMap:
 class Mapped(BaseStrategy):
     """Follows another strategy, and beside the links of pages those that a map of past crawls has for them.
 
-    When a page of the map arrives, the links that the map has for it join the others; when a portal or a page on a
-    related topic arrives, all portals, once. A page of the map that is dead, or out of this crawl's reach, is not
-    offered again.
+    priority = map_priority for links of the map, share * (priority by `inner`) for links of pages
 
-    inner: decides what the links of pages are worth, from 0 to 1.
-    map_priority: what a link of the map is worth; a higher one goes back to known pages, a lower one to new ones.
-    share: links of pages are worth this share of what `inner` says.
-    topic_of: tells the topic of a page, or None; without it, no page is on a related topic.
+    After a visit to a page of the map, its spokes or its portal are proposed; after the first visit to a portal, or to
+    a page on a related topic, all portals are. A page of the map that is dead or out of this crawl's reach is not
+    proposed again.
+
+    inner: ranks the links of pages, from 0 to 1.
+    map_priority: higher goes back to known pages, lower to new ones.
+    topic_of: the topic of a page, or None; without it, no page is on a related topic.
 
     Shao: Exploring social networks in computer systems (Princeton University 2007), chapter 4.
     """
@@ -92,13 +93,13 @@ class Mapped(BaseStrategy):
         self._share = checked_share("share", share)
         self._inner_learns: Callable[[Visit | Skip], None] = self.inner.learn
         self._hyperlinks: Callable[[Visit | Skip], Iterable[Candidate]] = self._shared
-        if isinstance(self.inner, LeavesRoom):
-            self.inner.leave_room(self._share)
+        if isinstance(self.inner, ScalesPriorities):
+            self.inner.scale_priorities(self._share)
             self._hyperlinks = self.inner.propose
         self._topic_of = topic_of if self._map.related else None
-        self._portals_left = len(self._spokes)  # those not offered yet, the last of them
+        self._portals_left = len(self._spokes)  # not proposed yet: so many at the end of the order
         self._dead: dict[Url, float] = {}
-        self._closed: dict[Url, None] = {}  # pages of the map that this crawl may not, or could not fetch
+        self._closed: dict[Url, None] = {}  # pages of the map that this crawl may not or could not fetch
 
     @property
     def dead(self) -> Mapping[Url, float]:
@@ -121,12 +122,12 @@ class Mapped(BaseStrategy):
             self._dead[url] = event.fetch.at
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        if self._portals_left or event.candidate.url in self._spokes:  # where all are offered, only they lead on
+        if self._portals_left or event.candidate.url in self._spokes:  # once all are proposed, only portals lead on
             return [*self._hyperlinks(event), *self._by_map(event)]
         return self._hyperlinks(event)
 
     def _by_map(self, event: Visit | Skip) -> Sequence[Candidate]:
-        """Where the map leads from a page that has arrived, or has moved."""
+        """The links of the map from a page that was fetched or has moved."""
         if isinstance(event, Skip) or (event.page is None and event.fetch.outcome is not Outcome.MOVED):
             return ()
         url = event.candidate.url
@@ -142,20 +143,20 @@ class Mapped(BaseStrategy):
         return self._offered(self._more_portals(), event, {"map_topic": topic})
 
     def _more_portals(self) -> Sequence[Url]:
-        """Those not offered yet, or as many of them as one page may bring."""
+        """The next portals to propose, up to `PORTALS_AT_ONCE`."""
         first = len(self._spokes) - self._portals_left
         more = list(islice(self._spokes, first, first + PORTALS_AT_ONCE))
         self._portals_left -= len(more)
         return more
 
     def _shared(self, event: Visit | Skip) -> list[Candidate]:
-        """What a strategy offers that cannot leave room itself, at the share."""
+        """The candidates of an inner strategy that cannot scale priorities itself, scaled here."""
         share = self._share
         its: Mapping[str, Plain] = {}
         ours: Mapping[str, Plain] = {}
         shared = []
         for candidate in self.inner.propose(event):
-            if candidate.because is not its:
+            if candidate.because is not its:  # the links of a page share one mapping, and so do ours
                 its = candidate.because
                 ours = {**its, "share": share}
             shared.append(

@@ -17,7 +17,7 @@ Ranks = np.ndarray[tuple[int], np.dtype[np.float64]]
 def ranks_in(
     links: Mapping[Url, Iterable[Url]], others: Iterable[Url], *, damping: float, tolerance: float
 ) -> tuple[dict[Url, int], Ranks]:
-    """The numbers and the ranks of pages whose links are known and of other URLs; links to elsewhere do not count."""
+    """The number and the rank of each page whose links are known and of each other URL; links elsewhere are ignored."""
     numbers = {url: number for number, url in enumerate(dict.fromkeys([*links, *others]))}
     sources: list[int] = []
     targets: list[int] = []
@@ -31,8 +31,11 @@ def ranks_in(
 def ranks(sources: Iterable[int], targets: Iterable[int], count: int, *, damping: float, tolerance: float) -> Ranks:
     """PR(p) = (1 - damping) + damping · Σ PR(d) / |out(d)| over the pages d that link to p; the mean is 1.
 
-    A page without links counts as linking to every page. All start at 1, and it goes on until no rank changes by more
-    than `tolerance` in a round.
+    A page without links counts as linking to every page. All ranks start at 1; the iteration ends when none changes by
+    more than `tolerance`.
+
+    >>> ranks([0, 1], [1, 2], 3, damping=0.8, tolerance=1e-9).round(3).tolist()
+    [0.573, 1.031, 1.397]
     """
     links_from, links_to = np.fromiter(sources, np.intp), np.fromiter(targets, np.intp)
     out_degree = np.bincount(links_from, minlength=count)
@@ -41,26 +44,27 @@ def ranks(sources: Iterable[int], targets: Iterable[int], count: int, *, damping
     rank = np.ones(count)
     change = np.inf
     while count and change > tolerance:
-        handed_on = np.bincount(links_to, rank[links_from] * share, count)
+        passed_on = np.bincount(links_to, rank[links_from] * share, count)
         everywhere = damping * rank[is_dangling].sum() / count
-        new = handed_on + (1 - damping + everywhere)
+        new = passed_on + (1 - damping + everywhere)
         change = float(np.abs(new - rank).max())
         rank = new
     return rank
 
 
 class PageRank(BaseStrategy):
-    """Fetches the URL of the highest PageRank, computed over the pages at hand.
+    """Fetches the waiting URL of the highest PageRank in what was crawled so far.
 
-    The graph that is ranked has the buffered pages and the waiting URLs; a link within one domain is not recorded in
-    it. The frontier takes all links nonetheless, or a crawl would end where a web has one domain. Pages without
-    recorded links, waiting URLs among them, count as linking to all. Between two computations a URL just found is
-    worth what the link from its page alone would make it.
+    priority = PageRank, in the graph of the buffered pages and the waiting URLs
+
+    Links within one domain are not in the graph; they are proposed all the same, or a crawl of one domain would end.
+    Pages without links in the graph, waiting URLs among them, count as linking to all. Between two computations a new
+    URL has the rank that the link from its page alone gives it: lowest rank + damping · rank of the page / its links.
 
     damping: γ of PR(p) = (1 - γ) + γ · Σ PR(d) / |out(d)|.
-    tolerance: the ranks are computed until none changes by more than this in a round; their mean is 1.
-    every: pages after which they are computed anew, and every waiting URL is proposed again.
-    buffer: pages whose links are kept; a new page takes the place of the one least relevant.
+    tolerance: largest change of a rank at which the iteration ends; the mean rank is 1.
+    every: pages after which ranks are computed again, and every waiting URL is proposed again.
+    buffer: pages whose links are kept; a new page replaces the least relevant.
 
     Menczer, Pant, Ruiz, Srinivasan: Evaluating topic-driven web crawlers (SIGIR 2001).
     """
@@ -79,7 +83,7 @@ class PageRank(BaseStrategy):
         self._least_relevant: list[tuple[float, int, Url]] = []  # heap of the buffered pages; the older first
         self._waiting: dict[Url, Candidate] = {}
         self._settled = SettledUrls()
-        self._found: list[Candidate] = []  # by the page just learnt
+        self._found: list[Candidate] = []  # new links of the last page
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         found = [Candidate(seed, 1.0, because={"seed": True}) for seed in seeds if seed not in self._settled]
@@ -128,11 +132,11 @@ class PageRank(BaseStrategy):
         if isinstance(event, Skip) or event.page is None:
             return []
         if self._pages and self._pages % self._every == 0:
-            self._rank_anew()
+            self._rank_again()
             return list(self._waiting.values())
         return self._found
 
-    def _rank_anew(self) -> None:
+    def _rank_again(self) -> None:
         numbers, computed = ranks_in(self._links, self._waiting, damping=self._damping, tolerance=self._tolerance)
         ranks = computed.tolist()
         self._floor = min(ranks, default=1.0)

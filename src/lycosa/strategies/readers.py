@@ -1,4 +1,4 @@
-"""Interest ratios of pages by who read them."""
+"""Interest ratios of pages of an access log, by what else their readers read."""
 
 from array import array
 from base64 import b64decode, b64encode
@@ -16,15 +16,33 @@ from lycosa.vocabulary.records import RELEVANT, Outcome, Page, Plain, Skip, Url,
 from .base import clamped
 from .interest import Tally
 
+Ids = NDArray[np.int64]
+Reals = NDArray[np.float64]
+Signature = NDArray[np.int64]  # distinct features of a page, as numbers
+
+FACTORS = ("frequency", "signature", "temporal")
+_MOST_CELLS = 16_000_000  # of readers times features: 128 MB
+_MOST_PAIRS = 60_000  # of a reader and a page they read, updated after one visit
+_LONGER = 0.2  # pages between two full updates, as a share of the crawl so far
+_SOONER = 5  # the first full update comes so many times sooner
+_NOT_READ = -1  # the number of a page that is not in the log
+_TINY = 1e-12  # the least share, where nothing is smoothed
+_NONE: Ids = np.empty(0, np.int64)
+_WORDS = 20  # of a page, the most frequent
+_RARE = 3  # pages that must have had a word before it is a feature
+_MOST_REMEMBERED = 4_096  # words that may become features
+_CLOSEST = 5  # classes of a page
+
 
 def packed(column: NDArray[Any]) -> str:
-    """The numbers of a column as text; `unpacked` takes it back, given their type."""
+    """An array as text (base64 of zlib), so that states of many numbers stay small and are quick to save."""
     little = np.ascontiguousarray(column, column.dtype.newbyteorder("<"))
     return b64encode(compress(little.tobytes(), 1)).decode("ascii")
 
 
 def unpacked(text: str, kind: type[np.generic]) -> NDArray[Any]:
-    """
+    """The array that `packed` has spelt, given the type of its numbers.
+
     >>> unpacked(packed(np.array([3, -1], np.int32)), np.int32).tolist()
     [3, -1]
     """
@@ -32,16 +50,8 @@ def unpacked(text: str, kind: type[np.generic]) -> NDArray[Any]:
     return stored.astype(kind)  # a copy, which may be written to
 
 
-Signature = NDArray[np.int64]  # features as numbers, each once
-
-_WORDS = 20  # of a page, the most frequent
-_RARE = 3  # pages that must have had a word before it is a feature
-_MOST_REMEMBERED = 4_096  # words that may become features
-_CLOSEST = 5  # classes of a page
-
-
 class Classes(Protocol):
-    """What tells how likely a page belongs to each of some classes, as `relevance.Taxonomy` does."""
+    """A classifier of pages, such as `relevance.Taxonomy`."""
 
     @property
     def topics(self) -> tuple[str, ...]: ...
@@ -50,12 +60,12 @@ class Classes(Protocol):
 
 
 class Signatures(Protocol):
-    """What pages are compared by."""
+    """Extracts the signatures of pages, by which their readers are compared."""
 
     size: int  # how many features there may be
 
     def of(self, page: Page) -> Signature:
-        """The features of a page, from which this may learn what features there are."""
+        """The features of a page; may add new features."""
         ...
 
     def state(self) -> Plain: ...
@@ -64,10 +74,10 @@ class Signatures(Protocol):
 
 
 class WordSignatures:
-    """The most frequent words of a page that other pages have had as well.
+    """The most frequent words of a page, less stop words.
 
-    Stop words are no terms of pages anyway; a word becomes a feature with the third page among whose most frequent
-    words it is, as long as there are fewer than `size`.
+    A word becomes a feature with the third page among whose most frequent words it is, as long as there are fewer than
+    `size` features.
     """
 
     def __init__(self, size: int = 512):
@@ -106,7 +116,7 @@ class WordSignatures:
 
 
 class ClosestClasses:
-    """The five classes of a taxonomy that are closest to a page."""
+    """The five most probable classes of a page by a taxonomy."""
 
     def __init__(self, classes: Classes):
         self.size = len(classes.topics)
@@ -123,15 +133,11 @@ class ClosestClasses:
         pass
 
 
-Ids = NDArray[np.int64]
-Reals = NDArray[np.float64]
-
-
 class SignatureCounts:
     """r_ij, pages visited that reader i read and that have feature j, and r_ij^u, those of them that satisfy.
 
-    Of each reader the mean of r_ij^u / r_ij over the features met is kept up to date, so that it is there without
-    looking at the counts. Smoothed, (r_ij^u + s·p) / (r_ij + s) is a sum of two parts, of which one goes with p.
+    The mean of r_ij^u / r_ij over the features of each reader is kept up to date. Smoothed by s pages at the base rate
+    p, (r_ij^u + s·p) / (r_ij + s) is the sum of a part without p and a part proportional to p, kept apart.
     """
 
     def __init__(self, users: int, features: int, smoothing: float):
@@ -162,14 +168,11 @@ class SignatureCounts:
         self._shares[users] += (satisfying_now * now - satisfying * before).sum(axis=1)
         self._priors[users] += s * (now - before).sum(axis=1)
 
-    def ratios(self, users: Ids, usual: float | Reals) -> Reals:
-        """SF_i of users, as multiples of what is usual; NaN for those of whom no feature is known."""
+    def ratios(self, users: Ids, base_rate: float | Reals) -> Reals:
+        """SF_i of users, relative to the base rate; NaN for those of whom no feature is known."""
         met = self._met[users]
-        ratios: Reals = (self._shares[users] / usual + self._priors[users]) / np.where(met > 0, met, np.nan)
+        ratios: Reals = (self._shares[users] / base_rate + self._priors[users]) / np.where(met > 0, met, np.nan)
         return ratios
-
-
-_TINY = 1e-12
 
 
 class ReaderRatios:
@@ -180,7 +183,7 @@ class ReaderRatios:
     significance: standard deviations from which on a ratio counts.
     by_reader: whether the deviation of P(U|R_i) is that of as many pages as the reader read, not of all visited.
     from_reader: whether SF_i is a multiple of P(U|R_i), not of P(U).
-    smoothing: pages as usual that everybody is taken to have read, with every feature.
+    smoothing: pages at the base rate that are added to the counts of every reader and feature.
     """
 
     def __init__(
@@ -216,40 +219,40 @@ class ReaderRatios:
         return self._satisfying > 0
 
     def count(self, readers: NDArray[np.int32], weights: Reals, signature: Signature, satisfies: bool) -> None:
-        """A page that these people read."""
+        """Counts a visited page with its readers."""
         self._visited[readers] += weights
         if satisfies:
             self._satisfying[readers] += weights
         self._features.add(readers, weights, signature, satisfies)
 
     def forget_spread(self) -> None:
-        """Before everybody is looked at anew."""
+        """Resets the moments of SF_i, before all readers are updated."""
         self._ratios[:] = np.nan
         self._spread[:] = 0.0
 
-    def logs(self, users: Ids, *, pages: int, usual: float) -> tuple[Reals, Reals]:
-        """The logarithms for frequency and signature, where so many pages were visited and P(U) is `usual`."""
+    def logs(self, users: Ids, *, pages: int, base_rate: float) -> tuple[Reals, Reals]:
+        """The logarithms for frequency and signature, where so many pages were visited and P(U) is `base_rate`."""
         nothing = np.zeros(len(users))
-        frequency = self._frequency_logs(users, pages, usual) if self._frequency else nothing
-        signature = self._signature_logs(users, usual) if self._signature else nothing
+        frequency = self._frequency_logs(users, pages, base_rate) if self._frequency else nothing
+        signature = self._signature_logs(users, base_rate) if self._signature else nothing
         return frequency, signature
 
-    def _frequency_logs(self, users: Ids, pages: int, usual: float) -> Reals:
+    def _frequency_logs(self, users: Ids, pages: int, base_rate: float) -> Reals:
         seen, satisfying = self._visited[users], self._satisfying[users]
         trials = seen if self._by_reader else float(pages)
         counted = np.where(seen > 0, seen, 1.0)
-        deviations = np.abs(satisfying / counted - usual) / np.sqrt(usual * (1.0 - usual)) * np.sqrt(trials)
-        logs = np.log(np.maximum(self._shares(users, usual) / usual, _TINY))
+        deviations = np.abs(satisfying / counted - base_rate) / np.sqrt(base_rate * (1.0 - base_rate)) * np.sqrt(trials)
+        logs = np.log(np.maximum(self._shares(users, base_rate) / base_rate, _TINY))
         return np.where((seen > 0) & (deviations >= self._significance), logs, 0.0)
 
-    def _shares(self, users: Ids, usual: float) -> Reals:
-        """P(U|R_i), smoothed."""
+    def _shares(self, users: Ids, base_rate: float) -> Reals:
+        """P(U|R_i) = (q_i^u + s · P(U)) / (q_i + s)."""
         s = self._smoothing
-        shares: Reals = (self._satisfying[users] + s * usual) / np.maximum(self._visited[users] + s, _TINY)
+        shares: Reals = (self._satisfying[users] + s * base_rate) / np.maximum(self._visited[users] + s, _TINY)
         return shares
 
-    def _signature_logs(self, users: Ids, usual: float) -> Reals:
-        base = np.maximum(self._shares(users, usual), _TINY) if self._from_reader else usual
+    def _signature_logs(self, users: Ids, base_rate: float) -> Reals:
+        base = np.maximum(self._shares(users, base_rate), _TINY) if self._from_reader else base_rate
         ratios, before = self._features.ratios(users, base), self._ratios[users]
         if self._from_reader:
             ratios[~np.isnan(ratios) & (base <= _TINY)] = 1.0  # nothing they read satisfies: no feature is an exception
@@ -288,7 +291,7 @@ class Locality:
         self._satisfying: NDArray[np.bool_] = np.zeros(len(readings.urls), np.bool_)
 
     def add(self, url: int, satisfies: bool) -> Ids:
-        """Takes in a page visited; returns the pages that belong more to the locality than before."""
+        """Adds a visited page; returns the pages that belong more to the locality than before."""
         self._visited[url], self._satisfying[url] = True, satisfies
         strength = float(self.strength[url])
         self._count(strength, 1.0 - strength, satisfies)
@@ -323,16 +326,16 @@ class Locality:
             self._count(gain, -gain, is_satisfying)
         return widened
 
-    def log_ratios(self, urls: Ids, usual: float, smoothing: float) -> Reals:
+    def log_ratios(self, urls: Ids, base_rate: float, smoothing: float) -> Reals:
         """log of f1 / P(U) for pages inside, of f2 / P(U) for those outside, of a mixture for those half inside."""
         if self.inside_satisfying + self.outside_satisfying == 0.0:
             return np.zeros(len(urls))  # the predicate has no locality yet
-        within = _log_share(self.inside_satisfying, self.inside, usual, smoothing)
-        without = _log_share(self.outside_satisfying, self.outside, usual, smoothing)
+        within = _log_share(self.inside_satisfying, self.inside, base_rate, smoothing)
+        without = _log_share(self.outside_satisfying, self.outside, base_rate, smoothing)
         return without + (within - without) * self.strength[urls]
 
     def recount(self) -> None:
-        """Sums up anew what was added up page by page."""
+        """Recomputes the counts that were added up page by page, which corrects rounding."""
         strength, good = self.strength, self._satisfying
         self.inside = float(strength[self._visited].sum())
         self.outside = float(self._visited.sum()) - self.inside
@@ -340,15 +343,15 @@ class Locality:
         self.outside_satisfying = float(good.sum()) - self.inside_satisfying
 
 
-def _log_share(satisfying: float, seen: float, usual: float, smoothing: float) -> float:
+def _log_share(satisfying: float, seen: float, base_rate: float, smoothing: float) -> float:
     if seen <= 0.0:
         return 0.0
-    share = (max(0.0, satisfying) + smoothing * usual) / (seen + smoothing)
-    return float(np.log(max(share / usual, _TINY)))
+    share = (max(0.0, satisfying) + smoothing * base_rate) / (seen + smoothing)
+    return float(np.log(max(share / base_rate, _TINY)))
 
 
 class VisitHistory:
-    """Numbers of pages in the order of their visits, whether each satisfies the predicate, and its signature."""
+    """The visits in their order: the number of the page, whether it satisfies the predicate, and its signature."""
 
     def __init__(self) -> None:
         self._pages = array("i")
@@ -375,7 +378,7 @@ class VisitHistory:
 
 
 def saved_visits(state: Plain) -> Iterator[tuple[int, bool, Signature]]:
-    """The visits of a history that was saved."""
+    """The visits of a saved history."""
     pages, satisfying = unpacked(state["pages"], np.int32), unpacked(state["satisfying"], np.uint8)
     features = unpacked(state["features"], np.uint16).astype(np.int64)
     ends = np.cumsum(unpacked(state["lengths"], np.uint8), dtype=np.int64).tolist()
@@ -400,15 +403,6 @@ class EvidenceOptions(TypedDict, total=False):
     half_life: float | None
 
 
-FACTORS = ("frequency", "signature", "temporal")
-_MOST_CELLS = 16_000_000  # of readers times features: 128 MB
-_MOST_PAIRS = 60_000  # of readers and what they read, looked at for one page
-_LONGER = 0.2  # by which the pages between two full updates grow with the crawl
-_SOONER = 5  # times sooner comes the first
-_NOT_READ = -1  # the number of a page that is not in the log
-_NONE: Ids = np.empty(0, np.int64)
-
-
 class ReadersEvidence:
     """The interest ratio of pages that people read, learnt from which of their other pages satisfy a predicate.
 
@@ -421,22 +415,28 @@ class ReadersEvidence:
     *temporal*, f1 / P(U) for pages read shortly before or after one that satisfies the predicate, f2 / P(U) for
     others, where f1 and f2 are the shares of such pages, and of others, that satisfy it.
 
-    All in logarithms. Counts are smoothed as if `smoothing` more pages had been as usual, P(U) by half a page to each
-    side. Accesses count by their weights. A page satisfies the predicate from a relevance of 0.5 on.
+    All are logarithms. Counts are smoothed by `smoothing` pages at the base rate, P(U) by half a page to each side.
+    Accesses count by their weights. A page satisfies the predicate from a relevance of 0.5 on.
 
-    After a page, its readers are looked at, and the pages they read, as far as the readers' ratios changed most; from
-    time to time everything is. `state` has what was visited, not what follows from it.
+    Updates are lazy: after a page, only its readers whose ratios changed most, and the pages they read, are updated;
+    all are in a full update from time to time. The saved state is the history of visits, from which the rest follows.
 
-    factors: which of them count.
-    around: accesses before, and after, that are near.
+    How a strategy uses it, at every event:
+
+        evidence.learn(event)        a Visit or a Skip
+        evidence.changed             numbers of the pages of the log whose evidence changed
+        evidence.log_ratios(ids)     log of the interest ratio of each; 0 without evidence
+        evidence.explain(ids)        the ratio of each by factor, for `because`
+
+    factors: those that count.
+    around: accesses before, and after, that count as near in time.
     signatures: "words", or a taxonomy whose closest classes are the features.
-    trials: N above: pages visited ("crawl", as the paper has it), or those of them that i read ("reader").
-    base: P(V_i) above, which the paper leaves open: P(U) ("crawl"), so that SF_i tells readers apart as I^B does; or
-    P(U|R_i) ("reader"), so that it tells only how evenly what i likes is spread over features.
-    full_every: pages between full updates; a fifth of it for the first, whereafter they double; later a fifth of the
-    crawl.
-    clip: the largest logarithm of a factor, either way.
-    half_life: days after which an access counts half; None: it counts as the readings say, which is mostly 1.
+    trials: N above: all pages visited ("crawl", as in the paper), or those of them that i read ("reader").
+    base: P(V_i) above, which the paper leaves open: P(U) ("crawl"), by which SF_i separates readers; or P(U|R_i)
+    ("reader"), by which it measures only how evenly the satisfying pages of i are spread over features.
+    full_every: pages between full updates; first a fifth of it, then doubling, later a fifth of the crawl so far.
+    clip: the largest absolute logarithm of a factor.
+    half_life: days after which the weight of an access has halved; None: weights as in the readings, mostly 1.
 
     Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery (KDD 2002).
     """
@@ -524,14 +524,14 @@ class ReadersEvidence:
         signature = np.empty(0, np.int64)
         if number != _NOT_READ and "signature" in self._factors:
             signature = self._signatures.of(event.page)
-        self._take_in(number, clamped(event.relevance) >= RELEVANT, signature)
+        self._add_visit(number, clamped(event.relevance) >= RELEVANT, signature)
 
     def _number_of(self, url: Url) -> int:
-        """What was read at a URL that has moved was read at the one it has moved to."""
+        """The number of a page in the log; the target of a redirect has the number of the URL that moved."""
         number = self.readings.id_of(url) if isinstance(url, str) else None
         return self._moved.get(url, _NOT_READ) if number is None else number
 
-    def _take_in(self, number: int, satisfies: bool, signature: Signature) -> None:
+    def _add_visit(self, number: int, satisfies: bool, signature: Signature) -> None:
         nearer = self._count(number, satisfies, signature)
         if len(self._history) >= self._refreshed_at + self._pages_between():
             self.refresh()
@@ -539,9 +539,9 @@ class ReadersEvidence:
             self._update(number, nearer)
 
     def _pages_between(self) -> int:
-        """Pages from the last full update to the next: few at first, since a small crawl may end before long."""
-        so_far, usual = self._refreshed_at, self._full_every
-        return max(1, usual // _SOONER, min(usual, so_far), int(_LONGER * so_far))
+        """Pages from the last full update to the next: few at first, since a crawl may be small."""
+        so_far, every = self._refreshed_at, self._full_every
+        return max(1, every // _SOONER, min(every, so_far), int(_LONGER * so_far))
 
     def _count(self, number: int, satisfies: bool, signature: Signature) -> Ids:
         """Counts a page; returns those that are nearer in time to satisfying ones than before."""
@@ -555,7 +555,7 @@ class ReadersEvidence:
         return self._locality.add(number, satisfies) if "temporal" in self._factors else _NONE
 
     def _update(self, number: int, nearer: Ids) -> None:
-        """Looks anew at the readers of a page and at what else they read; the paper's lazy update."""
+        """Updates the readers of a page and what else they read: the paper's lazy update."""
         readers = self.readings.readers_of(number).astype(np.int64)
         frequency, signature = self._logs_of(readers)
         more_frequency = frequency - self._frequency_of_reader[readers]
@@ -577,7 +577,7 @@ class ReadersEvidence:
         self.changed = np.flatnonzero(touched)
 
     def refresh(self) -> None:
-        """Looks at all readers and all pages anew; the paper's periodic update."""
+        """Updates all readers and all pages: the paper's periodic update."""
         self._refreshed_at = len(self._history)
         self._locality.recount()
         self._ratios.forget_spread()
@@ -604,12 +604,12 @@ class ReadersEvidence:
         return sums
 
     def _logs_of(self, users: Ids) -> tuple[Reals, Reals]:
-        return self._ratios.logs(users, pages=self.tally.pages, usual=self.tally.usual)
+        return self._ratios.logs(users, pages=self.tally.pages, base_rate=self.tally.base_rate)
 
-    # ------------------------------------------------------------ telling
+    # ------------------------------------------------------------ evidence
 
     def log_ratios(self, ids: Ids) -> Reals:
-        """log of the interest ratio of pages of the log; 0 where nothing is known."""
+        """log of the interest ratio of pages of the log; 0 without evidence."""
         frequency, signature, temporal = self._parts(ids)
         return frequency + signature + temporal
 
@@ -618,12 +618,12 @@ class ReadersEvidence:
         number = self._number_of(url)
         return None if number == _NOT_READ else float(self.log_ratios(np.array([number]))[0])
 
-    def liked(self) -> Ids:
+    def read_by_satisfied(self) -> Ids:
         """The pages that somebody read who read a page that satisfies the predicate."""
         return self._read_by(self._ratios.has_satisfied)
 
-    def told(self, ids: Ids) -> list[Mapping[str, Plain]]:
-        """The ratios of pages by kind, and how many people read each."""
+    def explain(self, ids: Ids) -> list[Mapping[str, Plain]]:
+        """The ratios of each page by factor, and how many people read it."""
         ratios = [np.exp(part).round(3).tolist() for part in self._parts(ids)]
         people = (self._people_to[ids + 1] - self._people_to[ids]).tolist()
         kinds = [(place, name) for place, name in enumerate(FACTORS) if name in self._factors]
@@ -633,7 +633,7 @@ class ReadersEvidence:
 
     def _parts(self, ids: Ids) -> tuple[Reals, Reals, Reals]:
         clip = self._clip
-        temporal = self._locality.log_ratios(ids, self.tally.usual, self._smoothing)
+        temporal = self._locality.log_ratios(ids, self.tally.base_rate, self._smoothing)
         return (
             np.clip(self._frequency[ids], -clip, clip),
             np.clip(self._signature[ids], -clip, clip),
@@ -651,7 +651,7 @@ class ReadersEvidence:
         }
 
     def restore(self, state: Plain) -> None:
-        """Counts again what was visited, and looks again at what was looked at since the last full update."""
+        """Replays the history, with the lazy updates since the last full one."""
         self._begin()
         refreshed_at = state["refreshed_at"]
         for number, satisfies, signature in saved_visits(state["history"]):
@@ -666,6 +666,6 @@ class ReadersEvidence:
 
 
 def _places(starts: Ids, lengths: Ids) -> Ids:
-    """The places of some runs in a column, one run after the other."""
+    """The indices of several ranges of an array, concatenated."""
     before = np.cumsum(lengths) - lengths
     return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))

@@ -27,7 +27,7 @@ class BreadthFirst(BaseStrategy):
 
 
 class RandomOrder(BaseStrategy):
-    """Takes any waiting link with equal chance: the baseline that a strategy has to beat."""
+    """Takes a waiting link uniformly at random: the baseline that a strategy has to beat."""
 
     name = "random"
     scale = "order"

@@ -52,14 +52,16 @@ FORMS: Mapping[FormName, Form] = {"cobb-douglas": cobb_douglas, "linear": linear
 class Utility(BaseStrategy):
     """Follows first the links of pages that are both on the topic and of high standing.
 
-    A link is worth the utility of the best page it was found on, as it was reckoned then; where the topic was also
-    given in words, their anchors help to find the way in. A page whose standing nobody tells is worth its relevance
-    (α counts as 1 for it), one whose relevance nobody tells has none.
+    priority = utility of the page on which the link was found, at the time; the highest where there are several
+
+    By the form "cobb-douglas", utility = relevance^α · standing^(1-α); by "linear", α · relevance + (1-α) · standing.
+    Without a standing, utility = relevance (α = 1); without a relevance, that is 0. Where the topic was also given in
+    words, `AnchorBoost` raises links whose anchors say them.
 
     alpha: α, the weight of relevance against standing; 1 goes by relevance alone, 0 by standing alone.
     form: how the two are put together, one of `FORMS`.
     window: pages over whose relevance `lately` is the mean.
-    taught: pages that do not count in it: what a model says of those it has learnt from says little.
+    taught: training pages, which are left out of that mean: a model's judgement of its own examples is biased.
     topic_words, split, enough: as `AnchorBoost` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
@@ -88,7 +90,7 @@ class Utility(BaseStrategy):
         self._last: deque[float] = deque(maxlen=window)  # relevance of the last pages
         self._lately: float | None = None  # their mean
         self._taught = frozenset(taught)
-        self._way_in = AnchorBoost(topic_words, split=split, enough=enough)
+        self._anchors = AnchorBoost(topic_words, split=split, enough=enough)
 
     @property
     def alpha(self) -> float:
@@ -103,7 +105,7 @@ class Utility(BaseStrategy):
     def learn(self, event: Visit | Skip) -> None:
         if isinstance(event, Visit) and event.page is not None:
             relevance = clamped(event.relevance)
-            self._way_in.learn(relevance)
+            self._anchors.learn(relevance)
             if self._counts(event):
                 self._last.append(relevance)
                 self._lately = sum(self._last) / len(self._last)
@@ -126,29 +128,29 @@ class Utility(BaseStrategy):
             because["standing"] = round(standing, 4)
             because["alpha"] = round(self._alpha, 4)
         because["utility"] = round(utility, 4)
-        return self._way_in.candidates(event, self._worth(utility, because), because)
+        return self._anchors.candidates(event, self._worth(utility, because), because)
 
     def _worth(self, utility: float, because: dict[str, Plain]) -> float:
-        """What the links of a page of this utility are worth, 0 to 1."""
+        """The priority of the links of a page of this utility, 0 to 1."""
         return utility
 
-    def leave_room(self, share: float) -> None:
-        self._way_in.share = share
+    def scale_priorities(self, share: float) -> None:
+        self._anchors.share = share
 
     def state(self) -> Plain:
-        return {"last": list(self._last), "relevant_seen": self._way_in.relevant_seen}
+        return {"last": list(self._last), "relevant_seen": self._anchors.relevant_seen}
 
     def restore(self, state: Plain) -> None:
         self._last = deque(state["last"], maxlen=self._last.maxlen)
         self._lately = sum(self._last) / len(self._last) if self._last else None
-        self._way_in.relevant_seen = state["relevant_seen"]
+        self._anchors.relevant_seen = state["relevant_seen"]
 
 
-_NEARLY = 1e-12  # below which two utilities are one, reckoned for a page alone and among others
+_EPSILON = 1e-12  # utilities closer than this are equal: computed alone and as part of an array they differ by rounding
 
 
-class LastPages:
-    """The relevance and the standing of the last so many pages, which compare utilities by different weights."""
+class RecentPages:
+    """The relevance and the standing of the last `most` pages, among which utilities are ranked."""
 
     def __init__(self, most: int):
         self._most = most
@@ -162,15 +164,14 @@ class LastPages:
         self._pages[:, self._seen % self._most] = relevance, standing
         self._seen += 1
 
-    def of_its_rank(self, utility: float, form: Form, *, alpha: float, by: float) -> float:
-        """The utility that stands where this one does: the pages in line by the weight `by`, this one where it is in
-        the line by the weight `alpha`; amid those that are as good as it."""
+    def quantile_match(self, utility: float, form: Form, *, alpha: float, by: float) -> float:
+        """Quantile-match a utility under `alpha` to one under `by`, over the last pages; ties take the middle rank."""
         relevance, standing = self._pages[:, : len(self)]
         utilities = form(relevance, standing, alpha)
-        below = int(np.count_nonzero(utilities < utility - _NEARLY))
-        as_good = int(np.count_nonzero(utilities <= utility + _NEARLY)) - below
-        place = min(below + max(as_good - 1, 0) // 2, len(self) - 1)
-        return float(np.sort(form(relevance, standing, by))[place])
+        below = int(np.count_nonzero(utilities < utility - _EPSILON))
+        equal = int(np.count_nonzero(utilities <= utility + _EPSILON)) - below
+        rank = min(below + max(equal - 1, 0) // 2, len(self) - 1)
+        return float(np.sort(form(relevance, standing, by))[rank])
 
     def state(self) -> Plain:
         """Relevance and standing of each, the oldest first."""
@@ -184,19 +185,19 @@ class LastPages:
 
 
 class Adaptive(Utility):
-    """Seeks standing as long as the pages stay on the topic: follows links by utility, with a weight that adapts.
+    """Follows links by utility, with a weight of relevance that adapts to how relevant the last pages were.
 
-    After every page, α rises by step · (target - mean relevance of the last pages), and stays within 0 and 1: where
-    the pages are less relevant than wanted, relevance gains weight. Utilities by different weights cannot be compared:
-    mostly relevance alone is a larger number than its product with standing. So the last pages are put in line twice,
-    by their utility of now and by that of the first α; the links of a page are worth what stands in the second line
-    where the page stands in the first. Those that wait already keep what they are worth.
+    After every page: α = clamp(α + step · (target - mean relevance of the last `window` pages), 0, 1)
+
+    Utilities under different α are not comparable: relevance alone is mostly larger than its product with standing. So
+    the utility of a page under the present α is quantile-matched, over the last `ranked_among` pages, to one under the
+    first α, and that is the priority of its links. Links that wait already keep their priority.
 
     target: mean relevance wanted, 0 to 1.
-    ranked_among: so many last pages, those that taught included; 0: links are worth the utility itself, as published.
+    ranked_among: size of the sample for quantile matching, training pages included; 0: no matching, as published.
     window: pages over which the mean is taken; fewer at the start.
     alpha: α at the start.
-    taught: pages that do not move it: what a model says of those it has learnt from says little.
+    taught: training pages, which do not move α: a model's judgement of its own examples is biased.
     form, topic_words, split, enough: as `Utility` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
@@ -234,7 +235,7 @@ class Adaptive(Utility):
         self._target = checked_share("target", target)
         self._step = step
         self._first_alpha = self._alpha
-        self._among = LastPages(ranked_among) if ranked_among else None
+        self._among = RecentPages(ranked_among) if ranked_among else None
 
     def learn(self, event: Visit | Skip) -> None:
         super().learn(event)
@@ -244,13 +245,13 @@ class Adaptive(Utility):
             self._alpha = clamped(self._alpha + self._step * (self._target - self._lately))
         if self._among is not None:
             relevance = clamped(event.relevance)
-            # A page whose standing nobody tells is of the utility of its relevance, whatever the weight.
+            # Without a standing the utility is the relevance under every α, as it is where both are equal.
             self._among.add(relevance, relevance if event.standing is None else clamped(event.standing))
 
     def _worth(self, utility: float, because: dict[str, Plain]) -> float:
         if not self._among:
             return utility
-        worth = self._among.of_its_rank(utility, self._combine, alpha=self._alpha, by=self._first_alpha)
+        worth = self._among.quantile_match(utility, self._combine, alpha=self._alpha, by=self._first_alpha)
         if round(worth, 4) != because["utility"]:
             because["worth"] = round(worth, 4)
         return worth
@@ -266,20 +267,22 @@ class Adaptive(Utility):
 
 
 class InLinks(Adaptive):
-    """The adaptive crawler without a model of standing: it goes by the in-links that the pages fetched so far show.
+    """The adaptive strategy without a model of standing: it counts the in-links that the pages fetched so far show.
 
-    The standing of a page is the sigmoid of ln(1 + in-links) - θ; what the visit says of it is not looked at. A page
-    that links twice counts once, and links that may not be followed count for nothing. Publications leave the scale
-    open: θ is the median, over the pages of this crawl, of what ln(1 + in-links) was when each was visited.
+    standing = sigmoid(ln(1 + in-links) - θ)
 
-    theta: θ, where it is not to be this median.
+    The standing of the visit is ignored. A page that links twice counts once, and links that may not be followed do not
+    count. Publications leave θ open: by default it is the median, over the pages of this crawl, of ln(1 + in-links) at
+    the time each was visited.
+
+    theta: θ, instead of the median.
     target, ranked_among, window, step, alpha, form, taught, topic_words, split, enough: as `Adaptive` has them.
 
     Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013).
     """
 
     name = "inlinks"
-    uses_standing = False  # but in-links of its own counting
+    uses_standing = False  # it counts in-links itself
 
     def __init__(
         self,
@@ -326,13 +329,13 @@ class InLinks(Adaptive):
             self._pages_with += [0] * (in_links + 1 - len(self._pages_with))
             self._pages_with[in_links] += 1
             self._index.add(url, (link.target for link in event.open_links()))
-        super().learn(self._esteemed(event))
+        super().learn(self._with_standing(event))
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        return super().propose(self._esteemed(event))
+        return super().propose(self._with_standing(event))
 
-    def _esteemed(self, event: Visit | Skip) -> Visit | Skip:
-        """A visit with the standing that the in-links seen so far give its page."""
+    def _with_standing(self, event: Visit | Skip) -> Visit | Skip:
+        """A visit with the standing of its page by the in-links seen so far."""
         if isinstance(event, Skip):
             return event
         return replace(event, standing=_sigmoid(log1p(self._index.count(event.candidate.url)) - self.theta))
@@ -347,14 +350,14 @@ class InLinks(Adaptive):
 
 
 def _median(pages_with: list[int]) -> float:
-    """Of ln(1 + k), where `pages_with[k]` pages have k."""
+    """The median of ln(1 + k), where `pages_with[k]` pages have k in-links."""
     pages = sum(pages_with)
     if not pages:
         return 0.0
-    return (_ranked(pages_with, (pages - 1) // 2) + _ranked(pages_with, pages // 2)) / 2
+    return (_log_at_rank(pages_with, (pages - 1) // 2) + _log_at_rank(pages_with, pages // 2)) / 2
 
 
-def _ranked(pages_with: list[int], rank: int) -> float:
+def _log_at_rank(pages_with: list[int], rank: int) -> float:
     """ln(1 + k) of the page at this rank, counted from 0."""
     for in_links, pages in enumerate(pages_with):
         rank -= pages

@@ -22,6 +22,8 @@ from .peer_networks import (
 )
 
 LISTENS, FRIENDS, TAGS = "user_artists", "user_friends", "user_taggedartists"
+_COLUMNS = {LISTENS: 3, FRIENDS: 2, TAGS: 6}  # of each file
+_MAX_LINE = 10_000  # bytes
 INTERESTS = 10  # of a person: the tags they use most
 
 
@@ -45,7 +47,7 @@ class Lastfm(PeerNetwork):
         if not path:
             raise UsageError("this world needs its data: say lastfm:path=FOLDER, with lastfm-user_artists.dat.gz in it")
         rng = np.random.default_rng([seed, 9])
-        listens, friends, tags = (_read_numbers(_file(Path(path), name), width) for name, width in _WIDTHS.items())
+        listens, friends, tags = (_read_numbers(_file(Path(path), name), width) for name, width in _COLUMNS.items())
         people = np.unique(np.concatenate([listens[:, 0], tags[:, 0], friends.ravel()]))
         artists = np.unique(np.concatenate([listens[:, 1], tags[:, 1]]))
         listener, tagger = (people.searchsorted(rows[:, 0]) for rows in (listens, tags))
@@ -61,10 +63,6 @@ class Lastfm(PeerNetwork):
         super().__init__(with_min_degree(graph, min_degree=neighbours, rng=rng), sharing, options=options)
 
 
-_LONGEST_LINE = 10_000  # bytes
-_WIDTHS = {LISTENS: 3, FRIENDS: 2, TAGS: 6}
-
-
 def _file(folder: Path, name: str) -> Path:
     found = sorted([*folder.glob(f"*{name}.dat"), *folder.glob(f"*{name}.dat.gz")]) if folder.is_dir() else []
     if not found:
@@ -77,7 +75,7 @@ def _read_numbers(path: Path, width: int) -> Ints:
     rows = []
     try:
         with path.open("rb") as file:
-            for number, line in numbered_lines(unpacked(file), longest_line=_LONGEST_LINE):
+            for number, line in numbered_lines(unpacked(file), longest_line=_MAX_LINE):
                 words = line.split() if number > 1 else []
                 if words:
                     if len(words) != width or not all(word.isdigit() and len(word) < 10 for word in words):

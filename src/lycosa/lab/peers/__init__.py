@@ -1,1 +1,1 @@
-"""Peers by the thousand: how people come back to each other, networks that come and go, and compiled search."""
+"""Large networks of peers: churn, replication, interest locality, and the compiled search kernel."""

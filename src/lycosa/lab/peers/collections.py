@@ -1,4 +1,4 @@
-"""Collections of people with overlapping interests: crawled in the lab, written as `lycosa crawl` would."""
+"""Collections of people with overlapping interests: crawled in the lab, written as by `lycosa crawl`."""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from lycosa.lab.page_cache import PageCache
 from lycosa.lab.simulation import Step, crawl
-from lycosa.lab.topics import Topic, TopicCosine, strategy_for
+from lycosa.lab.topics import DirectoryTopic, TopicCosine, strategy_for
 from lycosa.peers.peer_folder import PeerFolder
 from lycosa.peers.shared_collection import SharedCollection
 from lycosa.reading import Reader
@@ -26,37 +26,39 @@ _HEADERS = (("content-type", "text/html; charset=utf-8"),)
 
 
 class Collector(Struct, frozen=True):
-    """Somebody with a collection: the numbers of the topics it is about, and the relevance of its pages."""
+    """A peer with a collection: the numbers of its topics, and the relevance of its pages."""
 
     topics: tuple[int, ...]
     pages: Mapping[Url, float]
 
 
-def collectors_of(topics: Sequence[Topic], *, peers: int, pages: int, library: PageCache, seed: int) -> list[Collector]:
-    """Everybody crawls one topic or two, from pages of the directory that they happen to know.
+def collectors_of(
+    topics: Sequence[DirectoryTopic], *, peers: int, pages: int, library: PageCache, seed: int
+) -> list[Collector]:
+    """Each peer crawls one topic or two, from random seeds of the directory.
 
-    Each topic has its share of the peers, side by side; a second one is drawn.
+    First topics are divided evenly among the peers in order; a second one is drawn.
     """
     collectors = []
     for peer in range(peers):
-        chance = random.Random(f"{seed} {peer} collector")
+        rng = random.Random(f"{seed} {peer} collector")
         own = [peer * len(topics) // peers]
-        if chance.random() < SECOND_TOPIC:
-            own.append(chance.choice([number for number in range(len(topics)) if number != own[0]]))
+        if rng.random() < SECOND_TOPIC:
+            own.append(rng.choice([number for number in range(len(topics)) if number != own[0]]))
         found: dict[Url, float] = {}
         for number in own:
-            for step in _crawled(topics[number], pages // len(own), library, chance):
+            for step in _crawled(topics[number], pages // len(own), library, rng):
                 found[step.url] = max(step.relevance, found.get(step.url, 0.0))
         collectors.append(Collector(tuple(own), found))
     return collectors
 
 
-def _crawled(topic: Topic, pages: int, library: PageCache, chance: random.Random) -> Iterable[Step]:
+def _crawled(topic: DirectoryTopic, pages: int, library: PageCache, rng: random.Random) -> Iterable[Step]:
     listed = [*topic.seeds, *topic.others]
-    strategy = strategy_for(BestFirst.name, topic, pages=pages, buffer=None, seed=chance.randrange(1 << 30))
+    strategy = strategy_for(BestFirst.name, topic, pages=pages, buffer=None, seed=rng.randrange(1 << 30))
     return crawl(
         strategy,
-        chance.sample(listed, min(SEEDS, len(listed))),
+        rng.sample(listed, min(SEEDS, len(listed))),
         read=library.read,
         judge=TopicCosine(topic.as_page()),
         pages=pages,

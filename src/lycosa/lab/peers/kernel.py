@@ -42,7 +42,7 @@ def compiled(function: F) -> F:
     return cast("F", numba.njit(cache=True, error_model="numpy")(function))
 
 
-# ---------------------------------------------------------------- chance
+# ---------------------------------------------------------------- random choices
 
 
 @compiled
@@ -54,7 +54,7 @@ def mix(number: Any) -> Any:
 
 @compiled
 def drawn(start: Any, walker: int, ttl: int, among: int, attempt: int) -> int:
-    """As `chance.draw`; `start` is what seed and query come to."""
+    """As `routing.draw`; `start` is the hash of seed and query."""
     place = (np.uint64(walker) << np.uint64(48)) | (np.uint64(attempt) << np.uint64(32)) | np.uint64(ttl)
     number = mix((start ^ place) + GOLDEN)
     return int(((number >> np.uint64(32)) * np.uint64(among)) >> np.uint64(32))
@@ -73,7 +73,7 @@ def outranks(node: int, one: int, other: int, lists: Lists) -> bool:
 
 @compiled
 def best_first(node: int, lists: Lists, order: Array) -> int:
-    """The places of a list by rank; how many there are."""
+    """Puts the places of a list into `order` by rank; returns their number."""
     size = lists.sizes[node]
     for place in range(size):
         at = place
@@ -137,7 +137,7 @@ def demote(node: int, peer: int, lists: Lists, switches: Switches) -> None:
 
 @compiled
 def indexes_wanted(node: int, network: Network, lists: Lists, switches: Switches) -> int:
-    """How many indexes a peer wants to hold; of neighbours only if it ever asked, as `Parts.index_owners`."""
+    """How many indexes a peer wants to hold; of neighbours only if it ever asked, as `NodeState.index_owners`."""
     if switches.indexes == OF_BUDDIES:
         return int(lists.sizes[node])
     if switches.indexes == OF_NEIGHBOURS and lists.have_asked[node]:
@@ -147,7 +147,7 @@ def indexes_wanted(node: int, network: Network, lists: Lists, switches: Switches
 
 @compiled
 def owner_of(node: int, place: int, network: Network, lists: Lists, switches: Switches) -> int:
-    """Whose index it is that a peer may hold at a place."""
+    """The owner of the index that a peer may hold at a place."""
     if switches.indexes == OF_BUDDIES:
         return int(lists.peers[node, place])
     return int(network.neighbours[network.offsets[node] + place])
@@ -155,12 +155,12 @@ def owner_of(node: int, place: int, network: Network, lists: Lists, switches: Sw
 
 @compiled
 def checkpoint(network: Network, lists: Lists, switches: Switches) -> int:
-    """Everybody who is up asks for the indexes that are due; how many came."""
+    """Every peer that is up requests the indexes that are due; the number of transfers."""
     transfers, is_up, at_once = 0, network.is_up, switches.indexes == OF_NEIGHBOURS
     if switches.indexes == NOBODY:
         return 0
     for node in range(len(is_up)):
-        is_idle = not lists.have_asked[node] if at_once else lists.sizes[node] == 0  # most are: no call for them
+        is_idle = not lists.have_asked[node] if at_once else lists.sizes[node] == 0  # most are: skips a call
         if is_idle or not is_up[node]:
             continue
         for place in range(indexes_wanted(node, network, lists, switches)):
@@ -174,7 +174,7 @@ def checkpoint(network: Network, lists: Lists, switches: Switches) -> int:
 
 @compiled
 def indexed_holders(node: int, network: Network, lists: Lists, switches: Switches, work: Work, found: Array) -> int:
-    """Puts those whose index a peer holds and who have what is wanted into `found`, in order; how many."""
+    """Puts the owners of held indexes who have the item into `found`, in order; returns their number."""
     wanted, many, by_rank = indexes_wanted(node, network, lists, switches), 0, switches.indexes == OF_BUDDIES
     if by_rank:
         best_first(node, lists, work.ranks)
@@ -190,7 +190,7 @@ def indexed_holders(node: int, network: Network, lists: Lists, switches: Switche
 
 @compiled
 def named_by(node: int, network: Network, lists: Lists, switches: Switches, work: Work) -> int:
-    """Whom a peer names: itself, or the first in its indexes; -1 where it knows nobody. Who asks lacks it."""
+    """The provider that a peer names: itself, or the first in its indexes; -1 for none. The asker lacks the item."""
     if work.has[node]:
         return node
     return int(work.indexed[0]) if indexed_holders(node, network, lists, switches, work, work.indexed) else -1
@@ -198,7 +198,7 @@ def named_by(node: int, network: Network, lists: Lists, switches: Switches, work
 
 @compiled
 def mark_knowing(has: Array, knows: Array, sizes: Array, offsets: Array, peers: Array, is_held: Array) -> None:
-    """Marks everybody who holds the index of one who has what is wanted; `peers` stand row behind row."""
+    """Marks the peers that hold an index of a peer that has the item; `peers` are rows one after the other."""
     for node in range(len(knows)):
         begin = offsets[node]
         knows[node] = False
@@ -208,14 +208,14 @@ def mark_knowing(has: Array, knows: Array, sizes: Array, offsets: Array, peers: 
                 break
 
 
-# ---------------------------------------------------------------- ways through the overlay
+# ---------------------------------------------------------------- walks and floods
 
 
 @compiled
 def walk(
     start: Any, asker: int, walker: int, ttl: int, has: Array, knows: Array, network: tuple[Array, Array, Array, Array]
 ) -> tuple[int, int]:
-    """How often a walker is received, and by whom at last; -1 where that one does not respond."""
+    """How often a walker is received, and the peer that responds; -1 where none does."""
     offsets, neighbours, degrees, is_up = network
     node, came_from, received = asker, -1, 0
     while True:
@@ -244,8 +244,8 @@ def walk(
 
 @compiled
 def walks(start: Any, asker: int, network: Network, lists: Lists, switches: Switches, work: Work) -> tuple[int, int]:
-    """All walkers of a query: how often each is received and whom it names, -1 if nobody; how many messages, and how
-    many more if responses took the way back."""
+    """All walkers of a query: how often each is received and the provider named, -1 for none, go into `work`; returns
+    the number of messages, and of detours."""
     overlay = (network.offsets, network.neighbours, network.degrees, network.is_up)
     messages, detours = 0, 0
     for walker in range(switches.walkers):
@@ -261,7 +261,7 @@ def walks(start: Any, asker: int, network: Network, lists: Lists, switches: Swit
 
 @compiled
 def by_response(work: Work) -> tuple[int, int]:
-    """Puts those whom walkers named in the order of the responses; how many, and whose response came first, or -1."""
+    """Puts the named providers into the order of the responses; their number, and the walker of the first, or -1."""
     lengths, named = work.lengths, work.named.copy()
     first, many = -1, 0
     while True:
@@ -278,7 +278,7 @@ def by_response(work: Work) -> tuple[int, int]:
 
 @compiled
 def path_to(first: int, lengths: Array) -> int:
-    """Queries issued before this walker's response: walkers move in turn, so those before it have moved once more."""
+    """Queries sent before this walker's response: walkers move in turn, so those before it have moved once more."""
     path = 0
     for walker in range(len(lengths)):
         path += min(lengths[walker], lengths[first] + (walker < first))
@@ -287,8 +287,7 @@ def path_to(first: int, lengths: Array) -> int:
 
 @compiled
 def flood(mark: int, asker: int, network: Network, switches: Switches, work: Work) -> tuple[int, int, int, int]:
-    """Everybody tells everybody: messages, how many more if responses took the way back, the path to the first
-    response, and who gave it; -1 where nobody did."""
+    """A flood: messages, detours, the path to the first response, and the responder; -1 where there is none."""
     queue, head, tail, responses, detours, path, first = work.queue, 0, 0, 0, 0, -1, -1
     node, came_from, ttl = asker, -1, switches.flood_ttl + 1
     while True:
@@ -316,7 +315,7 @@ def flood(mark: int, asker: int, network: Network, switches: Switches, work: Wor
 
 @compiled
 def first_up(many: int, mark: int, asker: int, is_up: Array, lists: Lists, switches: Switches, work: Work) -> int:
-    """The first of those named who can be fetched from; the others before lose count. -1 where all are down."""
+    """The first of the named providers that is up; those before it are demoted. -1 where all are down."""
     for place in range(many):
         peer = work.named[place]
         if work.tried[peer] == mark:
@@ -332,7 +331,7 @@ def first_up(many: int, mark: int, asker: int, is_up: Array, lists: Lists, switc
 def ask_buddies(
     mark: int, asker: int, network: Network, lists: Lists, switches: Switches, work: Work
 ) -> tuple[int, int, int]:
-    """A query to each buddy not tried in vain: how many were issued, all messages, and how many named somebody."""
+    """A query to each buddy that was not tried: queries sent, all messages, and the number of named providers."""
     issued, messages, many = 0, 0, 0
     known = best_first(asker, lists, work.order)
     for at in range(known):
@@ -359,8 +358,8 @@ def ask_buddies(
 def one_search(
     start: Any, mark: int, asker: int, network: Network, lists: Lists, switches: Switches, work: Work
 ) -> tuple[int, int, int, int, int]:
-    """Home, indexes, buddies, overlay: messages, how many more if responses took the way back, the path to the first
-    response, where it was found and with whom."""
+    """Home, indexes, buddies, overlay: messages, detours, the path to the first response, the stage at which it was
+    found and its provider."""
     is_up = network.is_up
     if work.has[asker]:
         return 0, 0, 0, HOME, asker
@@ -394,7 +393,7 @@ def one_search(
 def pass_time(
     now: float, event: int, due: float, network: Network, lists: Lists, switches: Switches
 ) -> tuple[int, float, int]:
-    """What happens until a moment, in order: the next event, the next checkpoint, and how many indexes were sent."""
+    """Processes events and checkpoints up to a moment; the next event, the next checkpoint, and the index transfers."""
     transfers = 0
     while True:
         event_at = network.times[event] if event < len(network.times) else np.inf
@@ -415,7 +414,7 @@ def pass_time(
 
 @compiled
 def search(network: Network, questions: Questions, switches: Switches, outcomes: Outcomes, work: Work) -> None:
-    """Asks all questions, one after the other; buddies are learnt on the way. Changes what it is given."""
+    """Asks all questions one after the other, while buddy lists are learnt; writes into its arguments."""
     lists, has, event, due = outcomes.lists, work.has, 0, switches.checkpoint
     for question in range(len(questions.askers)):
         event, due, transfers = pass_time(questions.times[question], event, due, network, lists, switches)
@@ -450,7 +449,10 @@ def _upkeep(
     seed: Any,
     rows: Array,
 ) -> int:
-    """Appends the links that are made to `pairs`, each with the number of the event after which it was; how many."""
+    """Appends new links to `pairs`, each with the number of the event that caused it; returns the number of links.
+
+    A peer that has fewer than `least` neighbours that are up gets another one, with probability in proportion to links.
+    """
     peers = len(is_up)
     live = np.zeros(peers, np.int64)  # neighbours that are up
     first = np.full(peers, -1, np.int64)  # of a chain through `rows`: the ends of a peer's links
@@ -493,7 +495,7 @@ def _upkeep(
                 draws += np.uint64(1)
                 ends = np.uint64(2 * many)
                 end = int(((mix(seed + draws * GOLDEN) >> np.uint64(32)) * ends) >> np.uint64(32))
-                other = pairs[end >> 1, end & 1]  # so in proportion to its links
+                other = pairs[end >> 1, end & 1]  # in proportion to its links
                 if other == one or not is_up[other]:
                     continue
                 at, is_known = first[one], False
@@ -516,7 +518,7 @@ def _upkeep(
 def network_of(
     offsets: Array, targets: Array, is_up: Array, events: tuple[Array, Array, Array], *, least: int, seed: int
 ) -> Network:
-    """The overlay of a graph and what becomes of it: links that are made are kept, and used while both ends are up."""
+    """The overlay of a graph and its changes: new links are kept, and used while both ends are up."""
     peers, (times, kinds, who) = len(is_up), events
     sources = np.repeat(np.arange(peers), np.diff(offsets))
     are_first = sources < targets

@@ -1,4 +1,4 @@
-"""How often people come back to those who served them."""
+"""Interest locality: how often consumers return to providers that served them before."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -11,16 +11,16 @@ SHUFFLES = 99
 
 
 def times_served(trace: Trace) -> tuple[Ints, Ints]:
-    """T(j, i) wherever it is not nought: the consumer j of each pair of peers, and how often i served j."""
+    """T(j, i) where it is not 0: the consumer j of each pair of peers, and how often i served j."""
     width = int(trace.providers.max()) + 1 if len(trace) else 1
     pairs, counts = np.unique(trace.consumers.astype(np.int64) * width + trace.providers, return_counts=True)
     return pairs // width, counts
 
 
-def chance_of_return(served: tuple[Ints, Ints], past: int) -> tuple[Ints, Floats]:
-    """P(j, N): of those who served a consumer `past` times or more, the share that did so once more; by consumer.
+def return_probability(served: tuple[Ints, Ints], past: int) -> tuple[Ints, Floats]:
+    """P(j, N): the share of the providers that served consumer j N = `past` times or more that did so once more.
 
-    `served` is what `times_served` tells. Consumers whom nobody served so often are left out.
+    `served` is that of `times_served`. Consumers without such providers are left out.
     """
     consumers, counts = served
     size = int(consumers.max()) + 1 if len(consumers) else 0
@@ -30,35 +30,35 @@ def chance_of_return(served: tuple[Ints, Ints], past: int) -> tuple[Ints, Floats
     return have, again[have] / known[have]
 
 
-def dealt_anew(trace: Trace, groups: Ints, chance: Generator) -> Trace:
-    """The same downloads, with the providers of each group of them dealt to its downloads anew."""
+def permute_providers(trace: Trace, groups: Ints, rng: Generator) -> Trace:
+    """The same downloads, with providers permuted within each group."""
     providers = np.empty_like(trace.providers)
-    providers[np.argsort(groups, kind="stable")] = trace.providers[np.lexsort((chance.random(len(trace)), groups))]
+    providers[np.argsort(groups, kind="stable")] = trace.providers[np.lexsort((rng.random(len(trace)), groups))]
     return Trace(trace.consumers, trace.items, providers, trace.times)
 
 
-def returns_by_chance(trace: Trace, groups: Ints, past: Sequence[int], *, seed: int) -> Floats:
-    """The mean of P(j, N) for each N of `past`, by rows of providers dealt anew; NaN where it has no consumer."""
-    chance = np.random.default_rng([seed, 14])
+def permuted_returns(trace: Trace, groups: Ints, past: Sequence[int], *, seed: int) -> Floats:
+    """The mean of P(j, N) for each N of `past`, a row for each permutation of providers; NaN without consumers."""
+    rng = np.random.default_rng([seed, 14])
     means = np.full((SHUFFLES, len(past)), np.nan)
     for row in means:
-        served = times_served(dealt_anew(trace, groups, chance))
+        served = times_served(permute_providers(trace, groups, rng))
         for place, many in enumerate(past):
-            shares = chance_of_return(served, many)[1]
+            shares = return_probability(served, many)[1]
             if len(shares):
                 row[place] = shares.mean()
     return means
 
 
 def rows_by_consumer(trace: Trace, *, least: int) -> list[Ints]:
-    """Where the downloads of each consumer with `least` or more stand in the trace, in order."""
+    """The row numbers of the downloads of each consumer that has `least` or more."""
     order = np.argsort(trace.consumers, kind="stable")
     ends = np.flatnonzero(np.diff(trace.consumers[order])) + 1
     return [rows for rows in np.split(order, ends) if len(rows) >= least]
 
 
 def hits_of_provider(providers: Sequence[int], size: int | None) -> int:
-    """How often the one who gave it was in a list of those last used, `size` long (None: as long as it takes)."""
+    """How often the provider was in an LRU list of providers of that size (None: unlimited)."""
     kept: OrderedDict[int, None] = OrderedDict()
     hits = 0
     for provider in providers:
@@ -68,7 +68,7 @@ def hits_of_provider(providers: Sequence[int], size: int | None) -> int:
 
 
 def hits_of_holders(providers: Sequence[int], items: Sequence[int], libraries: RaggedArray, size: int | None) -> int:
-    """How often one on such a list has what is wanted; then that one gives it, the last used of several.
+    """How often a peer on such a list has the item; then it is the provider, the last used of several.
 
     `libraries` are the items of each peer.
     """

@@ -1,4 +1,4 @@
-"""Peers in processes of their own on loopback, as `lycosa peer serve` starts them, and never for long."""
+"""Peers in processes of their own on loopback, started as by `lycosa peer serve`, with a limited lifetime."""
 
 import asyncio
 import socket
@@ -16,7 +16,7 @@ from lycosa.peers.peer_folder import PeerFolder
 from lycosa.vocabulary.errors import LycosaError
 
 HOST = "127.0.0.1"
-LONGEST = 600  # seconds that a process lives, even where nobody is left to end it
+LONGEST = 600  # seconds after which a process ends by itself
 END_SECONDS = 10.0
 _PROGRAM = "import signal, sys; signal.alarm(int(sys.argv.pop(1))); from lycosa.cli import main; main()"
 
@@ -26,7 +26,7 @@ class NoLoopbackError(LycosaError):
 
 
 def free_addresses(many: int) -> list[str]:
-    """Places on loopback where nobody listens now."""
+    """Free addresses on loopback."""
     try:
         with ExitStack() as stack:
             sockets = [stack.enter_context(closing(socket.socket())) for _ in range(many)]
@@ -38,11 +38,11 @@ def free_addresses(many: int) -> list[str]:
 
 
 class Processes:
-    """Collections served at addresses, one process each, from when it is entered until it is left."""
+    """A context manager that serves collections at addresses, one process each."""
 
     def __init__(self, folders: Sequence[Path], addresses: Sequence[str]):
         self._places = list(zip(folders, addresses, strict=True))
-        self._kept = [PeerFolder(folder) for folder in folders]
+        self._folders = [PeerFolder(folder) for folder in folders]
         self._running: list[subprocess.Popen[str]] = []
 
     def __enter__(self) -> "Processes":
@@ -77,18 +77,18 @@ class Processes:
         self._running.clear()
 
     async def search(self, peer: int, words: str, *, limit: int, deadline: float) -> SearchProgress:
-        """What a search of `limit` hits has come to in the end."""
+        """The final state of a search for `limit` hits."""
         request = Request("search", words, most=limit, enough=limit, deadline=deadline)
-        searched = [reply.searched for reply in await self._replies(peer, request) if reply.searched is not None]
+        searched = [reply.progress for reply in await self._replies(peer, request) if reply.progress is not None]
         return searched[-1]
 
     async def counts(self) -> Counter[str]:
-        """What all of them counted, together."""
-        told = await asyncio.gather(*(self._replies(peer, Request("show")) for peer in range(len(self._kept))))
-        return sum((Counter(replies[-1].told["counts"]) for replies in told), Counter[str]())
+        """The sum of the counts of all peers."""
+        replies = await asyncio.gather(*(self._replies(peer, Request("show")) for peer in range(len(self._folders))))
+        return sum((Counter(each[-1].status["counts"]) for each in replies), Counter[str]())
 
     async def _replies(self, peer: int, request: Request) -> list[Reply]:
-        replies = await ask_running_peer(self._kept[peer], request)
+        replies = await ask_running_peer(self._folders[peer], request)
         if replies is None:
             raise NoLoopbackError("a peer that was begun is not there any more")
         return [reply async for reply in replies]

@@ -1,4 +1,4 @@
-"""What compiled search works on: a network in which peers come and go, questions, and what comes of them; columns."""
+"""The arrays of the compiled search: networks with churn, questions, outcomes, buddy lists."""
 
 from typing import Any, NamedTuple
 
@@ -13,9 +13,9 @@ NOBODY, OF_BUDDIES, OF_NEIGHBOURS = 0, 1, 2  # whose indexes are held
 
 
 class Network(NamedTuple):
-    """Peers and their neighbours, in the order in which each came to know them; and what happens to them."""
+    """Peers and their neighbours, in the order in which each got them, and the events of churn."""
 
-    offsets: Array  # where the neighbours of each begin: all whom it will ever have
+    offsets: Array  # where the neighbours of each peer begin, including later ones
     neighbours: Array
     degrees: Array  # how many of them it has at first
     is_up: Array  # at first
@@ -26,7 +26,7 @@ class Network(NamedTuple):
 
 
 class Questions(NamedTuple):
-    """Who wants what, when, in the order of time; and who has it."""
+    """Askers, items and times of questions, in the order of time, and the holders of each item."""
 
     askers: Array
     items: Array
@@ -68,33 +68,34 @@ class Lists(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """What came of each question."""
+    """The outcome of each question."""
 
     messages: Array
-    detours: Array  # messages there would be more, if responses went back the way the query came
-    paths: Array  # queries issued before the first response; -1 without one
+    detours: Array  # additional messages if responses went back along the path of the query
+    paths: Array  # queries sent before the first response; -1 without one
     stages: Array  # where it was found
-    providers: Array  # who gave it; -1
+    providers: Array  # that delivered it; -1
     transfers: Array  # of whole indexes, since the question before
     lists: Lists
 
 
 class Work(NamedTuple):
-    """Room to work in: marks of peers, and short columns of them."""
+    """Scratch arrays: marks of peers, and short lists of them."""
 
-    has: Array  # what is wanted
-    knows: Array  # one who has, by an index
+    has: Array  # whether a peer has the item
+    knows: Array  # whether it knows a provider by an index
     tried: Array  # in which search last
     seen: Array  # by which flood last
-    order: Array  # buddies of who asks, by rank
+    order: Array  # buddies of the asker, by rank
     ranks: Array  # places of a list, by rank
-    indexed: Array  # holders whom somebody knows by an index
+    indexed: Array  # holders that a peer knows by an index
     named: Array  # providers, in the order in which they were named, or by walker
     lengths: Array  # how often each walker was received
     queue: Array  # messages of a flood: to, from, time to live
 
 
 def room(peers: int, links: int, switches: Switches) -> Work:
+    """New scratch arrays."""
     most = max(switches.walkers, switches.buddies, switches.neighbour_indexes)
     return Work(
         has=np.zeros(peers, np.bool_),
@@ -111,7 +112,7 @@ def room(peers: int, links: int, switches: Switches) -> Work:
 
 
 def no_lists(peers: int, size: int, indexed: int, *, all_have_asked: bool = False) -> Lists:
-    """Nobody has buddies yet; `indexed` is how many indexes each may hold of neighbours."""
+    """Empty buddy lists; `indexed` is the number of indexes of neighbours that each peer may hold."""
     shape, held = (peers, size), (peers, indexed or size)
     return Lists(
         sizes=np.zeros(peers, np.int32),

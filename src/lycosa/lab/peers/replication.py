@@ -1,4 +1,4 @@
-"""Peers that all ask and all share, and how many copies there are of what they ask for."""
+"""Networks in which all peers ask and share, with a given mean number of copies of each file."""
 
 import numpy as np
 from msgspec import Struct
@@ -7,12 +7,12 @@ from lycosa.standing.graph_files import Graph
 from lycosa.worlds.file_sharing import WEEK, make_files, sample_interests
 from lycosa.worlds.peer_networks import Floats, RaggedArray, Trace, group_by_row, preferential_attachment
 
-AT_HOME = 0.9  # of the copies are with those who are interested, as far as there are enough of these
-SKEW = 0.8  # of how often files are asked for, and of how many copies there are
+AT_HOME = 0.9  # of the copies are with interested peers, as far as there are enough
+SKEW = 0.8  # Zipf exponent of queries and of copies
 
 
 class Replicated(Struct, frozen=True):
-    """Peers on an overlay, what they like and ask for, and who has each item."""
+    """Peers on an overlay, their interests and queries, and the holders of each item."""
 
     graph: Graph
     interests: RaggedArray
@@ -23,17 +23,17 @@ class Replicated(Struct, frozen=True):
 def replicated_network(
     peers: int, *, factor: float, files: int, categories: int, interests: int, neighbours: int, queries: int, seed: int
 ) -> Replicated:
-    """Peers who ask for files of their interests; on average over all files, a share `factor` of the peers has each.
+    """Peers that ask for files of their interests; on average over all files, a share `factor` of the peers has each.
 
-    Only files that somebody asks for are told of; who asks for one does not have it.
+    Only files that are asked for are included; an asker of a file does not have it.
     """
-    chance = np.random.default_rng([seed, 12])
-    graph = preferential_attachment(peers, min_degree=neighbours, rng=chance)
-    liked = sample_interests(peers, categories, least=interests, rng=chance)
+    rng = np.random.default_rng([seed, 12])
+    graph = preferential_attachment(peers, min_degree=neighbours, rng=rng)
+    liked = sample_interests(peers, categories, least=interests, rng=rng)
     own = make_files(files, categories, SKEW)
-    askers = chance.integers(peers, size=queries)
-    places = liked.offsets[askers] + (chance.random(queries) * liked.lengths()[askers]).astype(np.int64)
-    wanted, items = np.unique(own.sample(liked.values[places], chance), return_inverse=True)
+    askers = rng.integers(peers, size=queries)
+    places = liked.offsets[askers] + (rng.random(queries) * liked.lengths()[askers]).astype(np.int64)
+    wanted, items = np.unique(own.sample(liked.values[places], rng), return_inverse=True)
     category = np.searchsorted(own.firsts, wanted, side="right") - 1
     ranks = np.minimum(wanted - own.firsts[category], files // categories - 1)
     copies = copy_shares(files // categories, factor)[ranks] * peers
@@ -45,11 +45,11 @@ def replicated_network(
         abroad = (float(copies[item]) - at_home * len(fans)) / max(1, peers - len(fans))
         odds = np.full(peers, max(0.0, abroad))
         odds[fans] = at_home
-        has = chance.random(peers) < odds
+        has = rng.random(peers) < odds
         has[askers_of.row(item)] = False
         if not has.any():
             others = np.setdiff1d(np.arange(peers), askers_of.row(item))
-            has[others[chance.integers(len(others), size=min(1, len(others)))]] = True
+            has[others[rng.integers(len(others), size=min(1, len(others)))]] = True
         rows.append(np.flatnonzero(has).astype(np.int32))
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
     times: Floats = np.arange(1, queries + 1, dtype=np.float64) * (WEEK / queries)

@@ -1,4 +1,4 @@
-"""Peers that ask, by the thousand: a world, an algorithm and a seed, and what came of every question."""
+"""Runs of the compiled search: a world, an algorithm and a seed, and the outcome of every question."""
 
 from functools import cache
 from types import ModuleType
@@ -12,7 +12,7 @@ from lycosa.standing.graph_files import Graph
 from lycosa.vocabulary.errors import UsageError
 from lycosa.worlds.peer_networks import RaggedArray, Trace
 
-from .churn import Bools, comings_and_goings, uptimes
+from .churn import Bools, churn_events, uptimes
 from .records import NOBODY, OF_BUDDIES, OF_NEIGHBOURS, Network, Outcomes, Questions, Switches, no_lists, room
 
 _WHOSE = {"nobody": NOBODY, "buddies": OF_BUDDIES, "neighbours": OF_NEIGHBOURS}
@@ -29,14 +29,14 @@ def compiled_kernel() -> ModuleType:
 
 
 def network_in(graph: Graph, trace: Trace, *, churns: bool, least: int, seed: int) -> Network:
-    """The peers of an overlay, always there or coming and going, and there when they ask as a trace says."""
-    chance = np.random.default_rng([seed, 11])
+    """The peers of an overlay, always up or with churn; askers of the trace are up when they ask."""
+    rng = np.random.default_rng([seed, 11])
     is_up: Bools = np.ones(len(graph), np.bool_)
     events: Any = (np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64))
     if churns:
-        shares = uptimes(len(graph), chance)
+        shares = uptimes(len(graph), rng)
         until = float(trace.times.max()) if len(trace) else 0.0
-        is_up, events = comings_and_goings(shares, trace, until=until, chance=chance)
+        is_up, events = churn_events(shares, trace, until=until, rng=rng)
     made: Network = compiled_kernel().network_of(graph.offsets, graph.targets, is_up, events, least=least, seed=seed)
     return made
 
@@ -74,9 +74,9 @@ def switches_of(options: NodeOptions, seed: int) -> Switches:
 def run_questions(
     network: Network, questions: Questions, options: NodeOptions, *, seed: int, all_have_asked: bool = False
 ) -> Outcomes:
-    """Asks all questions, in a network in which nobody knows a buddy yet.
+    """Asks all questions, beginning with empty buddy lists.
 
-    Indexes of neighbours are held by who has begun a search, from then on; where `all_have_asked`, by everybody.
+    A peer holds indexes of neighbours from its first search on; where `all_have_asked`, from the beginning.
     """
     many = len(questions.askers)
     indexed = options.neighbour_indexes if options.indexes == "neighbours" else 0
@@ -104,14 +104,14 @@ def simulated(
     all_have_asked: bool = False,
     **changes: Any,
 ) -> Outcomes:
-    """The same for an algorithm of `peers.options`, with some of its switches changed."""
+    """The same for an algorithm of `peers.options`, with some of its options changed."""
     return run_questions(
         network, questions, options_for(algorithm, **changes), seed=seed, all_have_asked=all_have_asked
     )
 
 
 def warm_up() -> None:
-    """Compiles what is needed, or loads it as it was compiled before; once, before work is divided."""
+    """Compiles the kernel, or loads it from its cache; once, before work is divided among processes."""
     ends = np.array([0, 1, 2], np.int32), np.array([1, 0], np.int32)
     trace = Trace(np.array([0]), np.array([0]), np.array([1]), np.array([100.0]))
     holders = RaggedArray(np.array([0, 1]), np.array([1], np.int32))

@@ -11,7 +11,7 @@ from .authority_static import AuthorityStatic
 from .authority_tracking import AuthorityTracking
 from .buddynet import BuddyNet
 from .collaborative import CollaborativeCrawling
-from .freshness import Freshness
+from .freshness import FreshnessStudy
 from .inlinks_benchmark import InlinksBenchmark
 from .interest_locality import InterestLocality
 from .one_budget import OneBudget
@@ -31,7 +31,7 @@ STUDIES: Mapping[str, Study] = {
         InlinksBenchmark(),
         AuthorityStatic(),
         AuthorityTracking(),
-        Freshness(),
+        FreshnessStudy(),
         OneBudget(),
         TopicalMap(),
         CollaborativeCrawling(),

@@ -25,7 +25,7 @@ NEAR = 0.97  # of the optimum
 AUTHORITIES = 0.9  # quantile of in-links from which a page is an authority
 
 
-class Freshness:
+class FreshnessStudy:
     name = "freshness"
     says = "How fresh each refresh policy keeps a collection in a world that goes on, against the best there is."
     scales: Mapping[str, Size] = {

@@ -55,7 +55,7 @@ class InlinksBenchmark:
         topics = examples_of(world, topics=size["topics"], each=size["examples"], seed=seed)
         main = [{"topic": number} for number in range(len(topics))]
         if not isinstance(world, SyntheticWorld):
-            return main  # nobody can make the features of a real web noisier
+            return main  # the features of a given web cannot be made noisier
         return main + [
             {"noise": noise, "topic": number} for noise in size["noises"] for number in range(size["noise_topics"])
         ]
@@ -111,7 +111,7 @@ class InlinksBenchmark:
 
 
 def _with_noise(world: SyntheticWorld, noise: float, size: Size) -> SyntheticWorld:
-    """A smaller world like this one in all but how well its pages show how they stand."""
+    """A smaller world like this one in all but the noise in those features of pages that show their standing."""
     options = asdict(world.options) | {"pages": size["noise_world_pages"], "topics": size["noise_topics"]}
     return SyntheticWorld(**options | {"sites": None, "feature_noise": noise})
 

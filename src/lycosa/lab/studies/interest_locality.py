@@ -12,10 +12,10 @@ import numpy as np
 
 from lycosa.lab.peers.locality import (
     SHUFFLES,
-    chance_of_return,
     hits_of_holders,
     hits_of_provider,
-    returns_by_chance,
+    permuted_returns,
+    return_probability,
     rows_by_consumer,
     times_served,
 )
@@ -85,9 +85,9 @@ class InterestLocality:
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
         trace = trace_of(world)
         served = times_served(trace)
-        returns = [(past, *chance_of_return(served, past)) for past in PAST]
+        returns = [(past, *return_probability(served, past)) for past in PAST]
         curves = {past: shares for past, _, shares in returns if len(shares) >= FEWEST}
-        by_chance = returns_by_chance(trace, _groups(world, trace), list(curves), seed=seed)
+        by_chance = permuted_returns(trace, _groups(world, trace), list(curves), seed=seed)
         lists = [{key: value for key, value in outcome.items() if key != "curve"} for outcome in outcomes]
         kind: Kind = "calibration" if isinstance(world, FileSharing) else "paper"
         return_rows = _return_rows(curves, by_chance)

@@ -24,7 +24,7 @@ FROM_KNOWN_PAGES = 0.7  # share of sessions that begin at a known page; the othe
 CONTINUES = 0.85  # probability of another page after each
 INTEREST_WEIGHT = 6.0  # of a link to a page of interest; others have weight 1
 STRAYS = 0.1  # probability of following any link
-DWELL = 40.0  # seconds on a page, on average, beyond the first
+DWELL = 40.0  # mean of the exponential number of seconds on a page, beyond the first second
 _HOURLY_WEIGHTS = (1, 0.5, 0.3, 0.2, 0.2, 0.4, 1, 2, 3.5, 4.5, 5, 5, 4.5, 4.5, 5, 5, 4.5, 4.5, 5, 5.5, 6, 5.5, 4, 2)
 _CUMULATIVE_WEIGHTS = tuple(accumulate(_HOURLY_WEIGHTS))
 

@@ -56,7 +56,7 @@ def topicality_comparable(tables: CrawlTables) -> Claim:
 
 
 def early_alpha(alphas: Sequence[float]) -> float:
-    """Where α goes at first: what is farthest from its start within the first tenth of the crawl."""
+    """The value of α farthest from its start within the first tenth of the crawl."""
     return max(alphas[: max(1, len(alphas) // 10)], key=lambda alpha: abs(alpha - START))
 
 

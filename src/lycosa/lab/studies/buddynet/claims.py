@@ -66,7 +66,7 @@ def _runs_below(runs: Sequence[Row], churns: bool, pairs: Sequence[tuple[str, st
 
 
 def _significantly_below(sides: Sequence[tuple[str, list[float], list[float]]]) -> tuple[float, str]:
-    """Paired t-tests, corrected for being several by Holm's method: the largest p, and which failed, with figures."""
+    """The largest p of paired t-tests, corrected by Holm's method, and the tests that are not significant, as text."""
     tests = [paired_t(less, more) for _, less, more in sides]
     corrected = holm([test.p for test in tests])
     wrong = [

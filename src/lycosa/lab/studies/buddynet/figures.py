@@ -1,4 +1,4 @@
-"""The paper's figures 5.5 and 5.7 to 5.12, drawn anew."""
+"""The paper's figures 5.5 and 5.7 to 5.12."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -169,7 +169,10 @@ def _hits(windows: Sequence[Row]) -> Figure:
 def _clusters(cluster: Mapping[str, Plain]) -> Figure:
     title = "Buddies in two dimensions (figure 5.12)"
     places, interests = cluster["places"], cluster["only_interest"]
-    far = {each: _distance(places, interests, each) for each in sorted({each for each in interests if each >= 0})}
+    far = {
+        each: _distance_from_middle(places, interests, each)
+        for each in sorted({each for each in interests if each >= 0})
+    }
     farthest = sorted(far, key=lambda each: -far[each])[:NAMED]
     colours = dict(zip(farthest, COLOURS, strict=False))
     width, height, edge = 760.0, 520.0, 30.0
@@ -190,7 +193,7 @@ def _clusters(cluster: Mapping[str, Plain]) -> Figure:
     )
 
 
-def _distance(places: Sequence[Sequence[float]], interests: Sequence[int], interest: int) -> float:
+def _distance_from_middle(places: Sequence[Sequence[float]], interests: Sequence[int], interest: int) -> float:
     """How far from the middle those with this interest alone stand, together."""
     own = [place for place, each in zip(places, interests, strict=True) if each == interest]
     return math.hypot(*(sum(place[axis] for place in own) / len(own) for axis in (0, 1)))

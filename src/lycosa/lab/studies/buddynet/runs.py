@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lycosa.lab.peers.clusters import buddy_links, likings, projected, shared_interests
+from lycosa.lab.peers.clusters import buddy_links, interest_matrix, shared_interests, spectral_layout
 from lycosa.lab.peers.records import BUDDIES, INDEXES, Outcomes
 from lycosa.lab.peers.replication import replicated_network
 from lycosa.lab.peers.runs import network_in, questions_of, simulated
@@ -113,9 +113,9 @@ def run_clusters(job: Plain) -> Plain:
     own = replicated_network(CLUSTERED, factor=CLUSTER_FACTOR, queries=job["queries"], seed=seed, **settings)
     network = network_in(own.graph, own.trace, churns=False, least=LEAST_NEIGHBOURS, seed=seed)
     lists = simulated(network, questions_of(own.trace, own.holders, seed=seed), BUDDYNET, seed=seed).lists
-    links, liked = buddy_links(lists), likings(own.interests, settings["categories"])
+    links, liked = buddy_links(lists), interest_matrix(own.interests, settings["categories"])
     shared, by_chance, p = shared_interests(links, liked, seed=seed)
-    places = projected(links, CLUSTERED)
+    places = spectral_layout(links, CLUSTERED)
     first = [int(own.interests.row(peer)[0]) if len(own.interests.row(peer)) == 1 else -1 for peer in range(CLUSTERED)]
     return {
         "what": "clusters",

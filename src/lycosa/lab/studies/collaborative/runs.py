@@ -30,7 +30,7 @@ from .shared import (
     STARTS,
     TOPICAL,
     CollaborativeInputs,
-    Predicate,
+    CrawlPredicate,
     listed_seeds,
     random_starts,
     targets_in,
@@ -69,7 +69,7 @@ PAGES_KEPT = 8_000
 class PredicateJob:
     """The crawls for one predicate; all of them share a page cache."""
 
-    def __init__(self, world: StudyWorld, inputs: CollaborativeInputs, predicate: Predicate):
+    def __init__(self, world: StudyWorld, inputs: CollaborativeInputs, predicate: CrawlPredicate):
         self._world, self._inputs, self._predicate = world, inputs, predicate
         self._random = random.Random(f"{inputs.seed} {predicate.name}")
         self._cache = PageCache(world, capacity=PAGES_KEPT)

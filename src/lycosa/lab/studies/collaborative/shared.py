@@ -11,8 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.lab.study import Size
-from lycosa.logs.readings import SECONDS_A_DAY, Readings
-from lycosa.logs.url_column import UrlColumn
+from lycosa.logs.readings import SECONDS_PER_DAY, Readings, UrlColumn
 from lycosa.reading.reader import page_of_text
 from lycosa.relevance import Keywords, UrlPattern
 from lycosa.vocabulary.contracts import Relevance
@@ -67,7 +66,7 @@ _NO_WORDS = page_of_text(Url(""), "", "").words
 _PART = re.compile(r"[a-z]{3,}")
 
 
-class Predicate(Struct, frozen=True):
+class CrawlPredicate(Struct, frozen=True):
     """What a crawl looks for.
 
     needs_text: whether a page must be read to decide, where the URL alone will not do.
@@ -155,7 +154,7 @@ def choose_predicates(world: StudyWorld, size: Size) -> list[Plain]:
     ]
 
 
-def predicate_of(job: Plain, world: StudyWorld, sample: Sequence[Url]) -> Predicate:
+def predicate_of(job: Plain, world: StudyWorld, sample: Sequence[Url]) -> CrawlPredicate:
     """The predicate that plain data describe, in a world.
 
     sample: pages of the log, from whose URLs the part to look for is chosen.
@@ -163,11 +162,13 @@ def predicate_of(job: Plain, world: StudyWorld, sample: Sequence[Url]) -> Predic
     kind, about = job["kind"], job["about"]
     if kind == WORD:
         word = distinctive_word(world, about[0])
-        return Predicate(f"has “{word}”", kind, Keywords([word]), needs_text=True)
+        return CrawlPredicate(f"has “{word}”", kind, Keywords([word]), needs_text=True)
     if kind == ADDRESS:
         part = part_of_paths(sample)
-        return Predicate(f"URL with “{part}”", kind, UrlPattern([f"/:\\/\\/[^\\/]*\\/(.*[^a-z])?{part}([^a-z]|$)/"]))
-    return Predicate(job["name"], kind, OnTopics(world, frozenset(about)))
+        return CrawlPredicate(
+            f"URL with “{part}”", kind, UrlPattern([f"/:\\/\\/[^\\/]*\\/(.*[^a-z])?{part}([^a-z]|$)/"])
+        )
+    return CrawlPredicate(job["name"], kind, OnTopics(world, frozenset(about)))
 
 
 def distinctive_word(world: StudyWorld, topic: str) -> str:
@@ -214,7 +215,7 @@ class CollaborativeInputs:
 def prepare(world: StudyWorld, size: Size, seed: int) -> CollaborativeInputs:
     """Reads the log and derives its variants."""
     readings = readings_of(world, size, seed)
-    span = float(np.ptp(readings.times)) / SECONDS_A_DAY
+    span = float(np.ptp(readings.times)) / SECONDS_PER_DAY
     variants = {
         TWO_READERS: readings.with_at_least(2),
         FIVE_READERS: readings.with_at_least(5),
@@ -252,7 +253,7 @@ def shuffled(readings: Readings, seed: int) -> Readings:
     )
 
 
-def targets_in(readings: Readings, predicate: Predicate, world: StudyWorld, sample: Sequence[Url]) -> int:
+def targets_in(readings: Readings, predicate: CrawlPredicate, world: StudyWorld, sample: Sequence[Url]) -> int:
     """How many pages of a log satisfy a predicate; estimated from a sample where they must be read."""
     if not predicate.needs_text:
         return sum(map(predicate.holds_at, readings.urls))
@@ -271,7 +272,7 @@ def random_starts(readings: Readings, rng: random.Random, count: int) -> list[li
     return [urls[start::count] for start in range(count)]
 
 
-def listed_seeds(world: StudyWorld, predicate: Predicate, rng: random.Random) -> list[Url]:
+def listed_seeds(world: StudyWorld, predicate: CrawlPredicate, rng: random.Random) -> list[Url]:
     """Random pages of the directory that satisfy a predicate."""
     urls = list(dict.fromkeys(entry.url for category in world.directory() for entry in category.entries))
     rng.shuffle(urls)

@@ -225,7 +225,7 @@ def compare_with_processes(
     """The same queries to simulated nodes and to processes on loopback, in two rounds: with peers that know only their
     neighbours, and with peers that have learnt by queries in a simulation.
 
-    `reason` tells why there is no comparison where the machine has no loopback.
+    `reason` is why there is no comparison: the machine has no loopback.
     """
     places = [inputs.place(peer) for peer in range(peers)]
     try:

@@ -12,7 +12,7 @@ from .runs import BEST_FIRST, CRAWLERS, INFOSPIDERS, PAGERANK
 from .tables import TESTED_AT, TopicDrivenTables
 
 
-def _of(tests: Sequence[Row], measure: str) -> list[Row]:
+def _rows_of(tests: Sequence[Row], measure: str) -> list[Row]:
     return [row for row in tests if row["measure"] == measure]
 
 
@@ -26,10 +26,10 @@ def _judged_measures() -> list[str]:
 
 def bestfirst_first(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
     others = (INFOSPIDERS, PAGERANK)
-    found = {measure: lead_of(_of(tests, measure), BEST_FIRST, others) for measure in _judged_measures()}
+    found = {measure: lead_of(_rows_of(tests, measure), BEST_FIRST, others) for measure in _judged_measures()}
     ranks = "; ".join(
         f"{(name := tables.rank_name(share))}: {_means(tables.rank_at(share))}"
-        f" ({lead_of(_of(tests, name), BEST_FIRST, others, fewer_is_better=True)})"
+        f" ({lead_of(_rows_of(tests, name), BEST_FIRST, others, fewer_is_better=True)})"
         for share in TESTED_AT
     )
     measures = tables.measures()
@@ -50,7 +50,7 @@ def bestfirst_first(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
 
 def pagerank_last(tables: TopicDrivenTables, tests: Sequence[Row], *, hosts: int) -> Claim:
     found = {
-        measure: {other: lead_of(_of(tests, measure), other, (PAGERANK,)) for other in (BEST_FIRST, INFOSPIDERS)}
+        measure: {other: lead_of(_rows_of(tests, measure), other, (PAGERANK,)) for other in (BEST_FIRST, INFOSPIDERS)}
         for measure in _judged_measures()
     }
     measures = tables.measures()
@@ -66,12 +66,14 @@ def pagerank_last(tables: TopicDrivenTables, tests: Sequence[Row], *, hosts: int
         ),
         p=max(lead.p for by in found.values() for lead in by.values()),
         holds=not not_last,
-        reason=f"not last, or not significantly, by {', '.join(not_last)}{_likely(tables, hosts)}" if not_last else "",
+        reason=f"not last, or not significantly, by {', '.join(not_last)}{_why_not_last(tables, hosts)}"
+        if not_last
+        else "",
     )
 
 
-def _likely(tables: TopicDrivenTables, hosts: int) -> str:
-    """Why PageRank may not be last here, where the run tells."""
+def _why_not_last(tables: TopicDrivenTables, hosts: int) -> str:
+    """A likely reason why PageRank is not last, where the outcomes show one."""
     if hosts == 1:
         return (
             "; on one host its rank graph, which leaves out links within a site, has no links,"
@@ -108,7 +110,7 @@ def methods_agree(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
 
 
 def _differing(tables: TopicDrivenTables, orders: Mapping[str, Sequence[str]], tests: Sequence[Row]) -> str:
-    """The pairs of crawlers on whose order the methods differ, and how sure each method is."""
+    """The pairs of crawlers on whose order the methods differ, with the p of each method."""
     said = []
     for pair in combinations(CRAWLERS, 2):
         if len({order.index(pair[0]) < order.index(pair[1]) for order in orders.values()}) > 1:

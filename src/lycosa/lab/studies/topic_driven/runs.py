@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from lycosa.lab.assessors import train_assessors
 from lycosa.lab.comparison import POINTS, ComparisonInputs, Pool, crawls_of, pool_of, truth_of
 from lycosa.lab.measures import Harvest, MeanRank, MeanSimilarity, StrategyCpu, at_points, points_along
-from lycosa.lab.retrieval import Documents, TermCounts
-from lycosa.lab.topics import Topic, apart_from
+from lycosa.lab.retrieval import TermCounts, TermMatrix
+from lycosa.lab.topics import DirectoryTopic, apart_from
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.worlds import StudyWorld
 
@@ -61,11 +61,11 @@ def run_topic(world: StudyWorld, prepared: TopicDrivenInputs, job: int) -> Plain
     }
 
 
-def _accepted(topic: Topic, prepared: TopicDrivenInputs, pool: Pool, job: int) -> dict[str, set[Url]]:
+def _accepted(topic: DirectoryTopic, prepared: TopicDrivenInputs, pool: Pool, job: int) -> dict[str, set[Url]]:
     """The pooled pages that each classifier accepts as on topic."""
-    good = Documents.of(prepared.examples[topic.name])
+    good = TermMatrix.of(prepared.examples[topic.name])
     others = apart_from(prepared.shared.topics, topic)
-    bad = Documents.of(example for other in others for example in prepared.examples[other.name])
+    bad = TermMatrix.of(example for other in others for example in prepared.examples[other.name])
     assessors = train_assessors(good, bad, seed=prepared.shared.seed + job)
     return {
         name: {url for url, yes in zip(pool.urls, assessor.accepts(pool.documents), strict=True) if yes}

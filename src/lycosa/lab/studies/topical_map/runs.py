@@ -44,7 +44,7 @@ START = 0.1  # of the downloads of a crawl that count as its start
 CURVES = ("good", "seen", "new", "new_good")
 
 
-class Request(NamedTuple):
+class PageRequest(NamedTuple):
     """One page asked for."""
 
     url: Url
@@ -52,7 +52,7 @@ class Request(NamedTuple):
     is_copy: bool  # served from the copies of an earlier crawl, at no download
 
 
-Trace = Sequence[Request]
+Trace = Sequence[PageRequest]
 
 
 def run_crawl(
@@ -69,7 +69,7 @@ def run_crawl(
 
     copies: the pages of an earlier crawl, used instead of a download for the URLs `copied`.
     """
-    trace: list[Request] = []
+    trace: list[PageRequest] = []
     downloaded = 0
 
     def source(url: Url) -> JudgedPages:
@@ -81,7 +81,7 @@ def run_crawl(
         judged = source(url).judged(url)
         downloaded += not is_copy
         if downloaded <= downloads:
-            trace.append(Request(url, judged.page.digest if judged else None, is_copy))
+            trace.append(PageRequest(url, judged.page.digest if judged else None, is_copy))
         return judged.page if judged else None
 
     steps = crawl(

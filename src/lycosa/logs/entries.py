@@ -1,4 +1,4 @@
-"""Why a line of a log is no page view, and how the parts of a line tell.
+"""What a format makes of a line of a log, and why a line is no page view.
 
 Every line is either used or dropped for one of these reasons, the first that applies in the order of `Drop`.
 """
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Drop(IntEnum):
-    """Negative, since they stand where a page that is kept has its number."""
+    """Why a line is dropped. Negative, since it stands in place of the number of a page."""
 
     EMPTY = -1
     TOO_LONG = -2
@@ -29,7 +29,7 @@ class Drop(IntEnum):
     DUPLICATE = -18
 
 
-SAYS = {
+DESCRIPTIONS = {
     Drop.EMPTY: "empty, comment or heading",
     Drop.TOO_LONG: "too long",
     Drop.BROKEN: "not as the format has it",
@@ -49,24 +49,25 @@ SAYS = {
     Drop.GROUP: "read by groups",
     Drop.DUPLICATE: "repeated",
 }
-SHOWN = (Drop.TOO_LONG, Drop.BROKEN, Drop.TIME, Drop.NO_USER, Drop.DATE, Drop.NO_HOST, Drop.URL, Drop.LONG_URL)
+REASONS_SHOWN = (Drop.TOO_LONG, Drop.BROKEN, Drop.TIME, Drop.NO_USER, Drop.DATE, Drop.NO_HOST, Drop.URL, Drop.LONG_URL)
 
-PAGE, MAYBE_PAGE = 1, 0  # what is known of a successful view before its URL is looked at
+PAGE, MAYBE_PAGE = 1, 0  # a successful request: for a page by its content type, or still to be judged by its URL
 
 
-# What a line says: user, seconds since the epoch, PAGE, MAYBE_PAGE or a Drop, URL. Where it is dropped, the part that
-# is wrong stands in place of the URL. A bare tuple, since millions are made.
+# User, seconds since the epoch, PAGE, MAYBE_PAGE or a Drop, and URL. In an entry that is dropped, the part that is
+# wrong stands in place of the URL. A plain tuple, since millions are made.
 Entry = tuple[bytes, float, int, bytes]
 
 
-def dropped(why: Drop, part: bytes = b"") -> Entry:
+def dropped_entry(why: Drop, part: bytes = b"") -> Entry:
+    """The entry of a line that is dropped. part: what is wrong with it."""
     return b"", 0.0, why, part
 
 
-def verdict_of(method: bytes, status: bytes, kind: bytes) -> int:
-    """Whether a method, a status and a content type (`-` where it is not told) make a page view.
+def classify_request(method: bytes, status: bytes, kind: bytes) -> int:
+    """PAGE, MAYBE_PAGE or a Drop for a method, a status and a content type (`-` if unknown).
 
-    304 is one: the reader saw the page, only the copy at hand was good still.
+    Status 304 is a page view: the reader saw the page, from a cache.
     """
     if method != b"GET":
         return Drop.CONNECT if method == b"CONNECT" else Drop.METHOD
@@ -74,15 +75,14 @@ def verdict_of(method: bytes, status: bytes, kind: bytes) -> int:
         if len(status) != 3 or not status.isdigit():
             return Drop.BROKEN
         return {b"0": Drop.FAILED, b"3": Drop.MOVED, b"4": Drop.FAILED, b"5": Drop.FAILED}.get(status[:1], Drop.STATUS)
-    told = kind.partition(b";")[0].strip().lower()
-    if told in (b"-", b"", b"0"):
+    media_type = kind.partition(b";")[0].strip().lower()
+    if media_type in (b"-", b"", b"0"):
         return MAYBE_PAGE
-    return PAGE if told in (b"text/html", b"application/xhtml+xml") else Drop.KIND
+    return PAGE if media_type in (b"text/html", b"application/xhtml+xml") else Drop.KIND
 
 
-def shape_of(part: bytes, limit: int = 40) -> str:
-    """How a part of a line is built, with nothing of what it says: letters are `a`, figures `0`, all else outside
-    punctuation `?`."""
+def redacted_shape(part: bytes, limit: int = 40) -> str:
+    """The shape of a text without its contents: letters become `a`, digits `0`, and all but punctuation `?`."""
     shown = "".join(_letter(code) for code in part[:limit])
     return shown + "…" if len(part) > limit else shown
 

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from logs.walking import walk_of
 from lycosa.logs import Readings, open_readings
-from lycosa.logs.dropping import SAYS, Drop
-from lycosa.logs.importing import Asked, import_logs
-from lycosa.logs.lines import LONGEST_LINE, LogText
-from lycosa.logs.log_schema import TABLES
-from lycosa.logs.summary import summary_of
+from lycosa.logs.entries import DESCRIPTIONS, Drop
+from lycosa.logs.imports import MAX_LINE, ImportOptions, LogText, import_logs
+from lycosa.logs.log_file import TABLES
+from lycosa.logs.summary import summarise
 from lycosa.vocabulary.errors import LycosaError, UsageError
 
 START = 1_700_000_000.0
@@ -41,7 +40,7 @@ def written(path: Path, text: str | bytes) -> Path:
 
 
 def imported(path: Path, text: str | bytes, into: str = "made.log", **asked):
-    (done,) = import_logs([written(path, text)], path.parent / into, Asked(**asked), now=NOW)
+    (done,) = import_logs([written(path, text)], path.parent / into, ImportOptions(**asked), now=NOW)
     assert done.known or done.file.lines == done.file.used + sum(done.file.dropped.values())
     return done
 
@@ -84,7 +83,7 @@ def test_dropped_lines_are_counted_by_reason_and_shown_without_what_they_say(tmp
     done = imported(tmp_path / "access.log", "".join(lines))
     assert done.file.used == 1
     assert done.file.dropped == {
-        SAYS[why]: count
+        DESCRIPTIONS[why]: count
         for why, count in {
             Drop.EMPTY: 1,
             Drop.TOO_LONG: 1,
@@ -142,8 +141,8 @@ def test_groups_are_dropped_by_the_minute_and_by_the_day_pictures_counting_too(t
     busy = "".join(squid("busy", f"http://a.org/{hour}", 3600 * hour) for hour in range(-8, 1))
     calm = squid("calm", "http://a.org/", 0) + squid("hasty", "http://a.org/", 7)
     done = imported(tmp_path / "access.log", hasty + busy + calm, most_a_day=8, most_a_minute=4)
-    assert (done.file.used, done.file.dropped[SAYS[Drop.GROUP]]) == (1, 10)
-    assert summary_of(tmp_path / "made.log").groups == 2
+    assert (done.file.used, done.file.dropped[DESCRIPTIONS[Drop.GROUP]]) == (1, 10)
+    assert summarise(tmp_path / "made.log").groups == 2
     assert list(open_readings(tmp_path / "made.log").urls) == ["http://a.org/"]
 
 
@@ -156,8 +155,8 @@ def test_a_group_that_shows_over_two_files_loses_what_it_had(tmp_path):
     for part in range(2):
         busy = "".join(squid("busy", f"http://a.org/{part}{each}", 600 * part + each) for each in range(3))
         imported(tmp_path / f"{part}", busy + squid("calm", f"http://b.org/{part}", part), most_a_day=5)
-    found = summary_of(tmp_path / "made.log")
-    assert (found.accesses, found.groups, found.dropped) == (2, 1, {SAYS[Drop.GROUP]: 6})
+    found = summarise(tmp_path / "made.log")
+    assert (found.accesses, found.groups, found.dropped) == (2, 1, {DESCRIPTIONS[Drop.GROUP]: 6})
     again = imported(
         tmp_path / "later", squid("busy", "http://c.org/", 90_000) + squid("calm", "http://c.org/", 90_001)
     )
@@ -170,7 +169,7 @@ def test_min_users_is_kept_by_the_log_and_counts_people_of_all_files(tmp_path):
     imported(tmp_path / "two", squid("bob", "http://a.org/", 3))
     assert list(open_readings(tmp_path / "made.log").urls) == ["http://a.org/"]
     assert open_readings(tmp_path / "made.log", min_users=3).accesses == 0
-    found = summary_of(tmp_path / "made.log")
+    found = summarise(tmp_path / "made.log")
     assert (found.min_users, found.rare_pages, found.rare_accesses, found.most_read) == (
         2,
         1,
@@ -219,7 +218,7 @@ def rotated(folder: Path) -> list[Path]:
 
 
 def test_files_imported_by_one_command_are_as_if_imported_one_by_one(tmp_path):
-    files, asked = rotated(tmp_path), Asked(most_a_minute=5)
+    files, asked = rotated(tmp_path), ImportOptions(most_a_minute=5)
     import_logs(files, tmp_path / "together.log", asked, now=NOW)
     for file in files:
         import_logs([file], tmp_path / "single.log", asked, now=NOW)
@@ -231,13 +230,13 @@ def test_files_imported_by_one_command_are_as_if_imported_one_by_one(tmp_path):
 
 def test_what_another_program_imports_between_two_files_is_heeded(tmp_path):
     first, second, *others = rotated(tmp_path)
-    log, asked = tmp_path / "made.log", Asked(most_a_minute=5)
+    log, asked = tmp_path / "made.log", ImportOptions(most_a_minute=5)
 
     def meanwhile(outcome):
         if outcome.file.name == first.name:
             import_logs(others, log, asked, now=NOW)
 
-    import_logs([first, second], log, asked, now=NOW, tell=meanwhile)
+    import_logs([first, second], log, asked, now=NOW, report=meanwhile)
     import_logs([first, second, *others], tmp_path / "alone.log", asked, now=NOW)
     assert walks(open_readings(log)) == walks(open_readings(tmp_path / "alone.log"))
 
@@ -249,7 +248,7 @@ def test_a_packed_file_that_is_known_is_left_alone_in_however_many_parts(tmp_pat
     packed = gzip.compress(text[:half]) + (gzip.compress(text[half:]) if parts > 1 else b"")
     imported(tmp_path / "a", text)
     more = written(tmp_path / "more", squid("cat", "http://a.org/y", 9))
-    done = import_logs([written(tmp_path / "a.gz", packed), more], tmp_path / "made.log", Asked(), now=NOW)
+    done = import_logs([written(tmp_path / "a.gz", packed), more], tmp_path / "made.log", ImportOptions(), now=NOW)
     assert [each.known for each in done] == [True, False]
     assert len(walks(open_readings(tmp_path / "made.log"))) == 3
 
@@ -273,20 +272,20 @@ def test_files_that_overlap_count_an_access_once(tmp_path):
     lines = [squid("ann", f"http://a.org/{each}", each) for each in range(4)]
     imported(tmp_path / "one", "".join(lines[:3]))
     done = imported(tmp_path / "two", "".join(lines[1:]))
-    assert done.file.dropped == {SAYS[Drop.DUPLICATE]: 2}
+    assert done.file.dropped == {DESCRIPTIONS[Drop.DUPLICATE]: 2}
     assert open_readings(tmp_path / "made.log").accesses == 4
 
 
 def test_members_of_a_gzip_file_are_one_text_and_a_long_line_is_skipped(tmp_path):
     parts = [squid("ann", "http://a.org/", 1), "x" * (10 << 20) + "\n", squid("bob", "http://a.org/", 2)]
     done = imported(tmp_path / "access.log.gz", b"".join(gzip.compress(part.encode()) for part in parts))
-    assert (done.file.used, done.file.dropped) == (2, {SAYS[Drop.TOO_LONG]: 1})
+    assert (done.file.used, done.file.dropped) == (2, {DESCRIPTIONS[Drop.TOO_LONG]: 1})
 
 
 def test_the_longest_line_that_may_be_is_read(tmp_path):
     line = squid("ann", "http://a.org/", 1).rstrip("\n")
-    done = imported(tmp_path / "access.log", line + " " * (LONGEST_LINE - len(line)) + "\n" + line + " " * LONGEST_LINE)
-    assert (done.file.used, done.file.dropped) == (1, {SAYS[Drop.TOO_LONG]: 1})
+    done = imported(tmp_path / "access.log", line + " " * (MAX_LINE - len(line)) + "\n" + line + " " * MAX_LINE)
+    assert (done.file.used, done.file.dropped) == (1, {DESCRIPTIONS[Drop.TOO_LONG]: 1})
 
 
 def test_a_server_log_needs_its_site(tmp_path):
@@ -332,7 +331,7 @@ def test_a_gzip_file_that_is_cut_off_is_not_imported(tmp_path):
 )
 def test_what_cannot_be_asked_for(asked):
     with pytest.raises(UsageError, match=r"no format|needs --columns|--columns go with"):
-        Asked(**asked)
+        ImportOptions(**asked)
 
 
 def test_a_site_must_be_one(tmp_path):
@@ -342,9 +341,9 @@ def test_a_site_must_be_one(tmp_path):
 
 def test_files_must_be_there(tmp_path):
     with pytest.raises(UsageError, match="there is no file"):
-        import_logs([tmp_path / "none"], tmp_path / "made.log", Asked(), now=NOW)
+        import_logs([tmp_path / "none"], tmp_path / "made.log", ImportOptions(), now=NOW)
     with pytest.raises(UsageError, match="is not a file"):
-        import_logs([tmp_path], tmp_path / "made.log", Asked(), now=NOW)
+        import_logs([tmp_path], tmp_path / "made.log", ImportOptions(), now=NOW)
 
 
 def spoilt(path: Path, *statements: str) -> Path:
@@ -393,7 +392,7 @@ def test_a_spoilt_log_is_refused_in_one_line(tmp_path, statement, words):
 def test_a_log_with_spoilt_facts_is_refused_in_one_line(tmp_path, statement):
     imported(tmp_path / "access.log", squid("ann", "http://a.org/", 1))
     spoilt(tmp_path / "made.log", f"UPDATE imports SET {statement}")
-    for job in (summary_of, lambda path: imported(tmp_path / "more", squid("bob", "http://a.org/", 1), path.name)):
+    for job in (summarise, lambda path: imported(tmp_path / "more", squid("bob", "http://a.org/", 1), path.name)):
         with pytest.raises(UsageError, match="damaged"):
             job(tmp_path / "made.log")
 
@@ -419,7 +418,7 @@ def test_a_log_that_is_cut_off_or_none_is_refused(tmp_path):
     with pytest.raises(UsageError, match="cannot read"):
         open_readings(tmp_path / "none.log")
     with pytest.raises(UsageError, match="not an imported log"):
-        import_logs([tmp_path / "access.log"], written(tmp_path / "text.log", "words"), Asked(), now=NOW)
+        import_logs([tmp_path / "access.log"], written(tmp_path / "text.log", "words"), ImportOptions(), now=NOW)
 
 
 def test_the_tables_are_those_of_the_version(tmp_path):
@@ -467,7 +466,7 @@ _parts = st.one_of(
             b"#Fields:",
             b"\xff",
             b"[14/Nov/2023:22:01:00 +0000]",
-            b"x" * (LONGEST_LINE + 5),
+            b"x" * (MAX_LINE + 5),
         ]
     ),
 )
@@ -497,11 +496,11 @@ def test_whatever_the_bytes_nothing_breaks_and_the_counts_add_up(tmp_path_factor
 @pytest.mark.skipif(not NASA.exists(), reason="the day of the NASA server's log is not at hand")
 def test_a_day_of_a_real_server(tmp_path):
     columns = {"user": "host", "url": "url", "time": "time", "status": "response", "method": "method"}
-    asked = Asked(columns=columns, site="http://www.ksc.nasa.gov")
+    asked = ImportOptions(columns=columns, site="http://www.ksc.nasa.gov")
     (done,) = import_logs([NASA], tmp_path / "nasa.log", asked, now=NOW)
     assert (done.file.format, done.file.lines) == ("tsv", 30_970)
     assert done.file.lines == done.file.used + sum(done.file.dropped.values())
-    found = summary_of(tmp_path / "nasa.log")
+    found = summarise(tmp_path / "nasa.log")
     assert found.days == 1
     assert 2000 < found.users <= 2365
     assert found.most_read[0][0] == "http://www.ksc.nasa.gov/ksc.html"

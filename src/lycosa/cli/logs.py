@@ -16,12 +16,12 @@ from lycosa.logs.formats import FORMATS, parse_columns
 from lycosa.logs.imports import TABLE_FORMATS, ImportOptions, ImportOutcome, import_logs
 from lycosa.logs.summary import Activity, Summary, summarise
 from lycosa.pictures.lines import Series, line_chart
-from lycosa.vocabulary.plain_text import visible
-from lycosa.vocabulary.unwritable import cannot_write
+from lycosa.vocabulary.errors import cannot_write
+from lycosa.vocabulary.text import visible
 
+from .job_progress import Counting, working
 from .options import LOOK, Json, Quiet, print_json, program, tell
 from .progress import SPARKS
-from .working import Counting, working
 
 app = typer.Typer(name="logs", help="Access logs, for crawls that go where people go.", **LOOK)
 SPARKLINE = 60  # characters
@@ -76,8 +76,8 @@ def import_(
             f"taking paths to be of {options.origin}; if it is not secure, import into a new log with --site http://{site}"
         )
     with Counting("MB read", quiet=quiet or as_json) as count:
-        tell_each = (lambda outcome: None) if quiet or as_json else partial(_tell, options)
-        done = import_logs(files, into, options, now=time.time(), count=count, tell=tell_each)
+        report_each = (lambda outcome: None) if quiet or as_json else partial(_report, options)
+        done = import_logs(files, into, options, now=time.time(), count=count, report=report_each)
     if as_json:
         print_json({"log": str(into), "files": [_plain(each) for each in done]})
         return
@@ -86,7 +86,7 @@ def import_(
     typer.echo(f"Look at it:  {program()} logs show {into}\nUse it:      {program()} crawl NAME --logs {into}")
 
 
-def _tell(options: ImportOptions, outcome: ImportOutcome) -> None:
+def _report(options: ImportOptions, outcome: ImportOutcome) -> None:
     file = outcome.file
     name = visible(file.name, 100)
     if outcome.known:

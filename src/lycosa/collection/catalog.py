@@ -241,11 +241,12 @@ class Catalog(Queries):
 
     def _add_visit(self, visit: Visit, place: Place | None) -> int | None:
         fetch, page, candidate = visit.fetch, visit.page, visit.candidate
-        self._waiting["visited"].append((key_of(candidate.url),))
+        key = key_of(candidate.url)
+        self._waiting["visited"].append((key,))
         self._add_fetch(candidate.url, fetch, page.digest if page else 0, place, settled=True)
         if page is None or not visit.is_kept:
             return None
-        number = self._number(candidate.url, page)
+        number = self._number(candidate.url, key, page)
         new = NewPage(
             number=number,
             url=candidate.url,
@@ -330,9 +331,9 @@ class Catalog(Queries):
             found = self.connection.execute("SELECT number FROM pages WHERE url = ?", (url,)).fetchone()
         return int(found[0]) if found else None
 
-    def _number(self, url: Url, page: Page) -> int:
+    def _number(self, url: Url, key: int, page: Page) -> int:
+        """The number of a page to be written: that of the page with its URL, or the next."""
         number = self._new_numbers.get(url)
-        key = key_of(url)
         if number is None and key not in self._page_keys:
             self._page_keys.add(key)
             self._last_number += 1

@@ -1,6 +1,6 @@
 """An event as a group of WARC records, and back.
 
-An answer is a `response` (a `revisit` where it said "not modified", or sent what the archive has already) and
+An answer is a `response` (a `revisit` if it is "not modified", or the same as what the archive has already) and
 a `request`; the rest of the event is JSON in a `metadata` record, which comes last and so completes the group. Events
 without an answer are a `metadata` record alone. `Transfer-Encoding` is archived as `X-Archive-Orig-Transfer-Encoding`,
 because bodies are no longer chunked (and what came under this very name gets the prefix once more); an answer whose

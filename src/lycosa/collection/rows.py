@@ -254,7 +254,7 @@ read_parent = RowReader(
 
 
 class NewPage(Struct, frozen=True, gc=False):
-    """What is told of a page when it is first kept, beside its version."""
+    """What is known of a page when it is first kept, beside its version."""
 
     number: int
     url: Url

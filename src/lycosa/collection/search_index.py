@@ -14,7 +14,7 @@ import tantivy
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.scripts import has_unspaced, unspaced_runs
+from lycosa.vocabulary.text import has_unspaced, unspaced_runs
 
 from .json_text import replace_surrogates
 
@@ -284,7 +284,7 @@ def _schema() -> Any:
     builder.add_text_field("host", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("title", stored=True)
     builder.add_text_field("body", stored=False)
-    builder.add_text_field("characters", stored=False)  # of scripts without blanks, whose words cannot be told apart
+    builder.add_text_field("characters", stored=False)  # of scripts without blanks, which cannot be split into words
     builder.add_float_field("relevance", stored=True, indexed=True, fast=True)
     return builder.build()
 

@@ -412,7 +412,7 @@ EXPECTED = (
     "expected Squid's native access.log, NCSA common or combined, W3C extended with its #Fields line, "
     "or a table together with --columns user=…,url=…,time=…"
 )
-Count = Callable[[int, int], None]
+Count = Callable[[int, int], None]  # done, of how many
 
 
 @dataclass(frozen=True)
@@ -467,7 +467,7 @@ def import_logs(
     *,
     now: float,
     count: Count = lambda done, total: None,
-    tell: Callable[[ImportOutcome], None] = lambda outcome: None,
+    report: Callable[[ImportOutcome], None] = lambda outcome: None,
 ) -> list[ImportOutcome]:
     """Imports files into the log `into`, which is made if there is none.
 
@@ -475,7 +475,7 @@ def import_logs(
     line is an error; those before it stay imported, and were reported.
 
     count: called with megabytes read, and of how many.
-    tell: called with the outcome of each file.
+    report: called with the outcome of each file.
     """
     origin = options.origin
     for file in files:
@@ -489,7 +489,7 @@ def import_logs(
     for number, file in enumerate(files):
         read = partial(_count_bytes, count, sum(sizes[:number]), sum(sizes))
         done.append(_import_file(file, into, options, numbers, now, read))
-        tell(done[-1])
+        report(done[-1])
     return done
 
 

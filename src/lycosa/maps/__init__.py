@@ -1,7 +1,7 @@
 """Topical crawl maps: what one crawl learns of where the pages of a topic are, for the next one to use.
 
 `draw_map` ties the pages of a topic together, an `Atlas` keeps such maps in a file, a `CrawlMap` is what a crawl has of
-one in memory, and a `CitationMatrix` tells which topics are related.
+one in memory, and a `CitationMatrix` shows which topics are related.
 """
 
 from .atlas import Atlas, Sighting, TopicFacts, merge_atlases

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lycosa.reading.words import terms_of
 from lycosa.vocabulary.records import Candidate, Link, Outcome, Page, Plain, Skip, Url, Visit
-from lycosa.vocabulary.tokens import tokens_of
+from lycosa.vocabulary.text import tokens_of
 
 from .base import BaseStrategy, random_state, restore_random
 from .url_sets import SettledUrls

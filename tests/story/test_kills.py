@@ -27,7 +27,7 @@ from crawling import (
     waiting,
 )
 from fixtures.made_up_web import MadeUpWeb
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=5, hosts=15, pages=600)
 CONCURRENCY = 8

@@ -18,11 +18,11 @@ from heapq import heappop, heappush
 from pathlib import Path
 from statistics import median
 
-from lycosa.lab.simulation import crawl
 from lycosa.pictures import Series, line_chart
 from lycosa.strategies import CrawlAI, CrawlGAI
 from lycosa.vocabulary.records import Page
-from lycosa.worlds.blogs import BlogGraph
+from lycosa_lab.simulation import crawl
+from lycosa_lab.worlds.blogs import BlogGraph
 
 LINKS = 1_571_772 / 343_743  # of a node
 BARE = "bare queue"

@@ -17,11 +17,11 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.lab.simulation import crawl
 from lycosa.logs.readings import Readings, UrlColumn
 from lycosa.pictures import Series, line_chart
 from lycosa.strategies import Collaborative
 from lycosa.vocabulary.records import Codes, Page, Url
+from lycosa_lab.simulation import crawl
 
 TOPICS = 20
 OWN = 0.75  # of what people read is on their topics

@@ -14,10 +14,10 @@ from statistics import median
 
 import numpy as np
 
-from lycosa.lab.simulation import crawl
 from lycosa.strategies import BestFirst
 from lycosa.vocabulary.records import Candidate, Page, Url
-from lycosa.worlds.graphs import GraphWorld
+from lycosa_lab.simulation import crawl
+from lycosa_lab.worlds.graphs import GraphWorld
 
 
 class SeedsLast(BestFirst):

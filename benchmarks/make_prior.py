@@ -23,9 +23,9 @@ import numpy as np
 
 from lycosa.standing import FEATURES, Features, ModelTree, StandingModel, count_in_links
 from lycosa.standing.model_tree import Floats, Line, fit_line
-from lycosa.worlds.calibration import spearman
-from lycosa.worlds.registry import open_world
-from lycosa.worlds.world import StudyWorld
+from lycosa_lab.worlds.calibration import spearman
+from lycosa_lab.worlds.registry import open_world
+from lycosa_lab.worlds.world import StudyWorld
 
 OUT = Path(__file__).parents[1] / "src" / "lycosa" / "standing" / "prior.json"
 DEFAULT_WORLDS = [f"synthetic:pages=20000,seed={seed}" for seed in range(1, 5)]

@@ -13,10 +13,10 @@ import math
 import time
 from pathlib import Path
 
-from lycosa.lab.peers.records import BUDDIES, INDEXES
-from lycosa.lab.peers.runs import network_in, questions_of, simulated, warm_up
 from lycosa.pictures import Series, line_chart
-from lycosa.worlds.file_sharing import FileSharing
+from lycosa_lab.peers.records import BUDDIES, INDEXES
+from lycosa_lab.peers.runs import network_in, questions_of, simulated, warm_up
+from lycosa_lab.worlds.file_sharing import FileSharing
 
 ALGORITHMS = ("random-walk", "interest-shortcuts", "buddynet")
 CONSUMERS = 0.22  # of the peers

@@ -21,20 +21,20 @@ from pathlib import Path
 
 import numpy as np
 
-from lycosa.peers.addresses import Place, parse_place
-from lycosa.peers.channel import Channel
-from lycosa.peers.control import Request, ask_running_peer
-from lycosa.peers.identity import Identity
-from lycosa.peers.messages import Contact, Declined, Query, Response, decode, encode
-from lycosa.peers.options import DEFAULTS
-from lycosa.peers.peer_folder import PeerFolder
-from lycosa.peers.summary import Segment, Summary, byte_budget
-from lycosa.peers.wire import Wire
 from lycosa.reading import Reader
 from lycosa.run.open import open_collection
 from lycosa.vocabulary.clock import WallClock
-from lycosa.vocabulary.codes import codes_of
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
+from lycosa.vocabulary.text import codes_of
+from lycosa_peers.addresses import Place, parse_place
+from lycosa_peers.channel import Channel
+from lycosa_peers.control import Request, ask_running_peer
+from lycosa_peers.identity import Identity
+from lycosa_peers.messages import Contact, Declined, Query, Response, decode, encode
+from lycosa_peers.options import DEFAULTS
+from lycosa_peers.peer_folder import PeerFolder
+from lycosa_peers.summary import Segment, Summary, byte_budget
+from lycosa_peers.wire import Wire
 
 LYCOSA = (sys.executable, "-c", "from lycosa.cli import main; main()")
 ASKERS, IN_FLIGHT = 4, 8

@@ -15,8 +15,8 @@ from lycosa.relevance import train
 from lycosa.standing import Features, learn
 from lycosa.standing import features as each
 from lycosa.vocabulary.records import Page
-from lycosa.vocabulary.tokens import folded
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa.vocabulary.text import folded
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 
 def pages_of(world: SyntheticWorld, first: int, count: int) -> list[Page]:

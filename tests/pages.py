@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lycosa.vocabulary.codes import codes_of
 from lycosa.vocabulary.records import Codes, Page, Url
+from lycosa.vocabulary.text import codes_of
 
 
 class GivenWords:

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["lycosa.cli", "lycosa.cli.peer", "lycosa.cli.world"])
+_CONTEXT.set_forkserver_preload(["lycosa.cli", "lycosa_peers.cli.peer", "lycosa_lab.cli.world"])
 
 
 class Process:

@@ -4,16 +4,16 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from lycosa.peers.identity import Identity
-from lycosa.peers.messages import decode
-from lycosa.peers.peer import Peer
-from lycosa.peers.peer_folder import PeerFolder
-from lycosa.peers.shared_collection import SharedCollection
-from lycosa.peers.wire import Wire
 from lycosa.reading import Reader
 from lycosa.run.open import open_collection, open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
+from lycosa_peers.identity import Identity
+from lycosa_peers.messages import decode
+from lycosa_peers.peer import Peer
+from lycosa_peers.peer_folder import PeerFolder
+from lycosa_peers.shared_collection import SharedCollection
+from lycosa_peers.wire import Wire
 
 
 def add_pages(folder: Path, pages: dict[str, tuple[str, str]]) -> Path:

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from lycosa.peers.content import Items
-from lycosa.peers.messages import Contact, Message, PeerName, Send
-from lycosa.peers.node import Node
-from lycosa.peers.options import DEFAULTS, options_for
-from lycosa.peers.simulation import Network
+from lycosa_peers.content import Items
+from lycosa_peers.messages import Contact, Message, PeerName, Send
+from lycosa_peers.node import Node
+from lycosa_peers.options import DEFAULTS, options_for
+from lycosa_peers.simulation import Network
 
 QUICK = {"walkers": 2, "ttl": 16, "checkpoint": 100.0}
 

@@ -15,7 +15,7 @@ from crawling import PATIENCE
 from fixtures.made_up_web import MadeUpWeb
 from lycosa.recipe import load_recipe
 from lycosa.vocabulary.errors import CollectionError, RecipeError, UsageError
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=2, hosts=8, pages=120)
 ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"]

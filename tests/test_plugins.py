@@ -22,7 +22,7 @@ from lycosa.relevance.registry import find_trainer
 from lycosa.strategies.registry import STRATEGIES, find_strategy
 from lycosa.vocabulary.errors import LycosaError, PluginError, UsageError
 from lycosa.vocabulary.plugins import plugins
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "lycosa-plugin"

@@ -10,7 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from fixtures.made_up_web import MadeUpWeb

@@ -9,9 +9,9 @@ from math import expm1
 from pathlib import Path
 
 import lycosa
-from lycosa.cli.demo import STRATEGIES, WORLD
 from lycosa.pictures import Series, line_chart
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.cli.demo import STRATEGIES, WORLD
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 FOLDER = Path(sys.argv[1] if len(sys.argv) > 1 else "demo")
 TOPIC = "beekeeping"

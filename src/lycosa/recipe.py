@@ -21,10 +21,9 @@ from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LINEAR, is_trainer, trainer_names
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy, is_strategy, strategy_names
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.errors import RecipeError, UsageError
-from lycosa.vocabulary.field_mistakes import mistake_in
+from lycosa.vocabulary.errors import RecipeError, UsageError, mistake_in
 from lycosa.vocabulary.records import Plain, Url
-from lycosa.vocabulary.tokens import tokens_of
+from lycosa.vocabulary.text import tokens_of
 from lycosa.vocabulary.urls import normalise
 
 FILE_NAME = "lycosa.toml"

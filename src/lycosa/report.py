@@ -11,8 +11,8 @@ from typing import NamedTuple
 from lycosa.pictures import Bar, Mark, Series, bar_chart, bin_counts, histogram, line_chart
 from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.html_page import html_page, section
-from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import RELEVANT
+from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import normalise, site_of
 
 PLACES_SHOWN = 25  # hosts, and sites

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.cli.peer_results import LiveResults, hit_lines, search_json, summary_lines
-from lycosa.peers.messages import Contact
-from lycosa.peers.peer import SearchProgress
-from lycosa.peers.ranking import RankedPage, Ranking
-from lycosa.peers.search import Answer, Answers, Reply, Stage
 from lycosa.run.imports import ImportedPeerPages
+from lycosa_peers.cli.results import LiveResults, hit_lines, search_json, summary_lines
+from lycosa_peers.messages import Contact
+from lycosa_peers.peer import SearchProgress
+from lycosa_peers.ranking import RankedPage, Ranking
+from lycosa_peers.search import Answer, Answers, Reply, Stage
 
 pytestmark = pytest.mark.peers
 

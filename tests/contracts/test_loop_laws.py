@@ -15,7 +15,6 @@ from contracts.test_strategy_laws import maker
 from lycosa.collection.events import Run
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sequential import SequentialFrontier
-from lycosa.lab.simulation import crawl as crawl_in_lab
 from lycosa.loop import Loop
 from lycosa.reading import Reader
 from lycosa.recipe import Recipe, Requests, Topic, Waiting
@@ -27,6 +26,7 @@ from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url, Visit
 from lycosa.web.simulated import SimulatedWeb
+from lycosa_lab.simulation import crawl as crawl_in_lab
 from simulation import crawl_of, urls_of, visits_of
 from worlds import html
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.peers.buddies import BuddyList
-from lycosa.peers.content import Items, ItemSummary
-from lycosa.peers.messages import (
+from lycosa_peers.buddies import BuddyList
+from lycosa_peers.content import Items, ItemSummary
+from lycosa_peers.messages import (
     Contact,
     Declined,
     Fetch,
@@ -26,11 +26,11 @@ from lycosa.peers.messages import (
     decode,
     encode,
 )
-from lycosa.peers.node import Node
-from lycosa.peers.options import ALGORITHMS
-from lycosa.peers.routing import next_hop
-from lycosa.peers.search import Failure, Stage
-from lycosa.peers.simulation import Network
+from lycosa_peers.node import Node
+from lycosa_peers.options import ALGORITHMS
+from lycosa_peers.routing import next_hop
+from lycosa_peers.search import Failure, Stage
+from lycosa_peers.simulation import Network
 from small_networks import carry, friend, network, node, ring
 
 pytestmark = pytest.mark.peers

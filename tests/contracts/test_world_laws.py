@@ -11,16 +11,16 @@ from documents.small_webs import GARDEN, MANUALS, SCHOOLS, UNIVERSITIES, tar_of,
 from lycosa.reading.reader import Reader
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
 from lycosa.vocabulary.urls import host_of, normalise
-from lycosa.worlds import StudyWorld
-from lycosa.worlds.blogs import BlogGraph, BlogPosts
-from lycosa.worlds.debian_docs import DebianDocs
-from lycosa.worlds.documents import Documents, DocumentWorld
-from lycosa.worlds.file_sharing import FileSharing
-from lycosa.worlds.graphs import GraphWorld, LinkGraph
-from lycosa.worlds.synthetic import SyntheticWorld
-from lycosa.worlds.timed_graphs import TimedGraphWorld
-from lycosa.worlds.webkb import WebKB
-from lycosa.worlds.wikipedia_schools import WikipediaSchools
+from lycosa_lab.worlds import StudyWorld
+from lycosa_lab.worlds.blogs import BlogGraph, BlogPosts
+from lycosa_lab.worlds.debian_docs import DebianDocs
+from lycosa_lab.worlds.documents import Documents, DocumentWorld
+from lycosa_lab.worlds.file_sharing import FileSharing
+from lycosa_lab.worlds.graphs import GraphWorld, LinkGraph
+from lycosa_lab.worlds.synthetic import SyntheticWorld
+from lycosa_lab.worlds.timed_graphs import TimedGraphWorld
+from lycosa_lab.worlds.webkb import WebKB
+from lycosa_lab.worlds.wikipedia_schools import WikipediaSchools
 
 pytestmark = pytest.mark.lab
 

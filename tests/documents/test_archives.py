@@ -7,8 +7,8 @@ import pytest
 
 from documents.small_webs import GARDEN, tar_of, write
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds import archives
-from lycosa.worlds.archives import gunzip, list_files, read_files, read_symlinks
+from lycosa_lab.worlds import archives
+from lycosa_lab.worlds.archives import gunzip, list_files, read_files, read_symlinks
 
 
 def everything(name: str) -> bool:

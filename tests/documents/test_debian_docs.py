@@ -9,7 +9,7 @@ import pytest
 from documents.small_webs import MANUALS, page, write
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.worlds.debian_docs import DEFAULT, DebianDocs, known_packages
+from lycosa_lab.worlds.debian_docs import DEFAULT, DebianDocs, known_packages
 
 JINJA, PYTHON = "http://jinja.palletsprojects.com/en/3.1.x/", "http://docs.python.org/3/"
 BOTH = "python-jinja2-doc/python3.11-doc"

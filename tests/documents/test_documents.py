@@ -8,9 +8,9 @@ import pytest
 from documents.small_webs import BEES, GARDEN, SCHOOLS, SHIPS, UNIVERSITIES, page, tar_of, write
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.worlds.documents import MAX_DESCRIPTION, Documents, DocumentWorld, PageStore, describe, first_sentences
-from lycosa.worlds.webkb import WebKB, without_headers
-from lycosa.worlds.wikipedia_schools import WikipediaSchools
+from lycosa_lab.worlds.documents import MAX_DESCRIPTION, Documents, DocumentWorld, PageStore, describe, first_sentences
+from lycosa_lab.worlds.webkb import WebKB, without_headers
+from lycosa_lab.worlds.wikipedia_schools import WikipediaSchools
 
 
 def targets(world: DocumentWorld, url: str) -> list[str]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lycosa.reading.decode import decode
 from lycosa.reading.reader import page_of_html
 from lycosa.vocabulary.records import Url
-from lycosa.worlds.mount import LinkRewriter, Site, UrlVariants, as_utf8, file_url, is_html_name
+from lycosa_lab.worlds.mount import LinkRewriter, Site, UrlVariants, as_utf8, file_url, is_html_name
 
 BASE = "http://site.example/docs/"
 NAMES = ["index.html", "a/index.html", "a/Deep%20File.html", "a/b(c)'d.html", "news.html.gz", "caf\xe9.html"]

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from lycosa.vocabulary.urls import path_of
-from lycosa.worlds.documents import DocumentWorld
-from lycosa.worlds.webkb import WebKB
-from lycosa.worlds.wikipedia_schools import WikipediaSchools
+from lycosa_lab.worlds.documents import DocumentWorld
+from lycosa_lab.worlds.webkb import WebKB
+from lycosa_lab.worlds.wikipedia_schools import WikipediaSchools
 
 PAGES = Path(__file__).parents[3] / "shared/data/pages"
 SCHOOLS, UNIVERSITIES = PAGES / "wikipedia-schools-2007-html.tar.xz", PAGES / "webkb-4universities-html.tar.xz"

@@ -4,8 +4,8 @@ import pytest
 
 from documents.small_webs import GARDEN, tar_of
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.archives import TAR_SUFFIXES
-from lycosa.worlds.registry import make_world, open_world
+from lycosa_lab.worlds.archives import TAR_SUFFIXES
+from lycosa_lab.worlds.registry import make_world, open_world
 
 PACKED_AS = {".tgz": "gz", ".txz": "xz", ".tbz2": "bz2"}
 

@@ -9,9 +9,9 @@ from documents import small_webs
 from lycosa.logs.readings import Readings
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.worlds.documents import DocumentWorld
-from lycosa.worlds.registry import load_world, save_world
-from lycosa.worlds.wikipedia_schools import WikipediaSchools, article_name, read_walks
+from lycosa_lab.worlds.documents import DocumentWorld
+from lycosa_lab.worlds.registry import load_world, save_world
+from lycosa_lab.worlds.wikipedia_schools import WikipediaSchools, article_name, read_walks
 
 DATA = Path(__file__).parents[3] / "shared/data"
 SCHOOLS = DATA / "pages/wikipedia-schools-2007-html.tar.xz"

@@ -1,12 +1,11 @@
 """Every command, argument and option of the command line, as `--help` lists them; the wording aside."""
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import typer
 
-from lycosa.cli import GROUPS, app
+from lycosa.cli import LOADED_WHEN_CALLED, app, load_command
 
 NOTHING = {"[]", "[None, None]", "False", "None"}  # facts that are left out
 
@@ -16,8 +15,8 @@ def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
     inside = dict(getattr(command, "commands", {}))
     yield " ".join(path), command
     for name, one in inside.items():
-        if len(path) == 1 and name in GROUPS:
-            one = typer.main.get_command(import_module(f"lycosa.cli.{name}").app)
+        if len(path) == 1 and name in LOADED_WHEN_CALLED:
+            one = typer.main.get_command(load_command(name))
         yield from _commands(one, (*path, name))
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from fixtures.made_up_web import MadeUpWeb
 from lycosa.frontier.memory import MemoryFrontier
-from lycosa.lab.simulation import crawl as crawl_in_the_lab
 from lycosa.logs.readings import Readings
 from lycosa.maps.topic_map import CrawlMap
 from lycosa.reading import Reader
@@ -16,6 +15,7 @@ from lycosa.strategies import STRATEGIES, Guided, Mapped
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
+from lycosa_lab.simulation import crawl as crawl_in_the_lab
 from simulation import crawl_of, urls_of, visits_of
 from worlds import TOPICAL, html, topic_of
 

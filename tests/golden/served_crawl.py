@@ -19,7 +19,7 @@ from crawling import archives, begin, catalog, collection, done, kill, listing, 
 from fixtures.fixed_world import FixedWorld
 from fixtures.made_up_web import MadeUpWeb
 from lycosa.vocabulary.records import Host, Url
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 from worlds import html
 
 WEB = MadeUpWeb(seed=6, hosts=6, pages=90)

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from crawling import begin
-from lycosa.lab.studies import STUDIES
+from lycosa_lab.studies import STUDIES
 
 STUDY_NAMES = list(STUDIES)
 PATIENCE = 1_800.0  # seconds that one study may take on a busy machine

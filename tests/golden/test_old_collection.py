@@ -16,7 +16,7 @@ import pytest
 
 from crawling import archived, done, pages, passes_warcio_check, rows, skipped, waiting
 from fixtures.fixed_world import FixedWorld
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 
 ARCHIVE = Path(__file__).with_name("collection-0.1.0.tar.gz")
 TABLES = {

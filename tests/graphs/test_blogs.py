@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.blogs import FIRST_DAY, BlogGraph, BlogPosts
-from lycosa.worlds.calibration import power_law_exponent
-from lycosa.worlds.registry import load_world, make_world, open_world, save_world
-from lycosa.worlds.timed_graphs import DAY
+from lycosa_lab.worlds.blogs import FIRST_DAY, BlogGraph, BlogPosts
+from lycosa_lab.worlds.calibration import power_law_exponent
+from lycosa_lab.worlds.registry import load_world, make_world, open_world, save_world
+from lycosa_lab.worlds.timed_graphs import DAY
 
 
 @pytest.fixture(scope="module")

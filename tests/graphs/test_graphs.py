@@ -14,7 +14,7 @@ from lycosa.standing import graph_files
 from lycosa.standing.graph_files import graph_from_edges, read_graph
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Outcome, Url
-from lycosa.worlds.graphs import GraphWorld, LinkGraph
+from lycosa_lab.worlds.graphs import GraphWorld, LinkGraph
 
 PAIRS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=60)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lycosa.worlds.graphs import GraphWorld
+from lycosa_lab.worlds.graphs import GraphWorld
 
 GRAPHS = Path(__file__).parents[3] / "shared/data/graphs"
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.registry import load_world, open_world, save_world
-from lycosa.worlds.timed_graphs import (
+from lycosa_lab.worlds.registry import load_world, open_world, save_world
+from lycosa_lab.worlds.timed_graphs import (
     DAY,
     TimedGraphWorld,
     TimedLinkGraph,

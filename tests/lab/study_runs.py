@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from lycosa.lab.results import Results
-from lycosa.lab.study import Study, run
 from lycosa.vocabulary.records import Plain
-from lycosa.worlds import StudyWorld
+from lycosa_lab.results import Results
+from lycosa_lab.study import Study, run
+from lycosa_lab.worlds import StudyWorld
 
 
 def run_small(study: Study, world: StudyWorld, *, seed: int, out: Path) -> Results:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.lab.assessors import (
+from lycosa.vocabulary.text import codes_of
+from lycosa_lab.assessors import (
     LEARNERS,
     best_threshold,
     choose_features,
@@ -17,8 +18,7 @@ from lycosa.lab.assessors import (
     train_assessors,
     widrow_hoff,
 )
-from lycosa.lab.retrieval import TermMatrix
-from lycosa.vocabulary.codes import codes_of
+from lycosa_lab.retrieval import TermMatrix
 from pages import GivenWords
 
 some_terms = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 9))

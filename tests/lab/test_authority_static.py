@@ -8,15 +8,15 @@ import pytest
 from scipy.stats import chisquare
 
 from lab.study_runs import run_small
-from lycosa.lab.authority import a_source, as_graph, linkers_of, most_linked, performances
-from lycosa.lab.studies import STUDIES
-from lycosa.lab.studies.authority_static import SAMPLES, sample_nodes
 from lycosa.standing.graph_files import graph_from_edges
 from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.blogs import BlogGraph
-from lycosa.worlds.graphs import LinkGraph
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.authority import a_source, as_graph, linkers_of, most_linked, performances
+from lycosa_lab.studies import STUDIES
+from lycosa_lab.studies.authority_static import SAMPLES, sample_nodes
+from lycosa_lab.worlds.blogs import BlogGraph
+from lycosa_lab.worlds.graphs import LinkGraph
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 INS, OUTS = np.array([1, 2, 3, 0]), np.array([3, 2, 1, 0])
 SMALL = BlogGraph(nodes=3_000, links=13_000, seed=2)

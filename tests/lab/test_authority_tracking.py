@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, ttest_1samp
 
 from lab.study_runs import run_small
-from lycosa.lab.recrawls import RECRAWLS, Sums
-from lycosa.lab.studies import STUDIES
-from lycosa.lab.studies.authority_tracking import AuthorityTracking
-from lycosa.lab.studies.authority_tracking.claims import is_best, over_random
-from lycosa.lab.studies.authority_tracking.tables import BEST, PAIRS, Pair, Runs
-from lycosa.lab.tracking import EXPANSIONS, Moment, Standing, Tracker, compacted, moments_of, track
 from lycosa.refresh import HistoryTable, policy_for
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.worlds.blogs import BlogGraph, BlogPosts
-from lycosa.worlds.timed_graphs import TimedGraphWorld, TimedLinkGraph, WindowedGraph, sort_timed_links
+from lycosa_lab.recrawls import RECRAWLS, Sums
+from lycosa_lab.studies import STUDIES
+from lycosa_lab.studies.authority_tracking import AuthorityTracking
+from lycosa_lab.studies.authority_tracking.claims import is_best, over_random
+from lycosa_lab.studies.authority_tracking.tables import BEST, PAIRS, Pair, Runs
+from lycosa_lab.tracking import EXPANSIONS, Moment, Standing, Tracker, compacted, moments_of, track
+from lycosa_lab.worlds.blogs import BlogGraph, BlogPosts
+from lycosa_lab.worlds.timed_graphs import TimedGraphWorld, TimedLinkGraph, WindowedGraph, sort_timed_links
 
 NOT_YET = math.nan
 # Out-links to date, yield and link score of six pages; the last two were looked at once.

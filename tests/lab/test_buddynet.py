@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from lab.study_runs import copy_with_jobs_missing
-from lycosa.lab.peers import runs
-from lycosa.lab.peers.clusters import shared_interests, spectral_layout
-from lycosa.lab.peers.replication import copy_shares, replicated_network
-from lycosa.lab.peers.runs import network_in, questions_of, simulated
-from lycosa.lab.results import Results
-from lycosa.lab.studies import STUDIES
-from lycosa.lab.studies.buddynet import BuddyNet, claims, peers_of, worlds_of
-from lycosa.lab.studies.buddynet.runs import ALGORITHMS, FLOOD, INDEXED_BY_ALL, buddy_list_example
-from lycosa.lab.study import run
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.file_sharing import FileSharing
-from lycosa.worlds.lastfm import Lastfm
-from lycosa.worlds.registry import open_world
+from lycosa_lab.peers import runs
+from lycosa_lab.peers.clusters import shared_interests, spectral_layout
+from lycosa_lab.peers.replication import copy_shares, replicated_network
+from lycosa_lab.peers.runs import network_in, questions_of, simulated
+from lycosa_lab.results import Results
+from lycosa_lab.studies import STUDIES
+from lycosa_lab.studies.buddynet import BuddyNet, claims, peers_of, worlds_of
+from lycosa_lab.studies.buddynet.runs import ALGORITHMS, FLOOD, INDEXED_BY_ALL, buddy_list_example
+from lycosa_lab.study import run
+from lycosa_lab.worlds.file_sharing import FileSharing
+from lycosa_lab.worlds.lastfm import Lastfm
+from lycosa_lab.worlds.registry import open_world
 
 pytest.importorskip("numba")
 SMALL = {"consumers": 120, "providers": 380, "files": 3_000}
@@ -223,8 +223,8 @@ def test_a_world_without_peers_is_refused() -> None:
 
 def test_without_numba_the_study_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     runs.compiled_kernel.cache_clear()
-    monkeypatch.setitem(__import__("sys").modules, "lycosa.lab.peers.kernel", None)
-    monkeypatch.delattr("lycosa.lab.peers.kernel", raising=False)
+    monkeypatch.setitem(__import__("sys").modules, "lycosa_lab.peers.kernel", None)
+    monkeypatch.delattr("lycosa_lab.peers.kernel", raising=False)
     with pytest.raises(UsageError, match=r"pip install 'lycosa\[lab\]'"):
         runs.compiled_kernel()
     runs.compiled_kernel.cache_clear()

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from lab.study_runs import run_small_as_json
-from lycosa.lab.statistics import paired_t
-from lycosa.lab.studies import STUDIES
-from lycosa.lab.studies.collaborative import CollaborativeCrawling
-from lycosa.lab.studies.collaborative.claims import all_claims
-from lycosa.lab.studies.collaborative.shared import (
+from lycosa.vocabulary.errors import UsageError
+from lycosa_lab.statistics import paired_t
+from lycosa_lab.studies import STUDIES
+from lycosa_lab.studies.collaborative import CollaborativeCrawling
+from lycosa_lab.studies.collaborative.claims import all_claims
+from lycosa_lab.studies.collaborative.shared import (
     ADDRESS,
     COLLABORATIVE,
     COMBINED,
@@ -35,10 +36,9 @@ from lycosa.lab.studies.collaborative.shared import (
     shuffled,
     targets_in,
 )
-from lycosa.lab.studies.collaborative.tables import CollaborativeTables
-from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.documents import Documents
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.studies.collaborative.tables import CollaborativeTables
+from lycosa_lab.worlds.documents import Documents
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 CLAIMS = ["beats-intelligent", "combined-best", "learns", "factors", "privacy", "control", "listed-starts"]
 SIZE = {"topics": 3, "pages": 100, "readers": 200, "days": 4, "world_pages": 6_000, "world_topics": 8}

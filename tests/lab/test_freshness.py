@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.study_runs import copy_with_jobs_missing, run_small
-from lycosa.lab.best_freshness import best_freshness, best_intervals, freshness_at
-from lycosa.lab.evolution import Evolution, change_rates_in, evolving
-from lycosa.lab.studies.freshness import FreshnessStudy
-from lycosa.lab.upkeep import KNOWN, UNASKED, keep_up
 from lycosa.refresh import POLICIES, policy_for
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.best_freshness import best_freshness, best_intervals, freshness_at
+from lycosa_lab.evolution import Evolution, change_rates_in, evolving
+from lycosa_lab.studies.freshness import FreshnessStudy
+from lycosa_lab.upkeep import KNOWN, UNASKED, keep_up
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 weights, paces = st.floats(0.01, 100.0), st.floats(0.01, 10.0)
 WORLD = SyntheticWorld(pages=400, topics=4, seed=3)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lycosa.lab.peers.locality import (
+from lycosa.vocabulary.errors import UsageError
+from lycosa_lab.peers.locality import (
     hits_of_holders,
     hits_of_provider,
     permute_providers,
@@ -16,13 +17,12 @@ from lycosa.lab.peers.locality import (
     rows_by_consumer,
     times_served,
 )
-from lycosa.lab.studies.interest_locality import InterestLocality, trace_of
-from lycosa.lab.study import run
-from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.file_sharing import FileSharing
-from lycosa.worlds.peer_networks import RaggedArray, Trace
-from lycosa.worlds.registry import open_world
-from lycosa.worlds.timed_graphs import TimedGraphWorld
+from lycosa_lab.studies.interest_locality import InterestLocality, trace_of
+from lycosa_lab.study import run
+from lycosa_lab.worlds.file_sharing import FileSharing
+from lycosa_lab.worlds.peer_networks import RaggedArray, Trace
+from lycosa_lab.worlds.registry import open_world
+from lycosa_lab.worlds.timed_graphs import TimedGraphWorld
 
 
 def served(*pairs: tuple[int, int]) -> Trace:

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as some
 
-from lycosa.lab.simulation import Step
-from lycosa.lab.studies.collaborative.runs import POINTS, lift_of
 from lycosa.vocabulary.records import Url
+from lycosa_lab.simulation import Step
+from lycosa_lab.studies.collaborative.runs import POINTS, lift_of
 
 
 def steps_of(relevances):

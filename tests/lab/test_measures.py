@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.lab.measures import (
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Url
+from lycosa_lab.measures import (
     MEASURES,
     Diversity,
     Harvest,
@@ -22,9 +24,7 @@ from lycosa.lab.measures import (
     Truth,
     parse_measure,
 )
-from lycosa.lab.simulation import Step
-from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Url
+from lycosa_lab.simulation import Step
 
 BEES, HIVES = Url("http://www.bees.example/"), Url("http://hives.bees.example/hives")
 CARS, HONEY = Url("http://cars.test/"), Url("http://honey.test/")

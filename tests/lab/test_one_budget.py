@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from lab.study_runs import run_small
-from lycosa.lab.shared_budget import Days, Holdings, share_budget
-from lycosa.lab.studies.one_budget import OneBudget
-from lycosa.lab.topics import topics_of
 from lycosa.refresh import CrawlValue, policy_for
 from lycosa.strategies import Utility
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.shared_budget import Days, Holdings, share_budget
+from lycosa_lab.studies.one_budget import OneBudget
+from lycosa_lab.topics import topics_of
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 WORLD = SyntheticWorld(pages=600, topics=4, seed=3)
 DAYS = Days(WORLD, 20)

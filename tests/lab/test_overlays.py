@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.lab.peers.churn import BEST, BEST_UPTIME, churn_events, uptimes
-from lycosa.lab.peers.records import DOWN, LINK, UP
-from lycosa.lab.peers.runs import network_in
 from lycosa.standing.graph_files import Graph
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.file_sharing import FileSharing
-from lycosa.worlds.peer_networks import Trace, preferential_attachment, undirected, with_min_degree
-from lycosa.worlds.registry import make_world
+from lycosa_lab.peers.churn import BEST, BEST_UPTIME, churn_events, uptimes
+from lycosa_lab.peers.records import DOWN, LINK, UP
+from lycosa_lab.peers.runs import network_in
+from lycosa_lab.worlds.file_sharing import FileSharing
+from lycosa_lab.worlds.peer_networks import Trace, preferential_attachment, undirected, with_min_degree
+from lycosa_lab.worlds.registry import make_world
 
 GNUTELLA = Path(__file__).parents[3] / "shared/data/peers/p2p-Gnutella08.txt.gz"
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lycosa.lab.peers.records import DOWN, LINK, STAGES, UP, Network, Outcomes, Questions
-from lycosa.lab.peers.runs import questions_of, run_questions
-from lycosa.peers.content import Items
-from lycosa.peers.node import Node
-from lycosa.peers.options import ALGORITHMS, NodeOptions, options_for
-from lycosa.peers.simulation import Network as Wire
-from lycosa.peers.simulation import Outcome
-from lycosa.worlds.peer_networks import RaggedArray, Trace, group_by_row
+from lycosa_lab.peers.records import DOWN, LINK, STAGES, UP, Network, Outcomes, Questions
+from lycosa_lab.peers.runs import questions_of, run_questions
+from lycosa_lab.worlds.peer_networks import RaggedArray, Trace, group_by_row
+from lycosa_peers.content import Items
+from lycosa_peers.node import Node
+from lycosa_peers.options import ALGORITHMS, NodeOptions, options_for
+from lycosa_peers.simulation import Network as Wire
+from lycosa_peers.simulation import Outcome
 
 pytest.importorskip("numba")
 NOWHERE = 999  # an item that nobody has

@@ -2,16 +2,16 @@
 
 import pytest
 
-from lycosa.lab.peers.collections import union_of
-from lycosa.lab.peers.processes import free_addresses
-from lycosa.lab.studies.peer_search import PeerSearch
-from lycosa.lab.studies.peer_search.claims import agreement, recall_claim, walk_of_equal_cost
-from lycosa.lab.studies.peer_search.runs import ask_all, network_of, options_of, overlap, overlay_of, run_searches
-from lycosa.lab.studies.peer_search.shared import OpenCollections, best_of, prepare
-from lycosa.lab.studies.peer_search.tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, summary_rows
-from lycosa.peers.messages import Contact
-from lycosa.peers.search import Answer, Stage
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.peers.collections import union_of
+from lycosa_lab.peers.processes import free_addresses
+from lycosa_lab.studies.peer_search import PeerSearch
+from lycosa_lab.studies.peer_search.claims import agreement, recall_claim, walk_of_equal_cost
+from lycosa_lab.studies.peer_search.runs import ask_all, network_of, options_of, overlap, overlay_of, run_searches
+from lycosa_lab.studies.peer_search.shared import OpenCollections, best_of, prepare
+from lycosa_lab.studies.peer_search.tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, summary_rows
+from lycosa_lab.worlds.synthetic import SyntheticWorld
+from lycosa_peers.messages import Contact
+from lycosa_peers.search import Answer, Stage
 
 SIZE = {"peers": 5, "topics": 3, "pages": 12, "queries": 40, "limit": 100}
 WORLD = SyntheticWorld(pages=600, topics=3, seed=4)

@@ -6,10 +6,10 @@ from typing import ClassVar
 import msgspec
 import pytest
 
-from lycosa.lab.peers.processes import NoLoopbackError, Processes, free_addresses
-from lycosa.lab.studies.peer_search import PeerSearch
-from lycosa.lab.study import run
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.peers.processes import NoLoopbackError, Processes, free_addresses
+from lycosa_lab.studies.peer_search import PeerSearch
+from lycosa_lab.study import run
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 
 class Tiny(PeerSearch):

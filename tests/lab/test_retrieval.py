@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.lab.retrieval import TermMatrix, atc_similarities, pooled_ranks, tfidf_similarities
+from lycosa_lab.retrieval import TermMatrix, atc_similarities, pooled_ranks, tfidf_similarities
 from pages import GivenWords
 
 Terms = Mapping[str, int]

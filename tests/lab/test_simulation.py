@@ -6,13 +6,13 @@ from time import process_time
 
 import pytest
 
-from lycosa.lab.page_cache import PageCache
-from lycosa.lab.simulation import crawl
-from lycosa.lab.topics import TopicCosine
 from lycosa.reading import Reader
 from lycosa.reading.reader import page_of_text
 from lycosa.strategies import STRATEGIES, BestFirst
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Skip, Url
+from lycosa_lab.page_cache import PageCache
+from lycosa_lab.simulation import crawl
+from lycosa_lab.topics import TopicCosine
 from simulation import AboutBees, crawl_of, urls_of, visits_of
 from worlds import CHAIN, STAR, TOPICAL, TOPICAL_SEED, html
 

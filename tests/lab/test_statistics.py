@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from lycosa.lab.statistics import bootstrap_interval, holm, paired_t, pairwise, summary
+from lycosa_lab.statistics import bootstrap_interval, holm, paired_t, pairwise, summary
 
 NAN = math.nan
 some_floats = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20)

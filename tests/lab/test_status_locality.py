@@ -10,13 +10,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from lycosa.lab.statistics import Correlation, correlation_gap, spearman
-from lycosa.lab.studies.status_locality import AT_RANDOM, StatusLocality, lies_across_sites, pairs_by_distance
-from lycosa.lab.study import run
-from lycosa.lab.test_bed import in_links_of
 from lycosa.reading import Reader
 from lycosa.vocabulary.records import Fetch, Outcome, Url
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.statistics import Correlation, correlation_gap, spearman
+from lycosa_lab.studies.status_locality import AT_RANDOM, StatusLocality, lies_across_sites, pairs_by_distance
+from lycosa_lab.study import run
+from lycosa_lab.test_bed import in_links_of
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 from worlds import CHAIN, STAR, TWO_SITES
 
 

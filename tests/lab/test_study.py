@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from crawling import wait_until
-from lycosa.lab.results import Claim, Figure, Findings, read_results
-from lycosa.lab.study import PACKAGES, code_fingerprint, run
 from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa_lab.results import Claim, Figure, Findings, read_results
+from lycosa_lab.study import PACKAGES, code_fingerprint, run
 
 
 class Nowhere:

@@ -1,6 +1,6 @@
 """Rows and curves of means, and who leads by rows of tests."""
 
-from lycosa.lab.tables import by_mean, lead_of, mean_curve, nan_if_none, pair_rows, rounded
+from lycosa_lab.tables import by_mean, lead_of, mean_curve, nan_if_none, pair_rows, rounded
 
 SCORES = {"a": [0.9, 0.8, 0.95, 0.85], "b": [0.5, 0.45, 0.5, 0.4], "c": [0.1, 0.12, 0.08, 0.1]}
 

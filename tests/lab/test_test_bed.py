@@ -5,12 +5,12 @@ from statistics import fmean
 
 import pytest
 
-from lycosa.lab.measures import points_along
-from lycosa.lab.studies.adaptive_utility.runs import Oracle
-from lycosa.lab.test_bed import CELLS, TopicCrawls, examples_of, in_links_of, prepare_test_bed
 from lycosa.strategies.utility import Adaptive, Utility
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.measures import points_along
+from lycosa_lab.studies.adaptive_utility.runs import Oracle
+from lycosa_lab.test_bed import CELLS, TopicCrawls, examples_of, in_links_of, prepare_test_bed
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 SIZE = {"topics": 3, "pages": 150, "examples": 15, "explored": 30, "sampled": 30, "of": 50}
 

@@ -5,11 +5,11 @@ from typing import ClassVar
 import pytest
 
 from lab.study_runs import copy_with_jobs_missing, run_small_as_json
-from lycosa.lab.comparison import POINTS
-from lycosa.lab.measures import points_along
-from lycosa.lab.statistics import holm
-from lycosa.lab.studies.topic_driven import TopicDriven
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.comparison import POINTS
+from lycosa_lab.measures import points_along
+from lycosa_lab.statistics import holm
+from lycosa_lab.studies.topic_driven import TopicDriven
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 CLAIMS = ["bestfirst-first", "pagerank-last", "methods-agree", "cost"]
 

@@ -6,13 +6,16 @@ from typing import ClassVar
 import pytest
 
 from lab.study_runs import copy_with_jobs_missing, run_small_as_json
-from lycosa.lab.measures import points_along
-from lycosa.lab.statistics import paired_t
-from lycosa.lab.studies import STUDIES
-from lycosa.lab.studies.topical_map import TopicalMap, half_a_year_on
-from lycosa.lab.studies.topical_map.runs import POINTS, crawl_counts, links_among, map_of
-from lycosa.lab.studies.topical_map.runs import run_crawl as crawl
-from lycosa.lab.studies.topical_map.shared import (
+from lycosa.maps import CitationMatrix
+from lycosa.strategies import BaselineFocused
+from lycosa.vocabulary.errors import UsageError
+from lycosa_lab.measures import points_along
+from lycosa_lab.statistics import paired_t
+from lycosa_lab.studies import STUDIES
+from lycosa_lab.studies.topical_map import TopicalMap, half_a_year_on
+from lycosa_lab.studies.topical_map.runs import POINTS, crawl_counts, links_among, map_of
+from lycosa_lab.studies.topical_map.runs import run_crawl as crawl
+from lycosa_lab.studies.topical_map.shared import (
     BASELINE,
     LATER,
     MAPPED,
@@ -22,10 +25,7 @@ from lycosa.lab.studies.topical_map.shared import (
     chosen_leaves,
     prepare,
 )
-from lycosa.maps import CitationMatrix
-from lycosa.strategies import BaselineFocused
-from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 from maps.small_atlases import mapped_by
 
 CLAIMS = [

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.file_sharing import FileSharing
-from lycosa.worlds.lastfm import Lastfm
-from lycosa.worlds.peer_networks import PeerNetwork, RaggedArray, group_by_row, group_distinct
-from lycosa.worlds.registry import load_world, make_world, save_world
+from lycosa_lab.worlds.file_sharing import FileSharing
+from lycosa_lab.worlds.lastfm import Lastfm
+from lycosa_lab.worlds.peer_networks import PeerNetwork, RaggedArray, group_by_row, group_distinct
+from lycosa_lab.worlds.registry import load_world, make_world, save_world
 
 SMALL = {"consumers": 60, "providers": 140, "files": 900}
 

@@ -5,12 +5,12 @@ from typing import ClassVar
 import pytest
 
 from lab.study_runs import copy_with_jobs_missing, run_small_as_json
-from lycosa.lab.statistics import page_trend
-from lycosa.lab.studies.adaptive_utility import ADAPTIVE, AdaptiveUtility
-from lycosa.lab.studies.adaptive_utility.claims import early_alpha, late_alpha
-from lycosa.lab.studies.inlinks_benchmark import InlinksBenchmark
-from lycosa.lab.studies.utility_tradeoff import COBB_DOUGLAS, UtilityTradeoff
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.statistics import page_trend
+from lycosa_lab.studies.adaptive_utility import ADAPTIVE, AdaptiveUtility
+from lycosa_lab.studies.adaptive_utility.claims import early_alpha, late_alpha
+from lycosa_lab.studies.inlinks_benchmark import InlinksBenchmark
+from lycosa_lab.studies.utility_tradeoff import COBB_DOUGLAS, UtilityTradeoff
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 TINY = {"topics": 6, "pages": 200, "examples": 30, "explored": 30, "sampled": 30, "of": 50, "world_pages": 12_000}
 

@@ -8,7 +8,7 @@ import pytest
 
 from fixtures.fixed_world import FixedWorld
 from lycosa.vocabulary.records import Host, Url
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 from worlds import CHAIN, TWO_SITES
 
 OLD, NEW = Url("http://one.example/old"), Url("http://two.test/a")

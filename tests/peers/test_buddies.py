@@ -2,9 +2,9 @@
 
 import pytest
 
-from lycosa.peers.buddies import BuddyList, HeldIndexes
-from lycosa.peers.content import Items, ItemSummary
-from lycosa.peers.messages import Contact, Index
+from lycosa_peers.buddies import BuddyList, HeldIndexes
+from lycosa_peers.content import Items, ItemSummary
+from lycosa_peers.messages import Contact, Index
 
 
 def of(*names: str, size: int = 4) -> BuddyList:

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
-from lycosa.peers.addresses import Place
-from lycosa.peers.channel import Channel
-from lycosa.peers.dialer import MOST_DIALS, MOST_LOOKUPS, Dialer, Purpose, look_up
+from lycosa_peers.addresses import Place
+from lycosa_peers.channel import Channel
+from lycosa_peers.dialer import MOST_DIALS, MOST_LOOKUPS, Dialer, Purpose, look_up
 
 NAMES = {
     "friend.example": ["8.8.8.8"],
@@ -138,7 +138,7 @@ def test_a_process_ends_though_a_name_is_never_resolved() -> None:
     program = """
 import asyncio, threading
 from collections import Counter
-from lycosa.peers.dialer import Dialer, Purpose
+from lycosa_peers.dialer import Dialer, Purpose
 
 async def main():
     asked = threading.Event()

@@ -9,10 +9,10 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.peers import rate_limits as turns_of_peers
-from lycosa.peers.addresses import Place
-from lycosa.peers.channel import FRAMES_PER_TURN
-from lycosa.peers.rate_limits import BURST, SHARE, FairShare
+from lycosa_peers import rate_limits as turns_of_peers
+from lycosa_peers.addresses import Place
+from lycosa_peers.channel import FRAMES_PER_TURN
+from lycosa_peers.rate_limits import BURST, SHARE, FairShare
 from sharing import Caller
 
 LOCAL = Place("127.0.0.1", 0)

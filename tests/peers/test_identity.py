@@ -6,9 +6,9 @@ from contextlib import suppress
 import pytest
 from OpenSSL import SSL
 
-from lycosa.peers.identity import Group, Identity, is_name, peer_name_of
-from lycosa.peers.peer_folder import PeerFolder
 from lycosa.vocabulary.errors import CollectionError, UsageError
+from lycosa_peers.identity import Group, Identity, is_name, peer_name_of
+from lycosa_peers.peer_folder import PeerFolder
 
 
 def shake_hands(one: Identity, other: Identity) -> tuple[SSL.Connection, SSL.Connection]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.peers.content import Items, ItemSummary
+from lycosa_peers.content import Items, ItemSummary
 
 ids = st.integers(0, 30)
 

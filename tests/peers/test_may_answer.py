@@ -2,8 +2,8 @@
 
 import pytest
 
-from lycosa.peers.content import Items
-from lycosa.peers.messages import Hit, Statistics
+from lycosa_peers.content import Items
+from lycosa_peers.messages import Hit, Statistics
 from sharing import add_pages, shared
 
 HONEY, BEES = "honey", "bees"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lycosa.peers.messages import (
+from lycosa_peers.messages import (
     MOST_BYTES,
     MOST_CONTACTS,
     MOST_HITS,

@@ -2,8 +2,9 @@
 
 import pytest
 
-from lycosa.peers.content import ItemSummary
-from lycosa.peers.messages import (
+from lycosa.vocabulary.errors import UsageError
+from lycosa_peers.content import ItemSummary
+from lycosa_peers.messages import (
     DIRECT,
     Contact,
     Declined,
@@ -21,10 +22,9 @@ from lycosa.peers.messages import (
     Response,
     Send,
 )
-from lycosa.peers.node import Node
-from lycosa.peers.options import ALGORITHMS, options_for
-from lycosa.peers.search import Failure, Reply, Stage
-from lycosa.vocabulary.errors import UsageError
+from lycosa_peers.node import Node
+from lycosa_peers.options import ALGORITHMS, options_for
+from lycosa_peers.search import Failure, Reply, Stage
 from small_networks import carry, node
 
 

@@ -6,14 +6,14 @@ from contextlib import AsyncExitStack, ExitStack
 import pytest
 from msgspec.structs import replace
 
-from lycosa.peers import dialer, peer
-from lycosa.peers.addresses import Place
-from lycosa.peers.control import Control, Request, ask_running_peer
-from lycosa.peers.messages import Contact, Fetch, Fetched, decode, encode
-from lycosa.peers.options import DEFAULTS
-from lycosa.peers.peer_folder import PeerFolder
-from lycosa.peers.ranking import merge
 from lycosa.vocabulary.errors import LycosaError
+from lycosa_peers import dialer, peer
+from lycosa_peers.addresses import Place
+from lycosa_peers.control import Control, Request, ask_running_peer
+from lycosa_peers.messages import Contact, Fetch, Fetched, decode, encode
+from lycosa_peers.options import DEFAULTS
+from lycosa_peers.peer_folder import PeerFolder
+from lycosa_peers.ranking import merge
 from sharing import Caller, add_pages, peer_of, shared
 
 LOCAL = Place("127.0.0.1", 0)

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.peers.messages import Contact, Hit, Statistics
-from lycosa.peers.ranking import merge
-from lycosa.peers.search import Answer, Stage
+from lycosa_peers.messages import Contact, Hit, Statistics
+from lycosa_peers.ranking import merge
+from lycosa_peers.search import Answer, Stage
 
 ME, ANNA, BERT = Contact("me"), Contact("anna"), Contact("bert")
 

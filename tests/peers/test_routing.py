@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.peers.routing import MOST_ATTEMPTS, clamped, draw, flooded, mix, next_hop, query_number
+from lycosa_peers.routing import MOST_ATTEMPTS, clamped, draw, flooded, mix, next_hop, query_number
 
 names = [f"n{number}" for number in range(7)]
 

@@ -7,15 +7,15 @@ import sqlite3
 import pytest
 import tantivy
 
-from lycosa.peers.content import Content
-from lycosa.peers.messages import Contact, Response, decode, encode
-from lycosa.peers.peer_folder import PeerFolder
-from lycosa.peers.shared_collection import CollectionSummary, SharedCollection, unpack_record
-from lycosa.peers.summary import BadSummaryError
 from lycosa.run import upkeep
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError
+from lycosa_peers.content import Content
+from lycosa_peers.messages import Contact, Response, decode, encode
+from lycosa_peers.peer_folder import PeerFolder
+from lycosa_peers.shared_collection import CollectionSummary, SharedCollection, unpack_record
+from lycosa_peers.summary import BadSummaryError
 from sharing import add_pages, shared
 
 PAGES = {

@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from lycosa.peers.messages import Contact
-from lycosa.peers.node import Node
-from lycosa.peers.options import ALGORITHMS
-from lycosa.peers.routing import next_hop
-from lycosa.peers.search import Stage
-from lycosa.peers.simulation import LATENCY, Network, Outcome
+from lycosa_peers.messages import Contact
+from lycosa_peers.node import Node
+from lycosa_peers.options import ALGORITHMS
+from lycosa_peers.routing import next_hop
+from lycosa_peers.search import Stage
+from lycosa_peers.simulation import LATENCY, Network, Outcome
 from small_networks import network, node, ring
 
 LINE = {"a": ["b"], "b": ["a", "c"], "c": ["b", "d"], "d": ["c"]}

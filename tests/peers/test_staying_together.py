@@ -2,13 +2,13 @@
 
 import msgspec
 
-from lycosa.peers.content import Items
-from lycosa.peers.messages import Contact, Hello, Join, Leave, Ping, Pong, Query, Send
-from lycosa.peers.neighbours import MOST_KNOWN
-from lycosa.peers.node import Node
-from lycosa.peers.options import DEFAULTS
-from lycosa.peers.search import Stage
-from lycosa.peers.simulation import Network
+from lycosa_peers.content import Items
+from lycosa_peers.messages import Contact, Hello, Join, Leave, Ping, Pong, Query, Send
+from lycosa_peers.neighbours import MOST_KNOWN
+from lycosa_peers.node import Node
+from lycosa_peers.options import DEFAULTS
+from lycosa_peers.search import Stage
+from lycosa_peers.simulation import Network
 from small_networks import carry, friend
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lycosa.peers.content import Found, Items
-from lycosa.peers.messages import (
+from lycosa_peers.content import Found, Items
+from lycosa_peers.messages import (
     MOST_HITS,
     Contact,
     Declined,
@@ -17,10 +17,10 @@ from lycosa.peers.messages import (
     Statistics,
     Wanted,
 )
-from lycosa.peers.node import Node
-from lycosa.peers.options import DEFAULTS
-from lycosa.peers.rate_limits import RateLimit, Reputation
-from lycosa.peers.search import Reply, Stage
+from lycosa_peers.node import Node
+from lycosa_peers.options import DEFAULTS
+from lycosa_peers.rate_limits import RateLimit, Reputation
+from lycosa_peers.search import Reply, Stage
 from small_networks import carry, friend
 
 

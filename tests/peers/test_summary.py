@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.peers.summary import (
+from lycosa.vocabulary.text import codes_of
+from lycosa_peers.summary import (
     MADE_BYTES,
     MOST_TERMS,
     TAKEN_BYTES,
@@ -23,7 +24,6 @@ from lycosa.peers.summary import (
     term_budget,
     unpack_ascending,
 )
-from lycosa.vocabulary.codes import codes_of
 
 WORDS = [f"word{number}" for number in range(30)]
 texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=12), max_size=20)

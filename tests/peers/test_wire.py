@@ -7,13 +7,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from lycosa.peers import channel as channels
-from lycosa.peers import dialer as calls
-from lycosa.peers import wire as wires
-from lycosa.peers.addresses import Place, address_group, join_argument, parse_place, place_argument
-from lycosa.peers.dialer import Purpose
-from lycosa.peers.identity import Identity
-from lycosa.peers.messages import (
+from lycosa.vocabulary.errors import UsageError
+from lycosa_peers import channel as channels
+from lycosa_peers import dialer as calls
+from lycosa_peers import wire as wires
+from lycosa_peers.addresses import Place, address_group, join_argument, parse_place, place_argument
+from lycosa_peers.dialer import Purpose
+from lycosa_peers.identity import Identity
+from lycosa_peers.messages import (
     SMALL_FRAME,
     Contact,
     Declined,
@@ -29,8 +30,7 @@ from lycosa.peers.messages import (
     encode,
     to_frame,
 )
-from lycosa.peers.options import DEFAULTS
-from lycosa.vocabulary.errors import UsageError
+from lycosa_peers.options import DEFAULTS
 from sharing import Caller, add_pages, peer_of, shared
 
 PAGES = {"http://bees.example/": ("Bees", "honey hive nectar"), "http://bees.example/wax": ("Wax", "comb of honey")}

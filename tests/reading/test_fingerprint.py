@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.reading.fingerprint import FEWEST_WORDS, NEAR, NearDuplicates, digest_of, fingerprint_of
-from lycosa.vocabulary.codes import codes_of
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import codes_of
 
 SIXTY_FOUR_BITS = st.integers(0, (1 << 64) - 1)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lycosa.reading.stop_words import STOP_WORDS
 from lycosa.reading.words import terms_of
-from lycosa.vocabulary.tokens import tokens_of
+from lycosa.vocabulary.text import tokens_of
 
 LATIN = st.text(st.characters(max_codepoint=0x2FF) | st.sampled_from("–—’“”…€ẞΑΒΓαβгд"), max_size=200)
 

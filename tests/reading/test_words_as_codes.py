@@ -3,8 +3,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lycosa.reading.words import FoldedWords
-from lycosa.vocabulary.codes import _powers, codes_of
-from lycosa.vocabulary.tokens import folded
+from lycosa.vocabulary.text import _powers, codes_of, folded
 
 
 @given(st.text(max_size=300), st.booleans())

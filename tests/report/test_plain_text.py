@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.vocabulary.plain_text import visible
+from lycosa.vocabulary.text import visible
 
 
 def test_escape_sequences_and_controls_lose_their_power():

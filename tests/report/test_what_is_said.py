@@ -7,10 +7,10 @@ import pytest
 
 from crawling import collection, done, listing, lycosa, site
 from fixtures.fixed_world import FixedWorld
-from lycosa.cli import COMMANDS, GROUPS
+from lycosa.cli import COMMANDS, LOADED_WHEN_CALLED
 from lycosa.cli.options import program
 from lycosa.cli.reasons import in_words
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 
 HOME = "http://s.example/"
 
@@ -83,7 +83,7 @@ def test_explain_and_the_report_give_the_same_reason(tmp_path, served):
     assert reason in (folder / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS, *GROUPS])
+@pytest.mark.parametrize("command", ["", *COMMANDS, *LOADED_WHEN_CALLED])
 def test_help_is_whole_and_names_what_it_asks_for(command):
     said = done(*filter(None, [command]), "--help").out
     assert "..." not in said.replace("[ARGS]...", "")

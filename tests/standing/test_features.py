@@ -18,7 +18,7 @@ from lycosa.standing.features import (
 from lycosa.standing.graph_files import graph_from_edges
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Link, Page, Url
-from lycosa.worlds.graphs import LinkGraph
+from lycosa_lab.worlds.graphs import LinkGraph
 from pages import GivenWords, page_of_terms
 
 HOME = Url("http://www.merck.com/")

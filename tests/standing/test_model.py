@@ -14,8 +14,8 @@ from lycosa.standing.features import information_specificity
 from lycosa.vocabulary.contracts import Standing
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import Page, Url
-from lycosa.worlds.calibration import spearman
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.worlds.calibration import spearman
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 
 @cache

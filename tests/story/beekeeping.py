@@ -4,7 +4,7 @@ from pathlib import Path
 
 from crawling import Said, collection, done, listing
 from fixtures.made_up_web import MadeUpWeb
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=4, hosts=8, pages=240)
 ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == "beekeeping"]

@@ -25,7 +25,7 @@ from crawling import (
 )
 from fixtures.fixed_world import FixedWorld
 from fixtures.made_up_web import MadeUpWeb
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 from processes import Process, with_files_no_larger_than, without_the_rights_of_root
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 from crawling import collection, done, listing, lycosa
 from fixtures.fixed_world import FixedWorld
 from lycosa.vocabulary.urls import host_of
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 from worlds import CHAIN
 
 SEED = "http://chain.example/a"

@@ -27,7 +27,7 @@ from crawling import (
 from fixtures.fixed_world import FixedWorld
 from fixtures.made_up_web import MadeUpWeb
 from lycosa.vocabulary.records import Url
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 from worlds import html
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 
 from crawling import apart, collection, done, pages
 from fixtures.fixed_world import FixedWorld
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 from worlds import html
 
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\x1b[31m"

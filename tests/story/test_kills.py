@@ -27,7 +27,7 @@ from crawling import (
     waiting,
 )
 from fixtures.made_up_web import MadeUpWeb
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import pytest
 
 from crawling import apart, collection, done, lycosa, outcomes, pages, rows, skipped, waiting
 from fixtures.fixed_world import FixedWorld
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 from web.loopback import LoopbackServer, response
 from worlds import html
 

@@ -14,13 +14,13 @@ import pytest
 
 from crawling import PATIENCE, Said, apart, begin, collection, done, end, kill, lycosa, wait_until
 from fixtures.fixed_world import FixedWorld
-from lycosa.cli import peer_client
-from lycosa.cli.peer_client import allows_private_addresses
-from lycosa.peers import wire
-from lycosa.peers.addresses import parse_place
-from lycosa.peers.control import SOCKET_FILE
-from lycosa.peers.peer_folder import PeerFolder
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
+from lycosa_peers import wire
+from lycosa_peers.addresses import parse_place
+from lycosa_peers.cli import client
+from lycosa_peers.cli.client import allows_private_addresses
+from lycosa_peers.control import SOCKET_FILE
+from lycosa_peers.peer_folder import PeerFolder
 from processes import Process
 from worlds import html
 
@@ -271,7 +271,7 @@ def test_two_commands_that_meet_wait_for_each_other(crawled):
 
 
 def test_a_command_that_waits_in_vain_does_not_tell_of_a_peer_that_is_none(crawled, monkeypatch):
-    monkeypatch.setattr(peer_client, "LOCK_SECONDS", 0.2)
+    monkeypatch.setattr(client, "LOCK_SECONDS", 0.2)
     bees = crawled / "bees"
     search(bees, "honey")
     with PeerFolder(bees).lock():
@@ -333,7 +333,7 @@ def test_places_where_nobody_answers_cost_no_more_than_the_deadline_and_are_told
 
 _READS_FOR_LONG = """
 import sys, time
-from lycosa.peers.shared_collection import SharedCollection
+from lycosa_peers.shared_collection import SharedCollection
 def read_for_long(content, count):
     print("reading", flush=True)
     for _ in range(6000):  # page by page: a signal that comes to a thread of the search index is seen at the next one

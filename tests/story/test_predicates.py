@@ -6,7 +6,7 @@ import pytest
 
 from crawling import collection, done, listing, lycosa, pages, rows
 from fixtures.fixed_world import FixedWorld
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 from worlds import html
 
 HOME = "http://a.example/"

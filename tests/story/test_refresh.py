@@ -32,8 +32,8 @@ from fixtures.made_up_web import MadeUpWeb
 from lycosa.reading import Reader
 from lycosa.refresh import POLICIES
 from lycosa.vocabulary.records import Fetch, Outcome
-from lycosa.worlds.server import WorldServer
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.worlds.server import WorldServer
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 from web.loopback import LoopbackServer, response
 from worlds import html
 

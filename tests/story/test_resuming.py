@@ -10,7 +10,7 @@ from crawling import apart, begin, collection, done, end, listing, pages, rows, 
 from fixtures.fixed_world import FixedWorld
 from fixtures.made_up_web import MadeUpWeb
 from lycosa.strategies import STRATEGIES
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 from worlds import html
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from crawling import done, lycosa
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 from story.beekeeping import ON_TOPIC, WORLD, crawled, made
 
 pytestmark = pytest.mark.slow

@@ -11,14 +11,14 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from crawling import done, listing, lycosa
+from lycosa.cli.live import run
 from lycosa.cli.progress import Progress
-from lycosa.cli.watching import run
 from lycosa.recipe import load_recipe
 from lycosa.run.options import Settings
 from lycosa.standing import read_in_links, read_traffic
 from lycosa.standing.graph_files import read_graph
-from lycosa.worlds.graphs import LinkGraph
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.graphs import LinkGraph
+from lycosa_lab.worlds.server import WorldServer
 from story.beekeeping import ON_TOPIC, WORLD, crawled, made
 
 pytestmark = pytest.mark.slow

@@ -30,7 +30,7 @@ from crawling import (
 )
 from fixtures.fixed_world import FixedWorld
 from fixtures.made_up_web import MadeUpWeb
-from lycosa.worlds.server import WorldServer
+from lycosa_lab.worlds.server import WorldServer
 from worlds import TOPICAL, TOPICAL_SEED, html, topic_of
 
 pytestmark = pytest.mark.slow

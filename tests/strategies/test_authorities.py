@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import chisquare
 
 from lycosa.frontier.sequential import SequentialFrontier
-from lycosa.lab.simulation import crawl
 from lycosa.strategies import CrawlAI, CrawlGAI
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Url, Visit
+from lycosa_lab.simulation import crawl
 from pages import GivenWords
 
 NO_WORDS = GivenWords({})

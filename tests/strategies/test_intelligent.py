@@ -4,11 +4,11 @@ from functools import cache
 
 import pytest
 
-from lycosa.lab.simulation import crawl
 from lycosa.strategies import BestFirst, BreadthFirst, Intelligent
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Page, Url
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.simulation import crawl
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 from simulation import Budget, crawl_of, visits_of
 from worlds import TOPICAL, TOPICAL_SEED, html
 

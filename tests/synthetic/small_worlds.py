@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 
 @cache

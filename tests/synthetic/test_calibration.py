@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from lycosa.standing import Background
-from lycosa.worlds.calibration import (
+from lycosa_lab.worlds.calibration import (
     Statistic,
     explained_variance,
     measure,
@@ -15,7 +15,7 @@ from lycosa.worlds.calibration import (
     similarity,
     spearman,
 )
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 from synthetic.small_worlds import calibrated, small
 
 BOTH_SEEDS = pytest.mark.parametrize("seed", [1, 2])

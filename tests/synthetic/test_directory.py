@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lycosa.vocabulary.urls import host_of
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 from synthetic.small_worlds import calibrated, small
 
 

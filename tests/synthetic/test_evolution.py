@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 from synthetic.small_worlds import small
 
 DAYS = st.floats(min_value=0.0, max_value=400.0)

@@ -6,9 +6,9 @@ import numpy as np
 from lycosa.reading import Reader
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
 from lycosa.vocabulary.urls import site_of
-from lycosa.worlds.synthetic import SyntheticWorld
-from lycosa.worlds.synthetic.plan import Kind
-from lycosa.worlds.synthetic.vocabulary import PER_LEAF
+from lycosa_lab.worlds.synthetic import SyntheticWorld
+from lycosa_lab.worlds.synthetic.plan import Kind
+from lycosa_lab.worlds.synthetic.vocabulary import PER_LEAF
 from synthetic.small_worlds import calibrated, small
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.worlds.synthetic.readers import DAY, reader_interests
+from lycosa_lab.worlds.synthetic.readers import DAY, reader_interests
 from synthetic.small_worlds import small
 
 

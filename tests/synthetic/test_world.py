@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Host, Url
 from lycosa.vocabulary.urls import host_of, normalise, site_of
-from lycosa.worlds.synthetic import SyntheticWorld
+from lycosa_lab.worlds.synthetic import SyntheticWorld
 from synthetic.small_worlds import small
 
 

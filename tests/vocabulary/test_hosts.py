@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.peers.addresses import Place, is_local
 from lycosa.vocabulary.hosts import is_private, is_public, why_not_public, why_not_public_address, why_url_refused
+from lycosa_peers.addresses import Place, is_local
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 from msgspec import Struct
 
-from lycosa.vocabulary.arc import refuse_arc
+from lycosa.collection.foreign import refuse_arc
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.vocabulary.urls import normalise

@@ -14,7 +14,7 @@ from lycosa import __version__
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.plugins import distribution_of, load_plugin, plugins
 
-from . import crawl, demo, explain, export, forget, import_, label, new, rebuild, refresh, report, search, show
+from . import crawl, explain, export, forget, import_, label, new, rebuild, refresh, report, search, show
 from .options import LOOK
 
 
@@ -53,46 +53,46 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "import": import_.import_,
     "rebuild": rebuild.rebuild,
     "forget": forget.forget,
-    "demo": demo.demo,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)
-GROUPS = {
-    "world": "Worlds to crawl offline: list, make, show, serve.",
+LOADED_WHEN_CALLED = {  # a crawl needs none of these; those that are no module here are entry points of other packages
     "map": "Maps that crawls draw for the next: build, show, merge, export.",
     "logs": "Access logs, for crawls that go where people go: import, show.",
     "peer": "Collections shared with others: group, serve, search, show.",
+    "world": "Worlds to crawl offline: list, make, show, serve.",
     "lab": "Studies of strategies: list, run, compare, table.",
+    "demo": "See Lycosa at work. Three strategies crawl a made-up web on this machine, side by side.",
 }
 
 
-def _load_group(name: str) -> Any:
-    """The commands of a kind: those of the module of that name here, or those that a package has for us."""
+def load_command(name: str) -> typer.Typer:
+    """The command, or group of commands, of the module of that name here, or of a package that has it for us."""
     if find_spec(f"{__package__}.{name}") is not None:
-        return import_module(f".{name}", __package__).app
-    if name not in plugins("lycosa.commands"):
-        raise UsageError(f"the commands of lycosa {name} are not installed")
-    found = load_plugin("lycosa.commands", name)
+        found = import_module(f".{name}", __package__).app
+    elif name in plugins("lycosa.commands"):
+        found = load_plugin("lycosa.commands", name)
+    else:
+        raise UsageError(f"the commands of lycosa {name} are not installed; install lycosa again")
     if isinstance(found, typer.Typer):
         return found
-    single = typer.Typer(**LOOK)
+    single = typer.Typer(**{**LOOK, "no_args_is_help": False})
     single.command(name)(found)
     return single
 
 
 def _stub(name: str, says: str, group: typer.Typer) -> None:
-    """Adds commands of a kind whose modules are loaded when one of them is called: a crawl needs none of them."""
+    """Adds a command whose modules are loaded when it is called."""
 
     def run(context: typer.Context) -> None:
-        commands = _load_group(name)
-        commands(context.args or ["--help"], prog_name=f"{context.find_root().info_name} {name}")
+        load_command(name)(context.args, prog_name=f"{context.find_root().info_name} {name}")
 
     run.__doc__ = says
     settings = {"allow_extra_args": True, "ignore_unknown_options": True}
     group.command(name, context_settings=settings, add_help_option=False)(run)
 
 
-for name, says in GROUPS.items():
+for name, says in LOADED_WHEN_CALLED.items():
     _stub(name, says, app)
 
 

@@ -5,9 +5,9 @@ import typer
 from lycosa.recipe import load_recipe
 from lycosa.run.options import CrawlOptions, changed_recipe, settings_of
 
+from .live import log_pages, run
 from .options import Name, PageLog, Quiet, Verbose, takes
 from .progress import Form, Progress
-from .watching import log_pages, run
 
 
 @takes(CrawlOptions)

@@ -7,8 +7,8 @@ from lycosa.collection import Collection
 from lycosa.collection.rows import LookRow, PageRow
 from lycosa.frontier.durable import waiting_candidate
 from lycosa.run.open import open_for_reading
-from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Candidate, Plain, Url
+from lycosa.vocabulary.text import visible
 
 from .options import Json, Name, UrlArgument, print_json, url_argument
 from .reasons import in_words

@@ -7,7 +7,7 @@ import typer
 from lycosa.collection.export import FORMATS, exporter_for
 from lycosa.collection.export import export as write_pages
 from lycosa.run.open import open_for_reading
-from lycosa.vocabulary.unwritable import cannot_write
+from lycosa.vocabulary.errors import cannot_write
 
 from .options import Name
 

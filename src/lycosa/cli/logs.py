@@ -16,12 +16,12 @@ from lycosa.logs.formats import FORMATS, parse_columns
 from lycosa.logs.imports import TABLE_FORMATS, ImportOptions, ImportOutcome, import_logs
 from lycosa.logs.summary import Activity, Summary, summarise
 from lycosa.pictures.lines import Series, line_chart
-from lycosa.vocabulary.plain_text import visible
-from lycosa.vocabulary.unwritable import cannot_write
+from lycosa.vocabulary.errors import cannot_write
+from lycosa.vocabulary.text import visible
 
+from .job_progress import Counting, working
 from .options import LOOK, Json, Quiet, print_json, program, tell
 from .progress import SPARKS
-from .working import Counting, working
 
 app = typer.Typer(name="logs", help="Access logs, for crawls that go where people go.", **LOOK)
 SPARKLINE = 60  # characters

@@ -21,12 +21,12 @@ from lycosa.run.atlas import ABOVE, AUTO, NONE, AtlasPlan, build_atlas
 from lycosa.run.taxonomies import examples_in_folders, load_taxonomy, save_taxonomy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.files import output_file
-from lycosa.vocabulary.plain_text import visible
+from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import host_of, path_of
 
 from .export import STANDARD_OUTPUT
+from .job_progress import Counting, working
 from .options import LOOK, Json, Quiet, print_json, program, tell
-from .working import Counting, working
 
 app = typer.Typer(name="map", help="Maps of topics, drawn from crawls, for the next ones to use.", **LOOK)
 AtlasArgument = Annotated[Path, typer.Argument(metavar="ATLAS", help="The file of the maps.")]

@@ -14,8 +14,8 @@ import typer
 
 from lycosa.run.options import FetchOptions, Flag
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import normalise
 
 LOOK: dict[str, Any] = {  # of every group of commands

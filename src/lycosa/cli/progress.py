@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from lycosa.vocabulary.plain_text import visible
+from lycosa.vocabulary.text import visible
 
 REFRESHES_PER_SECOND = 8.0
 SECONDS_BETWEEN_LINES = 2.0

@@ -10,12 +10,12 @@ from lycosa.run.options import FetchOptions, settings_of
 from lycosa.run.refresh import EXPAND, POLICY, Named, Refresh, Refreshed, insist_on_pages, plan_of, refreshing_recipe
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
-from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Change, Visit
+from lycosa.vocabulary.text import visible
 
+from .live import is_trouble, log_pages, watch
 from .options import Json, Name, PageLog, Quiet, Verbose, print_json, takes
 from .progress import Form, Progress
-from .watching import is_trouble, log_pages, watch
 
 
 @takes(FetchOptions)

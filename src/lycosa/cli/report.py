@@ -20,9 +20,8 @@ from lycosa.report import (
 )
 from lycosa.run.open import open_for_reading
 from lycosa.run.upkeep import REPORT_FILE
-from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.errors import CollectionError, cannot_write
 from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers
-from lycosa.vocabulary.unwritable import cannot_write
 
 from .export import STANDARD_OUTPUT
 from .options import Name

@@ -5,7 +5,7 @@ import typer
 from lycosa.recipe import is_host
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.plain_text import visible
+from lycosa.vocabulary.text import visible
 
 from .options import Json, Name, print_json
 

@@ -6,7 +6,7 @@ from lycosa.collection.export import iso
 from lycosa.collection.rows import Freshness, LatestChange, RunRow, Summary
 from lycosa.frontier.durable import count_waiting
 from lycosa.run.open import open_for_reading
-from lycosa.vocabulary.plain_text import visible
+from lycosa.vocabulary.text import visible
 
 from .options import Json, Name, print_json
 

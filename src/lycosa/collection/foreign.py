@@ -3,13 +3,13 @@
 import math
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from fastwarc.warc import ArchiveIterator, WarcRecordType
 from msgspec.structs import replace
 
-from lycosa.vocabulary.arc import refuse_arc
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.media_types import HTML_TYPES, media_type
 from lycosa.vocabulary.records import Fetch, Outcome
@@ -17,6 +17,19 @@ from lycosa.vocabulary.urls import normalise
 
 from .event_records import Decode
 from .warc import CHUNK, next_member
+
+
+def refuse_arc(path: Path, start: bytes) -> None:
+    """Fails, with the way out, where a file that starts so, gzipped or not, is an ARC file."""
+    if start.startswith(b"\x1f\x8b"):
+        with suppress(zlib.error):
+            start = zlib.decompressobj(16 + 15).decompress(start, 64)
+    if start.startswith(b"filedesc:"):
+        new = path.name.partition(".arc")[0] + ".warc.gz"
+        raise UsageError(
+            f"{path} is an ARC file, the older format; convert it with: warcio recompress {path} {path.with_name(new)}"
+        )
+
 
 FIRST_WEB_PAGE = 631_152_000.0  # seconds since the epoch: 1990; no page was fetched before
 

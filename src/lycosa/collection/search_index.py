@@ -14,7 +14,7 @@ import tantivy
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.scripts import has_unspaced, unspaced_runs
+from lycosa.vocabulary.text import has_unspaced, unspaced_runs
 
 from .json_text import replace_surrogates
 

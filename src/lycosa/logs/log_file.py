@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.unwritable import cannot_write
+from lycosa.vocabulary.errors import LycosaError, UsageError, cannot_write
 
 from .accesses import Accesses, Minutes
 from .entries import DESCRIPTIONS

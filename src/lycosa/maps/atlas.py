@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.hosts import MAX_URL, why_url_refused
-from lycosa.vocabulary.plain_text import visible
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import visible
 
 from .atlas_file import TIMESTAMP_COLUMNS, atlas_errors, open_atlas_file, rewrite_atlas_file
 from .citations import CitationMatrix, sum_citations

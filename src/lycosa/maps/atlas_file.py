@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.errors import LycosaError, UsageError, cannot_write
 from lycosa.vocabulary.files import atomic_write
-from lycosa.vocabulary.unwritable import cannot_write
 
 APPLICATION = int.from_bytes(b"LyMa", "big")  # in the header of the file
 VERSION = 1

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from lycosa.vocabulary.plain_text import visible
+from lycosa.vocabulary.text import visible
 
 INK, FAINT, GRID, PAPER = "#1f2933", "#5b6670", "#dfe3e8", "#ffffff"
 COLOURS = ("#0b5394", "#c2570c", "#2e7d32", "#7b3f98", "#8a6d00", "#4a4a4a")  # each at least 4.5 : 1 on white

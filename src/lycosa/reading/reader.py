@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
-from lycosa.vocabulary.tokens import folded
+from lycosa.vocabulary.text import folded
 
 from .decode import decode
 from .fingerprint import digest_of, fingerprint_of

@@ -13,10 +13,8 @@ from functools import cached_property
 import numpy as np
 import Stemmer
 
-from lycosa.vocabulary.codes import LONGEST_WORD, Marks, codes_in, codes_of
 from lycosa.vocabulary.records import Codes
-from lycosa.vocabulary.scripts import has_unspaced
-from lycosa.vocabulary.tokens import words_in
+from lycosa.vocabulary.text import LONGEST_WORD, Marks, codes_in, codes_of, has_unspaced, words_in
 
 from .stop_words import STOP_WORDS
 

@@ -18,8 +18,7 @@ from msgspec import Meta, Struct, field
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import RecipeError, UsageError
 from lycosa.vocabulary.records import Page
-from lycosa.vocabulary.scripts import has_unspaced
-from lycosa.vocabulary.tokens import tokens_of
+from lycosa.vocabulary.text import has_unspaced, tokens_of
 
 from .function import load_function
 

@@ -17,9 +17,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.vocabulary.codes import codes_of
 from lycosa.vocabulary.errors import CollectionError, RecipeError
 from lycosa.vocabulary.records import Codes, Page, Plain
+from lycosa.vocabulary.text import codes_of
 
 MAX_TERMS = 200_000  # words of a model; the rarest are left out
 MAX_TERM_LENGTH = 200  # characters

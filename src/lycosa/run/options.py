@@ -21,8 +21,7 @@ from lycosa.recipe import (
     languages_in,
 )
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy, parse_options
-from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.field_mistakes import mistake_in
+from lycosa.vocabulary.errors import UsageError, mistake_in
 from lycosa.vocabulary.records import Plain
 from lycosa.web.live import connect_to
 

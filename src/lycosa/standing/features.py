@@ -11,9 +11,9 @@ from math import log, log1p
 
 import numpy as np
 
-from lycosa.vocabulary.codes import codes_of
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Codes, Page, Plain, Url
+from lycosa.vocabulary.text import codes_of
 from lycosa.vocabulary.urls import host_of, path_of, site_of
 
 from .model_tree import Floats, whole

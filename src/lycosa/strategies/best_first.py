@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from lycosa.vocabulary.records import RELEVANT, Candidate, Plain, Skip, Visit
-from lycosa.vocabulary.tokens import tokens_of
+from lycosa.vocabulary.text import tokens_of
 
 from .anchors import AnchorBoost
 from .base import BaseStrategy, clamped

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lycosa.reading.words import terms_of
 from lycosa.vocabulary.records import Candidate, Link, Outcome, Page, Plain, Skip, Url, Visit
-from lycosa.vocabulary.tokens import tokens_of
+from lycosa.vocabulary.text import tokens_of
 
 from .base import BaseStrategy, random_state, restore_random
 from .url_sets import SettledUrls
@@ -312,9 +312,7 @@ class InfoSpiders(BaseStrategy):
         for agent in agents[:1]:
             self._clock = max(self._clock, agent.turn)
         for agent in agents:
-            agent.turn = max(
-                self._clock, agent.turn
-            )  # an agent that waited for a slow host does not get the turns it missed
+            agent.turn = max(self._clock, agent.turn)  # turns missed while waiting for a slow host are lost
         if isinstance(event, Visit):
             self._settled.add(url)
             if event.page is not None:

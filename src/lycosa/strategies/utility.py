@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lycosa.standing.in_links import InLinkIndex
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
-from lycosa.vocabulary.tokens import tokens_of
+from lycosa.vocabulary.text import tokens_of
 
 from .anchors import AnchorBoost
 from .base import BaseStrategy, checked_share, clamped

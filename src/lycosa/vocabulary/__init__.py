@@ -1,1 +1,30 @@
-"""The words everything else is written in. Imports nothing of Lycosa; read `records` and `contracts` first."""
+"""The words everything else is written in. Imports nothing of Lycosa; read `records` and `contracts` first.
+
+Glossary, in the order of a page's journey:
+
+    topic         what a collection is about: examples, words, keywords, a rule, or a function
+    seed          a URL from which a crawl starts
+    candidate     a URL that may be fetched, with its priority and what explains it
+    frontier      the candidates that wait, in a queue for each host
+    scope         which URLs a crawl may fetch
+    skip          a candidate that was never fetched, and why
+    fetch         what one request brought; its outcome says how it ended
+    page          a fetch that was read: title, text, words, links, language
+    relevance     how well a page fits the topic, 0 to 1 (the papers' topicality); relevant from 0.5 on
+    standing      how much the Web esteems a page, 0 to 1 (the papers' status, importance, authority)
+    visit         a candidate that was fetched, with its page and scores: what a strategy learns from
+    strategy      decides what to fetch next by giving candidates their priorities
+    harvest rate  share of the stored pages that are relevant
+    collection    the folder of a crawl: archive (WARC), catalog (SQLite), search index, recipe
+    session       a collection opened for writing by one process
+    run           one crawl or refresh of a session, from its start to its stop
+    refresh       fetching pages of the collection again; its policy chooses which
+    lane          one of two queues of a refresh: new links, and pages to fetch again
+    guide         a map or a log that helps a strategy
+    map           pages of earlier crawls on a topic, and the portals that lead to them; an atlas holds several
+    log           an access log: which pages people have read, in which order
+    peer          a running Lycosa that searches others' collections and answers for its own
+    buddy         a peer that has answered well, and is asked first
+    world         pages, links and truth to crawl offline, fixed by its name, options and seed
+    study         an experiment on worlds whose claims are computed from its runs
+"""

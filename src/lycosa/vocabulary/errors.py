@@ -9,6 +9,13 @@
 The message is one line and names the way out. Trouble on the Web is not here: it is an `Outcome`.
 """
 
+import re
+from collections.abc import Iterator
+from errno import EDQUOT, EFBIG, EIO, ENOSPC
+
+import msgspec
+from msgspec import inspect
+
 
 class LycosaError(Exception):
     exit_code = 1
@@ -28,3 +35,92 @@ class CollectionError(LycosaError):
 
 class PluginError(LycosaError):
     pass
+
+
+def mistake_in(error: msgspec.ValidationError, record: type) -> str:
+    """Where the mistake is, and what to write there instead; of an unknown key, which are known.
+
+    >>> class Stop(msgspec.Struct, forbid_unknown_fields=True):
+    ...     pages: int | None = None
+    >>> try:
+    ...     msgspec.convert({"pages": "many"}, Stop)
+    ... except msgspec.ValidationError as error:
+    ...     print(mistake_in(error, Stop))
+    pages: write a whole number
+    """
+    what, _, path = str(error).partition(" - at `$")
+    where = path.rstrip("`").lstrip(".")
+    wanted = _field_at(where, inspect.type_info(record))
+    if unknown := re.search("unknown field `(.*)`", what, re.DOTALL):
+        known = ", ".join(name for kind in _kinds(wanted) for name in _fields(kind))
+        return f"no key {unknown[1]!r} {f'in [{where}]' if where else 'at the top'}; there are {known}"
+    return f"{where}: write {_said(wanted)}"
+
+
+def _field_at(where: str, record: inspect.Type) -> inspect.Type:
+    """The field at a place such as `topic.keywords[0]`."""
+    found = record
+    for step in re.findall(r"\[[^\]]*\]|[^.\[]+", where):
+        found = next(inner for kind in _kinds(found) if (inner := _within(kind, step)) is not None)
+    return found
+
+
+def _within(kind: inspect.Type, step: str) -> inspect.Type | None:
+    if not step.startswith("["):
+        return _fields(kind).get(step)
+    if isinstance(kind, inspect.DictType):
+        return kind.value_type
+    return kind.item_type if isinstance(kind, inspect.VarTupleType) else None
+
+
+def _fields(kind: inspect.Type) -> dict[str, inspect.Type]:
+    return {field.encode_name: field.type for field in kind.fields} if isinstance(kind, inspect.StructType) else {}
+
+
+def _kinds(wanted: inspect.Type) -> Iterator[inspect.Type]:
+    """The kinds of values that a field takes, nothing aside, which is not written."""
+    kinds = wanted.types if isinstance(wanted, inspect.UnionType) else (wanted,)
+    return (kind for kind in kinds if not isinstance(kind, inspect.NoneType))
+
+
+def _said(wanted: inspect.Type) -> str:
+    return " or ".join(map(_said_of_one, _kinds(wanted)))
+
+
+def _said_of_one(kind: inspect.Type) -> str:
+    match kind:
+        case inspect.IntType():
+            return f"a whole number{_range(kind)}"
+        case inspect.FloatType():
+            return f"a number{_range(kind)}"
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.StrType():
+            return 'a text: "…"'
+        case inspect.LiteralType():
+            return " or ".join(f'"{value}"' for value in kind.values)
+        case inspect.VarTupleType():
+            item = "{…}" if _fields(kind.item_type) else '"…"'
+            return f"a list{' of one or more' if kind.min_length else ''}: [{item}, {item}]"
+        case inspect.DictType():
+            return 'a table: { name = "…" }'
+        case inspect.StructType():
+            return f"a table of {', '.join(_fields(kind))}"
+    raise AssertionError(f"no words for {kind}")
+
+
+def _range(number: inspect.IntType | inspect.FloatType) -> str:
+    if number.ge is not None and number.le is not None:
+        return f" from {number.ge:g} to {number.le:g}"
+    if number.ge is not None:
+        return f" of {number.ge:g} or more"
+    return "" if number.gt is None else f" above {number.gt:g}"
+
+
+_FAILS_MIDWAY = frozenset((EDQUOT, EFBIG, EIO, ENOSPC))  # disks that are full or broken
+
+
+def cannot_write(what: object, error: OSError, *, way_out: str) -> LycosaError:
+    """A wrong name, such as one in a closed folder, is bad usage; a disk that fails midway fails the job."""
+    kind = LycosaError if error.errno in _FAILS_MIDWAY else UsageError
+    return kind(f"cannot write {what}: {error.strerror or error}; {way_out}")

@@ -1,0 +1,167 @@
+"""A crawl as its user sees it: progress, lines, JSON, a log, and Ctrl-C."""
+
+import asyncio
+import logging
+import signal
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from pathlib import Path
+
+from lycosa.collection.export import iso
+from lycosa.recipe import Recipe
+from lycosa.run.guides import layers
+from lycosa.run.live import live_crawl
+from lycosa.run.options import Settings
+from lycosa.run.session import Session
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers
+from lycosa.vocabulary.records import Outcome, Plain, Visit
+from lycosa.vocabulary.text import visible
+
+from .options import print_json, program
+from .progress import Esteem, Progress
+
+_log = logging.getLogger("lycosa.pages")
+_TROUBLE = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.GONE, Outcome.REFUSED))
+
+
+def run(
+    folder: Path, recipe: Recipe, settings: Settings, *, progress: Progress, as_json: bool = False, quiet: bool = False
+) -> None:
+    """Crawls to the end, and unless `quiet` says how it ended."""
+    with Session(folder, recipe, clock=WallClock(), tell=progress.say) as session:
+        with asyncio.Runner() as runner:
+            runner.run(_watch_crawl(session, settings, progress, as_json=as_json))
+        status = session.status
+        if not quiet:
+            share = status.relevant / status.pages if status.pages else 0.0
+            progress.say(f"stopped: {status.stop_reason}")
+            progress.say(
+                f"{status.pages} pages, {share:.0%} of them relevant, {len(session.frontier)} URLs waiting; "
+                f'next: {program()} search {folder} "words", {program()} report {folder}'
+            )
+
+
+async def watch(
+    session: Session, crawl: AbstractAsyncContextManager[AsyncGenerator[Visit, None]], seen: Callable[[Visit], None]
+) -> None:
+    """Runs a crawl to its end, which Ctrl-C brings near, and shows every visit."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, session.status.interrupt)
+    async with crawl as visits:
+        async for visit in visits:
+            _log_page(visit)
+            seen(visit)
+
+
+async def _watch_crawl(session: Session, settings: Settings, progress: Progress, *, as_json: bool) -> None:
+    status = session.status
+    began, pages_before, errors, target = time.monotonic(), status.pages, 0, session.recipe.stop.pages
+    standings = [0.0, 0]  # their sum in this run, and how many
+    through_readers = 0
+
+    def show(visit: Visit) -> None:
+        speed = (status.pages - pages_before) / max(time.monotonic() - began, 1e-6)
+        progress.update(
+            pages=status.pages,
+            target=target,
+            relevant=status.relevant,
+            pages_per_second=speed,
+            waiting=len(session.frontier),
+            errors=errors,
+            seconds_left=(target - status.pages) / speed if target and speed else None,
+            title=visit.page.title if visit.page else "",
+            url=visit.fetch.url,
+            esteem=_esteem(session.loop.strategy, visit, standings[0] / standings[1] if standings[1] else None),
+            through_readers=None if session.log.active is None else through_readers,
+        )
+
+    latest: Visit | None = None
+
+    def seen(visit: Visit) -> None:
+        nonlocal errors, latest, through_readers
+        latest = visit
+        through_readers += visit.is_kept and is_found_by_readers(visit.candidate.because, visit.candidate.found_on)
+        errors += is_trouble(visit)
+        if visit.standing is not None and visit.is_kept:
+            standings[0] += visit.standing
+            standings[1] += 1
+        if as_json:
+            print_json(facts_of(visit))
+        show(visit)
+
+    await watch(session, live_crawl(session, settings), seen)
+    if latest is not None:
+        show(latest)  # once more: pages may have been judged anew since
+
+
+def _esteem(strategy: Strategy, visit: Visit, mean_standing: float | None) -> Esteem:
+    """What the strategy goes by at present, where it weighs relevance against standing, and what led it to a visit."""
+    *_, strategy = layers(strategy)
+    alpha = getattr(strategy, "alpha", None)
+    if alpha is None:
+        return Esteem(mean_standing)
+    lately, parts = getattr(strategy, "lately", None), UtilityParts.of(visit.candidate.because)
+    if parts is None:
+        return Esteem(mean_standing, alpha, lately)
+    return Esteem(mean_standing, alpha, lately, parts.relevance, parts.standing, parts.utility)
+
+
+def is_trouble(visit: Visit) -> bool:
+    return visit.fetch.outcome in _TROUBLE
+
+
+def facts_of(visit: Visit) -> Plain:
+    """A visit in one line of JSON."""
+    fetch, page = visit.fetch, visit.page
+    return {
+        "url": fetch.url,
+        "outcome": fetch.outcome,
+        "status": fetch.status,
+        "at": iso(fetch.at),
+        "title": page.title if page else None,
+        "relevance": visit.relevance,
+        "standing": visit.standing,
+        "priority": visit.candidate.priority,
+        "found_on": visit.candidate.found_on,
+        "because": visit.candidate.because,
+        "duplicate_of": visit.duplicate_of,
+        "left_out": None if visit.left_out is None else str(visit.left_out),
+        "detail": fetch.detail or None,
+    }
+
+
+def _log_page(visit: Visit) -> None:
+    if not _log.isEnabledFor(logging.INFO):
+        return
+    relevance = "    " if visit.relevance is None else f"{visit.relevance:.2f}"
+    what = visible(visit.page.title if visit.page else visit.fetch.detail)
+    _log.info("%-9s %s %s %s", visit.change or visit.fetch.outcome, relevance, visible(visit.fetch.url, 500), what)
+
+
+@contextmanager
+def log_pages(path: Path | None, *, verbose: bool) -> Iterator[None]:
+    """Writes a line per page to a file, to standard error, or to both."""
+    handlers: list[logging.Handler] = []
+    if path is not None:
+        try:
+            handlers.append(logging.FileHandler(path, encoding="utf-8"))
+        except OSError as error:
+            raise CollectionError(f"cannot write the log {path}: {error.strerror}") from None
+        handlers[0].setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    if verbose:
+        handlers.append(logging.StreamHandler())
+    for handler in handlers:
+        _log.addHandler(handler)
+    _log.propagate = False
+    _log.setLevel(logging.INFO if handlers else logging.WARNING)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            _log.removeHandler(handler)
+            handler.close()

@@ -1,0 +1,1 @@
+"""The commands that `lycosa` gets from this package, by the entry point group `lycosa.commands`."""

@@ -1,0 +1,132 @@
+import random
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from math import expm1
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated
+
+import typer
+from msgspec.structs import replace
+
+from lycosa.cli.live import run
+from lycosa.cli.options import program
+from lycosa.cli.progress import Progress
+from lycosa.cli.report import write_report
+from lycosa.recipe import FILE_NAME, load_recipe
+from lycosa.run.new import new_collection
+from lycosa.run.open import open_for_reading
+from lycosa.run.options import Settings
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Url
+from lycosa_lab.worlds.server import WorldServer
+from lycosa_lab.worlds.synthetic import SyntheticWorld
+from lycosa_lab.worlds.synthetic.vocabulary import TOPICS
+
+STRATEGIES = ("adaptive", "best-first", "breadth-first")
+WORLD = {"pages": 40_000, "sites": 800, "topics": 24}
+GOOD_EXAMPLES, BAD_EXAMPLES = 20, 40
+LONGEST = 40  # characters of a bar
+
+
+@dataclass(frozen=True)
+class Catch:
+    """What a crawl brought, by what the made-up web itself says of it."""
+
+    stored: int
+    on_topic: int
+    in_links: float  # of its pages on the topic, as a geometric mean
+
+
+def demo(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the collections go.")] = Path("demo"),
+    pages: Annotated[int, typer.Option(metavar="N", min=50, max=1500, help="Pages to crawl.")] = 500,
+    topic: Annotated[str, typer.Option(metavar="NAME", help=f"One of {', '.join(TOPICS)}.")] = "beekeeping",
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Another number makes another web.")] = 1,
+) -> None:
+    """See Lycosa at work. Three strategies crawl a made-up web on this machine, side by side."""
+    if topic not in TOPICS:
+        raise UsageError(f"no topic {topic!r}; there are {', '.join(TOPICS)}")
+    world = SyntheticWorld(seed=seed, **WORLD)
+    on_topic = [url for url in world.urls() if _is_about(world, url, topic)]
+    chance = random.Random(seed)
+    good = chance.sample(on_topic, GOOD_EXAMPLES)
+    bad = chance.sample([url for url in world.urls() if not _is_about(world, url, topic)], BAD_EXAMPLES)
+    typer.echo(
+        f"A made-up web: {len(world)} pages on {len(world.hosts)} hosts, {len(on_topic)} of them about {topic}.\n"
+        f"Lycosa learns the topic from {len(good)} pages on it and {len(bad)} on others, and crawls {pages} pages"
+        f" with each strategy."
+    )
+    found: dict[str, Catch] = {}
+    with WorldServer(world) as served:
+        for strategy in STRATEGIES:
+            folder = _fresh(out / strategy)
+            _make(folder, good, bad)
+            typer.echo(f"\n{strategy}:")
+            recipe = load_recipe(folder)
+            recipe = replace(
+                recipe,
+                strategy=strategy,
+                requests=replace(recipe.requests, delay=0.0, concurrency=16),
+                stop=replace(recipe.stop, pages=pages),
+            )
+            with Progress() as progress:
+                run(folder, recipe, Settings(resolve=(served.resolve,)), progress=progress, quiet=True)
+            found[strategy] = _catch(folder, world, topic)
+    _compare(found, topic)
+    _say_what_next(out / STRATEGIES[0], TOPICS[topic][0])
+
+
+def _is_about(world: SyntheticWorld, url: Url, topic: str) -> bool:
+    return (world.topic(url) or "").endswith(f"/{topic}")
+
+
+def _fresh(folder: Path) -> Path:
+    if (folder / FILE_NAME).exists():
+        shutil.rmtree(folder)
+    return folder
+
+
+def _make(folder: Path, good: list[Url], bad: list[Url]) -> None:
+    """A collection that begins at the good examples."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    files = folder.parent / "good.txt", folder.parent / "bad.txt"
+    for file, urls in zip(files, (good, bad), strict=True):
+        file.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
+    new_collection(folder, examples=files[0], negatives=files[1])
+
+
+def _catch(folder: Path, world: SyntheticWorld, topic: str) -> Catch:
+    with open_for_reading(folder) as collection:
+        stored = [page.url for page in collection.catalog.pages()]
+    on_topic = [url for url in stored if _is_about(world, url, topic)]
+    status = [world.standing(url) or 0.0 for url in on_topic]
+    return Catch(len(stored), len(on_topic), expm1(fmean(status)) if status else 0.0)
+
+
+def _compare(found: Mapping[str, Catch], topic: str) -> None:
+    typer.echo(f"\non the topic, by what the made-up web itself says is about {topic}:")
+    for name, catch in found.items():
+        share = catch.on_topic / catch.stored if catch.stored else 0.0
+        bar = "█" * round(LONGEST * share)
+        typer.echo(f"  {name:14} {share:6.1%}  {bar}  {catch.on_topic} of {catch.stored} pages")
+    typer.echo("\nhow much they matter: links that lead to those pages from everywhere, geometric mean:")
+    most = max(catch.in_links for catch in found.values()) or 1.0
+    for name, catch in found.items():
+        typer.echo(f"  {name:14} {catch.in_links:6.1f}  {'█' * round(LONGEST * catch.in_links / most)}")
+
+
+def _say_what_next(folder: Path, word: str) -> None:
+    with open_for_reading(folder) as collection:
+        best = next(collection.catalog.pages("relevance", limit=1))
+    commands = [
+        f"search {folder} {word}",
+        f"explain {folder} {best.url}",
+        f"show {folder}",
+        "new mine --examples pages-you-like.txt",
+    ]
+    typer.echo(f"\nreport       {write_report(folder)}\ncollection   {folder}")
+    for head, command in zip_longest(("next",), commands, fillvalue=""):
+        typer.echo(f"{head:12} {program()} {command}")

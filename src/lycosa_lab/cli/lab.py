@@ -1,0 +1,211 @@
+"""`lycosa lab`: studies that judge strategies on fixed worlds."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+import xxhash
+
+from lycosa.cli.job_progress import Counting, working
+from lycosa.cli.options import LOOK, Json, Quiet, print_json, program, tell
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.plugins import distribution_of, plugins
+from lycosa_lab.comparison import FreeComparison
+from lycosa_lab.results import PAGE_FILE, Results, Row, format_value, read_results, verdict
+from lycosa_lab.studies import STUDIES, study_named
+from lycosa_lab.study import Study, run
+from lycosa_lab.topics import FEWEST_ENTRIES
+from lycosa_lab.worlds.registry import open_world
+
+app = typer.Typer(name="lab", help="Studies that judge strategies on fixed worlds.", **LOOK)
+HOME = Path("lycosa-lab")
+World = Annotated[
+    str | None,
+    typer.Option(
+        "--world",
+        metavar="WORLD",
+        help="NAME, NAME:key=value,…, a folder or a file; see `world list`. A made-up one unless given.",
+    ),
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same results, costs aside.")]
+Out = Annotated[Path | None, typer.Option("--out", help=f"The folder to write into; one under {HOME}/ unless given.")]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Processes; as many as there are cores.")]
+
+
+@app.command("list")
+def list_studies(as_json: Json = False) -> None:
+    """List the studies there are."""
+    if as_json:
+        print_json({name: {"says": study.says, "scales": study.scales} for name, study in STUDIES.items()})
+        return
+    for name, study in STUDIES.items():
+        typer.echo(f"{name:20}{study.says}")
+        for scale, size in study.scales.items():
+            typer.echo(f"{'':20}{scale}: {', '.join(f'{key} {value}' for key, value in size.items())}")
+    for name, entry in plugins("lycosa.studies").items():
+        typer.echo(f"{name:20}of the plug-in {distribution_of(entry)}")
+
+
+@app.command("run")
+def run_study(
+    name: Annotated[str, typer.Argument(metavar="STUDY", help="See `lab list`.")],
+    scale: Annotated[str, typer.Option("--scale", help="small or paper")] = "small",
+    world: World = None,
+    seed: Seed = 1,
+    out: Out = None,
+    workers: Workers = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a study. Stopped, it goes on where it was when the same command is given again."""
+    study = study_named(name)
+    if scale not in study.scales:
+        raise UsageError(f"{name} has no scale {scale!r}; it has {', '.join(study.scales)}")
+    _run(study, world, scale=scale, seed=seed, out=out, workers=workers, as_json=as_json, quiet=quiet)
+
+
+@app.command("compare")
+def compare(
+    strategies: Annotated[str, typer.Option("--strategies", help="Names with commas between.")],
+    world: World = None,
+    topics: Annotated[int, typer.Option("--topics", min=2, help="How many, from the world's directory.")] = 10,
+    pages: Annotated[int, typer.Option("--pages", min=1, help="Of each crawl.")] = 1000,
+    buffer: Annotated[int, typer.Option("--buffer", min=1, help="Pages and waiting URLs a strategy may keep.")] = 200,
+    measures: Annotated[
+        str | None, typer.Option("--measures", help="Such as Harvest@500,StrategyCpu; the usual ones unless given.")
+    ] = None,
+    seed: Seed = 1,
+    out: Out = None,
+    workers: Workers = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare strategies freely. All get the same world, topics, seeds, pages and buffer."""
+    comparison = FreeComparison(
+        [word.strip() for word in strategies.split(",") if word.strip()],
+        topics=topics,
+        pages=pages,
+        buffer=buffer,
+        measures=[word.strip() for word in measures.split(",") if word.strip()] if measures else None,
+    )
+    _run(comparison, world, scale="free", seed=seed, out=out, workers=workers, as_json=as_json, quiet=quiet)
+
+
+def _run(
+    study: Study,
+    world: str | None,
+    *,
+    scale: str,
+    seed: int,
+    out: Path | None,
+    workers: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    options = {"kind": "synthetic", **study.default_world(study.scales[scale]), "seed": seed}
+    kind = options.pop("kind")
+    world = world or kind
+    with working("opening the world", quiet=quiet):
+        opened = open_world(world, unless_given=options, of=kind)
+    if isinstance(study, FreeComparison) and not quiet:
+        _warn_of_fewer_topics(study.topics_in(opened), study.scales[scale]["topics"])
+    folder = out or _folder_of(HOME / study.name / f"{_slug(world)}-{scale}-{seed}", study, scale)
+    try:
+        with Counting(f"{study.name} on {opened.name}", quiet=quiet) as progress:
+            results = run(study, opened, scale=scale, seed=seed, out=folder, workers=workers, progress=progress)
+    except KeyboardInterrupt:
+        tell(f"stopped; the same command goes on ({folder} has what is done)")
+        raise
+    if as_json:
+        print_json(results)
+    elif not quiet:
+        typer.echo("\n".join(_lines(results)))
+        typer.echo(f"\nPage: {folder / PAGE_FILE}")
+
+
+def _warn_of_fewer_topics(there: int, asked: int) -> None:
+    if there < asked:
+        tell(f"the world has {there} topics with {FEWEST_ENTRIES} pages or more, not {asked}; these are compared")
+
+
+def _slug(world: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in world).strip("-.") or "world"
+
+
+def _folder_of(folder: Path, study: Study, scale: str) -> Path:
+    """The folder of a study; comparisons of different things get folders of their own."""
+    if not isinstance(study, FreeComparison):
+        return folder
+    size = msgspec.json.encode(study.scales[scale], order="sorted")
+    return folder.with_name(f"{folder.name}-{'-'.join(study.strategies)}-{xxhash.xxh3_64_hexdigest(size)[:6]}")
+
+
+def _lines(results: Results) -> list[str]:
+    lines = [f"{results.study} on {results.world.get('name')}, scale {results.scale}, seed {results.seed}"]
+    lines += _mean_lines(results.tables.get("means", ()))
+    for claim in results.claims:
+        lines += [
+            "",
+            f"{claim.id} ({claim.kind}): {verdict(claim)}{f', {claim.reason}' if claim.reason else ''}",
+            f"  says      {claim.says}",
+            f"  paper     {claim.paper or '–'}",
+            f"  measured  {claim.measured}",
+        ]
+    return lines
+
+
+def _mean_lines(means: Sequence[Row]) -> list[str]:
+    """A line for each measure, a column for each strategy."""
+    if not means:
+        return []
+    strategies = list(dict.fromkeys(row["strategy"] for row in means))
+    measures: dict[str, dict[str, str]] = {}
+    for row in means:
+        error = "" if row["standard_error"] is None else f" ± {row['standard_error']:.2g}"
+        measures.setdefault(row["measure"], {})[row["strategy"]] = f"{format_value(row['mean'])}{error}"
+    lines = ["", f"{'':37}{''.join(f'{strategy:>20}' for strategy in strategies)}"]
+    for measure, cells in measures.items():
+        lines.append(f"{measure:37}{''.join(f'{cells[strategy]:>20}' for strategy in strategies)}")
+    return lines
+
+
+@app.command("table")
+def table(
+    folders: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FOLDER]…", help=f"Where to look; {HOME}/ unless given.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print every claim of every finished study. What the paper says, what was measured, whether it holds."""
+    where = folders or [HOME]
+    if not folders and not HOME.is_dir():
+        raise UsageError(f"no study was run here; run one with: {program()} lab run {next(iter(STUDIES))}")
+    found = list(read_results(where, warn=tell))
+    if as_json:
+        print_json({"studies": [{"folder": os.fspath(folder), **_claims_of(results)} for folder, results in found]})
+        return
+    if not found:
+        tell(f"no finished study in {', '.join(map(str, where))}")
+    for folder, results in found:
+        typer.echo(f"{results.study} on {results.world.get('name')} ({results.scale}, seed {results.seed}): {folder}")
+        for claim in results.claims:
+            typer.echo(f"  {verdict(claim):14}{claim.id} ({claim.kind})")
+            typer.echo(f"  {'':14}paper     {claim.paper or '–'}")
+            typer.echo(f"  {'':14}measured  {claim.measured}")
+            if claim.reason:
+                typer.echo(f"  {'':14}because   {claim.reason}")
+        if not results.claims:
+            typer.echo("  makes no claims")
+
+
+def _claims_of(results: Results) -> dict[str, object]:
+    return {
+        "study": results.study,
+        "world": results.world,
+        "scale": results.scale,
+        "seed": results.seed,
+        "claims": results.claims,
+    }

@@ -1,0 +1,179 @@
+"""`lycosa world`: worlds to crawl without touching the Web."""
+
+import errno
+import time
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lycosa.cli.job_progress import working
+from lycosa.cli.options import LOOK, Json, print_json, program, tell
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.text import visible
+from lycosa_lab.worlds.calibration import Statistic, measure
+from lycosa_lab.worlds.registry import WORLDS, make_world, open_world, require_empty, save_world
+from lycosa_lab.worlds.server import WorldServer
+from lycosa_lab.worlds.world import StudyWorld
+
+app = typer.Typer(name="world", help="Worlds to crawl without touching the Web.", **LOOK)
+WorldArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="WORLD", help="A name, NAME:key=value,…, a folder made by `world make`, or a file; see `world list`."
+    ),
+]
+MAX_CATEGORIES = 8
+
+
+@app.command("list")
+def list_worlds(as_json: Json = False) -> None:
+    """List the kinds of worlds. Their options too."""
+    if as_json:
+        print_json({name: {"says": kind.summary, "options": kind.options()} for name, kind in WORLDS.items()})
+        return
+    for name, kind in WORLDS.items():
+        typer.echo(f"{name:20}{kind.summary}")
+        typer.echo(f"{'':20}options: {', '.join(kind.options())}")
+
+
+@app.command(
+    "make",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    epilog="Every option of a kind can be given: --pages 40000 is the same as WORLD:pages=40000. See `world list`.",
+)
+def make(
+    context: typer.Context,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="The kind of world, such as synthetic.")],
+    out: Annotated[Path, typer.Option("--out", help="The new folder to write it into.")],
+) -> None:
+    """Make a world. It is written into a folder, from which it opens quickly."""
+    name, _, listed = kind.partition(":")
+    if listed:
+        raise UsageError(f"give the options of {name} as flags, such as --{listed.partition('=')[0]} VALUE")
+    require_empty(out)
+    began = time.monotonic()
+    with working(f"making a {name} world"):
+        world = make_world(name, _flags(context.args))
+        save_world(world, out)
+    typer.echo(f"{out}: {len(world)} pages on {len(world.hosts)} hosts, made in {time.monotonic() - began:.0f} s")
+    typer.echo(f"Look at it:  {program()} world show {out}\nServe it:    {program()} world serve {out} --port 8099")
+
+
+def _flags(words: list[str]) -> dict[str, str]:
+    """The options given as `--key value` and `--key=value`."""
+    options: dict[str, str] = {}
+    rest = list(words)
+    while rest:
+        flag = rest.pop(0)
+        if not flag.startswith("--"):
+            raise UsageError(f"{flag!r} belongs to no option; write for example --pages 40000")
+        key, equals, value = flag[2:].partition("=")
+        if not equals:
+            if not rest:
+                raise UsageError(f"--{key} needs a value")
+            value = rest.pop(0)
+        name = key.replace("-", "_")
+        if name in options:
+            raise UsageError(f"--{key} is given twice; give it once")
+        options[name] = value
+    return options
+
+
+@app.command("show")
+def show(
+    world: WorldArgument,
+    as_json: Json = False,
+    category: Annotated[
+        str | None, typer.Option("--category", help="Print the URLs that the directory lists under this name.")
+    ] = None,
+) -> None:
+    """Show what a world holds. Its figures stand beside what was published about the Web."""
+    with working("opening the world"):
+        opened = open_world(world)
+    if category is not None:
+        _show_category(opened, category)
+        return
+    with working("measuring"):
+        measured = measure(opened)
+    if as_json:
+        print_json(
+            {
+                **opened.facts,
+                "host_count": len(opened.hosts),
+                "categories": {each.name: len(each.entries) for each in opened.directory()},
+                "figures": [
+                    {"name": each.name, "measured": each.measured, "published": each.published} for each in measured
+                ],
+            }
+        )
+    else:
+        typer.echo("\n".join(_lines(opened, measured)))
+
+
+def _show_category(world: StudyWorld, name: str) -> None:
+    by_name = {each.name: each for each in world.directory()}
+    if name not in by_name:
+        some = ", ".join(list(by_name)[:MAX_CATEGORIES]) or "none"
+        more = " …" if len(by_name) > MAX_CATEGORIES else ""
+        raise UsageError(f"the world has no category {name!r}; it has {some}{more}")
+    for entry in by_name[name].entries:
+        typer.echo(entry.url)
+
+
+def _lines(world: StudyWorld, measured: list[Statistic]) -> list[str]:
+    facts: dict[str, Any] = dict(world.facts)
+    options = ", ".join(f"{key} {value}" for key, value in facts.items() if key not in ("name", "pages"))
+    lines = [f"{world.name}: {len(world)} pages on {len(world.hosts)} hosts"]
+    if options:
+        lines.append(f"  {visible(options, 300)}")
+    categories = world.directory()
+    if categories:
+        listed = sum(len(each.entries) for each in categories)
+        lines.append(f"directory: {len(categories)} categories, {listed} pages")
+        lines += [f"  {visible(each.name, 40):40}{len(each.entries):6}" for each in categories[:MAX_CATEGORIES]]
+        if len(categories) > MAX_CATEGORIES:
+            lines.append(f"  … and {len(categories) - MAX_CATEGORIES} more")
+    if measured:
+        width = max(len(each.name) for each in measured) + 2
+        lines.append(f"{'':{width}}{'measured':>12}  published")
+        lines += [f"{each.name:{width}}{each.measured:12.3f}  {each.published}" for each in measured]
+    return lines
+
+
+@app.command("serve")
+def serve(
+    world: WorldArgument,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8099,
+    address: Annotated[str, typer.Option("--address", help="A loopback address.")] = "127.0.0.1",
+) -> None:
+    """Serve a world over HTTP. All its hosts are on one port, until interrupted."""
+    if not _is_loopback(address):
+        raise UsageError(f"a world is served on a loopback address, such as 127.0.0.1, not on {address!r}")
+    with working("opening the world"):
+        opened = open_world(world)
+    try:
+        with WorldServer(opened, port=port, address=address) as served:
+            typer.echo(f"{opened.name}: {len(opened)} pages on {len(opened.hosts)} hosts at {address}:{served.port}")
+            categories = opened.directory()
+            if categories:
+                name = categories[0].name
+                typer.echo(f"Examples:  {program()} world show {world} --category {name} > good.txt")
+                typer.echo(f"           {program()} new mine --examples good.txt")
+            crawl = f"{program()} crawl mine --resolve '{served.resolve}' --allow-private --delay 0 --pages 500"
+            typer.echo(f"Crawl it:  {crawl}\nCtrl-C ends.")
+            while True:
+                time.sleep(3600)
+    except OSError as error:
+        way_out = "--port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "--address"
+        raise UsageError(f"cannot serve on {address}:{port}: {error.strerror}; give another {way_out}") from None
+    except KeyboardInterrupt:
+        tell("ended")
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,212 @@
+"""Strategies compared on the same topics: the same seeds, pages and buffer for all, their pages pooled and judged."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from lycosa.pictures import line_chart
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Plain, Url
+from lycosa_lab.worlds import StudyWorld
+
+from .measures import MEASURES, Truth, at_points, parse_measure, points_along
+from .page_cache import PageCache
+from .results import Figure, Findings, Row
+from .retrieval import TermCounts, TermMatrix, pooled_ranks, tfidf_similarities
+from .simulation import Step, crawl
+from .study import Size
+from .tables import mean_curve, mean_rows, nan_if_none, pair_rows
+from .topics import DirectoryTopic, TopicCosine, check_needs_pages_only, directory_sites, strategy_for, topics_of
+
+POINTS = 50  # of every curve
+PAGES = "pages"  # the row of pages fetched: fewer than asked for where a crawl ran out of links
+
+
+@dataclass(frozen=True)
+class ComparisonInputs:
+    """What the crawls of all topics share."""
+
+    topics: Sequence[DirectoryTopic]
+    cache: PageCache
+    size: Size  # among others: pages of a crawl, and buffer
+    seed: int
+
+
+def crawls_of(names: Sequence[str], topic: DirectoryTopic, shared: ComparisonInputs, job: int) -> dict[str, list[Step]]:
+    """The crawl of a topic by each strategy."""
+    judge, pages, buffer = TopicCosine(topic.as_page()), shared.size["pages"], shared.size["buffer"]
+    seed = 1_000 * shared.seed + job
+    return {
+        name: list(
+            crawl(
+                strategy_for(name, topic, pages=pages, buffer=buffer, seed=seed),
+                topic.seeds,
+                read=shared.cache.read,
+                judge=judge,
+                pages=pages,
+                buffer=buffer,
+            )
+        )
+        for name in names
+    }
+
+
+class Pool(NamedTuple):
+    """The pages that any of the crawls fetched, each once."""
+
+    urls: Sequence[Url]
+    documents: TermMatrix
+    similarity: Callable[[Url], float]  # to the topic, tf·idf over the pool
+    rank: Callable[[Url], float]  # among the pool, 1 is best
+
+
+def pool_of(topic: DirectoryTopic, cache: PageCache, crawls: Iterable[Sequence[Step]]) -> Pool:
+    """The pages of all crawls of a topic, ranked together."""
+    urls = list(dict.fromkeys(step.url for steps in crawls for step in steps))
+    documents = TermMatrix.of(_counted(cache, url) for url in urls)
+    about = topic.as_page().words.counted
+    similarities, ranks = tfidf_similarities(about, documents), pooled_ranks(about, documents)
+    return Pool(urls, documents, _by_url(urls, similarities), _by_url(urls, ranks))
+
+
+def truth_of(world: StudyWorld, topic: DirectoryTopic, pool: Pool) -> Truth:
+    """The ground truth that world and pool have for a topic."""
+    return Truth(
+        is_relevant=lambda url: world.topic(url) == topic.name,
+        targets=frozenset(topic.others) or None,
+        similarity=pool.similarity,
+        rank=pool.rank,
+        standing=world.standing if world.standing(topic.seeds[0]) is not None else None,
+    )
+
+
+def _counted(cache: PageCache, url: Url) -> TermCounts:
+    page = cache.read(url)
+    assert page is not None  # it was crawled
+    return page.words.counted
+
+
+def _by_url(urls: Sequence[Url], values: Iterable[float]) -> Callable[[Url], float]:
+    return dict(zip(urls, map(float, values), strict=True)).__getitem__
+
+
+class FreeComparison:
+    """Crawls of the first topics of a world by each strategy, all with the same seeds, pages and buffer.
+
+    Novelty and overlap are those against the first strategy named.
+    """
+
+    name = "compare"
+    says = "Strategies side by side on one world."
+
+    def __init__(
+        self,
+        strategies: Sequence[str],
+        *,
+        topics: int,
+        pages: int,
+        buffer: int = 200,
+        measures: Sequence[str] | None = None,
+    ):
+        for strategy in strategies:
+            check_needs_pages_only(strategy)
+        if len(set(strategies)) < len(strategies) or not strategies:
+            raise UsageError(
+                "name every strategy to compare once, with commas between: --strategies best-first,pagerank"
+            )
+        self.strategies = tuple(strategies)
+        self.measures = tuple(map(parse_measure, measures)) if measures else None
+        self._points = points_along(pages, POINTS)
+        self.scales: Mapping[str, Size] = {
+            "free": {
+                "strategies": self.strategies,
+                "topics": topics,
+                "pages": pages,
+                "buffer": buffer,
+                "measures": [str(measure) for measure in self.measures or ()],
+            }
+        }
+
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"topics": max(10, size["topics"]), "pages": max(20_000, 2 * size["pages"] * size["topics"])}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        return list(range(self.topics_in(world)))
+
+    def topics_in(self, world: StudyWorld) -> int:
+        """How many topics are crawled: those asked for, or as many as the world has."""
+        return len(topics_of(world, self.scales["free"]["topics"]))
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> ComparisonInputs:
+        return ComparisonInputs(topics_of(world, size["topics"]), PageCache(world), size, seed)
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        shared: ComparisonInputs = prepared
+        topic = shared.topics[job]
+        crawls = crawls_of(self.strategies, topic, shared, job)
+        truth = replace(
+            truth_of(world, topic, pool_of(topic, shared.cache, crawls.values())),
+            directory_sites=directory_sites(world),
+            earlier=frozenset(step.url for step in crawls[self.strategies[0]]),
+        )
+        measures = self.measures or [measure for measure in _USUAL if measure.is_known_to(truth)]
+        points = points_along(shared.size["pages"], POINTS)
+        return {
+            "topic": topic.name,
+            "strategies": {
+                name: {
+                    "pages": len(steps),
+                    "curves": {str(measure): at_points(points, measure.over(steps, truth)) for measure in measures},
+                }
+                for name, steps in crawls.items()
+            },
+        }
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        names = list(outcomes[0]["strategies"][self.strategies[0]]["curves"])
+        fetched = {
+            name: [float(outcome["strategies"][name]["pages"]) for outcome in outcomes] for name in self.strategies
+        }
+        means: list[Row] = mean_rows(PAGES, fetched, seed=seed)
+        pairs: list[Row] = []
+        figures = {}
+        for name in names:
+            scores = {
+                strategy: [_last(outcome["strategies"][strategy]["curves"][name]) for outcome in outcomes]
+                for strategy in self.strategies
+            }
+            means += mean_rows(name, scores, seed=seed)
+            pairs += pair_rows(name, scores)
+            figures[name.lower().replace("@", "-at-")] = self._figure(name, outcomes)
+        topics = [
+            {"topic": outcome["topic"], "strategy": strategy, "pages": crawled["pages"]}
+            | {name: _last(crawled["curves"][name]) for name in names}
+            for outcome in outcomes
+            for strategy, crawled in outcome["strategies"].items()
+        ]
+        return Findings(claims=(), tables={"means": means, "tests": pairs, "topics": topics}, figures=figures)
+
+    def _figure(self, name: str, outcomes: Sequence[Plain]) -> Figure:
+        series = []
+        for strategy in self.strategies:
+            curves = [outcome["strategies"][strategy]["curves"][name] for outcome in outcomes]
+            samples = (map(nan_if_none, values) for values in zip(*curves, strict=True))
+            series.append(mean_curve(strategy, self._points, samples))
+        measure = parse_measure(name)
+        better = "lower" if measure.fewer_is_better else "higher"
+        return Figure(
+            name,
+            f"{measure.says[0].upper()}{measure.says[1:]}: {better} is better. Means over {len(outcomes)} topics,"
+            " with standard errors.",
+            line_chart(series, title=name, x_title="pages fetched", y_title=measure.says),
+        )
+
+
+_USUAL = tuple(
+    MEASURES[name]
+    for name in ("Harvest", "TargetRecall", "MeanSimilarity", "MeanStatus", "Diversity", "Reliability", "StrategyCpu")
+)
+
+
+def _last(curve: Sequence[float | None]) -> float:
+    return nan_if_none(curve[-1])

@@ -1,0 +1,84 @@
+"""Collections of people with overlapping interests: crawled in the lab, written as by `lycosa crawl`."""
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.reading import Reader
+from lycosa.run.open import open_collection, open_for_reading
+from lycosa.strategies import BestFirst
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
+from lycosa_lab.page_cache import PageCache
+from lycosa_lab.simulation import Step, crawl
+from lycosa_lab.topics import DirectoryTopic, TopicCosine, strategy_for
+from lycosa_lab.worlds import StudyWorld
+from lycosa_peers.peer_folder import PeerFolder
+from lycosa_peers.shared_collection import SharedCollection
+
+FETCHED_AT = 1_000_000_000.0  # all pages, so that the same run gives the same collections
+SECOND_TOPIC = 0.5  # of the peers have one
+SEEDS = 5  # of each topic
+_RECIPE = '[topic]\ntext = "crawled in the lab"\n'
+_HEADERS = (("content-type", "text/html; charset=utf-8"),)
+
+
+class Collector(Struct, frozen=True):
+    """A peer with a collection: the numbers of its topics, and the relevance of its pages."""
+
+    topics: tuple[int, ...]
+    pages: Mapping[Url, float]
+
+
+def collectors_of(
+    topics: Sequence[DirectoryTopic], *, peers: int, pages: int, library: PageCache, seed: int
+) -> list[Collector]:
+    """Each peer crawls one topic or two, from random seeds of the directory.
+
+    First topics are divided evenly among the peers in order; a second one is drawn.
+    """
+    collectors = []
+    for peer in range(peers):
+        rng = random.Random(f"{seed} {peer} collector")
+        own = [peer * len(topics) // peers]
+        if rng.random() < SECOND_TOPIC:
+            own.append(rng.choice([number for number in range(len(topics)) if number != own[0]]))
+        found: dict[Url, float] = {}
+        for number in own:
+            for step in _crawled(topics[number], pages // len(own), library, rng):
+                found[step.url] = max(step.relevance, found.get(step.url, 0.0))
+        collectors.append(Collector(tuple(own), found))
+    return collectors
+
+
+def _crawled(topic: DirectoryTopic, pages: int, library: PageCache, rng: random.Random) -> Iterable[Step]:
+    listed = [*topic.seeds, *topic.others]
+    strategy = strategy_for(BestFirst.name, topic, pages=pages, buffer=None, seed=rng.randrange(1 << 30))
+    return crawl(
+        strategy,
+        rng.sample(listed, min(SEEDS, len(listed))),
+        read=library.read,
+        judge=TopicCosine(topic.as_page()),
+        pages=pages,
+    )
+
+
+def union_of(collectors: Iterable[Collector]) -> dict[Url, float]:
+    """All pages that anybody has."""
+    return {url: relevance for collector in collectors for url, relevance in collector.pages.items()}
+
+
+def write_collection(folder: Path, world: StudyWorld, pages: Mapping[Url, float]) -> None:
+    """Makes a collection of pages of a world, with its archive, its search index, and the summary that peers show."""
+    folder.mkdir()
+    (folder / "lycosa.toml").write_text(_RECIPE, encoding="utf-8")
+    reader = Reader()
+    with open_collection(folder, clock=WallClock(), reader=reader, writable=True) as collection:
+        for url, relevance in pages.items():
+            body = world.page(url) or b""
+            fetch = Fetch(url, Outcome.OK, FETCHED_AT, 200, "OK", headers=_HEADERS, body=body, content=body)
+            collection.record(Visit(Candidate(url, relevance), fetch, reader(fetch), relevance=relevance))
+    with open_for_reading(folder) as collection:
+        SharedCollection(collection, PeerFolder(folder)).catch_up()

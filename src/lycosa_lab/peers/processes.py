@@ -1,0 +1,111 @@
+"""Peers in processes of their own on loopback, started as by `lycosa peer serve`, with a limited lifetime."""
+
+import asyncio
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from types import TracebackType
+
+from lycosa.vocabulary.errors import LycosaError
+from lycosa_peers.control import Reply, Request, ask_running_peer
+from lycosa_peers.peer import SearchProgress
+from lycosa_peers.peer_folder import PeerFolder
+
+HOST = "127.0.0.1"
+LONGEST = 600  # seconds after which a process ends by itself
+END_SECONDS = 10.0
+_PROGRAM = "import signal, sys; signal.alarm(int(sys.argv.pop(1))); from lycosa.cli import main; main()"
+
+
+class NoLoopbackError(LycosaError):
+    """Peers cannot be run on this machine."""
+
+
+def free_addresses(many: int) -> list[str]:
+    """Free addresses on loopback."""
+    try:
+        with ExitStack() as stack:
+            sockets = [stack.enter_context(closing(socket.socket())) for _ in range(many)]
+            for each in sockets:
+                each.bind((HOST, 0))
+            return [f"{HOST}:{each.getsockname()[1]}" for each in sockets]
+    except OSError as error:
+        raise NoLoopbackError(f"no sockets on loopback: {error.strerror}") from error
+
+
+class Processes:
+    """A context manager that serves collections at addresses, one process each."""
+
+    def __init__(self, folders: Sequence[Path], addresses: Sequence[str]):
+        self._places = list(zip(folders, addresses, strict=True))
+        self._folders = [PeerFolder(folder) for folder in folders]
+        self._running: list[subprocess.Popen[str]] = []
+
+    def __enter__(self) -> "Processes":
+        try:
+            self._running += [_begin(folder, address) for folder, address in self._places]
+            for process in self._running:
+                assert process.stdout is not None
+                if " serves " not in process.stdout.readline():
+                    raise NoLoopbackError(f"a peer did not begin: {_last_words(process)}")
+        except OSError as error:
+            self._end()
+            raise NoLoopbackError(f"no processes: {error.strerror}") from error
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        for process in self._running:
+            process.terminate()
+        for process in self._running:
+            try:
+                process.communicate(timeout=END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+        self._running.clear()
+
+    async def search(self, peer: int, words: str, *, limit: int, deadline: float) -> SearchProgress:
+        """The final state of a search for `limit` hits."""
+        request = Request("search", words, most=limit, enough=limit, deadline=deadline)
+        searched = [reply.progress for reply in await self._replies(peer, request) if reply.progress is not None]
+        return searched[-1]
+
+    async def counts(self) -> Counter[str]:
+        """The sum of the counts of all peers."""
+        replies = await asyncio.gather(*(self._replies(peer, Request("show")) for peer in range(len(self._folders))))
+        return sum((Counter(each[-1].status["counts"]) for each in replies), Counter[str]())
+
+    async def _replies(self, peer: int, request: Request) -> list[Reply]:
+        replies = await ask_running_peer(self._folders[peer], request)
+        if replies is None:
+            raise NoLoopbackError("a peer that was begun is not there any more")
+        return [reply async for reply in replies]
+
+
+def _begin(folder: Path, address: str) -> subprocess.Popen[str]:
+    words = ("peer", "serve", str(folder), "--listen", address, "--quiet")
+    return subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, str(LONGEST), *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _last_words(process: subprocess.Popen[str]) -> str:
+    process.kill()
+    lines = process.communicate()[1].strip().splitlines()
+    return lines[-1] if lines else f"it ended with {process.returncode}"

@@ -1,0 +1,49 @@
+"""The studies, one file or folder each; `STUDIES` is the one dictionary of names."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lycosa.vocabulary.plugins import find_piece
+from lycosa_lab.study import Study
+
+from .adaptive_utility import AdaptiveUtility
+from .authority_static import AuthorityStatic
+from .authority_tracking import AuthorityTracking
+from .buddynet import BuddyNet
+from .collaborative import CollaborativeCrawling
+from .freshness import FreshnessStudy
+from .inlinks_benchmark import InlinksBenchmark
+from .interest_locality import InterestLocality
+from .one_budget import OneBudget
+from .peer_search import PeerSearch
+from .status_locality import StatusLocality
+from .topic_driven import TopicDriven
+from .topical_map import TopicalMap
+from .utility_tradeoff import UtilityTradeoff
+
+STUDIES: Mapping[str, Study] = {
+    study.name: study
+    for study in (
+        TopicDriven(),
+        StatusLocality(),
+        UtilityTradeoff(),
+        AdaptiveUtility(),
+        InlinksBenchmark(),
+        AuthorityStatic(),
+        AuthorityTracking(),
+        FreshnessStudy(),
+        OneBudget(),
+        TopicalMap(),
+        CollaborativeCrawling(),
+        InterestLocality(),
+        BuddyNet(),
+        PeerSearch(),
+    )
+}
+
+
+def study_named(name: str) -> Study:
+    """The study of this name, Lycosa's own or that of a plug-in, which names an object or a class."""
+    found: Any = find_piece(STUDIES, "lycosa.studies", name, what="study")
+    study: Study = found() if isinstance(found, type) else found
+    return study

@@ -1,0 +1,89 @@
+"""A weight that adapts to a target of topicality, against fixed ones.
+
+Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), sections 6 and
+7.1.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from lycosa.vocabulary.records import Plain
+from lycosa_lab.crawl_tables import CrawlTables, evaluators_claim
+from lycosa_lab.results import Findings
+from lycosa_lab.study import Size
+from lycosa_lab.test_bed import SCALES, TestBed, examples_of, in_links_of, prepare_test_bed
+from lycosa_lab.worlds import StudyWorld
+
+from .claims import (
+    alpha_trajectories,
+    early_dip,
+    left_to_gain,
+    status_above_half,
+    still_ahead,
+    topicality_comparable,
+    what_ranking_changes,
+)
+from .figures import all_figures, front_rows
+from .runs import ADAPTIVE, FIXED, ORACLE, PAIR, RANKED, SECOND_COUNTER, run_topic
+
+
+class AdaptiveUtility:
+    name = "adaptive-utility"
+    says = "Whether a weight that adapts to a target of topicality brings more status home than a fixed one."
+    scales: Mapping[str, Size] = {
+        "small": SCALES["small"] | {"long_pages": 2_000},
+        "paper": SCALES["paper"] | {"long_pages": 20_000},
+    }
+
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"pages": size["world_pages"], "topics": size["topics"]}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        return list(range(len(examples_of(world, topics=size["topics"], each=size["examples"], seed=seed))))
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> TestBed:
+        source = in_links_of(world)
+        return prepare_test_bed(world, size, seed, source, other=source.sampled(seed=SECOND_COUNTER + seed))
+
+    def work(self, world: StudyWorld, prepared: TestBed, job: Plain) -> Plain:
+        return run_topic(prepared, job)
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        tables = CrawlTables(outcomes, [*FIXED, *ADAPTIVE, *RANKED, *ORACLE], pages=size["pages"])
+        long = CrawlTables(outcomes, PAIR, pages=size["long_pages"], part="long")
+        other = CrawlTables(outcomes, PAIR, pages=size["pages"], part="other")
+        rows = tables.standard_tables(seed=seed)
+        for prefix, more in (("long_", long), ("other_", other)):
+            others = more.standard_tables(seed=seed)
+            rows |= {f"{prefix}{name}": table for name, table in others.items() if name != "curves"}
+        return Findings(
+            claims=[
+                status_above_half(tables),
+                topicality_comparable(tables),
+                alpha_trajectories(tables),
+                early_dip(tables),
+                still_ahead(
+                    long,
+                    "long-crawl",
+                    f"Over {size['long_pages']} pages",
+                    "20 000 pages: advantage on status significant, still largely topical",
+                ),
+                still_ahead(
+                    other,
+                    "other-status-source",
+                    "With in-links, for learning and for judging, as a second counter has them, who came by each link"
+                    " with chance .5,",
+                    "with the counts of another search engine (in the same long crawls): advantage on status"
+                    " significant",
+                ),
+                what_ranking_changes(tables),
+                left_to_gain(tables),
+                evaluators_claim(self.name, tables, world=world.name),
+            ],
+            tables={
+                **rows,
+                "alpha": tables.alpha_rows(ADAPTIVE),
+                "front": front_rows(tables),
+                "models": tables.model_rows(),
+            },
+            figures=all_figures(tables, long),
+        )

@@ -1,0 +1,115 @@
+"""The crawls of one topic: fixed weights, adaptive ones, and an oracle that shows how much there is to gain."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+
+from lycosa.strategies.utility import Adaptive, Utility
+from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
+from lycosa_lab.studies.utility_tradeoff import ALPHAS, fixed
+from lycosa_lab.test_bed import TestBed, TopicCrawls
+
+TARGETS = (0.6, 0.7, 0.8, 0.9)
+ORACLE_ALPHAS = (0.0, 0.2, 0.3, 0.5)  # from 0.5 on, no standing outweighs being off the topic
+START = 0.5  # α before the first page
+SECOND_COUNTER = 104_729  # added to the seed for the second source of in-links
+
+
+def adaptive(target: float) -> str:
+    return f"δ={target:g}"
+
+
+def ranked(target: float) -> str:
+    return f"ranked δ={target:g}"
+
+
+def oracle(alpha: float) -> str:
+    return f"oracle α={alpha:g}"
+
+
+HALF, TOPIC_ONLY, USUAL = fixed(0.5), fixed(1.0), adaptive(0.7)
+FIXED = [fixed(alpha) for alpha in ALPHAS]
+ADAPTIVE = [adaptive(target) for target in TARGETS]
+RANKED = [ranked(target) for target in TARGETS]  # adaptive, with utilities that stay comparable while α moves
+ORACLE = [oracle(alpha) for alpha in ORACLE_ALPHAS]
+PAIR = [USUAL, TOPIC_ONLY]
+CRAWLERS = {"fixed α": FIXED, "adaptive δ": ADAPTIVE, "ranked δ": RANKED, "knows the truth": ORACLE}
+
+
+def run_topic(bed: TestBed, number: int) -> Plain:
+    """All crawls of one topic and their measures."""
+    topic, pages, long = TopicCrawls(bed, bed.topics[number]), bed.size["pages"], bed.size["long_pages"]
+    runs = {fixed(alpha): topic.run(Utility(alpha=alpha), pages=pages) for alpha in ALPHAS}
+    runs |= {adaptive(target): topic.run(_as_published(target), pages=pages) for target in TARGETS}
+    runs |= {ranked(target): topic.run(Adaptive(target=target), pages=pages) for target in TARGETS}
+    runs |= {oracle(alpha): topic.run(_oracle(topic, alpha), pages=pages) for alpha in ORACLE_ALPHAS}
+    other_runs = {
+        USUAL: topic.run(_as_published(0.7), pages=pages, source=1),
+        TOPIC_ONLY: runs[TOPIC_ONLY],  # which does not look at standing
+    }
+    return {
+        "topic": topic.examples.topic,
+        "crawls": {name: topic.measure(*found, pages=pages) for name, found in runs.items()},
+        "long": {
+            USUAL: topic.run_and_measure(_as_published(0.7), pages=long),
+            TOPIC_ONLY: topic.run_and_measure(Utility(alpha=1.0), pages=long),
+        },
+        "other": {name: topic.measure(*found, pages=pages, source=1) for name, found in other_runs.items()},
+        "models": topic.model_quality(),
+    }
+
+
+def _as_published(target: float) -> Adaptive:
+    return Adaptive(target=target, ranked_among=0)
+
+
+def _oracle(topic: TopicCrawls, alpha: float) -> "Oracle":
+    return Oracle(is_on_topic=topic.is_on_topic, standing=topic.true_standing, alpha=alpha)
+
+
+class Oracle:
+    """A strategy that knows the topic and the standing of every page before it is fetched.
+
+    priority = alpha * is_on_topic + (1 - alpha) * standing. It is greedy: it knows what a link leads to, not what lies
+    behind that; so it is a benchmark, not an upper bound.
+    """
+
+    name = "oracle"
+    scale: Literal["unit", "order"] = "unit"
+    exhaustive = True
+    uses_standing = False  # it has its own
+
+    def __init__(self, *, is_on_topic: Callable[[Url], bool], standing: Callable[[Url], float], alpha: float):
+        self._is_on_topic = is_on_topic
+        self._standing = standing
+        self._alpha = alpha
+        self._priorities: dict[Url, float] = {}
+
+    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
+        return [Candidate(seed, 1.0, because={"seed": True}) for seed in seeds]
+
+    def learn(self, event: Visit | Skip) -> None:
+        """Nothing to learn."""
+
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        if isinstance(event, Skip):
+            return []
+        found_on, depth = event.candidate.url, event.candidate.depth + 1
+        return [
+            Candidate(link.target, self._priority(link.target), found_on, depth=depth) for link in event.open_links()
+        ]
+
+    def _priority(self, url: Url) -> float:
+        priority = self._priorities.get(url)
+        if priority is None:
+            priority = self._alpha * self._is_on_topic(url) + (1.0 - self._alpha) * self._standing(url)
+            self._priorities[url] = priority
+        return priority
+
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
+        return waiting
+
+    def state(self) -> Plain:
+        return None
+
+    def restore(self, state: Plain) -> None:
+        """No state."""

@@ -1,0 +1,275 @@
+"""How fast strategies find the most linked pages of a graph that stands still.
+
+Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section II.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec.structs import asdict
+from numpy.typing import NDArray
+
+from lycosa.pictures import line_chart
+from lycosa.strategies import CrawlAI, CrawlGAI
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Page, Plain
+from lycosa_lab.authority import Linkers, a_source, as_graph, linkers_of, most_linked, performances
+from lycosa_lab.results import Claim, Figure, Findings, Row
+from lycosa_lab.simulation import crawl
+from lycosa_lab.statistics import finite_or_none, paired_t, spearman, summary
+from lycosa_lab.study import Size
+from lycosa_lab.tables import mean_curve
+from lycosa_lab.worlds import StudyWorld
+from lycosa_lab.worlds.graphs import LinkGraph
+
+Ints = NDArray[np.signedinteger[Any]]
+Floats = NDArray[np.float64]
+
+GAI, AI, BY_IN, BY_BOTH = "crawl-gai", "crawl-ai", "sample-i", "sample-io"
+PUBLISHED = (GAI, AI, BY_IN, BY_BOTH)  # those that the paper compares here
+ALGORITHMS = (*PUBLISHED, "sample-u")
+POINTS = 60
+FIRST_FIFTH, MIDDLE = slice(0, POINTS // 5), POINTS // 2 - 1
+CRAWL = 0.3  # of the nodes
+LENGTHS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.3)  # of the nodes: lengths of crawl in the table of means
+FEWEST_NODES = 100  # for each target
+
+SAMPLES: Mapping[str, Callable[[Ints, Ints], Floats]] = {  # baselines: the weight of nodes by in-degree and out-degree
+    "sample-u": lambda ins, outs: np.ones(len(ins)),
+    "sample-i": lambda ins, outs: ins.astype(np.float64),
+    "sample-io": lambda ins, outs: (ins + outs).astype(np.float64),
+}
+
+Curves = Mapping[str, np.ndarray[tuple[int, int], np.dtype[np.float64]]]  # by algorithm: one row for each run
+
+
+class AuthorityStatic:
+    name = "authority-static"
+    says = "How fast strategies find the most linked pages of a graph, and whether they know which these are."
+    scales: Mapping[str, Size] = {
+        "small": {"nodes": 40_000, "links": 182_900, "k": 233, "runs": 5},
+        "paper": {"nodes": 343_743, "links": 1_571_772, "k": 2_000, "runs": 5},
+    }
+
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"kind": "blogs", "nodes": size["nodes"], "links": size["links"]}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        return [{"algorithm": name, "seed": 1_000 * seed + run} for run in range(size["runs"]) for name in ALGORITHMS]
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> Any:
+        graph = as_graph(world)
+        if not graph.in_degrees().any():
+            raise UsageError(
+                f"authority-static needs links between pages, and this {world.name} world has none; give a graph that"
+                " has some, such as --world blogs"
+            )
+        return graph, most_linked(graph, _targets_in(world, size))
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        graph, are_targets = prepared
+        points = [max(1, round(CRAWL * len(graph) * (number + 1) / POINTS)) for number in range(POINTS)]
+        order = _crawl_order(job["algorithm"], graph, count=points[-1], seed=job["seed"])
+        found = list(performances(graph, order, are_targets, points))
+        return {
+            "nodes": points,
+            "crawled": len(order),
+            "crawl": [round(each.crawl, 6) for each in found],
+            "rank": [round(each.rank, 6) for each in found],
+        }
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        crawls, ranks = _curves(outcomes, "crawl"), _curves(outcomes, "rank")
+        nodes = outcomes[0]["nodes"]
+        shortest = min(outcome["crawled"] for outcome in outcomes)
+        linkers = linkers_of(as_graph(world), _targets_in(world, size), well_linked=nodes[MIDDLE])
+        return Findings(
+            claims=[_start_faster(crawls), _greedy_worst(crawls, ranks, linkers), _order_reverses(crawls, ranks)],
+            tables={
+                "means": _means(crawls, ranks),
+                "curves": _rows(nodes, crawls, ranks),
+                "set-up": [
+                    {"targets": _targets_in(world, size), "nodes": len(world), "crawl": nodes[-1], "shortest": shortest}
+                ],
+                "linkers": [{name: round(value, 4) for name, value in asdict(linkers).items()}],
+            },
+            figures={
+                "crawl-performance": _figure("Crawl performance", "targets brought home", nodes, crawls),
+                "rank-performance": _figure("Rank performance", "targets that its own ranking has", nodes, ranks),
+            },
+        )
+
+
+def _targets_in(world: StudyWorld, size: Size) -> int:
+    """The number of targets: that of the scale, but at most one node in a hundred."""
+    k: int = size["k"]
+    return max(1, min(k, len(world) // FEWEST_NODES))
+
+
+def _crawl_order(algorithm: str, graph: LinkGraph, *, count: int, seed: int) -> Any:
+    """The nodes that an algorithm fetches, in their order."""
+    if algorithm in SAMPLES:
+        return sample_nodes(algorithm, graph.in_degrees(), graph.out_degrees(), count=count, seed=seed)
+    strategy: Strategy = CrawlAI(seed=seed) if algorithm == AI else CrawlGAI()
+    source: Any = a_source(graph, seed)
+    steps = crawl(strategy, [source], read=graph.read, judge=_unjudged, pages=count, buffer=len(graph))
+    return np.array([step.url for step in steps], np.int64)
+
+
+def sample_nodes(name: str, in_degrees: Ints, out_degrees: Ints, *, count: int, seed: int) -> Ints:
+    """The first `count` nodes of a weighted sample without replacement, in the order drawn; nodes of weight 0 never.
+
+    A node rings after an exponential time of rate `weight`; the first to ring are the sample.
+    """
+    weights = SAMPLES[name](in_degrees, out_degrees)
+    nodes = np.flatnonzero(weights > 0)
+    alarms = np.random.default_rng(seed).exponential(size=len(nodes)) / weights[nodes]
+    if count < len(nodes):
+        first = np.argpartition(alarms, count)[:count]
+        nodes, alarms = nodes[first], alarms[first]
+    return nodes[np.argsort(alarms)]
+
+
+def _unjudged(page: Page) -> float:
+    return 0.0
+
+
+def _curves(outcomes: Sequence[Plain], what: str) -> Curves:
+    jobs = [ALGORITHMS[number % len(ALGORITHMS)] for number in range(len(outcomes))]
+    return {
+        name: np.array([outcome[what] for outcome, job in zip(outcomes, jobs, strict=True) if job == name])
+        for name in ALGORITHMS
+    }
+
+
+def _start_faster(crawls: Curves) -> Claim:
+    early = {name: curves[:, FIRST_FIFTH].mean(axis=1) for name, curves in crawls.items()}
+    tests = {name: paired_t(early[name].tolist(), early[BY_IN].tolist()) for name in (GAI, AI)}
+    short = [f"{name} is not above {BY_IN}" for name, test in tests.items() if not test.difference > 0]
+    return Claim(
+        id="authority-static.crawlers-start-faster",
+        kind="paper",
+        says=f"Over the first fifth of the crawl, {GAI} and {AI} have both found more of the targets than {BY_IN},"
+        " which knows every in-degree",
+        paper="Crawl-GAI and Crawl-AI find high-indegree nodes even faster than Sample-I, at least at the beginning",
+        measured="; ".join(f"{name} {summary(early[name].tolist()):.3f}" for name in ALGORITHMS),
+        p=finite_or_none(max(test.p for test in tests.values())),
+        holds=not short,
+        reason=_why_not_faster(short, crawls) if short else "",
+    )
+
+
+def _why_not_faster(short: Sequence[str], crawls: Curves) -> str:
+    begun = ", ".join(f"{name} has {crawls[name][:, 0].mean():.1%} of them" for name in (GAI, AI, BY_IN))
+    return (
+        f"{'; '.join(short)}: from one page a crawl sees what lies near it, and here that holds few of the targets"
+        f" (after a sixtieth of the crawl {begun})"
+    )
+
+
+def _greedy_worst(crawls: Curves, ranks: Curves, linkers: Linkers) -> Claim:
+    middle = {name: ranks[name][:, MIDDLE] for name in ALGORITHMS}
+    others = [name for name in PUBLISHED if name != GAI]
+    means = {name: float(middle[name].mean()) for name in PUBLISHED}
+    tests = [paired_t(middle[GAI].tolist(), middle[name].tolist()) for name in others]
+    holds = all(means[GAI] < means[name] for name in others)
+    return Claim(
+        id="authority-static.greedy-ranks-worst",
+        kind="paper",
+        says=f"At mid-crawl, {GAI}'s rank performance is the lowest of {', '.join(PUBLISHED)} ({ALGORITHMS[-1]}, which"
+        " the paper leaves out here, finds too little to rank)",
+        paper="the greedy Crawl-GAI algorithm is the worst for this measure",
+        measured="; ".join(f"{name} {summary(middle[name].tolist()):.3f}" for name in ALGORITHMS),
+        p=finite_or_none(max(test.p for test in tests)),
+        holds=holds,
+        reason="" if holds else _why_not_worst(means, crawls, ranks, linkers),
+    )
+
+
+def _why_not_worst(means: Mapping[str, float], crawls: Curves, ranks: Curves, linkers: Linkers) -> str:
+    lowest = min(means, key=lambda name: means[name])
+    missed = {name: _missed(crawls, ranks, name) for name in PUBLISHED}
+    worst = max(missed, key=lambda name: missed[name])
+    has = crawls[lowest][:, MIDDLE].mean()
+    return (
+        f"{lowest} is lowest, which has found {has:.0%} of the targets by then; of those found over the first fifth,"
+        f" the rankings miss {', '.join(f'{name} {missed[name]:.0%}' for name in PUBLISHED)}: {worst}'s is the worst"
+        " judge of what it has, the others have less to judge. The share of well linked pages among the linkers of an"
+        f" authority is {linkers.share:.0%} ± {linkers.spread:.3f}, where chance alone would make it"
+        f" ± {linkers.by_chance:.3f}: the more alike these are, the better does a ranking by the links of well linked"
+        " pages do"
+    )
+
+
+def _missed(crawls: Curves, ranks: Curves, name: str) -> float:
+    """Of the targets found over the first fifth of the crawl, the share that the algorithm's own ranking misses."""
+    found, known = crawls[name][:, FIRST_FIFTH].mean(), ranks[name][:, FIRST_FIFTH].mean()
+    return float(1 - known / found) if found else 0.0
+
+
+def _order_reverses(crawls: Curves, ranks: Curves) -> Claim:
+    early = {name: float(crawls[name][:, FIRST_FIFTH].mean()) for name in PUBLISHED}
+    middle = {name: float(ranks[name][:, MIDDLE].mean()) for name in PUBLISHED}
+    rho = spearman(list(early.values()), list(middle.values())).rho
+    return Claim(
+        id="authority-static.order-reverses",
+        kind="paper",
+        says="The order by rank performance is nearly that by crawl performance reversed",
+        paper="the relative order of the algorithms has nearly reversed",
+        measured=f"by crawl performance over the first fifth {_in_order(early)}; by rank performance at mid-crawl"
+        f" {_in_order(middle)}; Spearman's ρ of the two {rho:.2f}; missed by the rankings over the first fifth "
+        + ", ".join(f"{name} {_missed(crawls, ranks, name):.0%}" for name in PUBLISHED),
+        holds=None,
+    )
+
+
+def _in_order(values: Mapping[str, float]) -> str:
+    return " > ".join(f"{name} {values[name]:.3f}" for name in sorted(values, key=lambda name: -values[name]))
+
+
+def _means(crawls: Curves, ranks: Curves) -> list[Row]:
+    rows: list[Row] = []
+    for what, curves in (("crawl", crawls), ("rank", ranks)):
+        for when, part in _table_parts().items():
+            for name in ALGORITHMS:
+                found = summary(curves[name][:, part].mean(axis=1).tolist())
+                rows.append(
+                    {
+                        "measure": f"{what} performance {when}",
+                        "strategy": name,
+                        "mean": found.mean,
+                        "standard_error": finite_or_none(found.standard_error),
+                    }
+                )
+    return rows
+
+
+def _table_parts() -> Mapping[str, slice]:
+    """The parts of the curves in the table of means."""
+    ends = {f"at {length:.0%} of the nodes": round(length / CRAWL * POINTS) - 1 for length in LENGTHS}
+    return {"over the first fifth": FIRST_FIFTH, **{when: slice(end, end + 1) for when, end in ends.items()}}
+
+
+def _rows(nodes: Sequence[int], crawls: Curves, ranks: Curves) -> list[Row]:
+    return [
+        {
+            "algorithm": name,
+            "nodes": count,
+            "crawl": round(float(crawls[name][:, point].mean()), 6),
+            "rank": round(float(ranks[name][:, point].mean()), 6),
+        }
+        for name in ALGORITHMS
+        for point, count in enumerate(nodes)
+    ]
+
+
+def _figure(title: str, y_title: str, nodes: Sequence[int], curves: Curves) -> Figure:
+    series = [mean_curve(name, nodes, (column.tolist() for column in curves[name].T)) for name in ALGORITHMS]
+    return Figure(
+        title,
+        "As figure 1 of the paper: the share of the most linked pages, by nodes crawled. Means over runs; thin bars are"
+        " standard errors.",
+        line_chart(series, title=title, x_title="nodes crawled", y_title=y_title, percent=True),
+    )

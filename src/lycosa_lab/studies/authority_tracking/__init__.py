@@ -1,0 +1,121 @@
+"""How well strategies keep up with the most linked pages while links come and go.
+
+Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section III.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from lycosa.vocabulary.records import Plain
+from lycosa_lab.results import Findings, Kind
+from lycosa_lab.study import Size
+from lycosa_lab.tracking import Tracker, track
+from lycosa_lab.worlds import StudyWorld
+from lycosa_lab.worlds.blogs import BlogPosts
+
+from .claims import crawled_lift, is_best, not_better, over_random
+from .figures import by_rate_figure, over_time_figure
+from .shared import WINDOW, TrackingInputs, day_in, inputs_of, is_default, timed, world_seed, worlds_of
+from .tables import MEASURES, PAIRS, combination_rows, over_time_rows, run_rows, runs_of, standing_row
+
+EXPAND = 0.5  # share of the looks that are at new pages
+SOURCES = 5  # of the best linked pages, looked at first, so that no crawl is caught in a corner
+
+
+class AuthorityTracking:
+    name = "authority-tracking"
+    says = "How well strategies and recrawl policies keep up with the most linked pages while links come and go."
+    scales: Mapping[str, Size] = {
+        "small": {
+            "nodes": 600_000,
+            "links": 68_000,
+            "k": 75,
+            "nodes_a_target": 600,  # at least
+            "crawls": [20, 40, 100],
+            "runs": 5,
+        },
+        "paper": {
+            "nodes": 3_000_000,
+            "links": 340_000,
+            "k": 500,
+            "nodes_a_target": 400,
+            "crawls": [100, 200, 500],
+            "runs": 5,
+        },
+    }
+
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"kind": "blog-posts", "nodes": size["nodes"], "links": size["links"]}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        day_in(timed(world))
+        has_default = is_default(world, size, seed)
+        return [
+            {
+                "crawls": crawls,
+                "expansion": expansion,
+                "policy": policy,
+                "seed": 1_000 * seed + 10 * run,
+                "world": run if has_default else 0,
+            }
+            for crawls in size["crawls"]
+            for run in range(size["runs"])
+            for expansion, policy in PAIRS
+        ]
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> list[TrackingInputs]:
+        return [inputs_of(each, size) for each in worlds_of(world, size, seed)]
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        inputs: TrackingInputs = prepared[job["world"]]
+        seed = job["seed"]
+        sources = np.random.default_rng(seed).permutation(inputs.well_linked)[:SOURCES].tolist()
+        pair = {"expansion": job["expansion"], "policy": job["policy"]}
+        tracker = Tracker(inputs.graph, **pair, expand=EXPAND, day=inputs.day, seed=seed)
+        standings = track(
+            tracker, inputs.moments, sources=sources, begin=inputs.begin, crawls_a_day=job["crawls"], day=inputs.day
+        )
+        return {
+            "standings": [standing_row(each) for each in standings],
+            "pages": len(inputs.graph),
+            "targets": inputs.targets,
+            "day": inputs.day,
+        }
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        runs = runs_of(self.jobs(world, size, seed), outcomes)
+        usual = float(size["crawls"][len(size["crawls"]) // 2])
+        firsts = outcomes[: size["runs"] * len(PAIRS) : len(PAIRS)]  # of each run
+        seeds = [world_seed(seed, run) for run in range(size["runs"])] if is_default(world, size, seed) else []
+        set_up = {
+            "pages with a link": round(float(np.mean([outcome["pages"] for outcome in firsts]))),
+            "targets": min(outcome["targets"] for outcome in firsts),
+            "day in seconds": firsts[0]["day"],
+            "window in days": WINDOW,
+            "crawls a day": usual,
+            "expand": EXPAND,
+            "runs": size["runs"],
+            "worlds": len(seeds) or 1,
+        }
+        # The lift is the higher the heavier the tail of in-degrees, which in that world was set with lifts in view.
+        kind: Kind = "calibration" if world.name == BlogPosts.name else "paper"
+        return Findings(
+            claims=[
+                is_best(runs, usual),
+                over_random(runs, usual, kind),
+                crawled_lift(runs, usual, kind),
+                not_better(runs, usual),
+            ],
+            tables={
+                "combinations": combination_rows(runs),
+                "over-time": over_time_rows(runs, usual),
+                "runs": run_rows(runs, usual, firsts, seeds),
+                "set-up": [set_up],
+            },
+            figures={
+                **{what: over_time_figure(runs, usual, what, title) for what, title in MEASURES.items()},
+                "crawls-a-day": by_rate_figure(runs),
+            },
+        )

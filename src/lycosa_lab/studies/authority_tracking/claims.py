@@ -1,0 +1,154 @@
+"""The claims of the paper, computed."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from lycosa_lab.results import Claim, Kind
+from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, holm, paired_t, summary
+
+from .tables import (
+    AI,
+    BEST,
+    GAI,
+    MEASURES,
+    PAIRS,
+    SAMPLE,
+    Pair,
+    Runs,
+    mean_and_error,
+    name_of,
+    ranked,
+    rates_in,
+    second_half,
+)
+
+CLEVER = ("yr", "yru", "ldu")
+RANDOM_TIMES = 20.0  # the lift that the paper reports for pages crawled or seen linked to
+
+
+def is_best(runs: Runs, crawls: float) -> Claim:
+    lifts = {pair: second_half(runs, crawls, pair, "lift_crawled") for pair in PAIRS}
+    best = ranked(runs, crawls, "lift_crawled")[0][1]
+    # Run by run, since runs may differ by their worlds more than by anything else.
+    behind = summary([first - ours for first, ours in zip(lifts[best], lifts[BEST], strict=True)])
+    gap, error = behind.mean, behind.standard_error
+    holds = bool(gap <= (0.0 if math.isnan(error) else error))
+    others = "; ".join(
+        f"by {MEASURES[what]} {name_of(first[1])} {first[0]:.3g}, {name_of(BEST)} in place"
+        f" {_place(runs, crawls, what)} with {summary(second_half(runs, crawls, BEST, what)).mean:.3g}"
+        for what in ("crawl", "discovery", "lift_known")
+        for first in ranked(runs, crawls, what)[:1]
+    )
+    conclusion = ", ".join(
+        f"{name_of((GAI, policy))} {mean_and_error(lifts[GAI, policy])}" for policy in ("uniform", "yru", "ldu")
+    )
+    return Claim(
+        id="authority-tracking.gai-or-best",
+        kind="paper",
+        says=f"By the lift of pages crawled over the second half of the time, {name_of(BEST)} is the best of"
+        f" {len(PAIRS)} combinations, or its runs are behind those of the best by no more than one standard error"
+        f" ({crawls:g} crawls a day)",
+        paper="by the figure, expanding by Crawl-GAI and recrawling by OR is best; the conclusion names Crawl-GAI and"
+        " Crawl-AI with U and “YDU” instead",
+        measured=f"{name_of(BEST)} {mean_and_error(lifts[BEST])}; best is {name_of(best)}"
+        f" {mean_and_error(lifts[best])}; what the conclusion names: {conclusion}; {others}",
+        p=None if best == BEST else finite_or_none(paired_t(lifts[best], lifts[BEST]).p),
+        holds=holds,
+        reason="" if holds else _why_not_best(runs, crawls, best),
+    )
+
+
+def _place(runs: Runs, crawls: float, what: str) -> int:
+    return [pair for _, pair in ranked(runs, crawls, what)].index(BEST) + 1
+
+
+def _why_not_best(runs: Runs, crawls: float, best: Pair) -> str:
+    ours, theirs = (np.mean([run[-1].crawled for run in runs[crawls, pair]]) for pair in (BEST, best))
+    if theirs < 0.95 * ours:
+        return (
+            f"{name_of(best)} ran out of pages to expand to and crawled {theirs:.0f} pages in all, {name_of(BEST)}"
+            f" {ours:.0f}: of fewer pages a larger share are targets"
+        )
+    return f"{name_of(best)} brought home more targets for as many pages"
+
+
+def over_random(runs: Runs, crawls: float, kind: Kind) -> Claim:
+    lifts = {pair: summary(second_half(runs, crawls, pair, "lift_known")) for pair in PAIRS}
+    each = second_half(runs, crawls, BEST, "lift_known")
+    over = sum(lift > RANDOM_TIMES for lift in each)
+    crawlers = [pair for pair in PAIRS if pair[0] != SAMPLE]
+    least = min(crawlers, key=lambda pair: lifts[pair].mean)
+    holds = lifts[BEST].mean > RANDOM_TIMES
+    known, found = (np.mean([getattr(run[-1], what) for run in runs[crawls, BEST]]) for what in ("known", "discovery"))
+    return Claim(
+        id="authority-tracking.lift-over-20",
+        kind=kind,
+        says=f"Over the second half of the time and in the mean of the runs, a page crawled or seen linked to by"
+        f" {name_of(BEST)} is more than"
+        f" {RANDOM_TIMES:g} times as likely a target as any page with a link ({crawls:g} crawls a day)",
+        paper="the union of crawled nodes and frontier nodes are more than 20 times more likely to be target nodes",
+        measured=f"{name_of(BEST)} {mean_and_error(each)}, over {RANDOM_TIMES:g} in {over} of {len(each)} runs"
+        f" ({', '.join(f'{lift:.1f}' for lift in each)}); least of the crawlers is"
+        f" {name_of(least)} {lifts[least].mean:.3g}; "
+        + ", ".join(
+            f"at {rate:g} crawls a day {mean_and_error(second_half(runs, rate, BEST, 'lift_known'))}"
+            for rate in rates_in(runs)
+            if rate != crawls
+        ),
+        p=finite_or_none(paired_t(each, [RANDOM_TIMES] * len(each)).p),
+        holds=holds,
+        reason="" if holds else f"in the end {known:.0f} pages are known, with {found:.0%} of the targets among them",
+    )
+
+
+def crawled_lift(runs: Runs, crawls: float, kind: Kind) -> Claim:
+    halves = [
+        summary([float(np.mean([standing.lift_crawled for standing in part])) for part in parts])
+        for parts in zip(*((run[: len(run) // 2], run[len(run) // 2 :]) for run in runs[crawls, BEST]), strict=True)
+    ]
+    rates = ", ".join(
+        f"{mean_and_error(second_half(runs, rate, BEST, 'lift_crawled'))} at {rate:g}" for rate in rates_in(runs)
+    )
+    return Claim(
+        id="authority-tracking.crawled-lift",
+        kind=kind,
+        says=f"The lift of pages crawled by {name_of(BEST)}, and whether it rises as the graph grows",
+        paper="almost 50 for the best algorithm, rising as the graph grows",
+        measured=f"{halves[0].mean:.3g} over the first half of the time, {halves[1].mean:.3g} over the second; by"
+        f" crawls a day {rates}",
+        holds=None,
+    )
+
+
+def not_better(runs: Runs, crawls: float) -> Claim:
+    means: list[str] = []
+    tests: dict[str, PairedTest] = {}
+    for what in ("crawl", "lift_crawled"):
+        for expansion in (GAI, AI):
+            plain = second_half(runs, crawls, (expansion, "or"), what)
+            means.append(f"{MEASURES[what]} of {expansion} + or {mean_and_error(plain)}")
+            for policy in CLEVER:
+                values = second_half(runs, crawls, (expansion, policy), what)
+                tests[f"{expansion} + {policy} by {MEASURES[what]}"] = paired_t(values, plain)
+                means[-1] += f", {policy} {mean_and_error(values)}"
+    corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
+    above = {name: p for name, p in corrected.items() if tests[name].difference > 0}
+    short = [f"{name} (p {p:.2g})" for name, p in above.items() if p < SIGNIFICANT]
+    return Claim(
+        id="authority-tracking.clever-not-better",
+        kind="paper",
+        says=f"Policies that go by yield or by link score are not significantly above OR ({crawls:g} crawls a day;"
+        f" paired t-tests, corrected by Holm for there being {len(tests)})",
+        paper="the more sophisticated algorithms based on yield and link score do not perform better",
+        measured="; ".join(means),
+        p=finite_or_none(min(above.values(), default=math.nan)),
+        holds=not short,
+        reason=_what_is_above(short) if short else "",
+    )
+
+
+def _what_is_above(short: Sequence[str]) -> str:
+    with_best = [name for name in short if name.startswith(GAI)]
+    return f"above it are {', '.join(short)}" + ("" if with_best else f"; with {GAI}, none is")

@@ -1,0 +1,111 @@
+"""What all jobs share: the links of a world as they come and go, the moments at which to look, the targets."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from lycosa.vocabulary.errors import UsageError
+from lycosa_lab.study import Size
+from lycosa_lab.tracking import Moment, compacted, moments_of
+from lycosa_lab.worlds import StudyWorld
+from lycosa_lab.worlds.blogs import BlogPosts
+from lycosa_lab.worlds.timed_graphs import DAY, TimedLinkGraph, WindowedGraph
+
+DAYS = 24  # as many as a world that lasts too long is cut into
+LONGEST = 60  # days; a world that lasts longer is taken to have DAYS longer ones
+WINDOW = 7  # days
+BEGIN = 1  # day on which the crawl begins
+POINTS_A_DAY = 2
+WELL_LINKED = 20  # pages that have most links both ways
+
+
+class TrackingInputs(Struct, frozen=True):
+    """What all crawls of one world share."""
+
+    graph: WindowedGraph
+    day: float  # seconds
+    targets: int  # at each moment, or fewer where fewer pages are linked to
+    moments: list[Moment]
+    begin: float  # when the crawl begins
+    well_linked: NDArray[np.signedinteger[Any]]  # pages at the time it begins
+
+
+def is_default(world: StudyWorld, size: Size, seed: int) -> bool:
+    """Whether a world is the default one of the study."""
+    defaults = {**(BlogPosts.__init__.__kwdefaults__ or {}), "nodes": size["nodes"], "links": size["links"]}
+    return isinstance(world, BlogPosts) and world.settings == {**defaults, "seed": seed}
+
+
+def world_seed(seed: int, run: int) -> int:
+    """The seed of the world that is generated for a run."""
+    return 1_000 * seed + run if run else seed
+
+
+def worlds_of(world: StudyWorld, size: Size, seed: int) -> Iterator[TimedLinkGraph]:
+    """For each run a generated world where the study runs on its default one, else the world that was given."""
+    first = timed(world)
+    yield first
+    if isinstance(first, BlogPosts) and is_default(first, size, seed):
+        for run in range(1, size["runs"]):
+            yield first.with_seed(world_seed(seed, run))
+
+
+def inputs_of(world: TimedLinkGraph, size: Size) -> TrackingInputs:
+    day = day_in(world)
+    graph = compacted(world.windowed(WINDOW * day))
+    targets = _targets_in(graph, size)
+    times = np.arange(BEGIN + 1 / POINTS_A_DAY, (graph.end - graph.begin) / day, 1 / POINTS_A_DAY)
+    moments = moments_of(graph, (graph.begin + times * day).tolist(), k=targets, day=day)
+    begin = graph.begin + BEGIN * day
+    window = graph.window_degrees()
+    window.move_to(begin)
+    both_ways = np.minimum(window.in_degrees, window.out_degrees)
+    return TrackingInputs(graph, day, targets, moments, begin, np.argsort(-both_ways, kind="stable")[:WELL_LINKED])
+
+
+def timed(world: StudyWorld) -> TimedLinkGraph:
+    if isinstance(world, TimedLinkGraph):
+        return world
+    raise UsageError(
+        f"authority-tracking needs links with times, which a {world.name} world has not; say blog-posts, or"
+        " timed:path=FILE"
+    )
+
+
+def day_in(world: TimedLinkGraph) -> float:
+    """The length of a day in seconds; refuses a world in which there are no targets for part of the time."""
+    times = world.timed.times
+    if not len(times):
+        raise UsageError(
+            "authority-tracking needs links from one page to another, and there is none; give another file"
+        )
+    lasts = float(times[-1] - times[0])
+    day = DAY if lasts <= LONGEST * DAY else lasts / DAYS
+    if lasts < (BEGIN + 2) * day:
+        raise UsageError(
+            f"authority-tracking needs links of {BEGIN + 2} days or more, not of {lasts / day:.1f}; give a longer file"
+        )
+    gaps = np.diff(times)
+    longest = int(gaps.argmax())
+    if gaps[longest] > WINDOW * day:
+        length = "" if day == DAY else f" of {day:.0f} seconds, a {DAYS}th of the time,"
+        raise UsageError(
+            f"authority-tracking looks back {WINDOW} days{length} and no link is made for {gaps[longest] / day:.1f},"
+            f" from {times[longest]:.0f} to {times[longest + 1]:.0f}; leave out the lines before or those after"
+        )
+    return day
+
+
+def _targets_in(graph: WindowedGraph, size: Size) -> int:
+    """The number of targets: that of the scale, but at most one for every `nodes_a_target` nodes."""
+    for_each: int = size["nodes_a_target"]
+    if len(graph) < for_each:
+        raise UsageError(
+            f"authority-tracking needs {for_each} pages or more that have a link, not {len(graph)}: of fewer, none is"
+            " a target; give a larger file"
+        )
+    k: int = size["k"]
+    return min(k, len(graph) // for_each)

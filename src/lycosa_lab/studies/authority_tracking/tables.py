@@ -1,0 +1,106 @@
+"""The runs of all combinations of expansion and recrawl policy: their means, ranking and tables."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from lycosa.vocabulary.records import Plain
+from lycosa_lab.recrawls import RECRAWLS
+from lycosa_lab.results import Row
+from lycosa_lab.statistics import finite_or_none, summary
+from lycosa_lab.tracking import EXPANSIONS, Standing
+
+GAI, AI, SAMPLE = "crawl-gai", "crawl-ai", "sample-u"
+MEASURES = {
+    "crawl": "crawl performance",
+    "discovery": "discovery performance",
+    "lift_crawled": "lift of pages crawled",
+    "lift_known": "lift of pages crawled or seen",
+}
+
+Pair = tuple[str, str]  # how it expands, how it recrawls
+BEST = (GAI, "or")  # by the figure of the paper
+PAIRS: Sequence[Pair] = [(expansion, policy) for expansion in EXPANSIONS for policy in RECRAWLS]
+Runs = Mapping[tuple[float, Pair], Sequence[Sequence[Standing]]]  # by crawls a day and pair: runs of moments
+
+
+def standing_row(standing: Standing) -> dict[str, float]:
+    """A moment of a run as plain data."""
+    return {key: round(float(value), 6) for key, value in msgspec.structs.asdict(standing).items()}
+
+
+def runs_of(jobs: Sequence[Plain], outcomes: Sequence[Plain]) -> Runs:
+    """The outcomes by crawls a day and combination."""
+    runs: dict[tuple[float, Pair], list[Sequence[Standing]]] = {}
+    for job, outcome in zip(jobs, outcomes, strict=True):
+        standings = msgspec.convert(outcome["standings"], list[Standing], strict=False)
+        runs.setdefault((float(job["crawls"]), (job["expansion"], job["policy"])), []).append(standings)
+    return runs
+
+
+def second_half(runs: Runs, crawls: float, pair: Pair, what: str) -> list[float]:
+    """For each run the mean of a measure over the second half of the time."""
+    every = [[getattr(standing, what) for standing in run] for run in runs[crawls, pair]]
+    return [float(np.mean(run[len(run) // 2 :])) for run in every]
+
+
+def name_of(pair: Pair) -> str:
+    return " + ".join(pair)
+
+
+def mean_and_error(values: Sequence[float]) -> str:
+    found = summary(values)
+    return f"{found.mean:.3g} ± {found.standard_error:.2g}"
+
+
+def ranked(runs: Runs, crawls: float, what: str) -> list[tuple[float, Pair]]:
+    """The pairs by a measure, the best first."""
+    means = [(summary(second_half(runs, crawls, pair, what)).mean, pair) for pair in PAIRS]
+    return sorted(means, key=lambda row: -row[0])
+
+
+def rates_in(runs: Runs) -> list[float]:
+    return sorted({rate for rate, _ in runs})
+
+
+def combination_rows(runs: Runs) -> list[Row]:
+    rows: list[Row] = []
+    for (rate, pair), every in runs.items():
+        row: dict[str, Plain] = {"crawls_a_day": rate, "expansion": pair[0], "policy": pair[1]}
+        for what in MEASURES:
+            found = summary(second_half(runs, rate, pair, what))
+            row[what] = round(found.mean, 6)
+            row[f"{what}_error"] = finite_or_none(round(found.standard_error, 6))
+        row["crawled"] = round(float(np.mean([run[-1].crawled for run in every])), 1)
+        row["known"] = round(float(np.mean([run[-1].known for run in every])), 1)
+        rows.append(row)
+    return rows
+
+
+def over_time_rows(runs: Runs, crawls: float) -> list[Row]:
+    return [
+        {
+            "expansion": pair[0],
+            "policy": pair[1],
+            "day": round(at_once[0].day, 3),
+            **{what: round(float(np.mean([getattr(each, what) for each in at_once])), 6) for what in MEASURES},
+        }
+        for pair in PAIRS
+        for at_once in zip(*runs[crawls, pair], strict=True)
+    ]
+
+
+def run_rows(runs: Runs, crawls: float, firsts: Sequence[Plain], world_seeds: Sequence[int]) -> list[Row]:
+    """How the combination that the paper finds best did in each run; seeds of worlds where each had its own."""
+    found = {what: second_half(runs, crawls, BEST, what) for what in MEASURES}
+    return [
+        {
+            "run": run,
+            "world_seed": world_seeds[run] if world_seeds else None,
+            "pages with a link": first["pages"],
+            "targets": first["targets"],
+            **{what: round(values[run], 6) for what, values in found.items()},
+        }
+        for run, first in enumerate(firsts)
+    ]

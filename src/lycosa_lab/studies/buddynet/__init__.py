@@ -1,0 +1,150 @@
+"""Whether peers that remember who answered find things with fewer messages than peers that walk about.
+
+Shao: Exploring social networks in computer systems (Princeton University 2007), sections 5.4 and 5.5.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Plain
+from lycosa_lab.peers.runs import warm_up
+from lycosa_lab.results import Findings
+from lycosa_lab.study import Size
+from lycosa_lab.worlds import StudyWorld
+from lycosa_lab.worlds.file_sharing import FileSharing
+from lycosa_lab.worlds.peer_networks import PeerNetwork
+
+from .claims import churn_order, clusters, factors, hit_rate, replication, settles, static_order
+from .figures import all_figures
+from .runs import run_clusters, run_replication, run_searches
+from .tables import replica_rows, replication_rows, summary_rows, window_rows
+
+LEAST_QUERIES = 100
+
+
+class BuddyNet:
+    name = "buddynet"
+    says = "How many messages peers need to find a file: walking about, with a list of buddies, with their indexes."
+    scales: Mapping[str, Size] = {
+        "small": {
+            "consumers": 500,
+            "providers": 1_773,
+            "files": 1_250,
+            "queries": 5_000,
+            "runs": 12,
+            "replication_runs": 3,
+            "replication_queries": 3_000,
+        },
+        "paper": {
+            "consumers": 2_000,
+            "providers": 7_091,
+            "files": 5_000,
+            "queries": 20_000,
+            "runs": 6,
+            "replication_runs": 3,
+            "replication_queries": 12_000,
+        },
+    }
+    factors_of_replication = (0.01, 0.1, 0.5, 0.75, 1.0)
+    sizes = (1_000, 5_000)
+
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"kind": FileSharing.name, **{key: size[key] for key in ("consumers", "providers", "files")}}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        own = peers_of(world)
+        if len(own.sharing.trace) < LEAST_QUERIES:
+            raise UsageError(f"buddynet needs {LEAST_QUERIES} downloads or more; give a larger world")
+        searches = [
+            {"what": "search", "run": run, "churns": churns, "queries": size["queries"], "seed": 1_000 * seed + run}
+            for run in range(size["runs"])
+            for churns in (True, False)
+        ]
+        replicas = [
+            {
+                "what": "replication",
+                "run": run,
+                "peers": peers,
+                "factor": factor,
+                "queries": size["replication_queries"],
+                "seed": 1_000 * seed + 100 + run,
+            }
+            for run in range(size["replication_runs"])
+            for peers in self.sizes
+            for factor in self.factors_of_replication
+        ]
+        cluster = {"what": "clusters", "queries": size["replication_queries"], "seed": 1_000 * seed + 200}
+        return [*searches, *replicas, cluster]
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> list[PeerNetwork]:
+        warm_up()
+        return worlds_of(peers_of(world), size["runs"])
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        match job["what"]:
+            case "search":
+                return run_searches(prepared[job["run"] % len(prepared)], job)
+            case "replication":
+                return run_replication(job)
+            case _:
+                return run_clusters(job)
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        own = peers_of(world)
+        searches = [outcome for outcome in outcomes if outcome["what"] == "search"]
+        replicas = [outcome for outcome in outcomes if outcome["what"] == "replication"]
+        cluster = next(outcome for outcome in outcomes if outcome["what"] == "clusters")
+        runs = [row for outcome in searches for row in outcome["rows"]]
+        windows = window_rows(searches)
+        by_replica = replica_rows(replicas)
+        replicated = replication_rows(by_replica)
+        cluster_rows = [{key: cluster[key] for key in ("shared", "by_chance", "p", "links", "peers")}]
+        return Findings(
+            claims=[
+                static_order(runs),
+                churn_order(runs),
+                factors(runs),
+                replication(by_replica),
+                settles(runs),
+                hit_rate(runs),
+                clusters(cluster_rows),
+            ],
+            tables={
+                "searches": summary_rows(runs),
+                "runs": runs,
+                "windows": windows,
+                "replication": replicated,
+                "replicas": by_replica,
+                "clusters": cluster_rows,
+                "buddy-list": searches[0]["buddy_list"],
+                "degrees": _counts(np.diff(own.graph.offsets)),
+                "copies": _counts(own.sharing.libraries.transposed(own.sharing.items).lengths()),
+            },
+            figures=all_figures(own, runs, windows, replicated, cluster, searches[0]["neighbourhood"]),
+        )
+
+
+def peers_of(world: StudyWorld) -> PeerNetwork:
+    if isinstance(world, PeerNetwork):
+        return world
+    raise UsageError(
+        f"buddynet needs peers that ask each other, which a {world.name} world has not; say file-sharing,"
+        " file-sharing:overlay=FILE or lastfm:path=FOLDER"
+    )
+
+
+def worlds_of(world: PeerNetwork, runs: int) -> list[PeerNetwork]:
+    """For each run a world of its own where it is generated, else the one that was given."""
+    if not isinstance(world, FileSharing) or not world.settings:
+        return [world]
+    first = int(world.settings["seed"])
+    return [world, *(world.with_seed(1_000 * first + run) for run in range(1, runs))]
+
+
+def _counts(values: Any) -> list[dict[str, Plain]]:
+    """How many peers or files have each number."""
+    numbers, counts = np.unique(values, return_counts=True)
+    return [{"number": number, "count": count} for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)]

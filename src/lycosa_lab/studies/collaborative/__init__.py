@@ -1,0 +1,61 @@
+"""What crawls gain by the access logs of people.
+
+Aggarwal: Collaborative crawling: mining user experiences for topical resource discovery (KDD 2002).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lycosa.vocabulary.records import Plain
+from lycosa_lab.results import Findings
+from lycosa_lab.study import Size
+from lycosa_lab.worlds import StudyWorld
+
+from .claims import all_claims
+from .figures import all_figures
+from .runs import PredicateJob
+from .shared import choose_predicates, predicate_of, prepare
+from .tables import CollaborativeTables
+
+
+class CollaborativeCrawling:
+    name = "collaborative"
+    says = "What a crawl gains by an access log, beside links and together with them, whatever it looks for."
+    scales: Mapping[str, Size] = {
+        "small": {"topics": 6, "pages": 360, "readers": 1_200, "days": 7, "world_pages": 40_000, "world_topics": 16},
+        "paper": {
+            "topics": 9,
+            "pages": 1_500,
+            "readers": 6_000,
+            "days": 18,
+            "world_pages": 120_000,
+            "world_topics": 24,
+        },
+    }
+
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"pages": size["world_pages"], "topics": size["world_topics"]}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        return choose_predicates(world, size)
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> Any:
+        return prepare(world, size, seed)
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        return PredicateJob(world, prepared, predicate_of(job, world, prepared.sample)).work()
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        tables = CollaborativeTables(outcomes)
+        return Findings(
+            claims=all_claims(tables, is_generated=world.name == "synthetic"),
+            tables={
+                "aims": tables.predicate_rows(),
+                "crawls": tables.crawl_rows(),
+                "means": tables.mean_rows(seed=seed),
+                "tests": tables.test_rows(),
+                "control": tables.control_rows(),
+                "lift": tables.lift_rows(),
+            },
+            figures=all_figures(tables),
+        )

@@ -1,0 +1,216 @@
+"""Claims of the paper and questions it leaves open, computed, with the reasons why a claim fails."""
+
+from lycosa_lab.results import Claim
+from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, summary
+
+from .shared import (
+    AGED,
+    ALONE,
+    BEST_FIRST_LISTED,
+    COLLABORATIVE,
+    COLLABORATIVE_LISTED,
+    COMBINED,
+    COMBINED_LISTED,
+    DRAWS,
+    GUIDED_LISTED,
+    INTELLIGENT,
+    INTELLIGENT_LISTED,
+    SCARCE,
+    SHUFFLED,
+    STARTS,
+)
+from .tables import CollaborativeTables, first_tenth, second_tenth
+
+STUDY = "collaborative"
+
+
+def all_claims(tables: CollaborativeTables, *, is_generated: bool) -> list[Claim]:
+    """All claims; in a world that is not generated, whether readers are better than links is only reported."""
+    return [
+        beats_intelligent(tables, is_generated=is_generated),
+        combined_best(tables),
+        learns(tables),
+        factors(tables),
+        privacy(tables),
+        control(tables),
+        listed_starts(tables),
+    ]
+
+
+def beats_intelligent(tables: CollaborativeTables, *, is_generated: bool) -> Claim:
+    test = tables.gain(COLLABORATIVE, INTELLIGENT)
+    holds = test.is_gain
+    runs = [summary(tables.values(start)).mean for start in STARTS]
+    fields = "; ".join(
+        f"{outcome['aim']} {outcome['crawls'][COLLABORATIVE]['harvest']:.1%} against"
+        f" {outcome['crawls'][INTELLIGENT]['harvest']:.1%}"
+        for outcome in tables.fields()
+    )
+    return Claim(
+        id=f"{STUDY}.beats-intelligent",
+        kind="paper",
+        says="One run of the collaborative crawler without seeds ends with a higher P(U) than the best of"
+        f" {len(STARTS)} runs of the intelligent crawler from different starts (paired over topics, p < {SIGNIFICANT})",
+        paper="a single execution significantly more effective than the best of five (SPORTS and ARTS; curves only)",
+        measured=f"{_harvest(tables, COLLABORATIVE)} against {_harvest(tables, INTELLIGENT)}, more for"
+        f" {tables.ahead(COLLABORATIVE, INTELLIGENT)} topics; whole fields: {fields}; the mean of the"
+        f" {len(STARTS)} runs {summary(runs).mean:.1%}{_beside(tables, COLLABORATIVE, INTELLIGENT)}",
+        p=finite_or_none(test.p),
+        holds=holds if is_generated else None,
+        reason="" if holds else _why_not_better(tables, test),
+    )
+
+
+def combined_best(tables: CollaborativeTables) -> Claim:
+    tests = tables.tests("combined-best")
+    holds = all(test.difference > 0 and p < SIGNIFICANT for _, _, test, p in tests)
+    return Claim(
+        id=f"{STUDY}.combined-best",
+        kind="paper",
+        says="Readers and links together end with a higher P(U) than readers alone, and than the best run by links"
+        f" alone (paired over topics, p < {SIGNIFICANT} after Holm)",
+        paper="works better than either; figures in a report that is not published",
+        measured=f"{_harvest(tables, COMBINED)}; {_against(tables, 'combined-best')}; all three from the same listed"
+        f" pages: {_against(tables, 'same-seeds')}{_beside(tables, COMBINED, INTELLIGENT)}",
+        p=max((p for *_, p in tests if p == p), default=None),
+        holds=holds,
+        reason="" if holds else _why_not_best(tables),
+    )
+
+
+def learns(tables: CollaborativeTables) -> Claim:
+    test = tables.learnt()
+    holds = test.is_gain
+    first, second = tables.over_draws(first_tenth), tables.over_draws(second_tenth)
+    more = sum(b > a for a, b in zip(first, second, strict=True))
+    shares = [outcome["crawls"][kind]["good"] / outcome["targets"] for outcome in tables.outcomes for kind in DRAWS]
+    return Claim(
+        id=f"{STUDY}.learns",
+        kind="paper",
+        says="From an empty set of seeds, P(U) of the second tenth of the pages is above that of the first, before half"
+        f" of the pages that satisfy the predicate are found (paired over topics, p < {SIGNIFICANT})",
+        paper="random at first; as pages of the predicate are met, performance quickly improves",
+        measured=f"{summary(first).mean:.1%} to {summary(second).mean:.1%}, more for {more} of {test.n} topics, each"
+        f" the mean of {len(DRAWS)} runs that draw other pages; {max(shares, default=0.0):.0%} of what could be found"
+        " was found, at most, by the end",
+        p=finite_or_none(test.p),
+        holds=holds,
+        reason="" if holds else _why_not_learnt(tables, test),
+    )
+
+
+def factors(tables: CollaborativeTables) -> Claim:
+    tests = tables.tests("factors")
+    return Claim(
+        id=f"{STUDY}.factors",
+        kind="beyond",
+        says="P(U) at the end with each of the three interest ratios alone, and with all together",
+        paper=None,
+        measured=f"together {_harvest(tables, COLLABORATIVE)},"
+        f" {', '.join(f'{factor} {_harvest(tables, factor)}' for factor in ALONE)}; {_against(tables, 'factors')}",
+        p=max((p for *_, p in tests if p == p), default=None),
+        holds=None,
+    )
+
+
+def privacy(tables: CollaborativeTables) -> Claim:
+    whole = tables.mean(COLLABORATIVE)
+    scarce = "; ".join(
+        f"{kind} {_harvest(tables, kind)} ({tables.mean(kind) - whole:+.1%}{_dry(tables, kind)})"
+        for kind in (*SCARCE, *AGED)
+    )
+    return Claim(
+        id=f"{STUDY}.privacy",
+        kind="beyond",
+        says="P(U) at the end where pages read by few are left out, where the log has few of the readers, and where old"
+        " accesses fade; what a crawl did not bring since the log ran dry counts as not satisfying",
+        paper=None,
+        measured=f"whole log {_harvest(tables, COLLABORATIVE)}; {scarce}",
+        holds=None,
+    )
+
+
+def control(tables: CollaborativeTables) -> Claim:
+    test = tables.gain(COLLABORATIVE, SHUFFLED)
+    chance = tables.by_chance()
+    return Claim(
+        id=f"{STUDY}.control",
+        kind="beyond",
+        says="Where what was read is dealt out among the readers by chance, a crawl ends with a lower P(U), which is"
+        f" about that of pages drawn by chance (paired over topics, p < {SIGNIFICANT})",
+        paper=None,
+        measured=f"{_harvest(tables, SHUFFLED)} against {_harvest(tables, COLLABORATIVE)}; first and second tenth"
+        f" {tables.mean(SHUFFLED, first_tenth):.1%} and {tables.mean(SHUFFLED, second_tenth):.1%}, p"
+        f" {tables.learnt_shuffled().p:.2g}; pages drawn by chance {chance:.1%}",
+        p=finite_or_none(test.p),
+        holds=test.is_gain,
+        reason="" if test.is_gain else "readers tell no more than chance does",
+    )
+
+
+def listed_starts(tables: CollaborativeTables) -> Claim:
+    kinds = (COLLABORATIVE_LISTED, INTELLIGENT_LISTED, COMBINED_LISTED, BEST_FIRST_LISTED, GUIDED_LISTED)
+    return Claim(
+        id=f"{STUDY}.listed-starts",
+        kind="beyond",
+        says="P(U) at the end from pages of the directory that satisfy the predicate, also by best-first with and"
+        " without what readers tell",
+        paper=None,
+        measured=f"{', '.join(f'{kind} {_harvest(tables, kind)}' for kind in kinds)}; {_against(tables, 'guided')}",
+        holds=None,
+    )
+
+
+def _harvest(tables: CollaborativeTables, kind: str) -> str:
+    return f"{summary(tables.values(kind)):.1%}"
+
+
+def _against(tables: CollaborativeTables, name: str) -> str:
+    return "; ".join(
+        f"{one} over {other} {test.difference:+.1%}, p {p:.2g}, more for {tables.ahead(one, other)}"
+        for one, other, test, p in tables.tests(name)
+    )
+
+
+def _dry(tables: CollaborativeTables, kind: str) -> str:
+    """The share of a crawl after which the log ran dry, where it did."""
+    crawled = summary(
+        outcome["crawls"][kind]["crawled"] / outcome["pages"]
+        for outcome in tables.outcomes
+        if kind in outcome["crawls"]
+    ).mean
+    return f", dry after {crawled:.0%} of the pages" if crawled < 0.995 else ""
+
+
+def _beside(tables: CollaborativeTables, kind: str, over: str) -> str:
+    """The same for predicates that are no topics."""
+    return "".join(
+        f"; {outcome['aim']}: {outcome['crawls'][kind]['harvest']:.1%} against {outcome['crawls'][over]['harvest']:.1%}"
+        for outcome in tables.others
+    )
+
+
+def _why_not_better(tables: CollaborativeTables, test: PairedTest) -> str:
+    if test.difference > 0:
+        return f"there is a gain, but {test.n} topics do not tell it from chance"
+    worst = min(summary(tables.values(start)).mean for start in STARTS)
+    return (
+        f"the best of {len(STARTS)} starts ends at {tables.mean(INTELLIGENT):.0%}, though the worst start at"
+        f" {worst:.0%} in the mean"
+    )
+
+
+def _why_not_learnt(tables: CollaborativeTables, test: PairedTest) -> str:
+    first = summary(tables.over_draws(first_tenth)).mean
+    begun = f"the first tenth is at {first:.1%}, pages drawn by chance would be at {tables.by_chance():.1%}"
+    if test.difference > 0:
+        return f"there is a gain, but {test.n} topics do not tell it from chance; {begun}"
+    return f"what readers of the first pages read is no better than these; {begun}"
+
+
+def _why_not_best(tables: CollaborativeTables) -> str:
+    ours = tables.mean(COMBINED)
+    behind = [kind for kind in (COLLABORATIVE, INTELLIGENT) if tables.mean(kind) >= ours]
+    if behind:
+        return f"{' and '.join(behind)} alone ends as high"
+    return f"ahead of both in the mean, which {len(tables.outcomes)} topics do not tell from chance"

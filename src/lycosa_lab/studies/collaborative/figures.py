@@ -1,0 +1,69 @@
+"""The paper's figures 2 and 3, and figures beyond it."""
+
+from collections.abc import Sequence
+
+from lycosa.pictures import GroupedBar, Series, grouped_bars, line_chart
+from lycosa.vocabulary.records import Plain
+from lycosa_lab.results import Figure
+from lycosa_lab.studies.collaborative.runs import POINTS
+
+from .shared import ALONE, COLLABORATIVE, COMBINED, FADING, FADING_FAST, INTELLIGENT, LISTED, SCARCE, SHUFFLED, STARTS
+from .tables import CollaborativeTables, first_tenth, second_tenth
+
+Y_TITLE = "P(U), the share of pages that satisfy"
+
+
+def all_figures(tables: CollaborativeTables) -> dict[str, Figure]:
+    found = {
+        f"field-{number}": _field(outcome, f"As figure {number + 1} of the paper")
+        for number, outcome in enumerate(tables.fields(), 1)
+    }
+    over = f"Means over {len(tables.predicates)} topics."
+    found["predicates"] = _lifts(tables, "All predicates", over, (COLLABORATIVE, COMBINED, INTELLIGENT, *STARTS[:1]))
+    found["factors"] = _lifts(tables, "The three factors", over, (COLLABORATIVE, *ALONE))
+    found["privacy"] = _lifts(tables, "Less of the log", over, (COLLABORATIVE, *SCARCE))
+    found["ageing"] = _lifts(tables, "Old accesses fade", over, (COLLABORATIVE, FADING, FADING_FAST))
+    found["control"] = _lifts(tables, "Readers, and chance", over, (COLLABORATIVE, SHUFFLED))
+    found["listed"] = _lifts(tables, "From listed pages", over, LISTED)
+    found["learns"] = _learns(tables)
+    return found
+
+
+def _label(kind: str) -> str:
+    return f"{kind}, best of {len(STARTS)}" if kind == INTELLIGENT else kind
+
+
+def _field(outcome: Plain, caption: str) -> Figure:
+    title = f"Lift curves, predicate {outcome['aim']}"
+    pages = outcome["pages"]
+    at = [max(1, pages * point // POINTS) for point in range(1, POINTS + 1)]
+    series = [
+        Series(_label(kind), list(zip(map(float, at), outcome["crawls"][kind]["lift"], strict=True)))
+        for kind in (COLLABORATIVE, INTELLIGENT, COMBINED)
+    ]
+    svg = line_chart(series, title=title, x_title="pages crawled", y_title=Y_TITLE, percent=True, y_range=(0.0, 1.0))
+    return Figure(title, f"{caption}; {outcome['targets']} such pages were read.", svg)
+
+
+def _lifts(tables: CollaborativeTables, title: str, caption: str, kinds: Sequence[str]) -> Figure:
+    series = [Series(_label(kind), tables.mean_lift(kind)) for kind in kinds if kind in tables.kinds]
+    title = f"Lift curves: {title[0].lower()}{title[1:]}"
+    svg = line_chart(
+        series, title=title, x_title="share of the crawl", y_title=Y_TITLE, percent=True, y_range=(0.0, 1.0)
+    )
+    return Figure(title, caption, svg)
+
+
+def _learns(tables: CollaborativeTables) -> Figure:
+    title = "What is learnt: P(U) of the first and of the second tenth of the pages"
+    groups = {
+        predicate: [GroupedBar("first tenth", first), GroupedBar("second tenth", second)]
+        for predicate, first, second in zip(
+            tables.predicates,
+            tables.over_draws(first_tenth),
+            tables.over_draws(second_tenth),
+            strict=True,
+        )
+    }
+    svg = grouped_bars(groups, title=title, y_title="P(U)")
+    return Figure(title, "The collaborative crawler from no seeds, topic by topic; means of three runs.", svg)

@@ -1,0 +1,140 @@
+"""All crawls for one predicate, and their lift curves.
+
+The harvest rate P(U) is the share of the pages crawled that satisfy the predicate.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+
+from lycosa.logs.readings import Readings
+from lycosa.strategies import BestFirst, Collaborative, Combined, Guided, Intelligent
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.records import RELEVANT, Plain, Url
+from lycosa_lab.page_cache import PageCache
+from lycosa_lab.simulation import Step, crawl
+from lycosa_lab.worlds import StudyWorld
+
+from .shared import (
+    AGED,
+    ALONE,
+    BEST_FIRST_LISTED,
+    COLLABORATIVE,
+    COLLABORATIVE_LISTED,
+    COMBINED,
+    COMBINED_LISTED,
+    DRAWS,
+    GUIDED_LISTED,
+    INTELLIGENT_LISTED,
+    SCARCE,
+    SHUFFLED,
+    STARTS,
+    TOPICAL,
+    CollaborativeInputs,
+    CrawlPredicate,
+    listed_seeds,
+    random_starts,
+    targets_in,
+)
+
+POINTS = 50  # of a curve
+TENTHS = 10
+
+
+def lift_of(steps: Sequence[Step], pages: int) -> Plain:
+    """The lift curve of a crawl that was to fetch so many pages, P(U) by tenths, and totals.
+
+    Pages that a crawl did not fetch because it ran dry count as ones that do not satisfy.
+    """
+    good = [0]
+    for step in steps[:pages]:
+        good.append(good[-1] + (step.relevance >= RELEVANT))
+    good += [good[-1]] * (pages + 1 - len(good))
+    tenths = [_share(good, pages * tenth // TENTHS, pages * (tenth + 1) // TENTHS) for tenth in range(TENTHS)]
+    return {
+        "crawled": min(len(steps), pages),
+        "good": good[-1],
+        "harvest": _share(good, 0, pages),
+        "tenths": tenths,
+        "lift": [_share(good, 0, max(1, pages * point // POINTS)) for point in range(1, POINTS + 1)],
+    }
+
+
+def _share(good: Sequence[int], start: int, end: int) -> float:
+    return round((good[end] - good[start]) / max(1, end - start), 6)
+
+
+PAGES_KEPT = 8_000
+
+
+class PredicateJob:
+    """The crawls for one predicate; all of them share a page cache."""
+
+    def __init__(self, world: StudyWorld, inputs: CollaborativeInputs, predicate: CrawlPredicate):
+        self._world, self._inputs, self._predicate = world, inputs, predicate
+        self._random = random.Random(f"{inputs.seed} {predicate.name}")
+        self._cache = PageCache(world, capacity=PAGES_KEPT)
+        self._targets = targets_in(inputs.readings, predicate, world, inputs.sample)
+        self._pages = inputs.length(self._targets)
+        self._crawls: dict[str, Plain] = {}
+
+    def work(self) -> Plain:
+        """All crawls for a topic; for other kinds of predicates only those by readers, by links and by both."""
+        if self._pages:
+            seed = self._random.randrange(1 << 31)
+            self._crawl_by_readers_and_links(seed)
+            if self._predicate.kind in TOPICAL:
+                self._crawl_by_variants(seed)
+                self._crawl_from_seeds(seed)
+        return {
+            "aim": self._predicate.name,
+            "kind": self._predicate.kind,
+            "targets": self._targets,
+            "read": len(self._inputs.readings.urls),
+            "pages": self._pages,
+            "crawls": self._crawls,
+        }
+
+    def _crawl_by_readers_and_links(self, seed: int) -> None:
+        log = self._inputs.readings
+        self._crawl(COLLABORATIVE, Collaborative(log, seed=seed))
+        self._crawl(COMBINED, Combined(log, seed=seed))
+        for kind, start in zip(STARTS, random_starts(log, self._random, len(STARTS)), strict=True):
+            self._crawl(kind, Intelligent(), start)
+
+    def _crawl_by_variants(self, seed: int) -> None:
+        """By readers with other random draws, by one factor alone, and by variants of the log."""
+        for number, kind in enumerate(DRAWS[1:], 1):
+            self._crawl(kind, Collaborative(self._inputs.readings, seed=seed + number))
+        for factor in ALONE:
+            self._crawl(factor, Collaborative(self._inputs.readings, seed=seed, factors=(factor,)))
+        for kind in (*SCARCE, *AGED, SHUFFLED):
+            self._crawl(kind, Collaborative(self._inputs.variants[kind], seed=seed))
+
+    def _crawl_from_seeds(self, seed: int) -> None:
+        seeds = listed_seeds(self._world, self._predicate, self._random)
+        if seeds:
+            for kind, strategy in _by_seeds(self._inputs.readings, seed).items():
+                self._crawl(kind, strategy, seeds)
+
+    def _crawl(self, kind: str, strategy: Strategy, seeds: Sequence[Url] = ()) -> None:
+        steps = list(
+            crawl(
+                strategy,
+                seeds,
+                read=self._cache.read,
+                judge=self._predicate.model.relevance,
+                pages=self._pages,
+            )
+        )
+        unread = sum(self._inputs.readings.id_of(step.url) is None for step in steps)
+        self._crawls[kind] = {**lift_of(steps, self._pages), "unread": unread}
+
+
+def _by_seeds(log: Readings, seed: int) -> Mapping[str, Strategy]:
+    return {
+        COLLABORATIVE_LISTED: Collaborative(log, seed=seed),
+        INTELLIGENT_LISTED: Intelligent(),
+        COMBINED_LISTED: Combined(log, seed=seed),
+        BEST_FIRST_LISTED: BestFirst(),
+        GUIDED_LISTED: Guided(BestFirst(), log, seed=seed),
+    }

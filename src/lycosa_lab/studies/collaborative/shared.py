@@ -1,0 +1,290 @@
+"""What all jobs share: names of the compared crawls, the predicates to crawl for, and the log in its variants."""
+
+import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from msgspec import Struct
+
+from lycosa.logs.readings import SECONDS_PER_DAY, Readings, UrlColumn
+from lycosa.reading.reader import page_of_text
+from lycosa.relevance import Keywords, UrlPattern
+from lycosa.vocabulary.contracts import Relevance
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Page, Plain, Url
+from lycosa.vocabulary.text import tokens_of
+from lycosa_lab.study import Size
+from lycosa_lab.worlds import Access, StudyWorld
+from lycosa_lab.worlds.documents import DocumentWorld
+from lycosa_lab.worlds.synthetic import SyntheticWorld
+
+COLLABORATIVE: Final = "collaborative"  # with all three factors and the whole log, from no seeds
+DRAWS: Final = (COLLABORATIVE, "collaborative, draw 2", "collaborative, draw 3")  # from other random pages of the log
+COMBINED: Final = "combined"  # likewise
+INTELLIGENT: Final = "intelligent"  # the best of several runs from random pages
+STARTS: Final = tuple(f"intelligent, start {number}" for number in range(1, 6))
+
+FREQUENCY: Final = "frequency"  # one factor alone
+SIGNATURE: Final = "signature"
+TEMPORAL: Final = "temporal"
+ALONE: Final = (FREQUENCY, SIGNATURE, TEMPORAL)
+
+TWO_READERS: Final = "2 readers"  # pages that fewer people read are not in the log
+FIVE_READERS: Final = "5 readers"
+TEN_READERS: Final = "10 readers"
+TENTH: Final = "10 % of readers"  # the others are not in the log
+HUNDREDTH: Final = "1 % of readers"
+FADING: Final = "half-life, a quarter"  # of the time of the log, in which an access loses half its weight
+FADING_FAST: Final = "half-life, a twentieth"
+SCARCE: Final = (TWO_READERS, FIVE_READERS, TEN_READERS, TENTH, HUNDREDTH)
+AGED: Final = (FADING, FADING_FAST)
+
+SHUFFLED: Final = "collaborative, shuffled"  # accesses randomly dealt out among the readers
+
+COLLABORATIVE_LISTED: Final = "collaborative, listed"  # these from pages that the directory lists and that satisfy
+INTELLIGENT_LISTED: Final = "intelligent, listed"
+COMBINED_LISTED: Final = "combined, listed"
+BEST_FIRST_LISTED: Final = "best-first, listed"
+GUIDED_LISTED: Final = "best-first with readers, listed"
+LISTED: Final = (COLLABORATIVE_LISTED, INTELLIGENT_LISTED, COMBINED_LISTED, BEST_FIRST_LISTED, GUIDED_LISTED)
+
+
+TOPIC, FIELD, EITHER, WORD, ADDRESS = "topic", "field", "either of two", "word", "address"
+TOPICAL = (TOPIC, FIELD, EITHER)
+FEWEST = 200  # pages of a topic or field
+FIELDS = 2  # whole fields, unless there are not topics enough
+COMMON = 0.1  # share of URLs above which a part of their paths is too common
+LONG = 4  # letters of a word that may be distinctive
+SAMPLE = 1_500  # pages of the log that are read to estimate how many satisfy a predicate
+SEEDS = 10  # of a crawl from seeds
+FEWEST_PAGES = 50  # of a crawl
+_NO_WORDS = page_of_text(Url(""), "", "").words
+_PART = re.compile(r"[a-z]{3,}")
+
+
+class CrawlPredicate(Struct, frozen=True):
+    """What a crawl looks for.
+
+    needs_text: whether a page must be read to decide, where the URL alone will not do.
+    """
+
+    name: str
+    kind: str
+    model: Relevance
+    needs_text: bool = False
+
+    def holds(self, page: Page) -> bool:
+        return self.model.relevance(page) >= 0.5
+
+    def holds_at(self, url: Url) -> bool:
+        """Whether it holds of the page at a URL, unless it needs the text."""
+        return self.holds(Page(url, "", "", "", _NO_WORDS, ()))
+
+
+class OnTopics:
+    """Relevance by ground truth: 1 for pages on one of some topics, else 0."""
+
+    def __init__(self, world: StudyWorld, names: Set[str]):
+        self._world = world
+        self._names = names
+        self._listed = {
+            entry.url for category in world.directory() if category.name in names for entry in category.entries
+        }
+
+    def relevance(self, page: Page) -> float:
+        return float(page.url in self._listed or self._world.topic(page.url) in self._names)
+
+
+class TopicSizes:
+    """The topics of a world's directory by field, and their numbers of pages."""
+
+    def __init__(self, world: StudyWorld):
+        self._labels = Counter(map(world.topic, world.urls()))
+        self._listed: dict[str, set[Url]] = defaultdict(set)
+        for category in world.directory():
+            self._listed[category.name].update(entry.url for entry in category.entries)
+        self.names = list(self._listed)
+        self.fields: dict[str, list[str]] = defaultdict(list)
+        for name in self.names:
+            self.fields[field_of(name)].append(name)
+
+    def size(self, *names: str) -> int:
+        """The pages on any of some topics, by the labels of pages or by what is listed."""
+        listed = set[Url]().union(*(self._listed[name] for name in names))
+        return max(sum(self._labels[name] for name in names), len(listed))
+
+
+def field_of(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def _name(about: Sequence[str]) -> str:
+    return about[0] if len(about) == 1 else field_of(about[0])
+
+
+def choose_predicates(world: StudyWorld, size: Size) -> list[Plain]:
+    """The predicates of the study, as plain data: the first topics that are large enough, the two largest fields,
+    either of two topics, a word, and a part of URLs.
+
+    Where there are too few topics, more fields take their place.
+    """
+    topics = TopicSizes(world)
+    leaves = [name for name in topics.names if topics.size(name) >= FEWEST][: size["topics"]]
+    fields = [names for names in topics.fields.values() if len(names) > 1 and topics.size(*names) >= FEWEST]
+    fields.sort(key=lambda names: -topics.size(*names))
+    fields = fields[: FIELDS + size["topics"] - len(leaves)]
+    about = [[leaf] for leaf in leaves] + fields
+    if len(about) < 2:
+        raise UsageError(
+            f"collaborative needs two topics with {FEWEST} pages or more, which this {world.name} world has not; say"
+            " synthetic or wikipedia-schools:path=FILE,walks=FILE"
+        )
+    apart = about[len(leaves) - 1 if len(leaves) > 1 else -1]
+    others = [name for name in topics.names if name not in leaves] or leaves
+    return [
+        *({"kind": TOPIC, "name": leaf, "about": [leaf]} for leaf in leaves),
+        *({"kind": FIELD, "name": field_of(names[0]), "about": names} for names in fields),
+        {"kind": EITHER, "name": f"{_name(about[0])} or {_name(apart)}", "about": [*about[0], *apart]},
+        {"kind": WORD, "about": [max(others, key=topics.size)]},
+        {"kind": ADDRESS, "about": []},
+    ]
+
+
+def predicate_of(job: Plain, world: StudyWorld, sample: Sequence[Url]) -> CrawlPredicate:
+    """The predicate that plain data describe, in a world.
+
+    sample: pages of the log, from whose URLs the part to look for is chosen.
+    """
+    kind, about = job["kind"], job["about"]
+    if kind == WORD:
+        word = distinctive_word(world, about[0])
+        return CrawlPredicate(f"has “{word}”", kind, Keywords([word]), needs_text=True)
+    if kind == ADDRESS:
+        part = part_of_paths(sample)
+        return CrawlPredicate(
+            f"URL with “{part}”", kind, UrlPattern([f"/:\\/\\/[^\\/]*\\/(.*[^a-z])?{part}([^a-z]|$)/"])
+        )
+    return CrawlPredicate(job["name"], kind, OnTopics(world, frozenset(about)))
+
+
+def distinctive_word(world: StudyWorld, topic: str) -> str:
+    """The word whose share among the descriptions of pages on a topic most exceeds that among all others."""
+    inside, outside = Counter[str](), Counter[str]()
+    counts = [0, 0]
+    for category in world.directory():
+        is_inside = category.name == topic
+        for entry in category.entries:
+            words = {word for word in tokens_of(entry.description) if len(word) >= LONG and word.isalpha()}
+            (inside if is_inside else outside).update(words)
+            counts[is_inside] += 1
+    return max(
+        sorted(inside), key=lambda word: inside[word] / max(1, counts[True]) - outside[word] / max(1, counts[False])
+    )
+
+
+def part_of_paths(urls: Iterable[Url]) -> str:
+    """The most frequent part of the paths of URLs that at most a tenth of them have."""
+    paths = [{str(found) for found in _PART.findall(url.split("/", 3)[-1])} for url in urls]
+    counts = Counter(part for parts in paths for part in parts)
+    rare = {part: count for part, count in counts.items() if count <= COMMON * len(paths)}
+    if not rare:
+        raise UsageError("collaborative needs URLs with paths that differ, which this world has not")
+    return max(sorted(rare), key=lambda part: rare[part])
+
+
+@dataclass(frozen=True)
+class CollaborativeInputs:
+    """The log, its variants, and limits of the crawls."""
+
+    readings: Readings
+    variants: Mapping[str, Readings]  # less of the log, by the name of the crawl that uses it
+    sample: Sequence[Url]  # random pages of the log
+    pages: int  # of a crawl, at most
+    seed: int
+
+    def length(self, targets: int) -> int:
+        """The pages of a crawl: at most half of the targets, so that none exhausts the log; 0 if too few."""
+        pages = min(self.pages, targets // 2)
+        return pages if pages >= FEWEST_PAGES else 0
+
+
+def prepare(world: StudyWorld, size: Size, seed: int) -> CollaborativeInputs:
+    """Reads the log and derives its variants."""
+    readings = readings_of(world, size, seed)
+    span = float(np.ptp(readings.times)) / SECONDS_PER_DAY
+    variants = {
+        TWO_READERS: readings.with_at_least(2),
+        FIVE_READERS: readings.with_at_least(5),
+        TEN_READERS: readings.with_at_least(10),
+        TENTH: readings.sample(0.1, seed=seed),
+        HUNDREDTH: readings.sample(0.01, seed=seed),
+        FADING: readings.aged(span / 4),
+        FADING_FAST: readings.aged(span / 20),
+        SHUFFLED: shuffled(readings, seed),
+    }
+    sample = random.Random(f"{seed} sample").sample(readings.urls, min(SAMPLE, len(readings.urls)))
+    return CollaborativeInputs(readings, variants, sample, size["pages"], seed)
+
+
+def readings_of(world: StudyWorld, size: Size, seed: int) -> Readings:
+    """The world's own log, where it has readers."""
+    accesses: Sequence[Access] = ()
+    if isinstance(world, SyntheticWorld):
+        accesses = list(world.accesses(users=size["readers"], days=size["days"], seed=seed))
+    elif isinstance(world, DocumentWorld):
+        accesses = world.accesses()
+    if not accesses:
+        raise UsageError(
+            f"collaborative needs a world with readers, which this {world.name} world has not; say synthetic or"
+            " wikipedia-schools:path=FILE,walks=FILE"
+        )
+    return Readings.of((access.user, access.url, access.at) for access in accesses)
+
+
+def shuffled(readings: Readings, seed: int) -> Readings:
+    """The same accesses with times and readers permuted: a control in which readers carry no information."""
+    order = np.random.default_rng(seed).permutation(readings.accesses)
+    return Readings.of_columns(
+        UrlColumn.of(readings.urls), readings.users, readings.walkers, readings.walks[order], readings.times
+    )
+
+
+def targets_in(readings: Readings, predicate: CrawlPredicate, world: StudyWorld, sample: Sequence[Url]) -> int:
+    """How many pages of a log satisfy a predicate; estimated from a sample where they must be read."""
+    if not predicate.needs_text:
+        return sum(map(predicate.holds_at, readings.urls))
+    found = sum(page is not None and predicate.holds(page) for page in map(world.read, sample))
+    return round(found / max(1, len(sample)) * len(readings.urls))
+
+
+def random_starts(readings: Readings, rng: random.Random, count: int) -> list[list[Url]]:
+    """The seeds of so many crawls, the pages of random accesses; no page is a seed of two."""
+    walks = readings.walks
+    drawn: dict[int, None] = {}
+    wanted = min(count * SEEDS, len(readings.urls))
+    while len(drawn) < wanted:
+        drawn[int(walks[rng.randrange(len(walks))])] = None
+    urls = [readings.urls[number] for number in drawn]
+    return [urls[start::count] for start in range(count)]
+
+
+def listed_seeds(world: StudyWorld, predicate: CrawlPredicate, rng: random.Random) -> list[Url]:
+    """Random pages of the directory that satisfy a predicate."""
+    urls = list(dict.fromkeys(entry.url for category in world.directory() for entry in category.entries))
+    rng.shuffle(urls)
+    seeds: list[Url] = []
+    for url in urls:
+        if predicate.needs_text:
+            page = world.read(url)
+            holds = page is not None and predicate.holds(page)
+        else:
+            holds = predicate.holds_at(url)
+        if holds:
+            seeds.append(url)
+        if len(seeds) == SEEDS:
+            break
+    return seeds

@@ -1,0 +1,234 @@
+"""Standing by a model of the page alone, against in-links counted in the pages fetched so far.
+
+Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), sections 7.2
+and 7.3.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from math import isnan
+from typing import Any
+
+from lycosa.pictures import line_chart
+from lycosa.strategies.utility import Adaptive, InLinks
+from lycosa.vocabulary.records import Plain
+from lycosa_lab.crawl_tables import RELIABILITY, SITES, STATUS, TOPICALITY, CrawlTables, evaluators_claim
+from lycosa_lab.results import Claim, Figure, Findings, Row
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, summary
+from lycosa_lab.study import Size
+from lycosa_lab.tables import mean_curve
+from lycosa_lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
+from lycosa_lab.worlds import StudyWorld
+from lycosa_lab.worlds.synthetic import SyntheticWorld
+
+TARGET = 0.7
+MODEL, COUNTED = "model", "in-links"
+CRAWLERS = [MODEL, COUNTED]
+
+
+class InlinksBenchmark:
+    name = "inlinks-benchmark"
+    says = "Whether a model of standing guides a crawl better than in-links counted in the pages fetched so far."
+    scales: Mapping[str, Size] = {
+        "small": SCALES["small"]
+        | {
+            "noises": [0.25, 1.0, 4.0],
+            "noise_topics": 5,
+            "noise_pages": 500,
+            "noise_world_pages": 30_000,
+            "noise_examples": 50,
+        },
+        "paper": SCALES["paper"]
+        | {
+            "noises": [0.0, 0.5, 1.0, 2.0, 4.0, 8.0],
+            "noise_topics": 10,
+            "noise_pages": 2_500,
+            "noise_world_pages": 200_000,
+            "noise_examples": 200,
+        },
+    }
+
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"pages": size["world_pages"], "topics": size["topics"]}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        topics = examples_of(world, topics=size["topics"], each=size["examples"], seed=seed)
+        main = [{"topic": number} for number in range(len(topics))]
+        if not isinstance(world, SyntheticWorld):
+            return main  # the features of a given web cannot be made noisier
+        return main + [
+            {"noise": noise, "topic": number} for noise in size["noises"] for number in range(size["noise_topics"])
+        ]
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> Mapping[float | None, TestBed]:
+        beds: dict[float | None, TestBed] = {None: prepare_test_bed(world, size, seed, in_links_of(world))}
+        if isinstance(world, SyntheticWorld):
+            smaller = {**size, "examples": size["noise_examples"], "topics": size["noise_topics"]}
+            for noise in size["noises"]:
+                noisy = _with_noise(world, noise, size)
+                beds[noise] = prepare_test_bed(
+                    noisy, {**smaller, "pages": size["noise_pages"]}, seed, in_links_of(noisy)
+                )
+        return beds
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        bed: TestBed = prepared[job.get("noise")]
+        topic = TopicCrawls(bed, bed.topics[job["topic"]])
+        pages = bed.size["pages"]
+        return {
+            "topic": topic.examples.topic,
+            "noise": job.get("noise"),
+            "crawls": {
+                MODEL: topic.run_and_measure(Adaptive(target=TARGET, ranked_among=0), pages=pages),
+                COUNTED: topic.run_and_measure(InLinks(target=TARGET, ranked_among=0), pages=pages),
+            },
+            "models": topic.model_quality(),
+        }
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        main = [outcome for outcome in outcomes if outcome["noise"] is None]
+        tables = CrawlTables(main, CRAWLERS, pages=size["pages"])
+        noisy = {
+            noise: CrawlTables([o for o in outcomes if o["noise"] == noise], CRAWLERS, pages=size["noise_pages"])
+            for noise in sorted({o["noise"] for o in outcomes if o["noise"] is not None})
+        }
+        sweep = [_noise_row(noise, found) for noise, found in noisy.items()]
+        figures = _figures(tables)
+        if sweep:
+            figures["noise"] = _noise_figure(noisy)
+        return Findings(
+            claims=[
+                _model_beats_in_links(tables),
+                _equal_topicality(tables),
+                _diversity(tables),
+                _reliability(tables),
+                *([_edge_by_noise(sweep)] if sweep else []),
+                evaluators_claim(self.name, tables, world=world.name),
+            ],
+            tables={**tables.standard_tables(seed=seed), "noise": sweep, "models": tables.model_rows()},
+            figures=figures,
+        )
+
+
+def _with_noise(world: SyntheticWorld, noise: float, size: Size) -> SyntheticWorld:
+    """A smaller world like this one in all but the noise in those features of pages that show their standing."""
+    options = asdict(world.options) | {"pages": size["noise_world_pages"], "topics": size["noise_topics"]}
+    return SyntheticWorld(**options | {"sites": None, "feature_noise": noise})
+
+
+def _model_beats_in_links(tables: CrawlTables) -> Claim:
+    return tables.lead_claim(
+        STATUS,
+        MODEL,
+        COUNTED,
+        id="inlinks-benchmark.model-beats-inlinks-on-status",
+        says="Guided by the model (δ = .7), status is higher than by in-links counted so far, p < .05",
+        paper="significantly higher, p < .02",
+    )
+
+
+def _equal_topicality(tables: CrawlTables) -> Claim:
+    test = tables.test(TOPICALITY, MODEL, COUNTED)
+    holds = None if isnan(test.p) else test.p >= SIGNIFICANT
+    return Claim(
+        id="inlinks-benchmark.equal-topicality",
+        kind="paper",
+        says="The topicality of the two does not differ significantly",
+        paper="no significant difference",
+        measured=f"{test.difference:+.3f} (p {test.p:.2g}); {tables.mean_line(TOPICALITY)}",
+        p=finite_or_none(test.p),
+        holds=holds,
+        reason=f"{MODEL if test.difference > 0 else COUNTED} is significantly more topical" if holds is False else "",
+    )
+
+
+def _diversity(tables: CrawlTables) -> Claim:
+    test = tables.test(SITES, MODEL, COUNTED)
+    return Claim(
+        id="inlinks-benchmark.diversity",
+        kind="paper",
+        says="Sites from which the pages come",
+        paper="more than 1 100 sites in 10 000 pages for both",
+        measured=f"{tables.mean_line(SITES)}, of {tables.pages} pages; difference {test.difference:+.1f}"
+        f" (p {test.p:.2g})",
+        holds=None,
+    )
+
+
+def _reliability(tables: CrawlTables) -> Claim:
+    return tables.lead_claim(
+        RELIABILITY,
+        MODEL,
+        COUNTED,
+        id="inlinks-benchmark.reliability",
+        says="Of the sites met by the model's crawler, a larger share is in the directory, p < .05",
+        paper="70 to 80 % of the sites, significantly more than those of the in-links crawler",
+    )
+
+
+def _noise_row(noise: float, tables: CrawlTables) -> Row:
+    status, topicality = tables.test(STATUS, MODEL, COUNTED), tables.test(TOPICALITY, MODEL, COUNTED)
+    fits = [row["standing_rank_correlation"] for row in tables.model_rows()]
+    return {
+        "feature_noise": noise,
+        "status_model": round(tables.mean(STATUS, MODEL), 6),
+        "status_in_links": round(tables.mean(STATUS, COUNTED), 6),
+        "status_difference": round(status.difference, 6),
+        "status_p": finite_or_none(status.p),
+        "topicality_difference": round(topicality.difference, 6),
+        "topicality_p": finite_or_none(topicality.p),
+        "standing_rank_correlation": round(summary(fit for fit in fits if fit is not None).mean, 6),
+        "topics": status.n,
+    }
+
+
+def _edge_by_noise(sweep: Sequence[Row]) -> Claim:
+    lost = [row["feature_noise"] for row in sweep if not _is_ahead(row)]
+    rows = "; ".join(
+        f"noise {row['feature_noise']:g}: {row['status_difference']:+.3f} (p {row['status_p'] or 1.0:.2g}; the model's"
+        f" rank correlation with the truth {row['standing_rank_correlation']:.2f})"
+        for row in sweep
+    )
+    edge = f"the edge is lost from noise {min(lost):g} on" if lost else "the edge is never lost"
+    return Claim(
+        id="inlinks-benchmark.feature-noise",
+        kind="beyond",
+        says="From which noise in the features of pages on (1 is the Web as measured) the model loses its edge on"
+        " status over in-links, at p < .05",
+        paper=None,
+        measured=f"{edge}; {rows}",
+        holds=None,
+    )
+
+
+def _is_ahead(row: Row) -> bool:
+    p = row["status_p"]
+    return row["status_difference"] > 0 and p is not None and p < SIGNIFICANT
+
+
+def _figures(tables: CrawlTables) -> dict[str, Figure]:
+    return {
+        "topicality": tables.curve_figure(TOPICALITY, CRAWLERS, figure="12 (a)"),
+        "status": tables.curve_figure(STATUS, CRAWLERS, figure="12 (b)"),
+        "diversity": tables.curve_figure(SITES, CRAWLERS, figure="13 (a)"),
+        "reliability": tables.curve_figure(RELIABILITY, CRAWLERS, figure="13 (b)"),
+    }
+
+
+def _noise_figure(noisy: Mapping[float, CrawlTables]) -> Figure:
+    series = [
+        mean_curve(crawler, noisy, (tables.at_end(STATUS)[crawler] for tables in noisy.values()))
+        for crawler in CRAWLERS
+    ]
+    topics = max(len(tables.outcomes) for tables in noisy.values())
+    return Figure(
+        "Status by the noise in what pages show",
+        f"Beyond the paper: smaller worlds alike in all but how well the features of pages tell their standing (1 is"
+        f" the Web as measured). Means over {topics} topics, with standard errors.",
+        line_chart(
+            series,
+            title="Status by the noise in what pages show",
+            x_title="noise of the features",
+            y_title="mean ln(1 + in-links)",
+        ),
+    )

@@ -1,0 +1,278 @@
+"""Whether people come back to those who served them, and how many of these are worth remembering.
+
+Shao: Exploring social networks in computer systems (Princeton University 2007), section 5.2.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from lycosa.pictures import Series, line_chart
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Plain
+from lycosa_lab.peers.locality import (
+    SHUFFLES,
+    hits_of_holders,
+    hits_of_provider,
+    permuted_returns,
+    return_probability,
+    rows_by_consumer,
+    times_served,
+)
+from lycosa_lab.results import Claim, Figure, Findings, Kind, Row
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend, summary
+from lycosa_lab.study import Size
+from lycosa_lab.worlds import StudyWorld
+from lycosa_lab.worlds.file_sharing import FileSharing
+from lycosa_lab.worlds.peer_networks import Floats, Ints, PeerNetwork, RaggedArray, Trace
+from lycosa_lab.worlds.timed_graphs import TimedLinkGraph
+
+PAST = (1, 2, 3, 5, 10)  # downloads
+LISTS = (2, 5, 10, 20, None)  # sizes; None: unlimited
+ACTIVE = 10  # queries, at least, of those whose lists are judged
+FEWEST = 20  # consumers that make a curve
+ENOUGH = 0.8  # of what an unlimited list gives
+POINTS = 100  # of a curve
+CHOSEN = 10  # the size of a buddy list
+# Read off the text: the share of people with less, in percent, and the value there
+PAPER_RETURNS = {1: (70.0, 0.5), 2: (50.0, 0.5), 10: (35.0, 1.0)}
+PAPER_LIST = {2: ((50.0, 0.3), (90.0, 0.8))}
+
+
+class InterestLocality:
+    name = "interest-locality"
+    says = "How often people come back to those who served them before, and how often a short list of these will do."
+    scales: Mapping[str, Size] = {
+        "small": {"consumers": 9_000, "providers": 19_000, "files": 13_000},
+        "paper": {"consumers": 90_000, "providers": 190_000, "files": 130_000},
+    }
+
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
+        # With files of their own, people who ask by the thousand would ask for more files than there were in the week.
+        return {"kind": FileSharing.name, **size, "least_queries": 1, "queries": "null", "own_files": 0.0}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        trace_of(world)
+        return [{"list": size} for size in LISTS]
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Trace, list[Any], RaggedArray | None]:
+        trace = trace_of(world)
+        libraries = world.sharing.libraries if isinstance(world, PeerNetwork) else None
+        return trace, rows_by_consumer(trace, least=ACTIVE), libraries
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        trace, active, libraries = prepared
+        rates, having = [], []
+        for rows in active:
+            providers = trace.providers[rows].tolist()
+            rates.append(hits_of_provider(providers, job["list"]) / len(rows))
+            if libraries is not None:
+                items = trace.items[rows].tolist()
+                having.append(hits_of_holders(providers, items, libraries, job["list"]) / len(rows))
+        return {
+            "list": job["list"],
+            "consumers": len(rates),
+            "hit_rate": _mean(rates),
+            "hit_rate_if_asked": _mean(having) if having else None,
+            "median": _mean([float(np.median(rates))]) if rates else None,
+            "best_tenth": _mean([float(np.quantile(rates, 0.9))]) if rates else None,
+            "curve": _sorted_curve(np.array(rates)),
+        }
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        trace = trace_of(world)
+        served = times_served(trace)
+        returns = [(past, *return_probability(served, past)) for past in PAST]
+        curves = {past: shares for past, _, shares in returns if len(shares) >= FEWEST}
+        by_chance = permuted_returns(trace, _groups(world, trace), list(curves), seed=seed)
+        lists = [{key: value for key, value in outcome.items() if key != "curve"} for outcome in outcomes]
+        kind: Kind = "calibration" if isinstance(world, FileSharing) else "paper"
+        return_rows = _return_rows(curves, by_chance)
+        return Findings(
+            claims=[_repeats(return_rows, _trend(returns), kind), _suffices(lists, _is_drawn(world), kind)],
+            tables={"returns": return_rows, "lists": lists, "trace": _facts(trace)},
+            figures={
+                "activity": _ranked_figure("Activity (figure 5.1)", "downloads", np.bincount(trace.consumers)),
+                "interaction": _ranked_figure("Interaction (figure 5.2)", "people served by", np.bincount(served[0])),
+                "returns": _returns_figure(curves),
+                "lists": _lists_figure(outcomes),
+            },
+        )
+
+
+def trace_of(world: StudyWorld) -> Trace:
+    """Who was served by whom; in a graph whose links have times, each link is a service."""
+    if isinstance(world, PeerNetwork):
+        return world.sharing.trace
+    if isinstance(world, TimedLinkGraph):
+        links = world.timed
+        return Trace(links.sources, np.zeros(len(links.sources), np.int64), links.targets, links.times)
+    raise UsageError(
+        f"interest-locality needs people who ask others, which a {world.name} world has not; say file-sharing,"
+        " lastfm:path=FOLDER or timed:path=FILE"
+    )
+
+
+def _groups(world: StudyWorld, trace: Trace) -> Ints:
+    """Groups of downloads within which providers are permuted: categories of files where there are any, else all."""
+    groups = world.sharing.categories_of(trace.items) if isinstance(world, PeerNetwork) else None
+    return np.zeros(len(trace), np.int64) if groups is None else groups
+
+
+def _is_drawn(world: StudyWorld) -> bool:
+    """Whether providers were drawn at random, since the trace does not name them."""
+    return isinstance(world, PeerNetwork) and not world.knows_providers
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return round(float(np.mean(values)), 6) if values else None
+
+
+def _sorted_curve(values: Any) -> list[list[float]]:
+    """The quantiles of some values, as [share, value]."""
+    if not len(values):
+        return []
+    places = np.linspace(0.0, 1.0, POINTS + 1)
+    return [[round(float(x), 4), round(float(y), 5)] for x, y in zip(places, np.quantile(values, places), strict=True)]
+
+
+def _return_rows(curves: Mapping[int, Any], by_chance: Floats) -> list[Row]:
+    return [
+        {
+            "past": past,
+            "consumers": len(shares),
+            "mean": round(float(shares.mean()), 6),
+            "by_chance": round(summary(dealt.tolist()).mean, 6) if (dealt == dealt).any() else None,
+            "p": (1 + int((dealt >= shares.mean()).sum())) / (1 + len(dealt)),
+            "above_half": round(float((shares > 0.5).mean()), 6),
+            "certain": round(float((shares == 1.0).mean()), 6),
+        }
+        for (past, shares), dealt in zip(curves.items(), by_chance.T, strict=True)
+    ]
+
+
+def _trend(returns: Sequence[tuple[int, Any, Any]]) -> float:
+    """The p of Page's test over the consumers that have a value for every number of past downloads."""
+    usable = [(people, shares) for _, people, shares in returns if len(shares) >= FEWEST]
+    if len(usable) < 3:
+        return math.nan
+    everywhere = usable[0][0]
+    for people, _ in usable[1:]:
+        everywhere = np.intersect1d(everywhere, people)
+    return page_trend([shares[np.searchsorted(people, everywhere)].tolist() for people, shares in usable])
+
+
+def _repeats(rows: Sequence[Row], p: float, kind: Kind) -> Claim:
+    means = [float(row["mean"]) for row in rows]
+    short = []
+    if not (len(means) > 1 and all(after > before for before, after in pairwise(means))):
+        short.append("the mean does not rise from each N to the next" if len(means) > 1 else "the trace is too short")
+    if not p < SIGNIFICANT:
+        short.append("too few for a trend" if math.isnan(p) else f"no sure trend over people (p = {p:.2g})")
+    if rows and not rows[0]["p"] < SIGNIFICANT:
+        short.append(f"P(j,{rows[0]['past']}) is not surely above chance (p = {rows[0]['p']:.2g})")
+    return Claim(
+        id="interest-locality.repeats",
+        kind=kind,
+        says="The more often somebody served a person, the more likely they do again: the mean of P(j,N) rises with N"
+        " from each N to the next, and by Page's trend test over people. As it would rise by selection alone, the mean"
+        f" of P(j,1), which everybody has, is also above that of {SHUFFLES} traces with providers dealt anew, within"
+        " categories of files where there are such",
+        paper="P > .5 for 30 % of people at N = 1, 50 % at N = 2; P = 1 for 65 % at N = 10",
+        measured="; ".join(
+            f"N = {row['past']}: mean {row['mean']:.3f}{_by_chance(row)}, P > .5 for {row['above_half']:.0%}, P = 1"
+            f" for {row['certain']:.0%} of {row['consumers']}"
+            for row in rows
+        )
+        or "nobody was served often enough",
+        p=finite_or_none(max([p, *(float(row["p"]) for row in rows[:1])])),
+        holds=not short,
+        reason="; ".join(short),
+    )
+
+
+def _by_chance(row: Row) -> str:
+    return "" if row["by_chance"] is None else f" ({row['by_chance']:.3f} dealt anew)"
+
+
+def _suffices(rows: Sequence[Row], is_drawn: bool, kind: Kind) -> Claim:
+    what = "hit_rate_if_asked" if is_drawn else "hit_rate"
+    rates = {row["list"]: row[what] for row in rows}
+    best, chosen = rates[None], rates[CHOSEN]
+    share = chosen / best if best else math.nan
+    measured = ", ".join(f"{size or '∞'}: {rate:.3f}" for size, rate in rates.items()) if best else "no hits"
+    enough = bool(best) and bool(share >= ENOUGH)
+    meant = "hits are whatever one on the list has, since who served whom is not known" if is_drawn else ""
+    return Claim(
+        id="interest-locality.small-list-suffices",
+        kind=kind,
+        says=f"A list of the {CHOSEN} last used gives at least {ENOUGH:.0%} of the hits of an unlimited one, for people"
+        f" who ask {ACTIVE} times or more",
+        paper="20 very close to unlimited; 2: median over .3, above .8 for the best tenth",
+        measured=f"mean hit rate {measured}; {CHOSEN} has {share:.0%} of unlimited{f' ({meant})' if meant else ''}",
+        holds=enough,
+        reason="" if enough else f"{share:.0%} are less than {ENOUGH:.0%}" if best else "there are no hits",
+    )
+
+
+def _facts(trace: Trace) -> list[Row]:
+    """The published figures of the week of Kazaa, beside those of this trace."""
+    asked = np.bincount(trace.consumers)
+    asked = asked[asked > 0]
+    partners = np.bincount(times_served(trace)[0])
+    partners = partners[partners > 0]
+    measured: dict[str, tuple[float, str]] = {
+        "consumers": (len(asked), "> 90 000"),
+        "providers": (len(np.unique(trace.providers)), "> 190 000"),
+        "downloads": (len(trace), "1 200 000"),
+        "files asked for": (len(np.unique(trace.items)), "~ 130 000"),
+        "most downloads of one person": (int(asked.max()), "~ 10 000"),
+        "people with fewer than 10 downloads": (round(float((asked < 10).mean()), 4), "~ .90"),
+        "people served by 1": (round(float((partners == 1).mean()), 4), "> .75"),
+        "people served by 1 or 2": (round(float((partners <= 2).mean()), 4), "> .85"),
+        "people served by fewer than 10": (round(float((partners < 10).mean()), 4), "~ .95"),
+        "people served by more than 100": (round(float((partners > 100).mean()), 4), "few"),
+    }
+    return [{"figure": figure, "measured": value, "paper": paper} for figure, (value, paper) in measured.items()]
+
+
+def _ranked_figure(title: str, what: str, counts: Any) -> Figure:
+    counts = np.sort(counts[counts > 0])[::-1]
+    places = np.unique(np.linspace(0, max(0, len(counts) - 1), 4 * POINTS).round().astype(np.int64))
+    points = [(100.0 * place / len(counts), math.log10(counts[place])) for place in places] if len(counts) else []
+    return Figure(
+        title,
+        "People from the most to the least active, in percent of them; the scale upward is logarithmic.",
+        line_chart([Series(what, points)], title=title, x_title="people, %", y_title=f"{what}, log10"),
+    )
+
+
+def _returns_figure(curves: Mapping[int, Any]) -> Figure:
+    title = "Chance of coming back (figure 5.3)"
+    series = [
+        Series(f"{past} before", [(100 * x, y) for x, y in _sorted_curve(shares)]) for past, shares in curves.items()
+    ]
+    series += [Series(f"{past} before: paper", [point]) for past, point in PAPER_RETURNS.items()]
+    return Figure(
+        title,
+        "P(j,N) of people in order: of those who served a person N times or more, the share that did so once more;"
+        " and where the paper says its curves pass.",
+        line_chart(series, title=title, x_title="people, %", y_title="P(j,N)", y_range=(0.0, 1.0)),
+    )
+
+
+def _lists_figure(outcomes: Sequence[Plain]) -> Figure:
+    title = "Hit rate by size of list (figure 5.4)"
+    series = [
+        Series(f"{outcome['list'] or 'unlimited'}", [(100 * x, y) for x, y in outcome["curve"]]) for outcome in outcomes
+    ]
+    series += [Series(f"{size}: paper, at least", list(points)) for size, points in PAPER_LIST.items()]
+    return Figure(
+        title,
+        f"People who asked {ACTIVE} times or more, in order: how often who served them was on their list of those last"
+        " used; and what the paper says its curve is above.",
+        line_chart(series, title=title, x_title="people, %", y_title="hit rate", y_range=(0.0, 1.0)),
+    )

@@ -1,0 +1,107 @@
+"""Whether people who crawl for themselves find, by asking each other, what one index of everything would find.
+
+A study beyond the papers. Collections are crawled from a world, each about one topic or two; peers over them search as
+`lycosa peer search` does, on a simulated wire, and for comparison in processes on loopback.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Plain
+from lycosa_lab.results import Findings
+from lycosa_lab.study import Size
+from lycosa_lab.worlds import StudyWorld
+
+from .claims import agreement, recall_claim
+from .figures import all_figures
+from .tables import summary_rows, window_rows
+
+if TYPE_CHECKING:
+    from .shared import PeerSearchInputs
+
+
+@cache
+def _parts() -> tuple[ModuleType, ModuleType]:
+    """The modules `shared` and `runs`, imported on first use since they need the packages that peers need."""
+    try:
+        from . import runs, shared
+    except ModuleNotFoundError as missing:
+        raise UsageError(f"peers need {missing.name}; install it with: pip install 'lycosa[peers]'") from missing
+    return shared, runs
+
+
+class PeerSearch:
+    name = "peer-search"
+    says = "How much of what a central index of all collections finds is found by peers that ask each other."
+    scales: Mapping[str, Size] = {
+        "small": {
+            "peers": 20,
+            "topics": 10,
+            "pages": 100,  # of each collection
+            "runs": 3,
+            "queries": 300,  # of each run
+            "limit": 30,  # hits that are enough
+            "processes": 10,
+            "real_queries": 50,
+            "practice": 100,  # queries by which those that run as processes have learnt
+            "world_pages": 8_000,
+        },
+        "paper": {
+            "peers": 20,
+            "topics": 10,
+            "pages": 500,
+            "runs": 6,
+            "queries": 1_000,
+            "limit": 30,
+            "processes": 10,
+            "real_queries": 200,
+            "practice": 400,
+            "world_pages": 40_000,
+        },
+    }
+
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"pages": size["world_pages"], "topics": size["topics"]}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        runs = [{"what": "search", "run": run, "seed": 1_000 * seed + run} for run in range(size["runs"])]
+        return [{"what": "reality", "seed": 1_000 * seed + 500}, *runs]
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> "PeerSearchInputs":
+        made: PeerSearchInputs = _parts()[0].prepare(world, size, seed)
+        return made
+
+    def work(self, world: StudyWorld, prepared: "PeerSearchInputs", job: Plain) -> Plain:
+        _, runs = _parts()
+        size = prepared.size
+        if job["what"] == "search":
+            return {**job, **runs.run_searches(prepared, job["seed"])}
+        found = runs.compare_with_processes(
+            prepared,
+            peers=min(size["processes"], size["peers"]),
+            queries=size["real_queries"],
+            practice=size["practice"],
+            limit=size["limit"],
+            seed=job["seed"],
+        )
+        return {**job, **found}
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        runs = [outcome for outcome in outcomes if outcome["what"] == "search"]
+        reality = next(outcome for outcome in outcomes if outcome["what"] == "reality")
+        by_peer = [row for outcome in runs for row in outcome["peers"]]
+        searches, windows = summary_rows(by_peer), window_rows(runs)
+        return Findings(
+            claims=[recall_claim(searches, by_peer, size["limit"]), agreement(reality["rounds"], reality["reason"])],
+            tables={
+                "searches": searches,
+                "windows": windows,
+                "reality": reality["rounds"],
+                "collections": runs[0]["collections"],
+                "peers": by_peer,
+            },
+            figures=all_figures(searches, windows, size["limit"]),
+        )

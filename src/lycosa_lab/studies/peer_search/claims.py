@@ -1,0 +1,89 @@
+"""The claims of the study, computed from the tables."""
+
+from collections.abc import Sequence
+
+from lycosa_lab.results import Claim, Row
+from lycosa_lab.statistics import finite_or_none, paired_t
+
+from .tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, way_of, ways_of
+
+ENOUGH = 0.8  # recall
+ALIKE = 0.9  # overlap
+MARGIN = 0.15  # of messages
+
+
+def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) -> Claim:
+    (own,) = ways_of(searches, BUDDYNET, limit)
+    walk = walk_of_equal_cost(searches, own, limit)
+    own_recalls, walk_recalls = (recalls_of(by_peer, way_of(row)) for row in (own, walk))
+    test = paired_t(own_recalls, walk_recalls)
+    short = []
+    if own["recall"] < ENOUGH:
+        short.append(f"recall {own['recall']:.3f}")
+    if not test.is_gain:
+        short.append("not surely above the walk")
+    if walk["messages"] < own["messages"]:
+        short.append("no walk took as many messages")
+    others = [*ways_of(searches, FLOOD, limit), *ways_of(searches, EVERYBODY, limit)]
+    other_limits = [row for row in searches if row["algorithm"] == BUDDYNET and row["limit"] != limit]
+    return Claim(
+        id="peer-search.recall",
+        kind="beyond",
+        says=f"Once buddies are learnt (second half of the queries), a search that takes {limit} hits for enough finds"
+        f" at least {ENOUGH} of the ten best pages that one index of all collections finds, and more than random walks"
+        " that take at least as many messages; paired t-test over peers, each with its mean over runs",
+        paper=None,
+        measured="; ".join(
+            [
+                _recall_line("buddynet", own),
+                _recall_line(f"{walk['walkers']} walkers", walk),
+                *(_recall_line(str(row["algorithm"]), row) for row in others),
+                *(_recall_line(f"buddynet where {row['limit']} are enough", row) for row in other_limits),
+            ]
+        ),
+        holds=not short,
+        p=finite_or_none(test.p),
+        reason="; ".join(short),
+    )
+
+
+def walk_of_equal_cost(searches: Sequence[Row], own: Row, limit: int) -> Row:
+    """The walk with the fewest walkers that takes as many messages or more; the one with most, where none does."""
+    walks = sorted(ways_of(searches, WALK, limit), key=lambda row: int(row["walkers"]))
+    return next((row for row in walks if row["messages"] >= own["messages"]), walks[-1])
+
+
+def agreement(rounds: Sequence[Row], reason: str) -> Claim:
+    queries = sum(int(row["queries"]) for row in rounds)
+    overlap = sum(float(row["overlap"]) * int(row["queries"]) for row in rounds) / max(1, queries)
+    apart = [f"overlap {overlap:.3f}"] if overlap < ALIKE else []
+    apart += [
+        f"{row['round']}: messages {_ratio(row):.2f} of simulated" for row in rounds if abs(_ratio(row) - 1) > MARGIN
+    ]
+    return Claim(
+        id="peer-search.simulation-agrees",
+        kind="beyond",
+        says="Processes on loopback and nodes on a simulated wire, which begin with the same knowledge and are asked"
+        f" the same, find the same: at least {ALIKE} of the ten best hits in the mean over all queries, with a"
+        f" number of messages within {MARGIN:.0%}, both when they know only neighbours, and when they have learnt whom"
+        " to ask. Walks are drawn anew in each, so that two simulations differ, too",
+        paper=None,
+        measured="; ".join(
+            f"{row['round']}: overlap {row['overlap']:.3f} (of two simulations {row['overlap_by_chance']:.3f}),"
+            f" messages {row['messages_real']:.1f} and {row['messages_simulated']:.1f}, median answer"
+            f" {row['median_ms_real']:.0f} ms"
+            for row in rounds
+        )
+        or "nothing",
+        holds=None if reason else not apart,
+        reason=reason or "; ".join(apart),
+    )
+
+
+def _ratio(row: Row) -> float:
+    return float(row["messages_real"]) / max(1e-9, float(row["messages_simulated"]))
+
+
+def _recall_line(name: str, row: Row) -> str:
+    error = "" if row["recall_error"] is None else f" ± {row['recall_error']:.2g}"
+    return f"{name} {row['recall']:.3f}{error} with {row['messages']:.1f} messages"

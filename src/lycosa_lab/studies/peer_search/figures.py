@@ -1,0 +1,66 @@
+"""Recall by messages, and both over time."""
+
+from collections.abc import Mapping, Sequence
+
+from lycosa.pictures import Series, line_chart
+from lycosa_lab.results import Figure, Row
+
+from .tables import BUDDYNET, EVERYBODY, FLOOD, LISTED, WALK, ways_of
+
+SHOWN_WALK = 8  # walkers
+
+
+def all_figures(searches: Sequence[Row], windows: Sequence[Row], limit: int) -> Mapping[str, Figure]:
+    return {"cost": _by_cost(searches, limit), **_over_time(windows, limit)}
+
+
+def _by_cost(searches: Sequence[Row], limit: int) -> Figure:
+    walks = sorted(ways_of(searches, WALK, limit), key=lambda row: float(row["messages"]))
+    own = sorted((row for row in searches if row["algorithm"] == BUDDYNET), key=lambda row: float(row["messages"]))
+    curves = {"random walk": walks, "buddynet": own}
+    curves |= {name: ways_of(searches, name, limit) for name in (LISTED, FLOOD, EVERYBODY)}
+    series = [
+        Series(
+            name,
+            [(float(row["messages"]), float(row["recall"])) for row in rows],
+            [float(row["recall_error"] or 0.0) for row in rows],
+        )
+        for name, rows in curves.items()
+    ]
+    title = "Recall of the ten best pages by messages"
+    return Figure(
+        title,
+        "Second half of the queries. Random walks with 2 to 32 walkers; buddynet where 10 hits are enough and where"
+        f" {limit} are, all others where {limit} are. Thin bars are standard errors over peers.",
+        line_chart(series, title=title, x_title="messages for a query", y_title="recall@10", y_range=(0.0, 1.0)),
+    )
+
+
+def _over_time(windows: Sequence[Row], limit: int) -> dict[str, Figure]:
+    shown = {
+        "buddynet": ways_of(windows, BUDDYNET, limit),
+        f"random walk, {SHOWN_WALK} walkers": [
+            row for row in ways_of(windows, WALK, limit) if row["walkers"] == SHOWN_WALK
+        ],
+        "flood": ways_of(windows, FLOOD, limit),
+    }
+    pictures = {}
+    for what, title, y_title in (
+        ("recall", "Recall as buddies are learnt", "recall@10"),
+        ("messages", "Messages as buddies are learnt", "messages for a query"),
+    ):
+        series = [
+            Series(name, [(float(row["until"]), float(row[what])) for row in rows]) for name, rows in shown.items()
+        ]
+        pictures[f"{what}-over-time"] = Figure(
+            title,
+            "Means over runs, of ten stretches of the queries.",
+            line_chart(
+                series,
+                title=title,
+                x_title="queries",
+                y_title=y_title,
+                y_range=(0.0, 1.0) if what == "recall" else None,
+            ),
+        )
+    return pictures

@@ -1,0 +1,324 @@
+"""Queries asked in every way: of nodes on the simulated network, and of processes on loopback for comparison."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lycosa.vocabulary.records import Plain
+from lycosa_lab.peers.processes import NoLoopbackError, Processes, free_addresses
+from lycosa_lab.worlds.peer_networks import preferential_attachment
+from lycosa_peers.identity import Identity
+from lycosa_peers.messages import Contact
+from lycosa_peers.node import Node
+from lycosa_peers.options import ALGORITHMS, DEFAULTS, NodeOptions
+from lycosa_peers.peer_folder import PeerFolder
+from lycosa_peers.search import Answer, Stage
+from lycosa_peers.simulation import Network
+from lycosa_peers.state_files import StateFiles
+
+from .shared import CachedContent, OpenCollections, PeerSearchInputs, Question, best_of
+from .tables import BUDDYNET, EVERYBODY, FLOOD, LISTED, STAGES, WALK, WINDOWS
+
+LEAST_NEIGHBOURS = 4
+WALKERS = (2, 4, 8, 16, 32)
+DEFAULT_LIMIT = 10  # hits at which a search ends unless the user gives another limit
+LATENCY = (0.02, 0.08)  # seconds that a message takes between two homes
+PAUSE = 6.0  # seconds between two queries, whoever asks them
+TICK = 0.005  # seconds: resolution of the duration of a search
+
+LOOPBACK_LATENCY = 0.001  # seconds that a message takes in the simulation of processes on loopback
+AT_REST = 0.2  # seconds after which no message is under way any more
+DEADLINE = 10.0  # seconds of a search among processes; long, so that a busy machine does not cut it short
+UNKNOWN_WORD = "zzyzxqj"  # that no page has
+
+
+class SearchOutcome(Struct, frozen=True):
+    """The result of one query."""
+
+    urls: tuple[str, ...]  # the best hits, as the asker ranks them
+    recall: float  # of the best pages of the central index
+    messages: int  # received by all peers together
+    seconds: float  # until the search ended
+    stages: dict[str, int]  # how many of `urls` were first found at which stage
+
+
+def options_of(algorithm: str, *, walkers: int = DEFAULTS.walkers) -> NodeOptions:
+    """The options of a running peer, with the switches of an algorithm."""
+    switches = ALGORITHMS[algorithm]
+    return replace(
+        DEFAULTS,
+        floods=switches.floods,
+        keeps_buddies=switches.keeps_buddies,
+        adapts=switches.adapts,
+        indexes=switches.indexes,
+        walkers=walkers,
+    )
+
+
+def overlay_of(peers: int, seed: int) -> list[list[int]]:
+    """The neighbours of each peer in a network that grew by preferential attachment."""
+    graph = preferential_attachment(
+        peers, min_degree=min(LEAST_NEIGHBOURS, peers - 1), rng=np.random.default_rng([seed, 8])
+    )
+    return [graph.targets[begin:end].tolist() for begin, end in zip(graph.offsets, graph.offsets[1:], strict=False)]
+
+
+def network_of(
+    contents: Sequence[CachedContent],
+    overlay: Sequence[Sequence[int]],
+    options: NodeOptions,
+    *,
+    contacts: Sequence[Contact] | None = None,
+    latency: float | tuple[float, float] = LATENCY,
+    seed: int,
+) -> Network:
+    """A simulated network of nodes over collections; nodes share one seed, so that walks differ by query ids alone."""
+    who = contacts or [Contact(f"{number:02d}") for number in range(len(contents))]
+    nodes = [Node(me, content, options=options, seed=seed) for me, content in zip(who, contents, strict=True)]
+    for node, neighbours in zip(nodes, overlay, strict=True):
+        for neighbour in neighbours:
+            node.neighbours.know(who[neighbour])  # keeps its address, too
+        node.connect(who[neighbour] for neighbour in neighbours)
+    return Network(nodes, latency=latency, seed=seed)
+
+
+def ask_all(
+    network: Network, questions: Iterable[Question], *, limit: int, pause: float = PAUSE
+) -> list[SearchOutcome]:
+    """Runs one query after the other, as `lycosa peer search --limit` does."""
+    names = list(network.nodes)
+    outcomes = []
+    for question in questions:
+        network.run(network.now + pause)
+        outcomes.append(_ask(network, names[question.asker], question, limit))
+    return outcomes
+
+
+def _ask(network: Network, name: str, question: Question, limit: int) -> SearchOutcome:
+    node, began = network.nodes[name], network.now
+    number = network.begin(name, question.words, most=limit, enough=limit)
+    while node.stage(number) is not Stage.DONE:
+        network.run(network.now + TICK)
+    seconds = network.now - began
+    search = node.answers(number)
+    assert search is not None  # it was just asked
+    network.settle()
+    outcome = network.outcome(number)
+    urls = best_of(question.words, search.answers, name)
+    return SearchOutcome(
+        urls, recall(urls, question.best), outcome.messages, round(seconds, 4), stages_of(urls, search.answers)
+    )
+
+
+def recall(urls: Iterable[str], best: Sequence[str]) -> float:
+    """The share of the best pages that were found."""
+    return len(set(urls) & set(best)) / len(best)
+
+
+def stages_of(urls: Sequence[str], answers: Iterable[Answer]) -> dict[str, int]:
+    """How many of the URLs were first found at which stage of the search."""
+    first: dict[str, str] = {}
+    for answer in answers:
+        for hit in answer.hits:
+            first.setdefault(str(hit.item), str(answer.stage))
+    return dict(Counter(first[url] for url in urls))
+
+
+def run_searches(inputs: PeerSearchInputs, seed: int) -> Plain:
+    """Every algorithm on the same collections, overlay and queries; measured over the second half of these."""
+    size = inputs.size
+    with OpenCollections(inputs, size["peers"]) as opened:
+        questions = opened.questions(size["queries"], seed)
+        overlay = overlay_of(size["peers"], seed)
+        ways = [(BUDDYNET, 8, limit) for limit in (size["limit"], DEFAULT_LIMIT)]
+        ways += [(WALK, walkers, size["limit"]) for walkers in WALKERS]
+        ways += [(LISTED, 8, size["limit"]), (FLOOD, 1, size["limit"])]
+        peers, windows = [], []
+        for algorithm, walkers, limit in ways:
+            network = network_of(opened.contents, overlay, options_of(algorithm, walkers=walkers), seed=seed)
+            outcomes = ask_all(network, questions, limit=limit)
+            way = {"algorithm": algorithm, "walkers": walkers, "limit": limit}
+            peers += list(_by_peer(way, questions, outcomes))
+            windows += _in_windows(way, outcomes)
+        everybody = [_ask_everybody(opened.contents, question, size["limit"]) for question in questions]
+        way = {"algorithm": EVERYBODY, "walkers": 0, "limit": size["limit"]}
+        peers += list(_by_peer(way, questions, everybody))
+    return {"peers": peers, "windows": windows, "collections": _collection_rows(inputs)}
+
+
+def _by_peer(way: Plain, questions: Sequence[Question], outcomes: Sequence[SearchOutcome]) -> Iterator[Plain]:
+    """Means over the queries of each peer in the second half."""
+    half = len(outcomes) // 2
+    for peer in sorted({question.asker for question in questions[half:]}):
+        own = [outcomes[place] for place in range(half, len(outcomes)) if questions[place].asker == peer]
+        yield {**way, "peer": peer, **_measured(own)}
+
+
+def _in_windows(way: Plain, outcomes: Sequence[SearchOutcome]) -> list[Plain]:
+    """Means over consecutive windows of queries."""
+    return [
+        {**way, "until": int(places[-1]) + 1, **_measured([outcomes[place] for place in places])}
+        for places in np.array_split(np.arange(len(outcomes)), min(WINDOWS, len(outcomes)))
+    ]
+
+
+def _measured(outcomes: Sequence[SearchOutcome]) -> dict[str, Plain]:
+    by_stage = {stage: sum(each.stages.get(stage, 0) for each in outcomes) for stage in STAGES}
+    hits = sum(by_stage.values())
+    return {
+        "queries": len(outcomes),
+        "recall": _mean([each.recall for each in outcomes]),
+        "messages": _mean([each.messages for each in outcomes]),
+        "seconds": _mean([each.seconds for each in outcomes]),
+        **{stage: round(count / hits, 5) if hits else None for stage, count in by_stage.items()},
+    }
+
+
+def _ask_everybody(contents: Sequence[CachedContent], question: Question, limit: int) -> SearchOutcome:
+    """The result of asking every peer directly: an upper bound, which shows what merging alone loses."""
+    answers = []
+    for peer, content in enumerate(contents):
+        found = content.find(question.words, limit)
+        if found.hits:
+            stage = Stage.HOME if peer == question.asker else Stage.BUDDIES
+            answers.append(Answer(Contact(f"{peer:02d}"), f"{peer:02d}", stage, found.hits, found.statistics))
+    urls = best_of(question.words, answers, f"{question.asker:02d}")
+    return SearchOutcome(urls, recall(urls, question.best), 2 * (len(contents) - 1), 0.0, {})
+
+
+def _collection_rows(inputs: PeerSearchInputs) -> list[Plain]:
+    """The topics and pages of each collection, and the share of its pages that others have, too."""
+    rows: list[Plain] = []
+    for number, collector in enumerate(inputs.collectors):
+        others = {url for peer, other in enumerate(inputs.collectors) if peer != number for url in other.pages}
+        rows.append(
+            {
+                "peer": number,
+                "topics": ", ".join(map(str, collector.topics)),
+                "pages": len(collector.pages),
+                "elsewhere_too": round(len(others & collector.pages.keys()) / max(1, len(collector.pages)), 4),
+            }
+        )
+    return rows
+
+
+def _mean(values: Sequence[float]) -> float:
+    return round(float(np.mean(values)), 5)
+
+
+class _Round(Struct, frozen=True):
+    """The results of all queries in one setting."""
+
+    urls: list[tuple[str, ...]]
+    messages: float  # per query
+    seconds: list[float]
+
+
+def compare_with_processes(
+    inputs: PeerSearchInputs, *, peers: int, queries: int, practice: int, limit: int, seed: int
+) -> Plain:
+    """The same queries to simulated nodes and to processes on loopback, in two rounds: with peers that know only their
+    neighbours, and with peers that have learnt by queries in a simulation.
+
+    `reason` is why there is no comparison: the machine has no loopback.
+    """
+    places = [inputs.place(peer) for peer in range(peers)]
+    try:
+        addresses = free_addresses(peers)
+    except NoLoopbackError as error:
+        return {"reason": str(error), "rounds": []}
+    names = [Identity.load(PeerFolder(place)).name for place in places]
+    contacts = [Contact(name, address) for name, address in zip(names, addresses, strict=True)]
+    overlay = overlay_of(peers, seed)
+    with OpenCollections(inputs, peers) as opened:
+
+        def network(seed: int, latency: float = LOOPBACK_LATENCY) -> Network:
+            return network_of(opened.contents, overlay, DEFAULTS, contacts=contacts, latency=latency, seed=seed)
+
+        learnt = network(seed)
+        ask_all(learnt, opened.questions(practice, seed + 1), limit=limit)
+        questions = opened.questions(queries, seed)
+        rounds: list[Plain] = []
+        for name, start in (("from nothing", network(seed)), ("practised", learnt)):
+            states = [node.state() for node in start.nodes.values()]
+            simulated = [_ask_simulated(network(seed + 2 + number), states, questions, limit) for number in range(2)]
+            _save_memories(start, [PeerFolder(place) for place in places])
+            try:
+                with Processes(places, addresses) as processes:
+                    real = asyncio.run(_ask_processes(processes, questions, names, limit))
+            except NoLoopbackError as error:
+                return {"reason": str(error), "rounds": rounds}
+            rounds.append(_round_row(name, real, *simulated))
+    return {"reason": "", "rounds": rounds}
+
+
+def _save_memories(network: Network, kept: Sequence[PeerFolder]) -> None:
+    """Saves the state of each node where the process of the same peer restores it from."""
+    nodes: Sequence[Node] = list(network.nodes.values())
+    for node, place in zip(nodes, kept, strict=True):
+        StateFiles(place).save(node)
+
+
+def _ask_simulated(network: Network, states: Sequence[Plain], questions: Sequence[Question], limit: int) -> _Round:
+    for node, state in zip(network.nodes.values(), states, strict=True):
+        node.restore(state)
+    outcomes = ask_all(network, questions, limit=limit, pause=AT_REST)
+    return _Round(
+        [each.urls for each in outcomes],
+        float(np.mean([each.messages for each in outcomes])),
+        [each.seconds for each in outcomes],
+    )
+
+
+async def _ask_processes(
+    processes: Processes, questions: Sequence[Question], names: Sequence[str], limit: int
+) -> _Round:
+    for peer in range(len(names)):  # opens connections; no answer, so nothing is learnt
+        await processes.search(peer, UNKNOWN_WORD, limit=limit, deadline=DEADLINE)
+    await asyncio.sleep(AT_REST)
+    before, issued = await processes.counts(), 0
+    urls, seconds = [], []
+    for question in questions:
+        began = time.monotonic()
+        searched = await processes.search(question.asker, question.words, limit=limit, deadline=DEADLINE)
+        seconds.append(time.monotonic() - began)
+        issued += searched.answers.issued
+        urls.append(best_of(question.words, searched.answers.answers, names[question.asker]))
+    await asyncio.sleep(AT_REST)
+    after = await processes.counts()
+    travelled = sum(after[what] - before[what] for what in ("passed_on", "responses"))
+    return _Round(urls, (issued + travelled) / len(questions), seconds)
+
+
+def _round_row(name: str, real: _Round, simulated: _Round, again: _Round) -> Plain:
+    return {
+        "round": name,
+        "queries": len(real.urls),
+        "overlap": _mean_overlap(real, simulated),
+        "overlap_by_chance": _mean_overlap(again, simulated),
+        "messages_real": round(real.messages, 2),
+        "messages_simulated": round(simulated.messages, 2),
+        "messages_simulated_again": round(again.messages, 2),
+        "median_ms_real": round(1_000 * float(np.median(real.seconds)), 1),
+        "slowest_ms_real": round(1_000 * max(real.seconds), 1),
+    }
+
+
+def _mean_overlap(some: _Round, others: _Round) -> float:
+    shares = [overlap(one, other) for one, other in zip(some.urls, others.urls, strict=True)]
+    return round(float(np.mean(shares)), 4)
+
+
+def overlap(some: Sequence[str], others: Sequence[str]) -> float:
+    """The share of hits that two answers have in common.
+
+    >>> overlap(["a", "b"], ["b"]), overlap([], [])
+    (0.5, 1.0)
+    """
+    most = max(len(some), len(others))
+    return len(set(some) & set(others)) / most if most else 1.0

@@ -1,0 +1,160 @@
+"""What all jobs share: collections on disk, the central index of all of them, and the queries."""
+
+import random
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from msgspec import Struct
+
+from lycosa.run.open import open_for_reading
+from lycosa.vocabulary.errors import UsageError
+from lycosa_lab.page_cache import PageCache
+from lycosa_lab.peers.collections import Collector, collectors_of, union_of, write_collection
+from lycosa_lab.study import Size
+from lycosa_lab.topics import topics_of
+from lycosa_lab.worlds import StudyWorld
+from lycosa_peers.content import Change, Found
+from lycosa_peers.content import Summary as HeldSummary
+from lycosa_peers.messages import MOST_HITS, Contact, Hit, Item, Statistics, Wanted
+from lycosa_peers.peer_folder import PeerFolder
+from lycosa_peers.ranking import merge, query_words
+from lycosa_peers.search import Answer, Stage
+from lycosa_peers.shared_collection import CollectionSummary, SharedCollection
+
+BEST = 10  # hits that count
+OWN_TOPIC = 0.8  # of the queries of a peer; the others are about any topic
+WORDS = 2  # of a query
+_ATTEMPTS = 50  # for each question, to draw words that occur together on a page
+_CENTRAL = "central"
+
+
+class Question(Struct, frozen=True):
+    """A query of a peer, and the best pages for it in the central index."""
+
+    asker: int
+    words: str
+    best: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PeerSearchInputs:
+    """Collections in a temporary folder, which is removed with this object."""
+
+    folder: tempfile.TemporaryDirectory[str]
+    descriptions: Sequence[Sequence[str]]  # of each topic: the descriptions of its pages in the directory
+    collectors: Sequence[Collector]
+    size: Size
+    seed: int
+
+    def place(self, peer: int) -> Path:
+        return Path(self.folder.name) / f"{peer:02d}"
+
+    @property
+    def central(self) -> Path:
+        return Path(self.folder.name) / _CENTRAL
+
+
+def prepare(world: StudyWorld, size: Size, seed: int) -> PeerSearchInputs:
+    """Crawls all collections and writes them to disk, the central one too."""
+    topics = topics_of(world, size["topics"])
+    library = PageCache(world)
+    collectors = collectors_of(topics, peers=size["peers"], pages=size["pages"], library=library, seed=seed)
+    listed = {category.name: [entry.description for entry in category.entries] for category in world.directory()}
+    descriptions = [listed[topic.name] for topic in topics]
+    inputs = PeerSearchInputs(tempfile.TemporaryDirectory(prefix="peers-"), descriptions, collectors, size, seed)
+    for number, collector in enumerate(collectors):
+        write_collection(inputs.place(number), world, collector.pages)
+    write_collection(inputs.central, world, union_of(collectors))
+    return inputs
+
+
+class CachedContent:
+    """A collection that does not change: its answers are cached, each with as many hits as are ever wanted."""
+
+    def __init__(self, content: SharedCollection, most: int):
+        self._content = content
+        self._most = most
+        self._found: dict[Wanted, Found] = {}
+
+    def find(self, wanted: Wanted, most: int) -> Found:
+        found = self._found.get(wanted)
+        if found is None:
+            found = self._found[wanted] = self._content.find(wanted, self._most)
+        return found if len(found.hits) <= most else Found(found.hits[:most], found.statistics)
+
+    def fetch(self, item: Item) -> bytes | None:
+        return self._content.fetch(item)
+
+    def verify(self, item: Item, body: bytes) -> bool:
+        return self._content.verify(item, body)
+
+    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+        return self._content.may_answer(wanted, hit, statistics)
+
+    def may_take(self, item: Item) -> bool:
+        return self._content.may_take(item)
+
+    def summary(self) -> CollectionSummary:
+        return self._content.summary()
+
+    def changes(self, since: int) -> Change | None:
+        return self._content.changes(since)
+
+    def unpack(self, packed: bytes, version: int) -> CollectionSummary:
+        return self._content.unpack(packed, version)
+
+    def update(self, held: HeldSummary, change: bytes, version: int) -> CollectionSummary:
+        return self._content.update(held, change, version)
+
+
+class OpenCollections:
+    """The collections of all peers and the central one, open for reading."""
+
+    def __init__(self, inputs: PeerSearchInputs, peers: int):
+        self.inputs = inputs
+        self._stack = ExitStack()
+        self.contents = [self._open(inputs.place(peer), inputs.size["limit"]) for peer in range(peers)]
+        self._central = self._open(inputs.central, MOST_HITS)
+
+    def _open(self, folder: Path, most: int) -> CachedContent:
+        collection = self._stack.enter_context(open_for_reading(folder))
+        return CachedContent(SharedCollection(collection, PeerFolder(folder)), most)
+
+    def __enter__(self) -> "OpenCollections":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def best(self, words: str) -> tuple[str, ...]:
+        """The best pages by the central index."""
+        found = self._central.find(words, MOST_HITS)
+        return best_of(words, [Answer(Contact(_CENTRAL), _CENTRAL, Stage.HOME, found.hits, found.statistics)], _CENTRAL)
+
+    def questions(self, many: int, seed: int) -> list[Question]:
+        """The queries of random peers: two words of a description in the directory, mostly of a topic of their own, for
+        which the central index has a page."""
+        rng = random.Random(f"{seed} questions")
+        asked: list[Question] = []
+        for _ in range(_ATTEMPTS * many):
+            if len(asked) == many:
+                return asked
+            asker = rng.randrange(len(self.contents))
+            own, topics = self.inputs.collectors[asker].topics, self.inputs.descriptions
+            topic = topics[rng.choice(own) if rng.random() < OWN_TOPIC else rng.randrange(len(topics))]
+            words = query_words(rng.choice(topic))
+            query = " ".join(rng.sample(words, min(WORDS, len(words))))
+            if query and (best := self.best(query)):
+                asked.append(Question(asker, query, best))
+        raise UsageError("the directory of this world says hardly anything that its pages say; take another world")
+
+
+def best_of(words: str, answers: Sequence[Answer], me: str) -> tuple[str, ...]:
+    """The URLs of the best hits, as the asker ranks them."""
+    return tuple(hit.url for hit in merge(words, answers, me=me).hits[:BEST])

@@ -1,0 +1,289 @@
+"""All crawls of one topic: traces of requests, their page counts, and the maps drawn from the first crawl."""
+
+from collections.abc import Sequence, Set
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lycosa.maps import CrawlMap, Reach, SketchSimilarity, TopicMap, count_citations, crawl_map_from, draw_map
+from lycosa.pictures import bin_counts
+from lycosa.strategies import BaselineFocused, Mapped
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.records import Page, Plain, Url
+from lycosa_lab.measures import points_along
+from lycosa_lab.simulation import crawl
+from lycosa_lab.worlds import StudyWorld
+
+from .shared import (
+    AGAIN,
+    ALIKE,
+    BASELINE,
+    BASELINE_LATER,
+    BOTH,
+    CONTENT,
+    CONTENT_LATER,
+    FAR,
+    FIRST,
+    MAPPED,
+    MAPPED_HIGH,
+    MAPPED_LATER,
+    MAPPED_LOW,
+    NEAR,
+    RELATED,
+    URLS,
+    URLS_LATER,
+    JudgedPages,
+    MapInputs,
+    MapTopic,
+)
+
+POINTS = 60  # of every curve
+BINS = 20  # of the histogram of probabilities
+START = 0.1  # of the downloads of a crawl that count as its start
+CURVES = ("good", "seen", "new", "new_good")
+
+
+class PageRequest(NamedTuple):
+    """One page asked for."""
+
+    url: Url
+    digest: int | None  # of the text; None where there is no page
+    is_copy: bool  # served from the copies of an earlier crawl, at no download
+
+
+Trace = Sequence[PageRequest]
+
+
+def run_crawl(
+    strategy: Strategy,
+    seeds: Sequence[Url],
+    pages: JudgedPages,
+    topic: str,
+    *,
+    downloads: int,
+    copies: JudgedPages | None = None,
+    copied: Set[Url] = frozenset(),
+) -> Trace:
+    """All requests of a crawl up to so many downloads; a request for a missing page counts as a download.
+
+    copies: the pages of an earlier crawl, used instead of a download for the URLs `copied`.
+    """
+    trace: list[PageRequest] = []
+    downloaded = 0
+
+    def source(url: Url) -> JudgedPages:
+        return copies if copies is not None and url in copied else pages
+
+    def read(url: Url) -> Page | None:
+        nonlocal downloaded
+        is_copy = url in copied
+        judged = source(url).judged(url)
+        downloaded += not is_copy
+        if downloaded <= downloads:
+            trace.append(PageRequest(url, judged.page.digest if judged else None, is_copy))
+        return judged.page if judged else None
+
+    steps = crawl(
+        strategy,
+        seeds,
+        read=read,
+        judge=lambda page: source(page.url).probability(page.url, topic),
+        pages=downloads + len(copied),
+    )
+    for _ in steps:
+        if downloaded >= downloads:
+            break
+    return trace
+
+
+def crawl_counts(trace: Trace, pages: JudgedPages, topic: str, seen: Set[Url], *, downloads: int) -> Plain:
+    """Totals of a crawl, and curves of them over its downloads; copies do not count as downloads.
+
+    A page is good by its text now, whatever an old copy has; it is new where the first crawl did not fetch it. Missing
+    pages are neither.
+
+    seen: the pages of the first crawl.
+    """
+    counts = dict.fromkeys((*CURVES, "true", "dead", "downloads", "copies", "outdated"), 0)
+    points = points_along(downloads, POINTS)
+    curves: dict[str, list[int]] = {name: [] for name in CURVES}
+    for request in trace:
+        url = request.url
+        counts["copies" if request.is_copy else "downloads"] += 1
+        now = pages.judged(url)
+        counts["outdated"] += request.is_copy and (now is None or now.page.digest != request.digest)
+        if now is None:
+            counts["dead"] += 1
+        else:
+            is_good, is_seen = pages.is_good(url, topic), url in seen
+            counts["good"] += is_good
+            counts["seen"] += is_seen
+            counts["new"] += not is_seen
+            counts["new_good"] += is_good and not is_seen
+            counts["true"] += pages.world.topic(url) == topic
+        if not request.is_copy and counts["downloads"] == points[min(len(curves["good"]), len(points) - 1)]:
+            for name in CURVES:
+                curves[name].append(counts[name])
+    for name in CURVES:  # a crawl that ended early keeps its last value
+        curves[name] += [counts[name]] * (len(points) - len(curves[name]))
+        curves[name][-1] = counts[name]
+    return {**counts, "start": _start(trace, pages, topic, downloads), "curves": curves}
+
+
+def _start(trace: Trace, pages: JudgedPages, topic: str, downloads: int) -> float:
+    """The share of good pages among the first requests."""
+    first: Sequence[Url] = [request.url for request in trace[: max(1, round(START * downloads))]]
+    return sum(pages.is_good(url, topic) for url in first) / max(1, len(first))
+
+
+class DrawnMap(NamedTuple):
+    """A topical map and the pages that its node numbers stand for."""
+
+    name: str
+    map: TopicMap
+    urls: Sequence[Url]
+    links: int  # hyperlinks among the pages
+
+    def for_crawl(self, *, related: Sequence[str] = ()) -> CrawlMap:
+        """The map as a crawl uses it; pages on related topics lead to the portals, too."""
+        return crawl_map_from(self.map, self.urls, related=related)
+
+
+def map_of(
+    name: str, good: Sequence[Url], pages: JudgedPages, *, seed: int, reach: Reach = "mixed", by_text: bool = False
+) -> DrawnMap:
+    """Draws the map of some good pages."""
+    links = links_among(good, pages)
+    similarity = SketchSimilarity({place: pages.sketch(url) for place, url in enumerate(good)}) if by_text else None
+    topic_map = draw_map(range(len(good)), links, seed=seed, reach=reach, similarity=similarity)
+    return DrawnMap(name, topic_map, good, len(links))
+
+
+def links_among(urls: Sequence[Url], pages: JudgedPages) -> NDArray[np.int64]:
+    """The hyperlinks among some pages, one a row, as places in the sequence of URLs."""
+    number = {url: place for place, url in enumerate(urls)}
+    found = [
+        (source, number[link.target])
+        for source, url in enumerate(urls)
+        if (judged := pages.judged(url)) is not None
+        for link in judged.page.links
+        if link.target in number
+    ]
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+
+class TopicJob:
+    """The crawls of one topic; all of them share the judged pages.
+
+    later: the world half a year later, None where it does not change.
+    """
+
+    def __init__(self, world: StudyWorld, later: StudyWorld | None, inputs: MapInputs, topic: MapTopic):
+        self._inputs, self._topic, self._downloads = inputs, topic, inputs.pages
+        self._now = JudgedPages([world, later] if later is not None else [world], inputs.taxonomy)
+        self._later = JudgedPages([later, world], inputs.taxonomy) if later is not None else None
+        self._first: list[Url] = []  # the pages of the first crawl
+        self._good: list[Url] = []  # those of them that are good
+        self._crawls: dict[str, Plain] = {}
+        self._maps: list[Plain] = []
+
+    def work(self) -> Plain:
+        """Makes all crawls; their counts, and the maps by which they went."""
+        topic = self._topic
+        self._first = [request.url for request in self._crawl(FIRST, BaselineFocused(), topic.first)]
+        self._good = [url for url in self._first if self._now.is_good(url, topic.name)]
+        same = self._draw(MAPPED, self._good).for_crawl()
+        self._crawl(AGAIN, Mapped(crawl_map=same), topic.first)
+        self._crawl(BASELINE, BaselineFocused())
+        self._crawl(MAPPED, Mapped(crawl_map=same))
+        self._crawl(URLS, BaselineFocused(), self._with_good)
+        self._crawl(CONTENT, BaselineFocused(), copied=True)
+        self._crawl(MAPPED_HIGH, Mapped(crawl_map=same, map_priority=0.8))
+        self._crawl(MAPPED_LOW, Mapped(crawl_map=same, map_priority=0.4))
+        self._crawl_by_other_maps()
+        self._crawl_by_related_map()
+        if self._later is not None:
+            self._crawl_later(same, self._later)
+        return {
+            "topic": topic.name,
+            "related": topic.related,
+            "points": points_along(self._downloads, POINTS),
+            "taxonomy": list(self._inputs.taxonomy.topics),
+            "pages_read": self._now.count + (self._later.count if self._later is not None else 0),
+            "chances": bin_counts((self._now.probability(url, topic.name) for url in self._first), bins=BINS),
+            "certain": sum(self._now.probability(url, topic.name) == 1.0 for url in self._good),
+            "citations": self._citations(),
+            "crawls": self._crawls,
+            "maps": self._maps,
+        }
+
+    @property
+    def _with_good(self) -> Sequence[Url]:
+        """The seeds, and every good page of the first crawl."""
+        return list(dict.fromkeys((*self._topic.other, *self._good)))
+
+    def _crawl_by_other_maps(self) -> None:
+        for made in (
+            self._draw(NEAR, self._good, reach="near"),
+            self._draw(FAR, self._good, reach="far"),
+            self._draw(ALIKE, self._good, by_text=True),
+        ):
+            self._crawl(made.name, Mapped(crawl_map=made.for_crawl()))
+
+    def _crawl_by_related_map(self) -> None:
+        """With a map of the pages on the topic that a crawl of a related one met: alone, and together with the pages of
+        the first crawl."""
+        name, related = self._topic.name, self._inputs.topic(self._topic.related)
+        crawled = run_crawl(BaselineFocused(), related.first, self._now, related.name, downloads=self._downloads)
+        met = [request.url for request in crawled if self._now.is_good(request.url, name)]
+        both = list(dict.fromkeys((*self._good, *met)))
+        for made in (self._draw(RELATED, met), self._draw(BOTH, both)):
+            crawl_map = made.for_crawl(related=[related.name])
+            self._crawl(made.name, Mapped(crawl_map=crawl_map, topic_of=lambda page: self._now.topic(page.url)))
+
+    def _crawl_later(self, same: CrawlMap, later: JudgedPages) -> None:
+        self._crawl(BASELINE_LATER, BaselineFocused(), pages=later)
+        self._crawl(MAPPED_LATER, Mapped(crawl_map=same), pages=later)
+        self._crawl(URLS_LATER, BaselineFocused(), self._with_good, pages=later)
+        self._crawl(CONTENT_LATER, BaselineFocused(), pages=later, copied=True)
+
+    def _draw(self, name: str, good: Sequence[Url], *, reach: Reach = "mixed", by_text: bool = False) -> DrawnMap:
+        made = map_of(name, good, self._now, seed=self._inputs.seed, reach=reach, by_text=by_text)
+        self._maps.append({"map": name, "pages": len(good), "portals": len(made.map.portals), "links": made.links})
+        return made
+
+    def _crawl(
+        self,
+        kind: str,
+        strategy: Strategy,
+        seeds: Sequence[Url] = (),
+        *,
+        pages: JudgedPages | None = None,
+        copied: bool = False,
+    ) -> Trace:
+        """Crawls from the given seeds, else from the other ones, and keeps the counts."""
+        pages = self._now if pages is None else pages
+        name, first = self._topic.name, frozenset(self._first)
+        trace = run_crawl(
+            strategy,
+            seeds or self._topic.other,
+            pages,
+            name,
+            downloads=self._downloads,
+            copies=self._now if copied else None,
+            copied=first if copied else frozenset(),
+        )
+        seen = first if kind != FIRST else frozenset(request.url for request in trace)
+        self._crawls[kind] = crawl_counts(trace, pages, name, seen, downloads=self._downloads)
+        return trace
+
+    def _citations(self) -> list[list[int]]:
+        """The links among the pages of the first crawl, from the topic of a row to that of a column."""
+        topics = self._inputs.taxonomy.topics
+        number = {topic: place for place, topic in enumerate(topics)}
+        about = {place: topic for place, url in enumerate(self._first) if (topic := self._now.topic(url)) is not None}
+        matrix = count_citations(
+            topics, {place: number[topic] for place, topic in about.items()}, links_among(self._first, self._now)
+        )
+        return [list(row) for row in matrix.links]

@@ -1,0 +1,203 @@
+"""What all jobs share: the crawls that are compared, topics and seeds, a taxonomy, and pages judged by it."""
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec import Struct
+
+from lycosa.maps import OTHERS, text_sketch
+from lycosa.reading.reader import page_of_text
+from lycosa.relevance.taxonomy import Floats, Taxonomy
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Link, Page, Url
+from lycosa_lab.study import Size
+from lycosa_lab.topics import listed_urls
+from lycosa_lab.worlds import Category, StudyWorld
+
+FIRST: Final = "first crawl"  # by the baseline, from the first seeds; maps are drawn from it
+AGAIN: Final = "map, same seeds"  # from the seeds of the first crawl, as in the paper
+BASELINE: Final = "baseline"  # this and all below from the other seeds
+MAPPED: Final = "map"
+URLS: Final = "URLs cached"  # the good pages of the first crawl are seeds
+CONTENT: Final = "content cached"  # a page of the first crawl is not downloaded again
+MAPPED_HIGH: Final = "map at 0.8"  # its links above those of any page
+MAPPED_LOW: Final = "map at 0.4"  # lower than those of good pages
+NEAR: Final = "map, near"
+FAR: Final = "map, far"
+ALIKE: Final = "map, by text"
+RELATED: Final = "related map"  # a small one, from a crawl of a related topic
+BOTH: Final = "both kinds"  # the map of pages of both crawls, and the portals also from pages of the related topic
+
+BASELINE_LATER: Final = "baseline, later"  # these in the world as it is half a year after the first crawl
+MAPPED_LATER: Final = "map, later"
+URLS_LATER: Final = "URLs cached, later"
+CONTENT_LATER: Final = "content cached, later"
+
+LATER: Final = (BASELINE_LATER, MAPPED_LATER, URLS_LATER, CONTENT_LATER)
+
+GOOD = 0.5  # P(topic | page) above which a page is good
+OTHERS_TIMES = 5  # as many pages of other topics as of one: 5 000 and 1 000 in the paper
+FEWEST_LISTED = 40  # pages of a topic
+FEWEST_SEEDS = 3
+_NO_WORDS = page_of_text(Url(""), "", "").words
+
+
+class Judged(Struct, frozen=True, gc=False):
+    """What is kept of a page: links, probabilities and a sketch."""
+
+    page: Page  # links and digest alone, no text
+    probabilities: Floats  # P(topic | page) of each topic
+    sketch: bytes  # of its text, for resemblance
+
+
+class JudgedPages:
+    """The pages of a world on one day, each read and judged once; links to pages that no day has are left out.
+
+    days: the world on all days on which it is crawled, this one first.
+    """
+
+    def __init__(self, days: Sequence[StudyWorld], taxonomy: Taxonomy):
+        self.world, *_ = self._days = tuple(days)
+        self._taxonomy = taxonomy
+        self._number = {topic: number for number, topic in enumerate(taxonomy.topics)}
+        self._judged: dict[Url, Judged | None] = {}
+        self._links: dict[Url, Link | None] = {}  # one for each target, None for those left out
+
+    @property
+    def count(self) -> int:
+        """Pages read so far."""
+        return len(self._judged)
+
+    def judged(self, url: Url) -> Judged | None:
+        if url in self._judged:
+            return self._judged[url]
+        judged = self._judged[url] = self._read(url)
+        return judged
+
+    def _read(self, url: Url) -> Judged | None:
+        page = self.world.read(url)
+        if page is None:
+            return None
+        links = tuple(link for link in map(self._link, (each.target for each in page.links)) if link is not None)
+        kept = Page(url, "", "", "", _NO_WORDS, links, digest=page.digest)
+        return Judged(kept, self._taxonomy.probabilities(page), text_sketch(page))
+
+    def _link(self, target: Url) -> Link | None:
+        if target not in self._links:
+            self._links[target] = Link(target) if any(target in world for world in self._days) else None
+        return self._links[target]
+
+    def probability(self, url: Url, topic: str) -> float:
+        """P(topic | page); 0 for a missing page."""
+        judged = self.judged(url)
+        return 0.0 if judged is None else float(judged.probabilities[self._number[topic]])
+
+    def sketch(self, url: Url) -> bytes | None:
+        """The sketch of a page's text, by which resemblance is estimated; None for a missing page."""
+        judged = self.judged(url)
+        return None if judged is None else judged.sketch
+
+    def is_good(self, url: Url, topic: str) -> bool:
+        return self.probability(url, topic) > GOOD
+
+    def topic(self, url: Url) -> str | None:
+        """The most probable topic of a page; None where none has P > 0.5."""
+        judged = self.judged(url)
+        if judged is None:
+            return None
+        best = int(judged.probabilities.argmax())
+        return self._taxonomy.topics[best] if judged.probabilities[best] > GOOD else None
+
+
+class MapTopic(Struct, frozen=True):
+    """A topic and the seeds of its crawls."""
+
+    name: str
+    first: tuple[Url, ...]  # seeds of the first crawl, from which the map is drawn
+    other: tuple[Url, ...]  # seeds of all crawls that are compared; disjoint from the first
+    related: str  # a topic under the same top, from a crawl of which a small map is drawn
+
+
+@dataclass(frozen=True)
+class MapInputs:
+    """Topics with their seeds, the taxonomy that judges pages, and the length of crawls."""
+
+    topics: Sequence[MapTopic]  # all of the taxonomy but the others
+    taxonomy: Taxonomy
+    pages: int  # downloads of every crawl
+    seed: int
+
+    def topic(self, name: str) -> MapTopic:
+        return next(topic for topic in self.topics if topic.name == name)
+
+
+def chosen_leaves(world: StudyWorld, most: int) -> list[list[Category]]:
+    """Leaves of the directory with enough pages by top category: groups of two or more, until there are `most` leaves.
+
+    At least one leaf is left out, so that some pages are on none of the topics.
+    """
+    directory = world.directory()
+    by_top: dict[str, list[Category]] = defaultdict(list)
+    for category in directory:
+        if len(listed_urls(category)) >= FEWEST_LISTED:
+            by_top[category.name.partition("/")[0]].append(category)
+    chosen: list[list[Category]] = []
+    for leaves in by_top.values():
+        known = sum(map(len, chosen))
+        if len(leaves) >= 2 and known < most and known + len(leaves) < len(directory):
+            chosen.append(leaves)
+    if not chosen:
+        raise UsageError(
+            f"topical-map needs a directory with two related topics of {FEWEST_LISTED} pages or more, and a third,"
+            f" which this {world.name} world has not; say synthetic or wikipedia-schools:path=FILE"
+        )
+    return chosen
+
+
+def prepare(world: StudyWorld, size: Size, seed: int) -> MapInputs:
+    """Chooses topics and seeds, and trains the taxonomy on pages that the directory lists."""
+    leaves = chosen_leaves(world, size["topics"])
+    names = {category.name for tops in leaves for category in tops}
+    pages = _pages_of_a_crawl(world, size, names)
+    seeds = max(FEWEST_SEEDS, round(size["seeds"] * pages / size["pages"]))
+    topics = [
+        _topic(category, tops[(place + 1) % len(tops)].name, seeds, seed)
+        for tops in leaves
+        for place, category in enumerate(tops)
+    ]
+    return MapInputs(topics, _taxonomy(world, names, size["examples"], seed), pages, seed)
+
+
+def _pages_of_a_crawl(world: StudyWorld, size: Size, names: set[str]) -> int:
+    """The downloads of a crawl: those of the scale, but at most the mean number of pages on a topic."""
+    on_topic = sum(world.topic(url) in names for url in world.urls()) // len(names)
+    most: int = size["pages"]
+    return max(2 * FEWEST_SEEDS, min(most, on_topic))
+
+
+def _topic(category: Category, related: str, seeds: int, seed: int) -> MapTopic:
+    urls = listed_urls(category)
+    random.Random(f"{seed} {category.name} seeds").shuffle(urls)
+    each = min(seeds, len(urls) // 4)
+    return MapTopic(category.name, tuple(urls[:each]), tuple(urls[each : 2 * each]), related)
+
+
+def _taxonomy(world: StudyWorld, names: set[str], each: int, seed: int) -> Taxonomy:
+    """A taxonomy trained on `each` pages of every topic, and five times as many on none."""
+    rng = random.Random(f"{seed} examples")
+    urls = {category.name: listed_urls(category) for category in world.directory() if category.name in names}
+    on_one = {url for listed in urls.values() for url in listed}
+    elsewhere = dict.fromkeys(
+        url for category in world.directory() if category.name not in names for url in listed_urls(category)
+    )
+    urls[OTHERS] = [url for url in elsewhere if url not in on_one]
+    most = {name: each * (OTHERS_TIMES if name == OTHERS else 1) for name in urls}
+    drawn = {name: rng.sample(listed, min(most[name], len(listed))) for name, listed in urls.items()}
+    return Taxonomy.train({name: _pages(world, some) for name, some in drawn.items()}, seed=seed)
+
+
+def _pages(world: StudyWorld, urls: Iterable[Url]) -> Iterable[Page]:
+    return (page for page in map(world.read, urls) if page is not None)

@@ -1,0 +1,161 @@
+"""The outcomes of all topics: values, tests and tables."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from lycosa.vocabulary.records import Plain
+from lycosa_lab.results import Row
+from lycosa_lab.statistics import PairedTest, finite_or_none, paired_t, summary
+from lycosa_lab.tables import mean_rows
+
+from .runs import CURVES
+from .shared import AGAIN, BASELINE, BASELINE_LATER, FIRST, LATER, RELATED
+
+Value = Callable[[Plain], float]
+
+
+class MapTables:
+    """The outcomes of all topics by kind of crawl; the values of a crawl that could not be made are NaN."""
+
+    def __init__(self, outcomes: Sequence[Plain]):
+        self.outcomes = outcomes
+        self.topics: list[str] = [outcome["topic"] for outcome in outcomes]
+        self.points: list[int] = outcomes[0]["points"]
+        self.downloads: int = outcomes[0]["points"][-1]
+
+    def has(self, kind: str) -> bool:
+        return any(kind in outcome["crawls"] for outcome in self.outcomes)
+
+    @property
+    def kinds(self) -> list[str]:
+        """Every kind of crawl that any topic has, in the order in which they were made."""
+        return list(dict.fromkeys(kind for outcome in self.outcomes for kind in outcome["crawls"]))
+
+    def values(self, kind: str, value: Value) -> list[float]:
+        """Of the crawl of every topic."""
+        return [
+            value(outcome["crawls"][kind]) if kind in outcome["crawls"] else float("nan") for outcome in self.outcomes
+        ]
+
+    def good(self, kind: str) -> list[float]:
+        """The good pages of the crawl of every topic."""
+        return self.values(kind, lambda crawl: float(crawl["good"]))
+
+    def gain(self, kind: str, over: str) -> PairedTest:
+        """The test of good pages against those of another crawl of the same topic."""
+        return paired_t(self.good(kind), self.good(over))
+
+    def ahead(self, kind: str, over: str) -> str:
+        """In how many topics there are more good pages."""
+        pairs = [(a, b) for a, b in zip(self.good(kind), self.good(over), strict=True) if a == a and b == b]
+        return f"{sum(a > b for a, b in pairs)} of {len(pairs)} topics"
+
+    def mean(self, kind: str, value: Value) -> float:
+        return summary(self.values(kind, value)).mean
+
+    def mean_good(self, kind: str) -> float:
+        return summary(self.good(kind)).mean
+
+    def mean_curve(self, kind: str, name: str) -> list[tuple[float, float]]:
+        """A curve, its mean over topics."""
+        curves = [outcome["crawls"][kind]["curves"][name] for outcome in self.outcomes if kind in outcome["crawls"]]
+        return [
+            (float(point), summary(values).mean)
+            for point, values in zip(self.points, zip(*curves, strict=True), strict=True)
+        ]
+
+    # Tables
+
+    def crawl_rows(self) -> list[Row]:
+        """Every crawl of every topic."""
+        return [
+            {
+                "topic": outcome["topic"],
+                "crawl": kind,
+                **{key: value for key, value in crawl.items() if key != "curves"},
+            }
+            for outcome in self.outcomes
+            for kind, crawl in outcome["crawls"].items()
+        ]
+
+    def mean_rows(self, *, seed: int) -> list[Row]:
+        """Means over topics, with the test of good pages against the baseline of the same day."""
+        rows: list[Row] = []
+        for measure in ("good", "new_good", "start", "seen", "new", "true", "dead", "downloads", "copies", "outdated"):
+            scores = {kind: self.values(kind, partial(_float, measure)) for kind in self.kinds}
+            rows += mean_rows(measure, scores, seed=seed)
+        return rows
+
+    def gain_rows(self) -> list[Row]:
+        rows: list[Row] = []
+        for kind in self.kinds:
+            over = BASELINE_LATER if kind in LATER else FIRST if kind in (FIRST, AGAIN) else BASELINE
+            test = self.gain(kind, over)
+            rows.append(
+                {
+                    "crawl": kind,
+                    "over": over,
+                    "good_pages_more": round(test.difference, 3),
+                    "share_more": round(test.difference / (self.mean_good(over) or 1.0), 4),
+                    "ahead_in": self.ahead(kind, over),
+                    "p": finite_or_none(test.p),
+                }
+            )
+        return rows
+
+    def curve_rows(self) -> list[Row]:
+        """Curves, their means over topics."""
+        rows: list[Row] = []
+        for kind in self.kinds:
+            curves = {name: self.mean_curve(kind, name) for name in CURVES}
+            for place, point in enumerate(self.points):
+                means = {name: round(curve[place][1], 2) for name, curve in curves.items()}
+                rows.append({"crawl": kind, "downloads": point, **means})
+        return rows
+
+    def map_rows(self) -> list[Row]:
+        return [
+            {"topic": outcome["topic"], "related": outcome["related"], **row}
+            for outcome in self.outcomes
+            for row in outcome["maps"]
+        ]
+
+    def probability_rows(self) -> list[Row]:
+        """The histogram of P(topic | page) over the first crawl of each topic."""
+        return [
+            {"topic": outcome["topic"], "bins": outcome["chances"], "exactly_one": outcome["certain"]}
+            for outcome in self.outcomes
+        ]
+
+    # For figures and claims
+
+    def citations(self) -> tuple[list[str], list[list[int]]]:
+        """Topics, and the links among pages of first crawls: from the topic of a row to that of a column."""
+        topics: list[str] = self.outcomes[0]["taxonomy"]
+        size = range(len(topics))
+        counts = [
+            [sum(outcome["citations"][row][column] for outcome in self.outcomes) for column in size] for row in size
+        ]
+        return topics, counts
+
+    def citation_rows(self) -> list[Row]:
+        topics, counts = self.citations()
+        return [
+            {"from": source, "to": target, "links": counts[row][column]}
+            for row, source in enumerate(topics)
+            for column, target in enumerate(topics)
+            if counts[row][column]
+        ]
+
+    def related_shares(self) -> list[float]:
+        """The pages of each related map, as a share of those of the crawl that it was drawn from."""
+        return [
+            row["pages"] / self.downloads
+            for outcome in self.outcomes
+            for row in outcome["maps"]
+            if row["map"] == RELATED
+        ]
+
+
+def _float(measure: str, crawl: Plain) -> float:
+    return float(crawl[measure])

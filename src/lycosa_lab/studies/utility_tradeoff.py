@@ -1,0 +1,210 @@
+"""Topicality and status of crawls that weigh the two differently.
+
+Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), section 5.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lycosa.strategies.utility import Utility
+from lycosa.vocabulary.records import Plain
+from lycosa_lab.crawl_tables import FITTED, STATUS, TOPICALITY, CrawlTables, evaluators_claim
+from lycosa_lab.results import Claim, Figure, Findings, Row
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend
+from lycosa_lab.study import Size
+from lycosa_lab.tables import by_mean
+from lycosa_lab.test_bed import SCALES, TestBed, TopicCrawls, examples_of, in_links_of, prepare_test_bed
+from lycosa_lab.worlds import StudyWorld
+
+ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
+LINEAR_ALPHAS = (0.25, 0.5, 0.75)  # at 0 and 1 the form does not matter
+LARGELY = 0.85  # of the topicality of α = 1 that counts as largely topical
+
+
+def fixed(alpha: float) -> str:
+    return f"α={alpha:g}"
+
+
+def linear(alpha: float) -> str:
+    return f"linear α={alpha:g}"
+
+
+COBB_DOUGLAS = [fixed(alpha) for alpha in ALPHAS]
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    **{fixed(alpha): {"alpha": alpha} for alpha in ALPHAS},
+    **{linear(alpha): {"alpha": alpha, "form": "linear"} for alpha in LINEAR_ALPHAS},
+}
+STATUS_ONLY, HALF, TOPIC_ONLY = fixed(0.0), fixed(0.5), fixed(1.0)
+
+
+class UtilityTradeoff:
+    name = "utility-tradeoff"
+    says = "What topicality and status crawls have that weigh the two differently, by two forms of utility."
+    scales: Mapping[str, Size] = SCALES
+
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"pages": size["world_pages"], "topics": size["topics"]}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        return list(range(len(examples_of(world, topics=size["topics"], each=size["examples"], seed=seed))))
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> TestBed:
+        return prepare_test_bed(world, size, seed, in_links_of(world))
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        bed: TestBed = prepared
+        topic = TopicCrawls(bed, bed.topics[job])
+        crawls = {
+            name: topic.run_and_measure(Utility(**options), pages=bed.size["pages"])
+            for name, options in SETTINGS.items()
+        }
+        return {"topic": topic.examples.topic, "crawls": crawls, "models": topic.model_quality()}
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        tables = CrawlTables(outcomes, list(SETTINGS), pages=size["pages"])
+        return Findings(
+            claims=[
+                _topicality_highest_at_one(tables),
+                _status_highest_at_zero(tables),
+                _trend(tables),
+                _half_beats_one(tables),
+                _half_stays_topical(tables, world=world.name),
+                _forms(tables),
+                evaluators_claim(self.name, tables, world=world.name),
+            ],
+            tables={**tables.standard_tables(seed=seed), "trends": _trend_rows(tables), "models": tables.model_rows()},
+            figures=_figures(tables),
+        )
+
+
+def _topicality_highest_at_one(tables: CrawlTables) -> Claim:
+    return _highest(
+        tables,
+        TOPICALITY,
+        TOPIC_ONLY,
+        over=STATUS_ONLY,
+        id="utility-tradeoff.topicality-highest-at-one",
+        says="Of all weights, α = 1 has the highest mean topicality",
+        paper="highest at α = 1, about 70 % at .5 and .75; drifts off the topic at 0",
+    )
+
+
+def _status_highest_at_zero(tables: CrawlTables) -> Claim:
+    return _highest(
+        tables,
+        STATUS,
+        STATUS_ONLY,
+        over=TOPIC_ONLY,
+        id="utility-tradeoff.status-highest-at-zero",
+        says="Of all weights, α = 0 has the highest mean status",
+        paper="highest at α = 0; .25 and .5 above .75 and 1",
+    )
+
+
+def _highest(tables: CrawlTables, kind: str, setting: str, *, over: str, id: str, says: str, paper: str) -> Claim:
+    """The claim that a setting has the highest mean among those of the Cobb-Douglas form; p is that against `over`."""
+    best = by_mean({each: tables.at_end(kind)[each] for each in COBB_DOUGLAS})[0]
+    return Claim(
+        id=id,
+        kind="paper",
+        says=says,
+        paper=paper,
+        measured=tables.mean_line(kind, COBB_DOUGLAS),
+        p=finite_or_none(tables.test(kind, setting, over).p),
+        holds=best == setting,
+        reason="" if best == setting else f"{best} has the highest",
+    )
+
+
+def _trends(tables: CrawlTables) -> dict[str, float]:
+    """The p of a rise of topicality with α, and of a fall of status."""
+    topicality, status = tables.at_end(TOPICALITY), tables.at_end(STATUS)
+    return {
+        TOPICALITY: page_trend([topicality[setting] for setting in COBB_DOUGLAS]),
+        STATUS: page_trend([status[setting] for setting in reversed(COBB_DOUGLAS)]),
+    }
+
+
+def _trend_rows(tables: CrawlTables) -> list[Row]:
+    return [
+        {
+            "measure": kind,
+            "trend": "rises with α" if kind == TOPICALITY else "falls with α",
+            "test": "Page",
+            "p": finite_or_none(p),
+            "topics": len(tables.outcomes),
+        }
+        for kind, p in _trends(tables).items()
+    ]
+
+
+def _trend(tables: CrawlTables) -> Claim:
+    trends = _trends(tables)
+    short = [kind for kind, p in trends.items() if not p < SIGNIFICANT]
+    return Claim(
+        id="utility-tradeoff.trend",
+        kind="paper",
+        says="Topicality rises and status falls with α, by Page's trend test, p < .05 for both",
+        paper="a trade-off on average; no test reported",
+        measured="; ".join(f"{kind}: p {p:.2g}" for kind, p in trends.items()),
+        p=finite_or_none(max(trends.values(), key=lambda p: (p != p, p))),
+        holds=not short,
+        reason=f"no significant trend of {' and '.join(short)}" if short else "",
+    )
+
+
+def _half_beats_one(tables: CrawlTables) -> Claim:
+    return tables.lead_claim(
+        STATUS,
+        HALF,
+        TOPIC_ONLY,
+        id="utility-tradeoff.half-beats-one-on-status",
+        says="The status of α = .5 is above that of the topical crawler α = 1, p < .05",
+        paper="significantly higher, p = .02",
+    )
+
+
+def _half_stays_topical(tables: CrawlTables, *, world: str) -> Claim:
+    """The synthetic world was fitted to how much of such a crawl the classifiers accept."""
+    share = tables.mean(TOPICALITY, HALF) / tables.mean(TOPICALITY, TOPIC_ONLY)
+    return Claim(
+        id="utility-tradeoff.half-stays-topical",
+        kind="calibration" if world == FITTED else "paper",
+        says=f"α = .5 keeps at least {LARGELY:.0%} of the topicality of α = 1",
+        paper="close to 70 % all along the crawl, largely topical",
+        measured=f"{share:.1%}; {tables.mean_line(TOPICALITY, [HALF, TOPIC_ONLY])}",
+        holds=share >= LARGELY,
+        reason="" if share >= LARGELY else "it strays farther",
+    )
+
+
+def _forms(tables: CrawlTables) -> Claim:
+    gains = []
+    for kind in (TOPICALITY, STATUS):
+        for alpha in LINEAR_ALPHAS:
+            test = tables.test(kind, fixed(alpha), linear(alpha))
+            gains.append(f"{kind} at {fixed(alpha)}: {test.difference:+.3f} (p {test.p:.2g})")
+    return Claim(
+        id="utility-tradeoff.cobb-douglas-vs-linear",
+        kind="paper",
+        says="By how much the Cobb-Douglas form is above the linear one",
+        paper="slightly better on both measures, but for status at α = .25",
+        measured="; ".join(gains),
+        holds=None,
+    )
+
+
+def _figures(tables: CrawlTables) -> dict[str, Figure]:
+    three = [STATUS_ONLY, HALF, TOPIC_ONLY]
+    both = [*(linear(alpha) for alpha in LINEAR_ALPHAS)]
+    return {
+        "topicality": tables.curve_figure(TOPICALITY, three, figure="4 (a)"),
+        "topicality-by-weight": tables.bar_figure(TOPICALITY, COBB_DOUGLAS, figure="4 (b)"),
+        "status": tables.curve_figure(STATUS, three, figure="5 (a)"),
+        "status-by-weight": tables.bar_figure(STATUS, COBB_DOUGLAS, figure="5 (b)"),
+        "linear-topicality": tables.bar_figure(TOPICALITY, [STATUS_ONLY, *both, TOPIC_ONLY], figure="6 (a)"),
+        "linear-status": tables.bar_figure(STATUS, [STATUS_ONLY, *both, TOPIC_ONLY], figure="6 (b)"),
+        "map-topic-only": tables.map_figure(TOPIC_ONLY, figure="14 (a)"),
+        "map-status-only": tables.map_figure(STATUS_ONLY, figure="14 (b)"),
+        "map-half": tables.map_figure(HALF, figure="14 (c)"),
+    }

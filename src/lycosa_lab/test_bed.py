@@ -1,0 +1,446 @@
+"""The test bed of the utility studies: in-link counts, examples and standing models of each topic, and judged crawls.
+
+Pant, Srinivasan: Status locality on the Web: implications for building focused collections (ISR 2013), section 5.1.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, expm1, log1p
+from statistics import median
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from lycosa.reading.reader import page_of_text
+from lycosa.relevance import train
+from lycosa.standing import StandingModel, learn
+from lycosa.strategies import RandomOrder
+from lycosa.strategies.utility import Utility
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import RELEVANT, Link, Page, Plain, Url
+from lycosa.vocabulary.urls import key_of, site_of
+from lycosa_lab.worlds import Category, StudyWorld
+
+from .measures import Diversity, Harvest, MeanStatus, Reliability, Truth, at_points, points_along
+from .page_cache import PageCache
+from .simulation import Step, crawl
+from .statistics import finite_or_none, spearman
+from .study import Size
+from .topics import directory_sites, listed_urls
+
+SCALES: Mapping[str, dict[str, Any]] = {  # that the studies on this bed share
+    "small": {
+        "topics": 10,
+        "pages": 1_000,
+        "examples": 60,  # of each kind: good and bad, to learn from and held out
+        "explored": 100,  # pages of each topic from which theta is taken
+        "sampled": 30,  # pages whose status counts,
+        "of": 50,  # of so many in a row
+        "world_pages": 60_000,
+    },
+    "paper": {
+        "topics": 37,
+        "pages": 10_000,
+        "examples": 250,
+        "explored": 250,
+        "sampled": 30,
+        "of": 500,
+        "world_pages": 1_000_000,
+    },
+}
+FEWEST_EXAMPLES = 10  # good pages to learn from; topics that have not so many are left out
+SPARSE = 20  # a directory lists few of a world's pages where there are so many for each entry
+KEPT_AT_ONCE = 200  # pages; what crawls need of a page is kept elsewhere
+FOLDS = 5  # each but one of which teaches the model that judges that one
+POINTS = 20  # of the curves of a crawl: every 500 pages of 10 000
+ALPHA_POINTS = 100
+CELLS = 20  # of the map of topicality and status, each way
+HIGHEST_STATUS = 8.0  # on the map: some 3 000 in-links; few pages have more
+
+StatusOf = Callable[[Url], float | None]  # ln(1 + in-links), None where nobody knows
+_NO_WORDS = page_of_text(Url(""), "", "").words
+
+
+class InLinkCounts:
+    """In-links as one source counts them: the true standing by which the studies learn and judge.
+
+    status: ln(1 + in-links) of a page.
+    says: where the counts come from.
+    """
+
+    def __init__(self, status: StatusOf, says: str):
+        self.status = status
+        self.says = says
+
+    def sampled(self, *, share: float = 0.5, seed: int) -> "InLinkCounts":
+        """The counts of another source that saw each link with this probability; the same for the same seed."""
+
+        def status(url: Url) -> float | None:
+            known = self.status(url)
+            if known is None:
+                return None
+            rng = np.random.default_rng([key_of(str(url)) & 0xFFFFFFFFFFFFFFFF, seed])
+            return log1p(int(rng.binomial(round(expm1(known)), share)))
+
+        return InLinkCounts(status, f"a sample, each link with chance {share:g}, of {self.says}")
+
+
+def in_links_of(world: StudyWorld) -> InLinkCounts:
+    """The in-links that the world knows, links from outside among them; else those from within it, counted."""
+    first = next(iter(world.urls()), None)
+    if first is None:
+        raise UsageError(f"the world {world.name} has no pages")
+    if world.standing(first) is not None:
+        return InLinkCounts(world.standing, "in-links as the world tells them")
+    counts = dict(zip(world.urls(), world.in_degrees().tolist(), strict=True))
+    return InLinkCounts(
+        lambda url: log1p(counts[url]) if url in counts else None, "in-links from within the world alone"
+    )
+
+
+class TopicExamples(Struct, frozen=True):
+    """The pages by which one topic is learnt and judged; no page is in two parts."""
+
+    topic: str
+    good: tuple[Url, ...]  # also the seeds
+    bad: tuple[Url, ...]
+    held_out_good: tuple[Url, ...]
+    held_out_bad: tuple[Url, ...]
+    topped_up: int = 0  # good ones of both kinds that the directory does not list, though they are on the topic
+
+
+def examples_of(world: StudyWorld, *, topics: int, each: int, seed: int) -> list[TopicExamples]:
+    """Examples for the first topics of the directory that have enough pages, `each` of every kind or fewer.
+
+    Good pages are those that the directory lists under the topic; where it lists too few, others on the topic are
+    drawn. At least half of a topic's pages are left to be found. Bad pages are listed under other topics.
+    """
+    directory = world.directory()
+    on_topic = _pages_by_topic(world, directory, each)
+    chosen = []
+    for category in directory:
+        examples = _examples(category, directory, on_topic, each, seed)
+        if examples is not None:
+            chosen.append(examples)
+        if len(chosen) == topics:
+            break
+    if len(chosen) < 2:
+        raise UsageError(
+            f"the world {world.name} has {len(chosen)} topics with at least {4 * FEWEST_EXAMPLES} pages, and 2 are"
+            " needed; worlds with topics are synthetic, wikipedia-schools, webkb and debian-docs"
+        )
+    return chosen
+
+
+def _pages_by_topic(world: StudyWorld, directory: Sequence[Category], each: int) -> Mapping[str, Sequence[Url]] | None:
+    """All pages on each topic; None where the directory lists enough for all, and few of what there is."""
+    listed = sum(len(category.entries) for category in directory)
+    if len(world) >= SPARSE * listed and all(len(category.entries) >= 2 * each for category in directory):
+        return None
+    pages: dict[str, list[Url]] = defaultdict(list)
+    for url in world.urls():
+        topic = world.topic(url)
+        if topic is not None:
+            pages[topic].append(url)
+    return pages
+
+
+def _examples(
+    category: Category,
+    directory: Sequence[Category],
+    on_topic: Mapping[str, Sequence[Url]] | None,
+    each: int,
+    seed: int,
+) -> TopicExamples | None:
+    rng = random.Random(f"{seed} {category.name}")
+    good = listed_urls(category)
+    listed = set(good)
+    rng.shuffle(good)
+    if on_topic is not None:
+        others = [url for url in on_topic.get(category.name, ()) if url not in listed]
+        every = len(good) + len(others)
+        if len(good) < 2 * each:
+            good += rng.sample(others, min(len(others), 2 * each - len(good)))
+        each = min(each, every // 4)
+    bad = list(dict.fromkeys(entry.url for other in directory if other is not category for entry in other.entries))
+    bad = [url for url in bad if url not in listed]
+    rng.shuffle(bad)
+    each = min(each, len(good) // 2)
+    worst = min(each, len(bad) // 2)
+    if each < FEWEST_EXAMPLES or worst < 1:
+        return None
+    return TopicExamples(
+        category.name,
+        tuple(good[:each]),
+        tuple(bad[:worst]),
+        tuple(good[each : 2 * each]),
+        tuple(bad[worst : 2 * worst]),
+        sum(url not in listed for url in good[: 2 * each]),
+    )
+
+
+@dataclass(frozen=True)
+class StandingModels:
+    """A source of in-links and the models trained on it: one for each topic, all with the same θ."""
+
+    source: InLinkCounts
+    models: Mapping[str, StandingModel]
+    theta: float
+
+
+@dataclass(frozen=True)
+class TestBed:
+    """What the crawls of all topics share: examples, pages, and standing models by one source of in-links or two."""
+
+    __test__ = False  # nothing that pytest should run
+
+    world: StudyWorld
+    topics: Sequence[TopicExamples]
+    cache: PageCache
+    standing: StandingModels
+    directory_sites: frozenset[str]
+    size: Size
+    seed: int
+    other: StandingModels | None = None  # by another source of in-links
+
+    def pages(self, urls: Sequence[Url]) -> list[Page]:
+        return [page for page in map(self.cache.read, urls) if page is not None]
+
+
+def prepare_test_bed(
+    world: StudyWorld,
+    size: Size,
+    seed: int,
+    source: InLinkCounts,
+    *,
+    other: InLinkCounts | None = None,
+    topics: int | None = None,
+) -> TestBed:
+    """Chooses the examples of each topic and trains standing models by each source of in-links."""
+    chosen = examples_of(world, topics=topics or size["topics"], each=size["examples"], seed=seed)
+    cache = PageCache(world, capacity=KEPT_AT_ONCE)
+    standing, other_standing = (
+        learn_standing(world, cache, chosen, each, explored=size["explored"], seed=seed) if each else None
+        for each in (source, other)
+    )
+    assert standing is not None
+    return TestBed(world, chosen, cache, standing, directory_sites(world), size, seed, other_standing)
+
+
+def learn_standing(
+    world: StudyWorld,
+    cache: PageCache,
+    topics: Sequence[TopicExamples],
+    source: InLinkCounts,
+    *,
+    explored: int,
+    seed: int,
+) -> StandingModels:
+    """Trains a model for each topic on its good pages.
+
+    θ is the median prediction of all models over the pages of exploratory crawls: `explored` pages for each topic, in
+    random order from its good pages on.
+    """
+    traffic = _traffic(world)
+    models: dict[str, StandingModel] = {}
+    predictions: list[float] = []
+    for number, examples in enumerate(topics):
+        pages = [page for url in examples.good if (page := cache.read(url)) is not None]
+        labelled = [(page, status) for page in pages if (status := source.status(page.url)) is not None]
+        model = learn(labelled, traffic=traffic)
+        models[examples.topic] = model
+        exploration = crawl(
+            RandomOrder(seed=1_000 * seed + number),
+            examples.good,
+            read=cache.read,
+            judge=model.prediction,
+            pages=explored,
+        )
+        predictions += [step.relevance for step in exploration]
+    theta = median(predictions)
+    return StandingModels(source, {topic: model.with_theta(theta) for topic, model in models.items()}, theta)
+
+
+def _traffic(world: StudyWorld) -> Mapping[str, float] | None:
+    """How many people each site reaches; None where the world does not know."""
+    by_host: Mapping[str, float] = getattr(world, "site_traffic", dict)()
+    reach: dict[str, float] = defaultdict(float)
+    for host, people in by_host.items():
+        reach[site_of(host)] += people
+    return reach or None
+
+
+class ScoredPage(Struct, frozen=True, gc=False):
+    """What is kept of a page: its links and its scores."""
+
+    page: Page  # links alone, no text
+    relevance: float  # by the crawler's own model
+    verdict: float  # by the evaluation classifier
+    standings: tuple[float, ...]  # by the model of each source of in-links
+
+
+class TopicCrawls:
+    """Crawls of one topic from its good examples, by any strategy; all of them share the scores of pages.
+
+    Topicality is the share of pages that an evaluation classifier accepts, which was trained on held-out examples.
+    Status is the mean true ln(1 + in-links) of a sample of the pages of every part of the crawl.
+    """
+
+    def __init__(self, bed: TestBed, examples: TopicExamples):
+        self._bed = bed
+        self.examples = examples
+        self.relevance = train(bed.pages(examples.good), bed.pages(examples.bad), seed=bed.seed)
+        self._cross_validated = _cross_validated(bed, examples)
+        self.evaluator = train(bed.pages(examples.held_out_good), bed.pages(examples.held_out_bad), seed=bed.seed)
+        self._standings: tuple[StandingModels, ...] = (bed.standing, *((bed.other,) if bed.other else ()))
+        self._models = [standing.models[examples.topic] for standing in self._standings]
+        self._scored: dict[Url, ScoredPage | None] = {}
+        self._links: dict[Url, Link] = {}  # one for each target: pages met often are linked to often
+
+    def _score(self, url: Url) -> ScoredPage | None:
+        if url in self._scored:
+            return self._scored[url]
+        scored = self._scored[url] = self._read(url)
+        return scored
+
+    def _read(self, url: Url) -> ScoredPage | None:
+        page = self._bed.cache.read(url)
+        if page is None:
+            return None
+        links = self._links
+        kept = tuple(links.setdefault(link.target, Link(link.target)) for link in page.links)
+        return ScoredPage(
+            Page(url, "", "", "", _NO_WORDS, kept),
+            self._cross_validated[url] if url in self._cross_validated else self.relevance.relevance(page),
+            self.evaluator.relevance(page),
+            tuple(model.standing(page) for model in self._models),
+        )
+
+    def read(self, url: Url) -> Page | None:
+        scored = self._score(url)
+        return scored.page if scored else None
+
+    def _known(self, url: Url) -> ScoredPage:
+        scored = self._scored[url]
+        assert scored is not None  # it was crawled
+        return scored
+
+    def run(self, strategy: Strategy, *, pages: int, source: int = 0) -> tuple[list[Step], list[float]]:
+        """The steps of a crawl guided by the models of one source of in-links, and α after each where there is one."""
+        steps: list[Step] = []
+        alphas: list[float] = []
+        for step in crawl(
+            strategy,
+            self.examples.good,
+            read=self.read,
+            judge=lambda page: self._known(page.url).relevance,
+            standing=lambda page: self._known(page.url).standings[source],
+            pages=pages,
+        ):
+            steps.append(step)
+            if isinstance(strategy, Utility):
+                alphas.append(strategy.alpha)
+        return steps, alphas
+
+    def run_and_measure(self, strategy: Strategy, *, pages: int, source: int = 0) -> Plain:
+        """The measures of a crawl, with status from the source of in-links that guided it."""
+        return self.measure(*self.run(strategy, pages=pages, source=source), pages=pages, source=source)
+
+    def measure(self, steps: Sequence[Step], alphas: Sequence[float], *, pages: int, source: int = 0) -> Plain:
+        """The measures of a crawl that was to fetch so many pages, with status from a source of in-links."""
+        bed, status = self._bed, self._standings[source].source.status
+        sample = self._sample(steps, bed.size["sampled"], bed.size["of"])
+        known = {url: status(url) for url in sample}
+        truth = Truth(
+            is_relevant=lambda url: self._known(url).verdict >= RELEVANT,
+            standing=known.get,
+            directory_sites=bed.directory_sites,
+        )
+        points = points_along(pages, POINTS)
+        curves = {
+            name: at_points(points, measure.over(steps, truth))
+            for name, measure in (
+                ("topicality", Harvest),
+                ("status", MeanStatus),
+                ("sites", Diversity),
+                ("reliability", Reliability),
+            )
+        }
+        whole = Truth(is_relevant=lambda url: bed.world.topic(url) == self.examples.topic, standing=status)
+        return {
+            "pages": len(steps),
+            "curves": curves,
+            "alpha": at_points(points_along(pages, ALPHA_POINTS), alphas) if alphas else [],
+            "true topicality": Harvest.value(steps, whole),
+            "status of all pages": MeanStatus.value(steps, whole),
+            "map": self._map([(self._known(url).verdict, known[url]) for url in sample]),
+        }
+
+    def _sample(self, steps: Sequence[Step], sampled: int, of: int) -> list[Url]:
+        """`sampled` random pages of every `of` pages; of a last part that is shorter, as large a share."""
+        rng = random.Random(f"{self._bed.seed} {self.examples.topic} sample")
+        chosen: list[Url] = []
+        for start in range(0, len(steps), of):
+            part = steps[start : start + of]
+            chosen += [step.url for step in rng.sample(part, min(len(part), -(-sampled * len(part) // of)))]
+        return chosen
+
+    def _map(self, points: Sequence[tuple[float, float | None]]) -> list[list[int]]:
+        """A histogram of topicality (columns) and status (rows); pages above the highest status are left out."""
+        cells = [[0] * CELLS for _ in range(CELLS)]
+        for topicality, status in points:
+            if status is not None and 0.0 <= status < HIGHEST_STATUS:
+                column = min(CELLS - 1, int(topicality * CELLS))
+                cells[int(status / HIGHEST_STATUS * CELLS)][column] += 1
+        return cells
+
+    def true_standing(self, url: Url) -> float:
+        """The standing of a page by its true in-links, 1 / (1 + e^(θ − ln(1 + in-links))); 0 where unknown."""
+        standing = self._standings[0]
+        status = standing.source.status(url)
+        return 0.0 if status is None else 1.0 / (1.0 + exp(standing.theta - status))
+
+    def is_on_topic(self, url: Url) -> bool:
+        """By the ground truth of the world."""
+        return self._bed.world.topic(url) == self.examples.topic
+
+    def model_quality(self) -> Plain:
+        """The accuracy of the evaluation classifier on the crawler's examples, and the rank correlation of the
+        standing model on held-out ones."""
+        bed, examples, standing = self._bed, self.examples, self._standings[0]
+        good, bad = bed.pages(examples.good), bed.pages(examples.bad)
+        right = sum(self.evaluator.relevance(page) >= RELEVANT for page in good)
+        right += sum(self.evaluator.relevance(page) < RELEVANT for page in bad)
+        unseen = [(page, standing.source.status(page.url)) for page in bed.pages(examples.held_out_good)]
+        fits = [(self._models[0].prediction(page), status) for page, status in unseen if status is not None]
+        fit = spearman([predicted for predicted, _ in fits], [status for _, status in fits])
+        return {
+            "examples": len(examples.good),
+            "topped_up": examples.topped_up,
+            "evaluator_accuracy": right / (len(good) + len(bad)),
+            "standing_rank_correlation": finite_or_none(fit.rho),
+            "theta": standing.theta,
+            "pages_read": len(self._scored),
+        }
+
+
+def _cross_validated(bed: TestBed, examples: TopicExamples) -> dict[Url, float]:
+    """The relevance of the good examples by models that were not trained on them.
+
+    A crawl begins with these pages, and the model trained on them finds them perfect: for the first few hundred pages
+    an adaptive crawler would take any target for met.
+    """
+    good, bad = bed.pages(examples.good), bed.pages(examples.bad)
+    judged: dict[Url, float] = {}
+    for fold in range(FOLDS):
+        model = train(
+            [page for number, page in enumerate(good) if number % FOLDS != fold],
+            [page for number, page in enumerate(bad) if number % FOLDS != fold],
+            seed=bed.seed,
+        )
+        judged |= {page.url: model.relevance(page) for page in good[fold::FOLDS]}
+    return judged

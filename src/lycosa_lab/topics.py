@@ -1,0 +1,120 @@
+"""Topics for crawls in the lab, taken from a world's directory; how pages are judged for one, and strategies set up."""
+
+from collections.abc import Sequence
+from math import sqrt
+
+import numpy as np
+from msgspec import Struct
+
+from lycosa.reading.reader import page_of_text
+from lycosa.strategies import STRATEGIES, InfoSpiders
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Codes, Page, Url
+from lycosa.vocabulary.urls import site_of
+from lycosa_lab.worlds import Category, StudyWorld
+
+SEEDS = 10
+FEWEST_ENTRIES = 5
+
+
+class DirectoryTopic(Struct, frozen=True):
+    """What one crawl is about: a leaf of the directory."""
+
+    name: str
+    seeds: tuple[Url, ...]
+    description: str  # what the directory says about the seeds
+    others: tuple[Url, ...] = ()  # the rest of what the directory lists
+
+    def as_page(self) -> Page:
+        """The description as a page, its words stemmed as those of pages are."""
+        return page_of_text(Url(f"topic:{self.name}"), "", self.description, stem=True)
+
+
+def topics_of(world: StudyWorld, most: int, *, seeds: int = SEEDS) -> list[DirectoryTopic]:
+    """The first leaves of the directory that list at least five pages: their first pages are the seeds."""
+    chosen = [category for category in world.directory() if len(category.entries) >= FEWEST_ENTRIES][:most]
+    if len(chosen) < 2:
+        raise UsageError(
+            f"the world {world.name} has {len(chosen)} topics with {FEWEST_ENTRIES} pages or more, and at least 2 are"
+            " needed; worlds with topics are synthetic, wikipedia-schools, webkb and debian-docs"
+        )
+    return [_topic(category, seeds) for category in chosen]
+
+
+def _topic(category: Category, seeds: int) -> DirectoryTopic:
+    first, rest = category.entries[:seeds], category.entries[seeds:]
+    return DirectoryTopic(
+        category.name,
+        tuple(entry.url for entry in first),
+        " ".join(entry.description for entry in first),
+        tuple(entry.url for entry in rest),
+    )
+
+
+def listed_urls(category: Category) -> list[Url]:
+    """The pages that a leaf of the directory lists, each once."""
+    return list(dict.fromkeys(entry.url for entry in category.entries))
+
+
+def directory_sites(world: StudyWorld) -> frozenset[str]:
+    """The sites of all pages that the directory lists."""
+    return frozenset(site_of(entry.url) for category in world.directory() for entry in category.entries)
+
+
+def apart_from(topics: Sequence[DirectoryTopic], topic: DirectoryTopic) -> list[DirectoryTopic]:
+    """The topics that share no seed with this one."""
+    taken = set(topic.seeds)
+    return [other for other in topics if taken.isdisjoint(other.seeds)]
+
+
+class TopicCosine:
+    """The cosine between a topic and a page, both as raw counts of their terms."""
+
+    def __init__(self, topic: Page):
+        self._codes, counts = topic.words.counted
+        self._weights = counts / (sqrt(float(counts @ counts)) or 1.0)
+        self._known: dict[Url, float] = {}
+
+    def __call__(self, page: Page) -> float:
+        known = self._known.get(page.url)
+        if known is None:
+            known = self._known[page.url] = self._cosine(*page.words.counted)
+        return known
+
+    def _cosine(self, codes: Codes, counts: Codes) -> float:
+        if not len(codes) or not len(self._codes):
+            return 0.0
+        places = np.minimum(self._codes.searchsorted(codes), len(self._codes) - 1)
+        shared = self._codes[places] == codes
+        product = float(self._weights[places[shared]] @ counts[shared])
+        return product / sqrt(float(counts @ counts))
+
+
+def check_needs_pages_only(name: str) -> None:
+    """Refuses an unknown strategy, and one that needs a log or a map."""
+    if name not in STRATEGIES:
+        raise UsageError(f"there is no strategy {name!r}; there are {_pages_only()}")
+    if _needs(name):
+        raise UsageError(
+            f"the strategy {name} goes by {_needs(name)}, of which a comparison has none; those that can be compared"
+            f" are {_pages_only()}"
+        )
+
+
+def _needs(name: str) -> str:
+    needs = STRATEGIES[name].needs
+    return "an access log" if "log" in needs else "a map" if "map" in needs else ""
+
+
+def _pages_only() -> str:
+    return ", ".join(name for name in STRATEGIES if not _needs(name))
+
+
+def strategy_for(name: str, topic: DirectoryTopic, *, pages: int, buffer: int | None, seed: int) -> Strategy:
+    """A strategy, given those of topic words, pages, buffer and seed that its constructor takes."""
+    entry = STRATEGIES[name]
+    offered = {"topic_words": topic.as_page().terms, "pages": pages, "buffer": buffer, "seed": seed}
+    if entry.make is not InfoSpiders:
+        del offered["topic_words"]  # others go by pages alone in the lab, as published
+    return entry(**{option: value for option, value in offered.items() if entry.takes(option) and value is not None})

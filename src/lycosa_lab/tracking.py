@@ -1,0 +1,235 @@
+"""A crawl that tracks a graph whose links come and go: new pages and pages fetched again take turns.
+
+Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section III.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from random import Random
+from typing import Any, cast
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from lycosa.frontier.sequential import SequentialFrontier
+from lycosa.loop import Loop
+from lycosa.reading.words import FoldedWords
+from lycosa.strategies import BreadthFirst, CrawlAI, CrawlGAI
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.records import REFRESH, Candidate, Change, Fetch, Link, Outcome, Page, Skip, Url, Visit
+from lycosa_lab.worlds.timed_graphs import WindowedGraph
+
+from .recrawls import RECRAWLS
+
+Ints = NDArray[np.signedinteger[Any]]
+
+_NO_WORDS = FoldedWords(b"", stem=True)
+_TRIES = 50  # draws of a page that is not crawled yet; where all fail, nearly everything is
+
+
+class Standing(Struct, frozen=True):
+    """How a crawl stands at a moment."""
+
+    day: float  # since the first link
+    crawled: int  # pages
+    known: int  # pages, crawled or seen linked to
+    crawl: float  # share of the targets that were crawled
+    discovery: float  # share of the targets that are known
+    lift_crawled: float  # how much likelier a crawled page is a target than any page that has had a link by then
+    lift_known: float  # the same for pages that are known
+
+
+class UniformFrontier(SequentialFrontier):
+    """Any page that has appeared and is not crawled yet is next, which no crawler can know."""
+
+    def __init__(self, graph: WindowedGraph, random: Random):
+        super().__init__()
+        ends = np.stack([graph.links.sources, graph.links.targets], axis=1).ravel()
+        pages, first = np.unique(ends, return_index=True)
+        order = np.argsort(first)
+        self._pages: list[int] = pages[order].tolist()  # in the order in which they appear
+        self._appeared = graph.links.times[first[order] // 2]
+        self._crawled: set[int] = set()
+        self._random = random
+
+    def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
+        return []
+
+    def take(self, now: float = 0.0) -> Candidate | None:
+        count = int(np.searchsorted(self._appeared, now, side="right"))
+        for _ in range(_TRIES if count else 0):
+            page = self._pages[int(self._random.random() * count)]
+            if page not in self._crawled:
+                return Candidate(cast("Url", page), 0.0)
+        return None
+
+    def settle(self, url: Url) -> None:
+        self._crawled.add(cast("int", url))
+
+
+EXPANSIONS: Mapping[str, Callable[[WindowedGraph, int], tuple[Strategy, SequentialFrontier]]] = {
+    "sample-u": lambda graph, seed: (BreadthFirst(), UniformFrontier(graph, Random(seed))),
+    "crawl-ai": lambda graph, seed: (CrawlAI(seed=seed), SequentialFrontier(limit=len(graph))),
+    "crawl-gai": lambda graph, seed: (CrawlGAI(), SequentialFrontier(limit=len(graph))),
+}
+
+
+class Tracker:
+    """One crawl of a time graph, a page at a time: one never fetched with probability `expand`, else one fetched again.
+
+    Where there is none of a kind, one of the other is fetched.
+
+    day: seconds; yields are per day.
+    """
+
+    def __init__(self, graph: WindowedGraph, *, expansion: str, policy: str, expand: float, day: float, seed: int):
+        strategy, self._frontier = EXPANSIONS[expansion](graph, seed + 1)
+        self._loop = Loop(strategy, self._frontier)
+        self._recrawls = RECRAWLS[policy](Random(seed + 2))
+        self._expand = expand
+        self._random = Random(seed)
+        self._graph = graph
+        self._day = day
+        self._pages: list[Url] = []  # that were fetched, in the order of their first fetch
+        self._rows: dict[int, int] = {}  # of the pages crawled, in the order of their first crawl
+        self._fetched_at: list[float] = []
+        self._last: list[tuple[int, int]] = []  # where the links stand that the latest fetch has shown
+        self._ever: list[set[int]] = []  # links at any
+        self._in_links = [0] * len(graph)  # seen so far
+        self.is_crawled = np.zeros(len(graph), np.bool_)
+        self.is_known = np.zeros(len(graph), np.bool_)
+
+    def step(self, time: float) -> None:
+        """Fetches one page."""
+        candidate = self._take(time)
+        if candidate is not None:
+            self._loop.step(candidate, Fetch(candidate.url, Outcome.OK, time), self._assess)
+
+    def _take(self, time: float) -> Candidate | None:
+        wants_new = self._random.random() < self._expand or not self._pages
+        candidate = self._frontier.take(time) if wants_new else None
+        if candidate is None and self._pages:
+            return Candidate(self._pages[self._recrawls.draw()], 0.0, lane=REFRESH)
+        return candidate
+
+    def fetch(self, page: int, time: float) -> None:
+        """Fetches a given page, for the first time or again."""
+        url = cast("Url", page)
+        self._loop.step(Candidate(url, 0.0), Fetch(url, Outcome.OK, time), self._assess)
+
+    def _assess(self, candidate: Candidate, fetch: Fetch) -> Visit:
+        page, time = cast("int", candidate.url), fetch.at
+        span = self._graph.span(page, time)
+        row = self._rows.get(page)
+        if row is not None:
+            new, change = self._compare(row, span, time), Change.CHANGED
+            if not new:
+                return Visit(candidate, fetch, change=Change.UNCHANGED)
+        else:
+            new, change = list(dict.fromkeys(self._graph.targets_between(*span))), None
+            self._count(new)
+            self._rows[page] = len(self._pages)
+            self._pages.append(candidate.url)
+            self._fetched_at.append(time)
+            self._last.append(span)
+            self._ever.append(set(new))
+            self.is_crawled[page] = self.is_known[page] = True
+            self._recrawls.add(len(new))
+        targets = cast("tuple[Url, ...]", tuple(new))
+        links = tuple(map(Link, targets))
+        return Visit(
+            candidate,
+            fetch,
+            Page(candidate.url, "", "", "", _NO_WORDS, links),
+            change=change,
+            new_links=targets if change else (),
+        )
+
+    def _compare(self, row: int, span: tuple[int, int], time: float) -> list[int]:
+        """The links of a page fetched again that were never seen on it; its recrawl policy learns of them."""
+        (low, high), ever = self._last[row], self._ever[row]
+        # What is shown now and was not at the latest fetch is among what was linked since.
+        since = list(dict.fromkeys(self._graph.targets_between(max(span[0], high), span[1])))
+        new = [link for link in since if link not in ever]
+        if len(new) < len(since):
+            shown = set(self._graph.targets_between(low, high))
+            since = [link for link in since if link not in shown]
+        self._count(new)
+        ever.update(new)
+        self._recrawls.note(
+            row,
+            out_links=len(ever),
+            yielded=len(since) * self._day / max(time - self._fetched_at[row], 1.0),
+            link_score=float(sum(self._in_links[link] for link in since)),
+        )
+        self._last[row] = span
+        self._fetched_at[row] = time
+        return new
+
+    def _count(self, new: Sequence[int]) -> None:
+        for link in new:
+            self._in_links[link] += 1
+            self.is_known[link] = True
+
+
+class Moment(Struct, frozen=True):
+    """What is to be tracked at a moment."""
+
+    time: float
+    day: float  # since the first link
+    targets: Ints
+    appeared: int  # pages that have had a link by then, made or received
+
+
+def moments_of(graph: WindowedGraph, times: Sequence[float], *, k: int, day: float) -> list[Moment]:
+    """The k most linked pages at each of some times, of which none may be before the one before it."""
+    window = graph.window_degrees()
+    moments = []
+    for time in times:
+        window.move_to(time)
+        moments.append(Moment(time, (time - graph.begin) / day, window.top(k), int(window.has_appeared.sum())))
+    return moments
+
+
+def track(
+    tracker: Tracker,
+    moments: Sequence[Moment],
+    *,
+    sources: Sequence[int],
+    begin: float,
+    crawls_a_day: float,
+    day: float,
+) -> Iterator[Standing]:
+    """How a crawl stands at each of some moments, looking at so many pages a day, some sources first."""
+    for source in sources:
+        tracker.fetch(source, begin)
+    done = len(sources)
+    for moment in moments:
+        due = int((moment.time - begin) / day * crawls_a_day)
+        while done < due:
+            tracker.step(begin + done * day / crawls_a_day)
+            done += 1
+        yield _standing(tracker, moment)
+
+
+def _standing(tracker: Tracker, moment: Moment) -> Standing:
+    targets, any_page = moment.targets, len(moment.targets) / moment.appeared
+    crawled, known = int(tracker.is_crawled.sum()), int(tracker.is_known.sum())
+    found, seen = int(tracker.is_crawled[targets].sum()), int(tracker.is_known[targets].sum())
+    return Standing(
+        moment.day,
+        crawled,
+        known,
+        found / len(targets),
+        seen / len(targets),
+        found / crawled / any_page,
+        seen / known / any_page,
+    )
+
+
+def compacted(graph: WindowedGraph) -> WindowedGraph:
+    """The same graph less the nodes that never have a link."""
+    links = graph.links
+    nodes = np.unique(np.concatenate([links.sources, links.targets]))
+    sources, targets = (np.searchsorted(nodes, ends) for ends in (links.sources, links.targets))
+    return WindowedGraph(type(links)(sources, targets, links.times, len(nodes)), window=graph.window)

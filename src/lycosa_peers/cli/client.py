@@ -1,0 +1,269 @@
+"""The peer that a command talks to: the running one, else a temporary one in this process."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import IO
+
+from msgspec import Struct
+
+from lycosa.cli.job_progress import Counting
+from lycosa.cli.options import tell
+from lycosa.collection import Collection
+from lycosa.run.imports import PeerPage
+from lycosa.run.open import open_for_reading
+from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
+from lycosa.vocabulary.records import Url
+from lycosa_peers.addresses import Place, is_local, parse_place
+from lycosa_peers.control import Reply, Request, answer_request, ask_running_peer
+from lycosa_peers.identity import KEY_FILE, Group, Identity
+from lycosa_peers.peer import OtherGroupError, Peer, pinned_names
+from lycosa_peers.peer_folder import PeerFolder
+from lycosa_peers.ranking import Ranking
+from lycosa_peers.shared_collection import SharedCollection, unpack_record
+
+SETTINGS_FILE, GROUP_FILE = "settings.json", "group"
+LOCK_SECONDS = 3.0  # that a command waits for another one that has the lock
+Ask = Callable[[Request], AsyncIterator[Reply]]
+
+
+class Settings(Struct, frozen=True):
+    """The options with which a collection was served the last time."""
+
+    listen: str = ""
+    at: str | None = None
+    allow_private: bool = False
+
+
+class NotJoined(Struct, frozen=True):
+    """Places where no peer has accepted us."""
+
+    not_reached: tuple[str, ...] = ()
+    other_group: tuple[str, ...] = ()  # the peer there is not of our group
+
+
+class Joins:
+    """Joins several places concurrently. A search may begin while some are still being dialled."""
+
+    def __init__(self, peer: Peer, places: Sequence[tuple[str, Place]]):
+        self._tasks = [(str(place), asyncio.ensure_future(peer.join(name, place))) for name, place in places]
+        self.seconds = 0.0  # spent in `wait`
+
+    async def wait(self, seconds: float) -> None:
+        """Waits until all have answered, at most so many seconds; raises where a place has another key."""
+        if self._tasks:
+            loop = asyncio.get_running_loop()
+            began = loop.time()
+            await asyncio.wait([task for _, task in self._tasks], timeout=seconds)
+            self.seconds = loop.time() - began
+            self.not_joined()
+
+    def not_joined(self) -> NotJoined:
+        not_reached, other_group = list[str](), list[str]()
+        for place, task in self._tasks:
+            try:
+                if not task.done() or task.result() is None:
+                    not_reached.append(place)
+            except OtherGroupError:
+                other_group.append(place)
+        return NotJoined(tuple(not_reached), tuple(other_group))
+
+    def cancel(self) -> None:
+        for _, task in self._tasks:
+            if not task.cancel() and not task.cancelled():
+                task.exception()  # of several failures, one was reported
+
+
+class PeerClient(Struct, frozen=True):
+    """Access to a peer: its name, and how to send it requests."""
+
+    name: str
+    ask: Ask
+    joins: Joins | None = None  # of a temporary peer
+
+
+class ClientOptions(Struct, frozen=True):
+    """The options of a command that concern the peer."""
+
+    joins: Sequence[tuple[str, Place]] = ()
+    join_seconds: float = 1.0
+    group: Path | None = None
+    no_group: bool = False
+    allow_private: bool = False
+    quiet: bool = False
+
+
+@asynccontextmanager
+async def open_peer(name: Path, options: ClientOptions) -> AsyncIterator[PeerClient]:
+    """The peer of a collection: the running one, else a temporary one."""
+    running = await _running_peer(name)
+    if running is None:
+        with open_for_reading(name) as collection:
+            claimed = await running_peer_or_lock(name)
+            if not isinstance(claimed, PeerClient):
+                with claimed:
+                    async with _temporary_peer(collection, PeerFolder(name), options) as mine:
+                        yield mine
+                return
+            running = claimed
+    if options.joins or options.group or options.no_group:
+        raise UsageError(f"{name} is being served; say --join and --group to lycosa peer serve")
+    if options.allow_private and not _settings(PeerFolder(name)).allow_private:
+        raise UsageError(f"{name} is being served without --allow-private; say it to lycosa peer serve")
+    yield running
+
+
+@asynccontextmanager
+async def _temporary_peer(
+    collection: Collection, folder: PeerFolder, options: ClientOptions
+) -> AsyncIterator[PeerClient]:
+    """A temporary peer with the saved state and the address of the last one that was served."""
+    settings = _settings(folder)
+    identity = load_identity(folder, options.group, options.no_group)
+    content = open_content(collection, folder, options.allow_private or settings.allow_private, quiet=options.quiet)
+    listen, at = parse_place(settings.listen), parse_place(settings.at or "")
+    named = [place for _, place in options.joins] + [
+        place for each in pinned_names(folder) if (place := parse_place(each))
+    ]
+    peer = Peer(
+        identity,
+        content,
+        folder,
+        allow_private=allows_private_addresses(at or listen, named),
+        notify=(lambda line: None) if options.quiet else tell,
+    )
+    try:
+        await peer.begin(listen, at)
+    except OSError:
+        await peer.begin()  # the port is taken: peers that we dial can still answer
+    joined = Joins(peer, options.joins)
+    try:
+        await joined.wait(options.join_seconds)
+        yield PeerClient(identity.name, lambda request: answer_request(peer, request), joined)
+    finally:
+        joined.cancel()
+        await peer.end()
+
+
+async def running_peer_or_lock(name: Path) -> PeerClient | IO[str]:
+    """The running peer of a collection, else its lock, which another command may hold for a moment."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + LOCK_SECONDS
+    while (lock := PeerFolder(name).lock()) is None:
+        running = await _running_peer(name)
+        if running is not None:
+            return running
+        if loop.time() >= until:
+            raise CollectionError(f"another command uses the peer of {name}, or it is just starting; try again")
+        await asyncio.sleep(0.05)
+    return lock
+
+
+async def peer_facts(name: Path) -> dict[str, object]:
+    """The status of the peer of a collection, whether it runs or not."""
+    folder, running = PeerFolder(name), await _running_peer(name)
+    if running is not None:
+        return await _status_of(running)
+    with open_for_reading(name) as collection:
+        if folder.read(KEY_FILE) is None:
+            raise UsageError(f"{name} is no peer yet; serve it with: lycosa peer serve {name} --listen ADDR:PORT")
+        claimed = await running_peer_or_lock(name)
+        if isinstance(claimed, PeerClient):
+            return await _status_of(claimed)
+        with claimed:
+            content = SharedCollection(collection, folder)
+            status = Peer(load_identity(folder, None, False), content, folder).status()
+    return {**status, "is_running": False}
+
+
+async def _status_of(running: PeerClient) -> dict[str, object]:
+    statuses = [reply.status async for reply in running.ask(Request("show"))]
+    return {**statuses[-1], "is_running": True}
+
+
+def _settings(folder: PeerFolder) -> Settings:
+    return folder.read_json(SETTINGS_FILE, Settings) or Settings()
+
+
+async def _running_peer(name: Path) -> PeerClient | None:
+    folder = PeerFolder(name)
+    shown = await ask_running_peer(folder, Request("show"))
+    if shown is None:
+        return None
+    statuses = [reply.status async for reply in shown]
+
+    async def ask(request: Request) -> AsyncIterator[Reply]:
+        answers = await ask_running_peer(folder, request)
+        if answers is None:
+            raise LycosaError(f"the peer that served {name} has ended; try again")
+        async for reply in answers:
+            yield reply
+
+    return PeerClient(statuses[-1]["name"], ask)
+
+
+def allows_private_addresses(own: Place | None, named: Sequence[Place]) -> bool:
+    """Whether a peer may dial private addresses that others gave: it has a private address itself, or, where it has
+    none, all places that its owner named are private."""
+    places = [own] if own is not None else named
+    return bool(places) and all(map(is_local, places))
+
+
+def load_identity(folder: PeerFolder, group: Path | None, no_group: bool) -> Identity:
+    """The identity of the peer. It stays in its group until the user changes it, so as not to be open by mistake."""
+    if group is not None and no_group:
+        raise UsageError("--group and --no-group cannot be combined")
+    if group is not None:
+        folder.write(GROUP_FILE, Group.of_file(group).secret.encode())
+    elif no_group:
+        folder.remove(GROUP_FILE)
+    secret = folder.read(GROUP_FILE)
+    try:
+        return Identity.load(folder, None if secret is None else Group.of_text(secret.decode("ascii", "replace")))
+    except UsageError as error:
+        raise CollectionError(
+            f"{folder.path(GROUP_FILE)} is damaged; give the secret again with --group FILE, or leave with --no-group"
+        ) from error
+
+
+def open_content(collection: Collection, folder: PeerFolder, allow_private: bool, *, quiet: bool) -> SharedCollection:
+    """The collection as a peer shares it, with its summary up to date."""
+    content = SharedCollection(collection, folder, allow_private=allow_private)
+    with Counting("pages read", quiet=quiet) as count, _interruptible():
+        content.catch_up(count)
+    return content
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Lets Ctrl-C and SIGTERM end work that blocks the event loop."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        for number in before:
+            signal.signal(number, signal.default_int_handler)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)
+
+
+async def start_listening(peer: Peer, place: Place, at: Place | None) -> Place | None:
+    try:
+        return await peer.begin(place, at)
+    except OSError as error:
+        raise UsageError(f"cannot listen at {place}: {error.strerror or error}; choose another --listen") from error
+
+
+async def fetch_pages(ranking: Ranking, most: int, ask: Ask) -> AsyncIterator[PeerPage]:
+    """The best pages that are not in the own collection, each from the first provider that delivers it."""
+    for hit in [hit for hit in ranking.hits if not hit.at_home][:most]:
+        for provider in hit.providers:
+            body = None
+            async for reply in ask(Request("fetch", provider=provider, url=hit.url)):
+                body = reply.body
+            record = unpack_record(hit.url, body) if body is not None else None
+            if record is not None:
+                yield PeerPage(Url(hit.url), record, provider.name)
+                break

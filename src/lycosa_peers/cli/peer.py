@@ -1,0 +1,228 @@
+"""`lycosa peer`: share a collection with others, and search theirs."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from msgspec.structs import replace
+
+from lycosa.cli.options import LOOK, Json, Name, Quiet, print_json, program, tell
+from lycosa.collection.json_text import replace_surrogates
+from lycosa.run.imports import ImportedPeerPages, PeerPage, import_peer_pages
+from lycosa.run.open import open_for_reading
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.errors import CollectionError, UsageError, cannot_write
+from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.text import visible
+
+try:
+    from lycosa_peers.addresses import is_local, is_unspecified, join_argument, place_argument
+    from lycosa_peers.control import LONGEST_WORDS, Control, Request
+    from lycosa_peers.identity import Group
+    from lycosa_peers.peer import Peer, SearchProgress
+    from lycosa_peers.peer_folder import PeerFolder
+    from lycosa_peers.ranking import Ranking, merge, query_words
+
+    from .client import (
+        SETTINGS_FILE,
+        ClientOptions,
+        NotJoined,
+        PeerClient,
+        Settings,
+        fetch_pages,
+        load_identity,
+        open_content,
+        open_peer,
+        peer_facts,
+        running_peer_or_lock,
+        start_listening,
+    )
+    from .results import LiveResults, hit_lines, missing_pages, search_json, summary_lines
+except ModuleNotFoundError as missing:
+    raise UsageError(f"peers need {missing.name}; install it with: pip install 'lycosa[peers]'") from missing
+
+LEAST_SECONDS = 0.05  # that a search may take
+MOST_OF_EACH = 30  # hits requested of one peer, more than are shown, as its best may not be the best of all
+app = typer.Typer(name="peer", help="Search each other's collections.", **LOOK)
+Join = Annotated[
+    list[str] | None, typer.Option(metavar="[NAME@]ADDR:PORT", help="A peer to begin with; its name makes sure who.")
+]
+GroupFile = Annotated[
+    Path | None, typer.Option("--group", metavar="FILE", help="The secret of a closed group, made by peer group.")
+]
+NoGroup = Annotated[bool, typer.Option("--no-group", help="Leave the group that was joined before.")]
+AllowPrivate = Annotated[
+    bool, typer.Option("--allow-private", help="Pages at private addresses are shared and shown, too.")
+]
+
+
+@app.command("group")
+def group(file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the secret.")]) -> None:
+    """Make the secret of a closed group. Whoever has the file is a member."""
+    made = Group.new()
+    try:
+        with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+            out.write(made.secret + "\n")
+    except FileExistsError as error:
+        raise UsageError(f"{file} exists; name another file, or remove it") from error
+    except OSError as error:
+        raise cannot_write(file, error, way_out="name another file") from error
+    typer.echo(f"{file} is the secret of the group {made.name}: give it to its members, and to nobody else")
+    typer.echo(f"Serve in it:  {program()} peer serve NAME --listen ADDR:PORT --group {file}")
+
+
+@app.command("serve")
+def serve(
+    name: Name,
+    listen: Annotated[str, typer.Option(metavar="ADDR:PORT", help="Where to take calls; port 0: any free one.")],
+    join: Join = None,
+    reached_at: Annotated[
+        str | None, typer.Option("--at", metavar="ADDR:PORT", help="Where others reach it, if not at --listen.")
+    ] = None,
+    group: GroupFile = None,
+    no_group: NoGroup = False,
+    allow_private: AllowPrivate = False,
+    log_queries: Annotated[bool, typer.Option("--log-queries", help="Tell what others search for.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Serve a collection as a peer. It is read only, and what comes into it is served, too."""
+    place = place_argument(listen, option="--listen")
+    at = place_argument(reached_at, option="--at") if reached_at else None
+    joins = [join_argument(each) for each in join or ()]
+    if at is None and is_unspecified(place):
+        raise UsageError(f"--listen {listen} is everywhere; say with --at ADDR:PORT where others reach it")
+    notify = (lambda line: None) if quiet else tell
+
+    async def served() -> None:
+        with open_for_reading(name) as collection:
+            folder = PeerFolder(name)
+            lock = await running_peer_or_lock(name)
+            if isinstance(lock, PeerClient):
+                raise CollectionError(
+                    f"{name} is served as a peer already; stop that one first, or ask it: lycosa peer search {name}"
+                )
+            with lock:
+                identity = load_identity(folder, group, no_group)
+                content = open_content(collection, folder, allow_private, quiet=quiet)
+                ended = asyncio.Event()
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    asyncio.get_running_loop().add_signal_handler(number, ended.set)
+                peer = Peer(
+                    identity,
+                    content,
+                    folder,
+                    allow_private=is_local(at or place),
+                    notify=notify,
+                    logs_queries=log_queries and not quiet,
+                )
+                listens_at = await start_listening(peer, place, at)
+                folder.write_json(SETTINGS_FILE, Settings(listen, reached_at, allow_private))
+                control = Control(peer, folder)
+                await control.open()
+                peer.keep_joining(joins)
+                peer.follow_collection()
+                typer.echo(f"{identity.name}@{at or listens_at} serves {content.pages} pages of {name}")
+                if identity.group is None:
+                    notify("anybody who can connect may search and take these pages; --group closes the circle")
+                await ended.wait()
+                await control.close()
+                await peer.end()
+
+    asyncio.run(served())
+
+
+@app.command("search")
+def search(
+    name: Name,
+    query: Annotated[str, typer.Argument(metavar="WORDS", help="Words that a page must all have.")],
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Hits shown, and enough to stop.")] = 10,
+    deadline: Annotated[
+        float, typer.Option(metavar="SECONDS", min=LEAST_SECONDS, max=60, help="What came until then is the answer.")
+    ] = 2.0,
+    take: Annotated[
+        int, typer.Option(metavar="N", min=0, max=100, help="Take the best N pages of others into the collection.")
+    ] = 0,
+    join: Join = None,
+    group: GroupFile = None,
+    no_group: NoGroup = False,
+    allow_private: AllowPrivate = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but hits and errors.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Search at home, then at buddies, then farther. Results come as they are found, ranked together."""
+    query = replace_surrogates(query)
+    if len(query) > LONGEST_WORDS:
+        raise UsageError(f"WORDS are {len(query)} characters; {LONGEST_WORDS} are the most")
+    if not query_words(query):
+        raise UsageError("nothing to search for; give a word or more")
+    joins = [join_argument(each) for each in join or ()]
+
+    async def searched() -> tuple[SearchProgress, str, Ranking, list[PeerPage], NotJoined]:
+        async with open_peer(name, ClientOptions(joins, deadline / 2, group, no_group, allow_private, quiet)) as mine:
+            waited = mine.joins.seconds if mine.joins else 0.0
+            left = max(LEAST_SECONDS, deadline - waited)
+            request = Request(
+                "search", query, most=max(limit, min(3 * limit, MOST_OF_EACH)), enough=limit, deadline=left
+            )
+            last, ranking = None, Ranking((), 0)
+            with LiveResults(not quiet and not as_json) as showing:
+                async for reply in mine.ask(request):
+                    if reply.progress is not None:
+                        last = replace(reply.progress, seconds=waited + reply.progress.seconds)
+                        ranking = merge(
+                            query,
+                            last.answers.answers,
+                            me=mine.name,
+                            allow_private=allow_private,
+                            now=WallClock().now(),
+                        )
+                        showing(ranking, last, mine.name)
+            assert last is not None
+            given = [each async for each in fetch_pages(ranking, take, mine.ask)] if take else []
+            return last, mine.name, ranking, given, mine.joins.not_joined() if mine.joins else NotJoined()
+
+    last, me, ranking, given, not_joined = asyncio.run(searched())
+    taken = import_peer_pages(name, given, clock=WallClock(), tell=tell) if given else ImportedPeerPages((), (), ())
+    shown = ranking.hits[:limit]
+    if as_json:
+        print_json(search_json(query, last, me, ranking, shown, taken, take, not_joined))
+        return
+    if not shown:
+        typer.echo("nothing found")
+    for number, hit in enumerate(shown, 1):
+        typer.echo("\n".join(hit_lines(number, hit, me)) + "\n")
+    if quiet:
+        return
+    for line in summary_lines(last, me, ranking, not_joined):
+        tell(line)
+    if take:
+        typer.echo(
+            f"{len(taken.pages)} pages taken, {len(taken.known)} known already, {missing_pages(ranking, take, taken)}"
+        )
+        for url in taken.pages:
+            typer.echo(f"  {visible(url, 300)}")
+
+
+@app.command("show")
+def show(name: Name, as_json: Json = False) -> None:
+    """Show who a peer is. Its buddies, what they answered, whose indexes it holds, what has happened."""
+    facts: Plain = asyncio.run(peer_facts(name))
+    if as_json:
+        print_json(facts)
+        return
+    where = f" at {facts['address']}" if facts["address"] else ""
+    state = "running" if facts["is_running"] else "not running"
+    typer.echo(visible(f"{facts['name']}{where}, {state}; {facts['pages']} pages told of", 300))
+    typer.echo(f"group      {facts['group'] or 'none: open to anybody'}")
+    for each in facts["buddies"]:
+        typer.echo(visible(f"buddy      {each['name']} {each['address']}  answers {each['count']}", 300))
+    for each in facts["neighbours"]:
+        down = "  down" if each["is_down"] else ""
+        typer.echo(visible(f"neighbour  {each['name']} {each['address']}{down}", 300))
+    for each in facts["indexes"]:
+        typer.echo(visible(f"index      of {each['name']}  {each['bytes'] / 1000:.1f} KB", 300))
+    for what, count in facts["counts"].items():
+        typer.echo(visible(f"{count:10}  {what.replace('_', ' ')}", 300))

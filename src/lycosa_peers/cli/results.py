@@ -1,0 +1,151 @@
+"""The results of a search among peers, as text and as JSON. All of it was written by strangers."""
+
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from lycosa.cli.options import tell
+from lycosa.run.imports import ImportedPeerPages
+from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.text import visible
+from lycosa_peers.identity import is_name
+from lycosa_peers.peer import SearchProgress
+from lycosa_peers.ranking import RankedPage, Ranking
+from lycosa_peers.search import Answers
+
+from .client import NotJoined
+
+_ALL_JOINED = NotJoined()
+_SHOWN_LIVE = 10  # hits while a search goes on
+
+
+class LiveResults:
+    """The best hits so far: redrawn on a terminal, elsewhere one line for each peer that answers."""
+
+    def __init__(self, shows: bool):
+        self._console = Console(stderr=True)
+        self._shows = shows
+        self._live = Live(console=self._console, transient=True, auto_refresh=False)
+        self._shown: set[str] = set()
+
+    def __enter__(self) -> "LiveResults":
+        if self._shows and self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def __call__(self, ranking: Ranking, progress: SearchProgress, me: str) -> None:
+        if not self._shows:
+            return
+        if self._console.is_terminal:
+            lines = [
+                Text(line, overflow="ellipsis", no_wrap=True)
+                for number, hit in enumerate(ranking.hits[:_SHOWN_LIVE], 1)
+                for line in hit_lines(number, hit, me)[:2]
+            ]
+            self._live.update(Group(*lines, Text(f"searching: {progress.answers.stage}")), refresh=True)
+            return
+        for answer in progress.answers.answers:
+            if answer.provider.name in self._shown:
+                continue  # several walkers met this peer
+            self._shown.add(answer.provider.name)
+            who = "home" if answer.provider.name == me else f"{answer.provider.name[:8]} ({answer.stage})"
+            tell(f"{len(answer.hits)} hits from {who} after {1000 * progress.seconds:.0f} ms")
+
+
+def hit_lines(number: int, hit: RankedPage, me: str) -> list[str]:
+    """A hit as lines of text."""
+    who = ", ".join("home" if each.name == me else each.name[:8] for each in hit.providers[:5])
+    more = f"   also {visible(', '.join(hit.also), 200)}" if hit.also else ""
+    return [
+        f"{number}. {visible(hit.title, 120) or '(no title)'}   at {visible(who, 80)}",
+        f"   {visible(hit.url, 300)}",
+        f"   {visible(hit.snippet, 300)}",
+        *([more] if more else []),
+    ]
+
+
+def summary_lines(
+    progress: SearchProgress, me: str, ranking: Ranking, not_joined: NotJoined = _ALL_JOINED
+) -> list[str]:
+    """Who answered and what it cost, as lines of text."""
+    facts = _cost(progress, me, not_joined)
+    lines = [
+        f"answered by {', '.join(_names(facts['answered'])) or 'nobody'}; {facts['messages']} messages,"
+        f" {1000 * facts['seconds']:.0f} ms"
+    ]
+    silent = {what: facts[what] for what in ("not_reached", "silent", "declined") if facts[what]}
+    for what, names in silent.items():
+        lines.append(f"{what.replace('_', ' ')}: {', '.join(_names(names))}")
+    if facts["other_group"]:
+        lines.append(f"not of the same group (see --group, --no-group): {', '.join(facts['other_group'])}")
+    if facts["walkers_out"]:
+        lines.append(f"{facts['walkers_out']} walkers had not come to an end")
+    if facts["held_back"]:
+        lines.append(f"{facts['held_back']} queries not sent, as those they were for take no more of ours; try again")
+    if facts["dropped_hits"]:
+        lines.append(f"{facts['dropped_hits']} hits left out, as they do not have the words")
+    if ranking.refused:
+        lines.append(f"{ranking.refused} hits left out, as their addresses are private or no URLs")
+    return lines
+
+
+def _names(names: list[str]) -> list[str]:
+    """Names of peers shortened to 8 letters; places as they are."""
+    return [visible(name[:8] if is_name(name) else name, 80) for name in names]
+
+
+def _cost(progress: SearchProgress, me: str, not_joined: NotJoined) -> dict[str, Any]:
+    """Who answered, what it cost, who was not reached: peers by name, and places that could not be joined."""
+    answers: Answers = progress.answers
+    by_reply = {what: [name for name, reply in answers.asked.items() if reply == what] for what in _REPLIES}
+    who = ["home" if each.provider.name == me else each.provider.name for each in answers.answers]
+    return {
+        "answered": list(dict.fromkeys(who)),
+        "messages": answers.issued + answers.received,
+        "seconds": round(progress.seconds, 4),
+        "stage": answers.stage,
+        "not_reached": [*by_reply["down"], *not_joined.not_reached],
+        "other_group": list(not_joined.other_group),
+        "silent": by_reply["waiting"],
+        "declined": by_reply["declined"],
+        "lack_it": by_reply["lacks"],
+        "walkers_out": answers.walkers_out,
+        "dropped": answers.dropped,
+        "dropped_hits": answers.dropped_hits,
+        "held_back": answers.held_back,
+    }
+
+
+_REPLIES = ("down", "waiting", "declined", "lacks")
+
+
+def search_json(
+    query: str,
+    progress: SearchProgress,
+    me: str,
+    ranking: Ranking,
+    shown: tuple[RankedPage, ...],
+    taken: ImportedPeerPages,
+    take: int,
+    not_joined: NotJoined = _ALL_JOINED,
+) -> Plain:
+    """The results as JSON."""
+    return {
+        "query": query,
+        "me": me,
+        "hits": shown,
+        "refused": ranking.refused,
+        **_cost(progress, me, not_joined),
+        **({"taken": taken} if take else {}),
+    }
+
+
+def missing_pages(ranking: Ranking, take: int, taken: ImportedPeerPages) -> str:
+    """How many of the pages that were to be taken could not be had."""
+    wanted = min(take, sum(not hit.at_home for hit in ranking.hits))
+    return f"{wanted - len(taken.pages) - len(taken.known)} could not be had"

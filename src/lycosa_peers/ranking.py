@@ -1,0 +1,171 @@
+"""Hits of many collections in one ranking: scored alike, each page once.
+
+Scores of different indexes are not comparable, so hits carry term counts, and the asker scores all of them by BM25
+over the union of the collections that answered. Counts of strangers are claims: they are cut to what is possible, and
+BM25 saturates, so that what is left of an exaggeration gains little.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lycosa.reading.stop_words import STOP_WORDS
+from lycosa.vocabulary.hosts import why_url_refused
+from lycosa.vocabulary.text import tokens_of
+
+from .messages import Contact, Hit, PeerName, Statistics
+from .search import Answer, Stage
+
+K1, B = 1.2, 0.75
+MOST_DOCUMENTS = 10_000_000  # that one collection may claim to have
+MOST_LENGTH = 1_000_000  # words of a page
+MOST_WORDS = 16  # of a query that are used
+LONGEST_WORD = 40  # characters; a longer word is cut, and matches nothing, as no index holds it
+
+
+@lru_cache(maxsize=256)
+def query_words(query: str) -> tuple[str, ...]:
+    """The distinct words of a query in their order, without stop words unless there are no others.
+
+    >>> query_words("The bees and the honey")
+    ('bees', 'honey')
+    >>> query_words("the who")
+    ('the', 'who')
+    """
+    words = tuple(dict.fromkeys(word[:LONGEST_WORD] for word in tokens_of(query)))
+    return (tuple(word for word in words if word not in STOP_WORDS) or words)[:MOST_WORDS]
+
+
+def has_all_words(words: Sequence[str], statistics: Statistics | None, hit: Hit) -> bool:
+    """Whether a page has every word of a query, by the counts that came with it; False for a query without words."""
+    times = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}
+    return bool(words) and all(times.get(word, 0) for word in words)
+
+
+class RankedPage(Struct, frozen=True):
+    """A page that was found, with all its providers; the first is that of the copy shown."""
+
+    url: str
+    title: str
+    snippet: str
+    score: float
+    standing: float
+    relevance: float
+    fetched_at: float
+    providers: tuple[Contact, ...]
+    at_home: bool
+    also: tuple[str, ...] = ()  # other URLs of what seems to be the same page
+
+
+class Ranking(Struct, frozen=True):
+    """The merged hits of a search, the best first."""
+
+    hits: tuple[RankedPage, ...]
+    refused: int  # URLs that may not be crawled, and so are not shown
+
+
+class _Copy(NamedTuple):
+    """A page as one provider has it."""
+
+    score: float
+    hit: Hit
+    provider: Contact
+    is_strange: bool  # from a peer that a walker met
+    fetched_at: float
+
+
+def merge(
+    query: str, answers: Sequence[Answer], *, me: PeerName, allow_private: bool = False, now: float = math.inf
+) -> Ranking:
+    """All hits of a search, the best first. Own hits are facts; those of others are claims, and checked."""
+    words = query_words(query)
+    statistics = {each.provider.name: each.statistics for each in answers if each.statistics is not None}
+    weights, mean_length = _scale(words, statistics.values())  # each provider once, however many walkers met it
+    by_url: dict[str, list[_Copy]] = {}
+    refused = 0
+    for answer in answers:
+        terms, is_home = answer.statistics.terms if answer.statistics else (), answer.stage is Stage.HOME
+        for hit in answer.hits:
+            times = dict(zip(terms, hit.frequencies, strict=False))
+            if why_url_refused(hit.item, allow_private=allow_private or is_home) is not None:
+                refused += 1
+            elif is_home or has_all_words(words, answer.statistics, hit):
+                score = _score(words, weights, mean_length, times, hit)
+                at, is_strange = min(_finite(hit.fetched_at), now), answer.stage is Stage.WALKING
+                by_url.setdefault(str(hit.item), []).append(_Copy(score, hit, answer.provider, is_strange, at))
+    pages = [_page(copies, me) for copies in by_url.values()]
+    pages.sort(key=lambda page: (-page[0].score, page[0].url))
+    return Ranking(tuple(_without_copies(pages)), refused)
+
+
+def _scale(words: Sequence[str], statistics: Iterable[Statistics]) -> tuple[list[float], float]:
+    """The BM25 weight of each word, log(1 + (N - n + 0.5) / (n + 0.5)), and the mean length of a page, over all
+    collections together."""
+    documents = total = 0
+    frequencies = [0] * len(words)
+    for each in statistics:
+        size = min(each.documents, MOST_DOCUMENTS)
+        documents += size
+        total += min(each.words, size * MOST_LENGTH)
+        known = dict(zip(each.terms, each.document_frequencies, strict=False))
+        for place, word in enumerate(words):
+            frequencies[place] += min(known.get(word, 0), size)
+    weights = [math.log(1 + (documents - count + 0.5) / (count + 0.5)) for count in frequencies]
+    return weights, total / documents if documents and total else 1.0
+
+
+def _score(words: Sequence[str], weights: Sequence[float], mean: float, times: Mapping[str, int], hit: Hit) -> float:
+    length = min(max(hit.length, 1), MOST_LENGTH)
+    norm = K1 * (1 - B + B * length / mean)
+    score = 0.0
+    for word, weight in zip(words, weights, strict=True):
+        count = min(times.get(word, 0), length)
+        score += weight * count * (K1 + 1) / (count + norm)
+    return score
+
+
+def _page(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, Hit]:
+    """One page with several copies: ours is shown, else the newest, with those of buddies before those of strangers."""
+    copies.sort(key=lambda copy: (copy.provider.name != me, copy.is_strange, -copy.fetched_at))
+    shown = copies[0]
+    at_home = shown.provider.name == me
+    ranked = RankedPage(
+        url=str(shown.hit.item),
+        title=shown.hit.title,
+        snippet=shown.hit.snippet,
+        score=round(shown.score if at_home else max(copy.score for copy in copies), 6),
+        standing=_unit(shown.hit.standing),
+        relevance=_unit(shown.hit.relevance),
+        fetched_at=shown.fetched_at,
+        providers=tuple(dict.fromkeys(copy.provider for copy in copies)),
+        at_home=at_home,
+    )
+    return ranked, shown.hit
+
+
+def _without_copies(pages: Sequence[tuple[RankedPage, Hit]]) -> list[RankedPage]:
+    """Merges pages of one digest into the best of them, or the own one: claims of others never hide our pages."""
+    first: dict[str, str] = {}  # by digest, the URL of the page that is shown
+    for page, hit in sorted(pages, key=lambda each: not each[0].at_home):
+        if hit.digest:
+            first.setdefault(hit.digest, page.url)
+    also: dict[str, list[str]] = {}
+    for page, hit in pages:
+        also.setdefault(first.get(hit.digest, page.url), []).append(page.url)
+    return [
+        replace(page, also=tuple(url for url in also[page.url] if url != page.url))
+        for page, _ in pages
+        if page.url in also
+    ]
+
+
+def _unit(number: float) -> float:
+    return min(max(number, 0.0), 1.0) if math.isfinite(number) else 0.0
+
+
+def _finite(number: float) -> float:
+    return number if math.isfinite(number) else 0.0

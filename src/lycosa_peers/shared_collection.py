@@ -1,0 +1,429 @@
+"""A collection as the content of a peer.
+
+It answers queries from the search index, hands out stored pages as WARC records, and keeps a summary of itself, built
+page by page between other work, that follows the collection as it grows.
+"""
+
+import asyncio
+import zlib
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from lycosa.collection import Collection
+from lycosa.collection.rows import PageRow
+from lycosa.collection.search_index import MAX_TEXT, SearchIndex
+from lycosa.reading import Reader
+from lycosa.reading.stop_words import STOP_WORDS
+from lycosa.reading.words import FoldedWords
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.hosts import why_url_refused
+from lycosa.vocabulary.records import Codes, Url
+from lycosa.vocabulary.text import codes_of, folded
+from lycosa.vocabulary.urls import normalise
+
+from .content import Change, Found
+from .content import Summary as HeldSummary
+from .messages import MOST_BYTES, Hit, Item, Statistics, Wanted
+from .peer_folder import PeerFolder
+from .ranking import has_all_words, query_words
+from .summary import (
+    MOST_TERMS,
+    PAGES_IN_SEGMENT,
+    TAKEN_BYTES,
+    BadSummaryError,
+    Segment,
+    Summary,
+    byte_budget,
+    term_budget,
+)
+
+SUMMARY_FILE = "summary"
+UPDATE_SECONDS = 60.0  # between two checks of the collection
+CHECKS_PER_UPDATE = 10  # after which even a few new pages are added
+LEAST_MORE_BYTES, LEAST_MORE_TERMS = 1 << 12, 1 << 14  # that a few new pages may take at least
+MOST_SEGMENTS = 8  # above which the whole summary is built anew
+FEWEST_NEW = 0.05  # share of new pages that justifies a segment at once
+MOST_RECORD = 16 << 20  # bytes of an unpacked WARC record
+LATEST = 1e11  # seconds since the epoch, the limit of a message
+_PAGES_AT_ONCE = 4  # read before other tasks have their turn
+_TITLE, _SNIPPET = 300, 600  # characters of a hit
+_STOPS = np.sort(codes_of(STOP_WORDS))
+Count = Callable[[int, int], None]
+
+
+class PageText(Struct, frozen=True, gc=False):
+    """The text of a stored page."""
+
+    title: str
+    text: str
+    hashes: Codes  # of its words, title first
+    title_words: int
+
+    @property
+    def size(self) -> int:
+        return len(self.text) + len(self.title) + self.hashes.nbytes + 200
+
+
+class PageTextCache:
+    """Texts of stored pages, read from the archive; the last used ones are kept in about `cache_bytes` of memory."""
+
+    def __init__(self, collection: Collection, cache_bytes: int):
+        self._collection = collection
+        self._reader = Reader()
+        self._texts: OrderedDict[tuple[str, str, int], PageText] = OrderedDict()
+        self._cached, self._cache_bytes = 0, cache_bytes
+        self._rows: dict[str, PageRow | None] = {}
+
+    def begin(self) -> None:
+        """Forgets the catalog rows of the last query, which may have changed."""
+        self._rows.clear()
+
+    def row(self, url: str) -> PageRow | None:
+        if url not in self._rows:
+            self._rows[url] = self._collection.catalog.page(Url(url))
+        return self._rows[url]
+
+    def text(self, url: Url) -> PageText:
+        page = self.row(url)
+        if page is None or page.place is None:
+            return _NO_TEXT
+        key = (url, page.place.file, page.place.offset)
+        known = self._texts.get(key)
+        if known is None:
+            known = self._texts[key] = self.read(page)
+            self._cached += known.size
+            while self._cached > self._cache_bytes and len(self._texts) > 1:
+                self._cached -= self._texts.popitem(last=False)[1].size
+        else:
+            self._texts.move_to_end(key)
+        return known
+
+    def read(self, page: PageRow) -> PageText:
+        read = self._reader(self._collection.archive.fetch_at(page.place)) if page.place else None
+        if read is None:
+            return _NO_TEXT
+        text = read.main[:MAX_TEXT]
+        words = FoldedWords(folded(f"{read.title} {text}")).codes
+        return PageText(read.title, text, words, len(FoldedWords(folded(read.title)).codes))
+
+
+_NO_TEXT = PageText("", "", np.empty(0, np.uint64), 0)
+
+
+def unpack_record(url: str, body: bytes) -> bytes | None:
+    """The WARC record in a gzip member that a stranger sent for a URL; None where it is not the record of a page at
+    that URL."""
+    unpacker = zlib.decompressobj(16 + 15)
+    try:
+        record = unpacker.decompress(body, MOST_RECORD)
+    except zlib.error:
+        return None
+    if not unpacker.eof or unpacker.unused_data or not record.startswith(b"WARC/1."):
+        return None
+    head, found, _ = record.partition(b"\r\n\r\n")
+    lines = [line.partition(b":") for line in head.split(b"\r\n")[1:]]
+    headers = {name.strip().lower(): value.strip().strip(b"<>") for name, _, value in lines}
+    if not found or headers.get(b"warc-type") != b"response":
+        return None
+    return record if headers.get(b"warc-target-uri") == url.encode("utf-8", "replace") else None
+
+
+class SummaryBuild:
+    """A summary being built: iterating reads one page a step, `seal` makes a segment of those read."""
+
+    def __init__(
+        self, codes_of_page: Callable[[int], Codes], pages: dict[int, int], wanted: list[int], *, replaces_all: bool
+    ):
+        self.pages = pages
+        self.replaces_all = replaces_all
+        self.total = len(wanted)
+        self.segments: list[Segment] = []
+        self._codes_of_page = codes_of_page
+        self._wanted = wanted
+        self._read: list[Codes] = []
+
+    def __iter__(self) -> Iterator[int]:
+        for done, number in enumerate(self._wanted, 1):
+            self._read.append(self._codes_of_page(number))
+            yield done
+
+    @property
+    def has_full_segment(self) -> bool:
+        return len(self._read) >= PAGES_IN_SEGMENT
+
+    def seal(self) -> None:
+        """Makes a segment of the pages read; touches nothing else, so that another thread may do it."""
+        if self._read:
+            room, terms = byte_budget(len(self._read), len(self.pages)), term_budget(len(self._read), len(self.pages))
+            if not self.replaces_all:
+                room, terms = max(room, LEAST_MORE_BYTES), max(terms, LEAST_MORE_TERMS)
+            self.segments.append(Segment.of(self._read, room=room, terms=terms))
+            self._read = []
+
+
+class Updatable(Protocol):
+    """A content whose summary can be updated."""
+
+    def behind(self, *, at_once: bool) -> SummaryBuild | None: ...
+
+    def take_over(self, build: SummaryBuild) -> None: ...
+
+
+class SummaryUpdates:
+    """Updates a summary: at once when many pages are new, else at every `CHECKS_PER_UPDATE`-th check."""
+
+    def __init__(self, content: Updatable):
+        self._content = content
+        self._checks = 0
+
+    async def update(self) -> None:
+        """One check; yields to the event loop between pages."""
+        self._checks += 1
+        build = self._content.behind(at_once=self._checks % CHECKS_PER_UPDATE == 0)
+        if build is None:
+            return
+        for done in build:
+            if build.has_full_segment:
+                await asyncio.to_thread(build.seal)
+            if done % _PAGES_AT_ONCE == 0:
+                await asyncio.sleep(0)
+        await asyncio.to_thread(build.seal)
+        self._content.take_over(build)
+
+
+class CollectionSummary:
+    """The summary of a collection as of a version."""
+
+    def __init__(self, summary: Summary, version: int):
+        self.summary = summary
+        self.version = version
+
+    def may_have(self, wanted: Wanted) -> bool:
+        words = query_words(wanted) if isinstance(wanted, str) else ()
+        return self.summary.may_have(words) or (
+            bool(words) and STOP_WORDS.issuperset(words)
+        )  # summaries have no stop words
+
+    def find(self, wanted: Wanted, most: int) -> tuple[Hit, ...]:
+        return ()  # a summary has no URLs
+
+    def packed(self) -> bytes:
+        return self.summary.packed()
+
+
+class _SavedSummary(Struct, frozen=True):
+    """The saved form of the own summary."""
+
+    version: int
+    since: list[int]  # the version in which each segment was added
+    packed: bytes
+    pages: dict[int, int]  # digest of each page in it, by number
+
+
+class SharedCollection:
+    """Shares a collection: hits are pages that have all words of a query, with the counts by which they are scored.
+
+    allow_private: whether pages at private addresses are shared, too. `error` is why the last lookup failed, None where
+    it worked. Raises CollectionError where there is a search index that cannot be used.
+    """
+
+    def __init__(
+        self, collection: Collection, folder: PeerFolder, *, allow_private: bool = False, cache_bytes: int = 64 << 20
+    ):
+        self._collection = collection
+        self._folder = folder
+        self._allow_private = allow_private
+        self._texts = PageTextCache(collection, cache_bytes)
+        self._index = SearchIndex(collection.folder / "search", text_of=lambda url: self._texts.text(Url(url)).text)
+        self._version, self._since, self._segments, self._known = 0, list[int](), list[Segment](), dict[int, int]()
+        self._up_to_date_at: int | None = None  # SQLite's data_version
+        self.counts: Counter[str] = Counter()
+        self.error: CollectionError | None = None
+        self._load()
+        self._index.with_all(
+            ("any",), limit=1, where=lambda url: False
+        )  # raises where the index cannot be used; `find` would show it as empty
+
+    # ------------------------------------------------------------ the content of a peer
+
+    def find(self, wanted: Wanted, most: int) -> Found:
+        words = query_words(wanted) if isinstance(wanted, str) else ()
+        if not words or most < 1:
+            return Found()
+        self._texts.begin()
+        try:
+            found = self._index.with_all(words, limit=most, where=self._is_shared)
+            hits = tuple(self._hit(hit.url, hit.title, hit.snippet, codes_of(words)) for hit in found)
+        except CollectionError as error:  # mostly another process is rewriting the index
+            self.counts["index_unusable"] += 1
+            self.error = error
+            return Found()
+        self.error = None
+        return Found(hits, self._statistics(words)) if hits else Found()
+
+    def fetch(self, item: Item) -> bytes | None:
+        """The WARC record of a stored page as it is in the archive; None where there is none that may be shared."""
+        url = normalise(item) if isinstance(item, str) else None
+        if url is None or self._is_withheld(url):
+            return None
+        try:
+            page = self._collection.catalog.page(url)
+            if page is None or page.place is None or page.vanished_at is not None:
+                return None
+            if page.place.length > MOST_BYTES - 8192:
+                return None
+            with (self._collection.folder / "archive" / page.place.file).open("rb") as stream:
+                stream.seek(page.place.offset)
+                return stream.read(page.place.length)
+        except (CollectionError, OSError):
+            return None
+
+    def verify(self, item: Item, body: bytes) -> bool:
+        return isinstance(item, str) and unpack_record(item, body) is not None
+
+    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+        """A page that claims to have every word of the query."""
+        words = query_words(wanted) if isinstance(wanted, str) else ()
+        return isinstance(hit.item, str) and has_all_words(words, statistics, hit)
+
+    def may_take(self, item: Item) -> bool:
+        """A page at an address that may be crawled."""
+        return isinstance(item, str) and not self._is_withheld(item)
+
+    def summary(self) -> CollectionSummary:
+        return CollectionSummary(Summary(self._segments), self._version)
+
+    def changes(self, since: int) -> Change | None:
+        if not self._since or not self._since[0] <= since <= self._version:
+            return None
+        later = [segment for segment, at in zip(self._segments, self._since, strict=True) if at > since]
+        return Change(self._version, Summary(later).packed())
+
+    def unpack(self, packed: bytes, version: int) -> CollectionSummary:
+        return CollectionSummary(Summary.unpacked(packed), version)
+
+    def update(self, held: HeldSummary, change: bytes, version: int) -> CollectionSummary:
+        if not isinstance(held, CollectionSummary):
+            raise BadSummaryError("what is held is no summary of a collection")
+        return CollectionSummary(held.summary.followed_by(change), version)
+
+    def _statistics(self, words: tuple[str, ...]) -> Statistics:
+        summary = Summary(self._segments)
+        return Statistics(summary.pages, summary.words, words, tuple(summary.frequency(word) for word in words))
+
+    def _hit(self, url: str, title: str, snippet: str, codes: Codes) -> Hit:
+        page, text = self._texts.row(url), self._texts.text(Url(url))
+        assert page is not None  # as `_is_shared` holds
+        in_title = text.hashes[: text.title_words]
+        times = [
+            int((text.hashes == code).sum()) + int((in_title == code).sum()) for code in codes
+        ]  # title words count twice
+        return Hit(
+            url,
+            title[:_TITLE],
+            snippet[:_SNIPPET],
+            standing=min(max(page.standing or 0.0, 0.0), 1.0),
+            relevance=min(max(page.relevance or 0.0, 0.0), 1.0),
+            fetched_at=min(max(page.at, 0.0), LATEST),
+            digest=f"{page.digest:016x}",
+            length=max(1, len(text.hashes)),
+            frequencies=tuple(max(1, count) for count in times),  # the index has found each of them
+        )
+
+    def _is_shared(self, url: str) -> bool:
+        page = self._texts.row(url)
+        return page is not None and page.vanished_at is None and not self._is_withheld(url)
+
+    def _is_withheld(self, url: str) -> bool:
+        return why_url_refused(url, allow_private=self._allow_private) is not None
+
+    # ------------------------------------------------------------ updating the summary
+
+    @property
+    def pages(self) -> int:
+        """The number of pages in the summary."""
+        return sum(segment.pages for segment in self._segments)
+
+    def behind(self, *, at_once: bool = False) -> SummaryBuild | None:
+        """The build that brings the summary up to date; None where it is, or where too few pages are new.
+
+        at_once: also for a few new pages."""
+        ((at,),) = self._collection.catalog.connection.execute("PRAGMA data_version")
+        if at == self._up_to_date_at and not at_once:
+            return None  # no other process has written since
+        sql = "SELECT number, digest FROM pages WHERE vanished_at IS NULL ORDER BY number"
+        now: dict[int, int] = dict(self._collection.catalog.connection.execute(sql))
+        new = [number for number, digest in now.items() if self._known.get(number) != digest]
+        gone = len(self._known) + len(new) - len(now)  # or changed
+        if not new and not gone:
+            self._up_to_date_at = at
+            return None
+        if (
+            not self._segments
+            or gone > 0.02 * len(self._known)
+            or len(self._segments) >= MOST_SEGMENTS + len(now) // PAGES_IN_SEGMENT
+            or self._would_be_too_large(len(new), len(now))
+        ):
+            return SummaryBuild(self.codes_of_page, now, list(now), replaces_all=True)
+        if at_once or len(new) >= FEWEST_NEW * len(now):
+            return SummaryBuild(self.codes_of_page, now, new, replaces_all=False)
+        return None
+
+    def _would_be_too_large(self, new: int, of: int) -> bool:
+        """Whether the summary would exceed what other peers accept if pages were added to it."""
+        size = sum(segment.size for segment in self._segments) + max(byte_budget(new, of), LEAST_MORE_BYTES)
+        terms = sum(segment.terms for segment in self._segments) + max(term_budget(new, of), LEAST_MORE_TERMS)
+        return size > TAKEN_BYTES or terms > MOST_TERMS
+
+    def catch_up(self, count: Count = lambda done, total: None) -> None:
+        """Brings the summary up to date; `count` is called with the pages done and in total."""
+        build = self.behind(at_once=True)
+        if build is None:
+            return
+        for done in build:
+            count(done, build.total)
+            if build.has_full_segment:
+                build.seal()
+        build.seal()
+        self.take_over(build)
+
+    def codes_of_page(self, number: int) -> Codes:
+        """The words of a page without stop words; none of a page that is not shared."""
+        page = next(self._collection.catalog.pages(after=number - 1, limit=1), None)
+        if page is None or page.number != number or self._is_withheld(page.url):
+            return np.empty(0, np.uint64)
+        codes: Codes = self._texts.read(page).hashes
+        wanted: Codes = codes[_STOPS[np.minimum(_STOPS.searchsorted(codes), len(_STOPS) - 1)] != codes]
+        return wanted
+
+    def take_over(self, build: SummaryBuild) -> None:
+        """Uses a finished build from now on, and saves the summary."""
+        self._version += 1
+        if build.replaces_all:
+            self._segments, self._since = list(build.segments), [self._version] * len(build.segments)
+        else:
+            self._segments += build.segments
+            self._since += [self._version] * len(build.segments)
+        self._known = build.pages
+        packed = Summary(self._segments).packed()
+        self._folder.write(
+            SUMMARY_FILE, msgspec.msgpack.encode(_SavedSummary(self._version, self._since, packed, self._known))
+        )
+
+    def _load(self) -> None:
+        data = self._folder.read(SUMMARY_FILE)
+        if data is None:
+            return
+        try:
+            saved = msgspec.msgpack.decode(data, type=_SavedSummary)
+            segments = Summary.unpacked(saved.packed).segments
+        except (msgspec.DecodeError, BadSummaryError):
+            return  # it is built again
+        self._version = saved.version
+        if len(segments) == len(saved.since):
+            self._since, self._segments, self._known = saved.since, list(segments), saved.pages

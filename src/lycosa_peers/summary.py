@@ -1,0 +1,379 @@
+"""The summary of a collection that its buddies hold: which words occur on which pages, in a few bytes for each page.
+
+Pages are numbered, not named. Words are hashed; the hashes, and the page numbers of each, are ascending integers in
+Elias–Fano code: the low bits of each as they are, the high bits as the positions of ones. Where the words of all pages
+do not fit, each page keeps its most distinctive ones by tf·idf, as many as fit: a page on bees that mentions Tuesday
+once is then not found for Tuesday. What a summary lists is exact, but for hash collisions, one in some ten thousand.
+"""
+
+import zlib
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import Annotated
+
+import msgspec
+import numpy as np
+from msgspec import Meta, Struct
+
+from lycosa.vocabulary.records import Codes
+from lycosa.vocabulary.text import codes_of
+
+HASH_BITS = 32
+MOST_TERMS = 1 << 20  # different words; a summary with more is refused
+BYTES_PER_PAGE = 200
+LEAST_BYTES = 1 << 16  # budget of a small collection
+MADE_BYTES, MADE_TERMS = 7 << 19, 7 << 17  # limits of a summary that is built
+TAKEN_BYTES = 1 << 22  # limit of a summary of others, as MOST_TERMS; above MADE_BYTES, so that there is room to grow
+PAGES_IN_SEGMENT = 10_000  # bounds the memory of building one
+_MOST_PAGES = 1 << 24
+_MOST_WORDS = 512  # of a page that are listed; more would not fit
+_MOST_SEGMENTS = 256
+_HEAD = 96  # bytes of a segment beside its words
+_HALF = np.uint64(HASH_BITS)
+
+Numbers = np.ndarray[tuple[int], np.dtype[np.int64]]
+Bits = np.ndarray[tuple[int], np.dtype[np.uint8]]  # one to a byte
+Hashes = np.ndarray[tuple[int], np.dtype[np.uint32]]
+Counts = np.ndarray[tuple[int], np.dtype[np.uint32]]
+Weights = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+# ---------------------------------------------------------------- Elias–Fano code
+
+
+def low_widths(counts: Numbers, universe: int) -> Numbers:
+    """The best number of low bits for `counts` numbers below `universe`: the largest w with counts << w <= universe."""
+    widths = np.zeros(len(counts), np.int64)
+    for bits in range(1, max(universe, 1).bit_length()):
+        widths += counts << bits <= universe
+    return widths
+
+
+def pack_ascending(numbers: Numbers, universe: int) -> tuple[bytes, bytes]:
+    """Ascending numbers below a universe in Elias–Fano code: their low bits, and their high bits.
+
+    >>> packed = pack_ascending(np.array([3, 4, 900]), 1000)
+    >>> unpack_ascending(packed, 3, 1000).tolist()
+    [3, 4, 900]
+    """
+    if not len(numbers):
+        return b"", b""
+    width = int(low_widths(np.array([len(numbers)]), universe)[0])
+    ones = (numbers >> width) + np.arange(len(numbers))
+    return pack_values(numbers, np.full(len(numbers), width)), pack_ones(ones, len(numbers) + (universe >> width))
+
+
+def unpack_ascending(packed: tuple[bytes, bytes], count: int, universe: int) -> Numbers | None:
+    """The numbers that were packed; None where the bytes are not the code of `count` numbers."""
+    lows, highs = packed
+    if not count:
+        return np.empty(0, np.int64) if not (lows or highs) else None
+    width = int(low_widths(np.array([count]), universe)[0])
+    if len(lows) != count * width + 7 >> 3 or len(highs) != count + (universe >> width) + 7 >> 3:
+        return None
+    ones = np.flatnonzero(np.unpackbits(np.frombuffer(highs, np.uint8)))
+    if len(ones) != count:
+        return None
+    numbers = ((ones - np.arange(count)) << width) | read_values(unpack_bits(lows, 0, count * width), width, count)
+    return numbers if bool((numbers[1:] > numbers[:-1]).all()) and int(numbers[-1]) < universe else None
+
+
+def pack_values(values: Numbers, widths: Numbers) -> bytes:
+    """The low bits of values one after the other, each with its own width, the lowest bit first."""
+    starts = np.cumsum(widths) - widths
+    bits = np.zeros(int(widths.sum()), np.uint8)
+    for bit in range(int(widths.max(initial=0))):
+        wide = widths > bit
+        bits[starts[wide] + bit] = (values[wide] >> bit) & 1
+    return np.packbits(bits).tobytes()
+
+
+def pack_ones(places: Numbers, size: int) -> bytes:
+    """`size` bits, with ones at some positions."""
+    bits = np.zeros(size, np.uint8)
+    bits[places] = 1
+    return np.packbits(bits).tobytes()
+
+
+def unpack_bits(data: bytes, start: int, end: int) -> Bits:
+    """The bits from `start` to `end` of packed bytes."""
+    first = start >> 3
+    return np.unpackbits(np.frombuffer(data, np.uint8, (end + 7 >> 3) - first, first))[
+        start - 8 * first : end - 8 * first
+    ]
+
+
+def read_values(bits: Bits, width: int, count: int) -> Numbers:
+    """Values of one width from their bits."""
+    if not width:
+        return np.zeros(count, np.int64)
+    powers: Numbers = np.int64(1) << np.arange(width, dtype=np.int64)
+    return bits.reshape(count, width) @ powers
+
+
+# ---------------------------------------------------------------- packing a segment
+
+_Size = Annotated[int, Meta(ge=0, le=1 << 48)]
+
+
+class BadSummaryError(ValueError):
+    """Bytes that are not a summary."""
+
+
+class PackedSegment(Struct, frozen=True, array_like=True):
+    """A segment as it is sent and saved."""
+
+    pages: Annotated[int, Meta(ge=0, le=_MOST_PAGES)]
+    words: _Size  # on all pages together
+    bits: Annotated[int, Meta(ge=8, le=HASH_BITS)]  # of a hash
+    terms: Annotated[int, Meta(ge=0, le=MOST_TERMS)]
+    hashes: tuple[bytes, bytes]
+    frequencies: bytes  # on how many pages each word occurs
+    listed: bytes  # how many of these pages are listed; empty where all are
+    numbers: tuple[bytes, bytes]  # of the listed pages, one word after the other
+
+
+def pack_segment(pages: Sequence[Codes], room: int, most_terms: int) -> PackedSegment:
+    """Packs pages into about `room` bytes beside the head; each page is given by the codes of its words."""
+    distinct = [np.unique((page >> _HALF).astype(np.uint32), return_counts=True) for page in pages]
+    bits = _fitting_bits([page for page, _ in distinct], room)
+    distinct = [_shortened(*each, bits) for each in distinct]
+    distinct, terms, frequencies = _most_frequent(distinct, most_terms)
+    rarity = np.log1p(len(pages) / frequencies)
+    best = [_most_distinctive(terms.searchsorted(page), times, rarity) for page, times in distinct]
+    sizes = np.array([len(page) for page in best], np.int64)
+    term = np.concatenate([np.empty(0, np.int64), *best])
+    number = np.repeat(np.arange(len(pages)), sizes)
+    rank = np.arange(len(term)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    order = np.lexsort((number, term))
+    term, number, rank = term[order], number[order], rank[order]
+    vocabulary = pack_ascending(terms.astype(np.int64), 1 << bits)
+    counted = _pack_counts(frequencies)
+    room -= sum(map(len, vocabulary)) + len(counted)
+    is_listed = rank < _fitting_ranks(term, rank, len(terms), len(pages), room)
+    listed = np.bincount(term[is_listed], minlength=len(terms))
+    packed_listed = b"" if bool((listed == frequencies).all()) else _pack_counts(listed)
+    lists = _pack_lists(number[is_listed], listed, len(pages))
+    return PackedSegment(len(pages), sum(map(len, pages)), bits, len(terms), vocabulary, counted, packed_listed, lists)
+
+
+def _most_frequent(
+    distinct: list[tuple[Hashes, Numbers]], most: int
+) -> tuple[list[tuple[Hashes, Numbers]], Hashes, Numbers]:
+    """The words that are kept, and the document frequency of each: of too many, the most frequent ones."""
+    terms, frequencies = np.unique(
+        np.concatenate([np.empty(0, np.uint32), *(page for page, _ in distinct)]), return_counts=True
+    )
+    if len(terms) <= most:
+        return distinct, terms, frequencies
+    kept = np.sort(np.argsort(-frequencies, kind="stable")[:most])
+    terms, frequencies = terms[kept], frequencies[kept]
+    are_kept = [np.isin(page, terms, assume_unique=True) for page, _ in distinct]
+    kept_words = [(page[which], times[which]) for (page, times), which in zip(distinct, are_kept, strict=True)]
+    return kept_words, terms, frequencies
+
+
+def _most_distinctive(terms: Numbers, times: Numbers, rarity: Weights) -> Numbers:
+    """The words of a page by (1 + log tf) * idf, the best first, at most `_MOST_WORDS`."""
+    weights = (1 + np.log(times)) * rarity[terms]
+    return terms[np.argsort(-weights, kind="stable")[:_MOST_WORDS]]
+
+
+def _fitting_bits(pages: Sequence[Hashes], room: int) -> int:
+    """The number of bits of a hash: so few that the hashes take no more than half of the room, but not so few that
+    collisions are frequent."""
+    many = len(np.unique(np.concatenate([np.empty(0, np.uint32), *pages])))
+    bits = HASH_BITS
+    while bits > 8 and many * (max(0, bits - many.bit_length()) + 6) > 8 * room / 2:
+        if 1 << (bits - 1) < 128 * many:
+            break
+        bits -= 1
+    return bits
+
+
+def _shortened(page: Hashes, times: Numbers, bits: int) -> tuple[Hashes, Numbers]:
+    """The hashes of a page in `bits` bits; the counts of words that collide are added."""
+    if bits == HASH_BITS:
+        return page, times
+    hashes, where = np.unique(page >> np.uint32(HASH_BITS - bits), return_inverse=True)
+    return hashes, np.bincount(where, weights=times, minlength=len(hashes)).astype(np.int64)
+
+
+def _fitting_ranks(term: Numbers, rank: Numbers, terms: int, pages: int, room: int) -> int:
+    """The largest number of words of each page whose lists fit into the room."""
+    fits, too_many = 0, _MOST_WORDS + 1
+    while too_many - fits > 1:
+        tried = (fits + too_many) // 2
+        listed = np.bincount(term[rank < tried], minlength=terms)
+        counts = len(_pack_counts(listed))
+        if sum((int(sizes.sum()) + 7) >> 3 for sizes in list_sizes(listed, pages)) + counts <= room:
+            fits = tried
+        else:
+            too_many = tried
+    return fits
+
+
+def list_sizes(listed: Numbers, pages: int) -> tuple[Numbers, Numbers]:
+    """The bits that lists of so many numbers take: their low bits, and their high bits."""
+    widths = low_widths(np.maximum(listed, 1), pages)
+    return listed * widths, np.where(listed > 0, listed + (pages >> widths) + 1, 0)
+
+
+def _pack_lists(numbers: Numbers, listed: Numbers, pages: int) -> tuple[bytes, bytes]:
+    """The page numbers of all words in Elias–Fano code, one word after the other, those of each ascending."""
+    if not len(numbers):
+        return b"", b""
+    _, tops = list_sizes(listed, pages)
+    widths = np.repeat(low_widths(np.maximum(listed, 1), pages), listed)
+    within = np.arange(len(numbers)) - np.repeat(np.cumsum(listed) - listed, listed)
+    ones = np.repeat(np.cumsum(tops) - tops, listed) + (numbers >> widths) + within
+    return pack_values(numbers, widths), pack_ones(ones, int(tops.sum()))
+
+
+def _pack_counts(counts: Numbers) -> bytes:
+    """One byte for each count, with four more bytes at the end for those from 255 on; compressed."""
+    large = counts[counts >= 255].astype("<u4")
+    return zlib.compress(np.minimum(counts, 255).astype(np.uint8).tobytes() + large.tobytes(), 6)
+
+
+def unpack_counts(data: bytes, terms: int) -> Counts:
+    try:
+        plain = zlib.decompressobj().decompress(data, 5 * terms + 1)
+    except zlib.error as error:
+        raise BadSummaryError("its counts do not fit") from error
+    counts = np.frombuffer(plain[:terms], np.uint8).astype(np.uint32)
+    are_large = counts == 255
+    if len(plain) != terms + 4 * int(are_large.sum()):
+        raise BadSummaryError("its counts do not fit")
+    counts[are_large] = np.frombuffer(plain[terms:], "<u4")
+    return counts
+
+
+# ---------------------------------------------------------------- segments and summaries
+
+
+class Segment:
+    """Some pages: for each word its document frequency, and the numbers of pages that it is on."""
+
+    def __init__(self, packed: PackedSegment):
+        self.packed = packed
+        self.pages = packed.pages
+        self.words = packed.words
+        hashes = unpack_ascending(packed.hashes, packed.terms, 1 << packed.bits)
+        if hashes is None:
+            raise BadSummaryError("its hashes do not fit")
+        self._hashes = hashes.astype(np.uint32)
+        self._frequencies = unpack_counts(packed.frequencies, packed.terms)
+        listed = unpack_counts(packed.listed, packed.terms) if packed.listed else self._frequencies
+        if bool((listed > self._frequencies).any() or (self._frequencies > packed.pages).any()):
+            raise BadSummaryError("a word on more pages than there are")
+        self._listed = listed
+        self.terms = packed.terms
+        self.size = sum(map(len, (packed.frequencies, packed.listed, *packed.hashes, *packed.numbers))) + _HEAD
+        low_ends, high_ends = map(np.cumsum, list_sizes(listed.astype(np.int64), packed.pages))
+        for ends, data in zip((low_ends, high_ends), packed.numbers, strict=True):
+            if len(data) != ((int(ends[-1]) + 7) >> 3 if packed.terms else 0):
+                raise BadSummaryError("its page numbers do not fit")
+        self._low_ends, self._high_ends = low_ends.astype(np.uint32), high_ends.astype(np.uint32)
+
+    @classmethod
+    def of(cls, pages: Sequence[Codes], *, room: int, terms: int = MADE_TERMS) -> "Segment":
+        """The segment of pages in about `room` bytes with at most `terms` different words; each page is given by the
+        codes of its words as often as they occur."""
+        return cls(pack_segment(pages, room - _HEAD, terms))
+
+    def pages_with(self, codes: Codes) -> int:
+        """The number of pages on which all of the words occur, as far as they are listed."""
+        places = [self._place(int(code)) for code in codes]
+        if len(places) == 1 and places[0] is not None:
+            return int(self._frequencies[places[0]])
+        if not places or any(place is None or not self._listed[place] for place in places):
+            return 0
+        known = sorted((place for place in places if place is not None), key=lambda place: int(self._listed[place]))
+        return len(reduce(_common, map(self._numbers, known)))
+
+    def frequency(self, code: int) -> int:
+        """The number of pages on which a word occurs."""
+        place = self._place(code)
+        return 0 if place is None else int(self._frequencies[place])
+
+    def _place(self, code: int) -> int | None:
+        wanted = np.uint32(code >> (64 - self.packed.bits))
+        place = int(self._hashes.searchsorted(wanted))
+        return place if place < len(self._hashes) and self._hashes[place] == wanted else None
+
+    def _numbers(self, place: int) -> Numbers:
+        count = int(self._listed[place])
+        width = int(low_widths(np.array([count]), self.pages)[0])
+        low_end, high_end = int(self._low_ends[place]), int(self._high_ends[place])
+        lows = read_values(unpack_bits(self.packed.numbers[0], low_end - count * width, low_end), width, count)
+        top = count + (self.pages >> width) + 1
+        ones = np.flatnonzero(unpack_bits(self.packed.numbers[1], high_end - top, high_end))
+        if len(ones) != count:
+            return np.empty(0, np.int64)  # malformed: the word is on no page
+        return ((ones - np.arange(count)) << width) | lows
+
+
+class Summary:
+    """The summary of a collection: segments, in the order in which their pages were added."""
+
+    def __init__(self, segments: Sequence[Segment] = ()):
+        self.segments = tuple(segments)
+
+    @property
+    def pages(self) -> int:
+        return sum(segment.pages for segment in self.segments)
+
+    @property
+    def words(self) -> int:
+        return sum(segment.words for segment in self.segments)
+
+    def may_have(self, words: Iterable[str]) -> bool:
+        """Whether there may be a page with all the words."""
+        codes = codes_of(words)
+        return bool(len(codes)) and any(segment.pages_with(codes) for segment in self.segments)
+
+    def frequency(self, word: str) -> int:
+        """The number of pages on which a word occurs."""
+        code = int(codes_of([word])[0])
+        return sum(segment.frequency(code) for segment in self.segments)
+
+    def packed(self) -> bytes:
+        return msgspec.msgpack.encode([segment.packed for segment in self.segments])
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> "Summary":
+        """The summary that a stranger sent. Raises BadSummaryError where it is malformed or too large."""
+        return cls().followed_by(data)
+
+    def followed_by(self, data: bytes) -> "Summary":
+        """The summary with the segments that a stranger sent added. Raises BadSummaryError like `unpacked`."""
+        if sum(segment.size for segment in self.segments) + len(data) > TAKEN_BYTES:
+            raise BadSummaryError("too long")
+        try:
+            packed = _decoder.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise BadSummaryError(str(error)) from error
+        if len(self.segments) + len(packed) > _MOST_SEGMENTS:
+            raise BadSummaryError("too many parts")
+        terms = sum(each.terms for each in packed)
+        if terms > 8 * len(data) or sum(segment.terms for segment in self.segments) + terms > MOST_TERMS:
+            raise BadSummaryError("too many words")
+        return Summary((*self.segments, *map(Segment, packed)))
+
+
+_decoder = msgspec.msgpack.Decoder(Annotated[list[PackedSegment], Meta(max_length=_MOST_SEGMENTS)])
+
+
+def byte_budget(pages: int, of: int, *, least: int = LEAST_BYTES) -> int:
+    """The bytes that a summary of `pages` of `of` pages may take."""
+    return max(least * pages // max(of, 1), min(pages * BYTES_PER_PAGE, MADE_BYTES * pages // max(of, 1)))
+
+
+def term_budget(pages: int, of: int) -> int:
+    """The different words that it may have."""
+    return MADE_TERMS * pages // max(of, 1)
+
+
+def _common(some: Numbers, others: Numbers) -> Numbers:
+    return np.intersect1d(some, others, assume_unique=True)

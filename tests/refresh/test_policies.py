@@ -1,6 +1,7 @@
 """What each refresh policy promises beyond what all do."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.refresh import HistoryTable, expected_changes, policy_for
-from lycosa.refresh.policies import crawl_values, interleave, look_rates, weighted_sample
+from lycosa.refresh.policies import (
+    LinkScoreOrUniform,
+    OutLinks,
+    Yield,
+    YieldOrUniform,
+    crawl_values,
+    interleave,
+    look_rates,
+    weighted_sample,
+)
 
 DRAWS = 20_000
 positive = st.floats(1e-6, 1e6)
@@ -166,3 +176,9 @@ def test_as_many_changes_are_expected_as_poisson_pages_would_show() -> None:
     assert expected_changes(pages, np.array([0, 1, 2]), 10.0) == pytest.approx(expected)
     assert expected_changes(pages, np.array([3]), 10.0) == 1.0
     assert expected_changes(pages, np.array([], dtype=np.int64), 10.0) == 0.0
+
+
+def test_the_weight_of_a_policy_can_be_asked_of_one_page() -> None:
+    page = SimpleNamespace(out_links=3, yielded=0.5, link_score=7.0)
+    assert (OutLinks.weight(page), Yield.weight(page), YieldOrUniform.weight(page)) == (3, 0.5, 0.5)
+    assert LinkScoreOrUniform.weight(page) == 7.0

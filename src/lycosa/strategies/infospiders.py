@@ -312,9 +312,7 @@ class InfoSpiders(BaseStrategy):
         for agent in agents[:1]:
             self._clock = max(self._clock, agent.turn)
         for agent in agents:
-            agent.turn = max(
-                self._clock, agent.turn
-            )  # an agent that waited for a slow host does not get the turns it missed
+            agent.turn = max(self._clock, agent.turn)  # turns missed while waiting for a slow host are lost
         if isinstance(event, Visit):
             self._settled.add(url)
             if event.page is not None:

@@ -1,4 +1,4 @@
-"""URLs as numbers: those that a frontier takes no more, and those that wait in it."""
+"""Sets of URLs as 64-bit keys, which take a quarter of the memory of the URLs."""
 
 from collections.abc import Iterable
 
@@ -7,12 +7,12 @@ from lycosa.vocabulary.urls import key_of
 
 
 def number_of(url: str | int) -> int:
-    """64 bits for a URL; the integers that graphs have for URLs are numbers already."""
+    """The 64-bit key of a URL; integers, which graphs have for URLs, are their own keys."""
     return key_of(url) if isinstance(url, str) else url
 
 
 class SettledUrls:
-    """The URLs that a frontier takes no more."""
+    """URLs that were visited or refused."""
 
     def __init__(self, keys: Iterable[int] = ()):
         self._keys = set(keys)
@@ -28,7 +28,7 @@ class SettledUrls:
 
 
 class WaitingUrls:
-    """The URLs that wait, for who needs to know whether there are any; of very many, the latest."""
+    """URLs that wait; the latest `most` of them."""
 
     def __init__(self, keys: Iterable[int] = (), *, most: int = 20_000):
         self._keys = dict.fromkeys(keys)

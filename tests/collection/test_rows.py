@@ -1,0 +1,60 @@
+"""The fields of rows are the columns of the catalog."""
+
+import sqlite3
+
+import pytest
+
+from lycosa.collection.events import Place
+from lycosa.collection.rows import (
+    LastLook,
+    LookRow,
+    NewExample,
+    NewFetch,
+    NewLook,
+    NewPage,
+    NewRun,
+    NewSkip,
+    NewTarget,
+    RowReader,
+    Vanishing,
+    Version,
+    columns_of,
+    read_look,
+    signed,
+    unsigned,
+)
+from lycosa.collection.schema import migrate
+from lycosa.vocabulary.records import Link
+
+WRITTEN = {
+    "pages": (NewPage, Version, LastLook, Vanishing),
+    "fetches": (NewFetch,),
+    "links": (Link,),
+    "skips": (NewSkip,),
+    "examples": (NewExample,),
+    "runs": (NewRun,),
+    "looks": (NewLook,),
+    "new_links": (NewTarget,),
+}
+
+
+@pytest.mark.parametrize("table", WRITTEN)
+def test_every_field_that_is_written_is_a_column_of_its_table(table):
+    with sqlite3.connect(":memory:") as connection:
+        migrate(connection)
+        columns = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}
+    assert columns and set(columns_of(*WRITTEN[table])) <= columns
+
+
+def test_a_row_is_read_by_the_names_of_its_fields_with_its_place_out_of_three_columns():
+    row = (2, 5.0, "changed", 200, -1, 100, 3, 1, "a.warc.gz", 10, 20)
+    place = Place("a.warc.gz", 10, 20)
+    assert read_look(row) == LookRow(2, 5.0, "changed", 200, (1 << 64) - 1, 100, 3, 1, place)
+    assert read_look((*row[:8], None, None, None)).place is None
+    assert RowReader(LookRow, {"at": "looks.at"}).names[:2] == ["look", "looks.at"]
+
+
+@pytest.mark.parametrize("number", [0, 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
+def test_hashes_of_64_bits_survive_the_signed_integers_of_sqlite(number):
+    assert -(1 << 63) <= signed(number) < 1 << 63
+    assert unsigned(signed(number)) == number

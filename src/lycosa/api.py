@@ -1,8 +1,8 @@
 """Lycosa from Python: make a collection, crawl it visit by visit, read what it holds.
 
 >>> import tempfile
->>> from lycosa.worlds.server import WorldServer
->>> from lycosa.worlds.synthetic import SyntheticWorld
+>>> from lycosa_lab.worlds.server import WorldServer
+>>> from lycosa_lab.worlds.synthetic import SyntheticWorld
 >>> world = SyntheticWorld(pages=400, topics=4)
 >>> home = world.url(0)
 >>> folder = new(Path(tempfile.mkdtemp(), "bees"), topic="honey bees in their hives", seeds=[home])

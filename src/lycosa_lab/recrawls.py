@@ -1,52 +1,68 @@
-"""The recrawl policies of a simulation in which one page at a time is looked at again, out of very many.
+"""The refresh policies of Kumar et al. for a simulation that fetches one page at a time again, out of very many.
 
-They draw as those of `lycosa.refresh` do when asked for one page, but remember what they know between draws, so that a
-draw takes log n steps and not n.
+What a page weighs is what the policy of `lycosa.refresh` says; kept between draws, so that a draw takes O(log n) steps
+and not O(n).
 
 Kumar, Lang, Marlow, Tomkins: Efficient discovery of authoritative resources (ICDE 2008), section III.
 """
 
-import random
 from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
+from math import inf, isnan, nan
+from random import Random
 from typing import Protocol
+
+from msgspec import Struct
+
+from lycosa.refresh.policies import LinkScoreOrUniform, OutLinks, Uniform, Yield, YieldOrUniform
+
+
+class PageHistory(Struct, frozen=True, gc=False):
+    """What is known of a page by its last fetch."""
+
+    out_links: int  # seen on it to date
+    yielded: float = nan  # new links a day at the last fetch; NaN before the second
+    link_score: float = nan  # in-links known so far of the targets of those, summed; NaN before the second
+
+
+Weight = Callable[[PageHistory], float]
 
 
 class Recrawls(Protocol):
-    """Pages 0, 1, 2, ... in the order in which they were first looked at."""
+    """Pages 0, 1, 2, ... in the order in which they were first fetched."""
 
-    def add(self, out_links: int) -> None:
-        """One more page was looked at for the first time, and so many links were seen on it."""
+    def add(self, history: PageHistory) -> None:
+        """One more page was fetched for the first time."""
         ...
 
-    def note(self, page: int, *, out_links: int, yielded: float, link_score: float) -> None:
-        """A page was looked at again. out_links: seen on it to date; the others are of this look alone."""
+    def update(self, page: int, history: PageHistory) -> None:
+        """A page was fetched again."""
         ...
 
     def draw(self) -> int:
-        """The page to look at next."""
+        """The page to fetch next."""
         ...
 
 
-class Uniformly:
+class UniformRecrawls:
     """Any page."""
 
-    def __init__(self, chance: random.Random):
-        self._chance = chance
+    def __init__(self, random: Random):
+        self._random = random
         self._pages = 0
 
-    def add(self, out_links: int) -> None:
+    def add(self, history: PageHistory) -> None:
         self._pages += 1
 
-    def note(self, page: int, *, out_links: int, yielded: float, link_score: float) -> None:
+    def update(self, page: int, history: PageHistory) -> None:
         pass
 
     def draw(self) -> int:
-        return int(self._chance.random() * self._pages)
+        return int(self._random.random() * self._pages)
 
 
-class Sums:
-    """Weights whose sum from the first on is known at once: a tree of partial sums (Fenwick, 1994), which grows."""
+class FenwickTree:
+    """Weights whose prefix sums are found in O(log n) (Fenwick, 1994); it grows."""
 
     def __init__(self) -> None:
         self._size = 1  # a power of two
@@ -74,7 +90,7 @@ class Sums:
             node += node & -node
 
     def find(self, share: float) -> int | None:
-        """The place at which the sum from the first on exceeds a share (0 to 1) of all; None where all is nothing."""
+        """The first place whose prefix sum exceeds a share (0 to 1) of the total; None where the total is zero."""
         if not self.total > 0.0:
             return None
         left, place, step, tree = share * self.total, 0, self._size, self._tree
@@ -85,86 +101,82 @@ class Sums:
             step //= 2
         if place < len(self._weights) and self._weights[place] > 0.0:
             return place
-        return None  # a hair's breadth off, by rounding
+        return None  # off by rounding
 
 
-class ByOutLinks(Uniformly):
-    """A page in proportion to the links seen on it to date; any where none was seen."""
+class WeightedRecrawls(UniformRecrawls):
+    """A page with probability proportional to its weight; any where all weights are zero. NaN weighs nothing."""
 
-    def __init__(self, chance: random.Random):
-        super().__init__(chance)
-        self._sums = Sums()
+    def __init__(self, weight: Weight, random: Random):
+        super().__init__(random)
+        self._weight = weight
+        self._tree = FenwickTree()
 
-    def add(self, out_links: int) -> None:
-        super().add(out_links)
-        self._sums.append(float(out_links))
+    def add(self, history: PageHistory) -> None:
+        super().add(history)
+        self._tree.append(self._finite_weight(history))
 
-    def note(self, page: int, *, out_links: int, yielded: float, link_score: float) -> None:
-        self._sums.change(page, float(out_links))
+    def update(self, page: int, history: PageHistory) -> None:
+        self._tree.change(page, self._finite_weight(history))
+
+    def _finite_weight(self, history: PageHistory) -> float:
+        weight = float(self._weight(history))
+        return 0.0 if isnan(weight) else weight
 
     def draw(self) -> int:
-        while (page := self._sums.find(self._chance.random())) is None:
-            if not self._sums.total > 1e-9:  # nothing, but for rounding
+        while (page := self._tree.find(self._random.random())) is None:
+            if not self._tree.total > 1e-9:  # zero, but for rounding
                 return super().draw()
         return page
 
 
-class ByYield(ByOutLinks):
-    """A page in proportion to the yield of its latest look; any where none has one."""
+class HighestRecrawls(UniformRecrawls):
+    """The page of the highest weight; of equals any, and any where no page was fetched twice."""
 
-    def add(self, out_links: int) -> None:
-        super().add(0)
+    def __init__(self, weight: Weight, random: Random):
+        super().__init__(random)
+        self._weight = weight
+        self._weights: list[float] = []
+        self._heap: list[tuple[float, float, int]] = []  # with stale entries, which are dropped when met
 
-    def note(self, page: int, *, out_links: int, yielded: float, link_score: float) -> None:
-        self._sums.change(page, yielded)
+    def add(self, history: PageHistory) -> None:
+        super().add(history)
+        self._weights.append(-inf)
 
-
-class ByLinkScore(Uniformly):
-    """The page of the highest link score; of equals any, and any where none has one."""
-
-    def __init__(self, chance: random.Random):
-        super().__init__(chance)
-        self._scores: list[float] = []
-        self._highest: list[tuple[float, float, int]] = []  # with stale ones, which are dropped when met
-
-    def add(self, out_links: int) -> None:
-        super().add(out_links)
-        self._scores.append(float("-inf"))  # below all scores
-
-    def note(self, page: int, *, out_links: int, yielded: float, link_score: float) -> None:
-        self._scores[page] = link_score
-        heappush(self._highest, (-link_score, self._chance.random(), page))
+    def update(self, page: int, history: PageHistory) -> None:
+        weight = self._weights[page] = self._weight(history)
+        heappush(self._heap, (-weight, self._random.random(), page))
 
     def draw(self) -> int:
-        heap = self._highest
-        while heap and -heap[0][0] != self._scores[heap[0][2]]:
+        heap = self._heap
+        while heap and -heap[0][0] != self._weights[heap[0][2]]:
             heappop(heap)
         return heap[0][2] if heap else super().draw()
 
 
-class OrUniformly:
-    """By the toss of a coin what another policy draws, or any page."""
+class OrUniform:
+    """With probability 1/2 each, what another draws or any page."""
 
-    def __init__(self, other: Recrawls, chance: random.Random):
+    def __init__(self, other: Recrawls, random: Random):
         self._other = other
-        self._any = Uniformly(chance)
-        self._chance = chance
+        self._any = UniformRecrawls(random)
+        self._random = random
 
-    def add(self, out_links: int) -> None:
-        self._other.add(out_links)
-        self._any.add(out_links)
+    def add(self, history: PageHistory) -> None:
+        self._other.add(history)
+        self._any.add(history)
 
-    def note(self, page: int, *, out_links: int, yielded: float, link_score: float) -> None:
-        self._other.note(page, out_links=out_links, yielded=yielded, link_score=link_score)
+    def update(self, page: int, history: PageHistory) -> None:
+        self._other.update(page, history)
 
     def draw(self) -> int:
-        return self._other.draw() if self._chance.random() < 0.5 else self._any.draw()
+        return self._other.draw() if self._random.random() < 0.5 else self._any.draw()
 
 
-RECRAWLS: Mapping[str, Callable[[random.Random], Recrawls]] = {
-    "uniform": Uniformly,
-    "or": ByOutLinks,
-    "yr": ByYield,
-    "yru": lambda chance: OrUniformly(ByYield(chance), chance),
-    "ldu": lambda chance: OrUniformly(ByLinkScore(chance), chance),
+RECRAWLS: Mapping[str, Callable[[Random], Recrawls]] = {
+    Uniform.name: UniformRecrawls,
+    OutLinks.name: lambda random: WeightedRecrawls(OutLinks.weight, random),
+    Yield.name: lambda random: WeightedRecrawls(Yield.weight, random),
+    YieldOrUniform.name: lambda random: OrUniform(WeightedRecrawls(YieldOrUniform.weight, random), random),
+    LinkScoreOrUniform.name: lambda random: OrUniform(HighestRecrawls(LinkScoreOrUniform.weight, random), random),
 }

@@ -19,7 +19,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import REFRESH, Candidate, Change, Fetch, Link, Outcome, Page, Skip, Url, Visit
 from lycosa_lab.worlds.timed_graphs import WindowedGraph
 
-from .recrawls import RECRAWLS
+from .recrawls import RECRAWLS, PageHistory
 
 Ints = NDArray[np.signedinteger[Any]]
 
@@ -27,7 +27,7 @@ _NO_WORDS = FoldedWords(b"", stem=True)
 _TRIES = 50  # draws of a page that is not crawled yet; where all fail, nearly everything is
 
 
-class Standing(Struct, frozen=True):
+class TrackingPoint(Struct, frozen=True):
     """How a crawl stands at a moment."""
 
     day: float  # since the first link
@@ -134,7 +134,7 @@ class Tracker:
             self._last.append(span)
             self._ever.append(set(new))
             self.is_crawled[page] = self.is_known[page] = True
-            self._recrawls.add(len(new))
+            self._recrawls.add(PageHistory(len(new)))
         targets = cast("tuple[Url, ...]", tuple(new))
         links = tuple(map(Link, targets))
         return Visit(
@@ -156,12 +156,12 @@ class Tracker:
             since = [link for link in since if link not in shown]
         self._count(new)
         ever.update(new)
-        self._recrawls.note(
-            row,
+        history = PageHistory(
             out_links=len(ever),
             yielded=len(since) * self._day / max(time - self._fetched_at[row], 1.0),
             link_score=float(sum(self._in_links[link] for link in since)),
         )
+        self._recrawls.update(row, history)
         self._last[row] = span
         self._fetched_at[row] = time
         return new
@@ -199,7 +199,7 @@ def track(
     begin: float,
     crawls_a_day: float,
     day: float,
-) -> Iterator[Standing]:
+) -> Iterator[TrackingPoint]:
     """How a crawl stands at each of some moments, looking at so many pages a day, some sources first."""
     for source in sources:
         tracker.fetch(source, begin)
@@ -212,11 +212,11 @@ def track(
         yield _standing(tracker, moment)
 
 
-def _standing(tracker: Tracker, moment: Moment) -> Standing:
+def _standing(tracker: Tracker, moment: Moment) -> TrackingPoint:
     targets, any_page = moment.targets, len(moment.targets) / moment.appeared
     crawled, known = int(tracker.is_crawled.sum()), int(tracker.is_known.sum())
     found, seen = int(tracker.is_crawled[targets].sum()), int(tracker.is_known[targets].sum())
-    return Standing(
+    return TrackingPoint(
         moment.day,
         crawled,
         known,

@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
+from lycosa.run.examples import PrefetchedWeb
 from lycosa.vocabulary.clock import SimulatedClock, WallClock
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.web.live import LiveWeb
-from lycosa.web.prefetched import PrefetchedWeb
 from lycosa.web.robots import RobotsWeb, TextWeb
 from lycosa.web.simulated import Reply, SimulatedWeb
 from web.archived import ArchivedWeb

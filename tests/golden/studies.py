@@ -2,12 +2,13 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from crawling import begin
 from lycosa_lab.studies import STUDIES
 
 STUDY_NAMES = list(STUDIES)
@@ -22,9 +23,10 @@ VARYING_CLAIMS = {"topic-driven.cost", "peer-search.simulation-agrees"}
 def study(name: str, seed: int, work: Path) -> dict[str, Any]:
     """Runs a study by the command line."""
     out = work / name
-    process = begin("lab", "run", name, "--scale", "small", "--seed", seed, "--out", out, "--quiet")
-    _, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, said
+    command = ["lab", "run", name, "--scale", "small", "--seed", str(seed), "--out", str(out), "--quiet"]
+    program = [sys.executable, "-c", "import sys; sys.argv[0] = 'lycosa'; from lycosa.cli import main; main()"]
+    ended = subprocess.run([*program, *command], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert ended.returncode == 0, ended.stderr
     return summary(json.loads((out / "results.json").read_text(encoding="utf-8")))
 
 

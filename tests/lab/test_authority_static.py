@@ -11,9 +11,16 @@ from lab.study_runs import run_small
 from lycosa.standing.graph_files import graph_from_edges
 from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.errors import UsageError
-from lycosa_lab.authority import a_source, as_graph, linkers_of, most_linked, performances
 from lycosa_lab.studies import STUDIES
-from lycosa_lab.studies.authority_static import SAMPLES, sample_nodes
+from lycosa_lab.studies.authority_static import (
+    SAMPLES,
+    a_source,
+    as_graph,
+    linkers_of,
+    most_linked,
+    performances,
+    sample_nodes,
+)
 from lycosa_lab.worlds.blogs import BlogGraph
 from lycosa_lab.worlds.graphs import LinkGraph
 from lycosa_lab.worlds.synthetic import SyntheticWorld

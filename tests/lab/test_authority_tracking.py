@@ -16,12 +16,12 @@ from lab.study_runs import run_small
 from lycosa.refresh import HistoryTable, policy_for
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
-from lycosa_lab.recrawls import RECRAWLS, Sums
+from lycosa_lab.recrawls import RECRAWLS, FenwickTree, PageHistory
 from lycosa_lab.studies import STUDIES
 from lycosa_lab.studies.authority_tracking import AuthorityTracking
 from lycosa_lab.studies.authority_tracking.claims import is_best, over_random
 from lycosa_lab.studies.authority_tracking.tables import BEST, PAIRS, Pair, Runs
-from lycosa_lab.tracking import EXPANSIONS, Moment, Standing, Tracker, compacted, moments_of, track
+from lycosa_lab.tracking import EXPANSIONS, Moment, Tracker, TrackingPoint, compacted, moments_of, track
 from lycosa_lab.worlds.blogs import BlogGraph, BlogPosts
 from lycosa_lab.worlds.timed_graphs import TimedGraphWorld, TimedLinkGraph, WindowedGraph, sort_timed_links
 
@@ -60,10 +60,10 @@ def test_a_recrawl_is_drawn_as_the_policy_of_that_name_draws(
     for seed in range(draws):
         recrawls = RECRAWLS[name](random.Random(seed))
         for out_links, _, _ in history:
-            recrawls.add(out_links)
+            recrawls.add(PageHistory(out_links))
         for page, (out_links, yielded, score) in enumerate(history):
             if not math.isnan(yielded):
-                recrawls.note(page, out_links=out_links, yielded=yielded, link_score=score)
+                recrawls.update(page, PageHistory(out_links, yielded, score))
         drawn[recrawls.draw()] += 1
     pages = sorted(drawn | expected)
     if len(pages) > 1:
@@ -73,10 +73,10 @@ def test_a_recrawl_is_drawn_as_the_policy_of_that_name_draws(
 def test_a_page_whose_score_has_sunk_is_no_longer_the_highest() -> None:
     recrawls = RECRAWLS["ldu"](random.Random(0))
     for _ in range(3):
-        recrawls.add(1)
-    recrawls.note(0, out_links=1, yielded=1.0, link_score=9.0)
-    recrawls.note(1, out_links=1, yielded=1.0, link_score=5.0)
-    recrawls.note(0, out_links=1, yielded=0.0, link_score=0.0)
+        recrawls.add(PageHistory(1))
+    recrawls.update(0, PageHistory(1, 1.0, 9.0))
+    recrawls.update(1, PageHistory(1, 1.0, 5.0))
+    recrawls.update(0, PageHistory(1, 0.0, 0.0))
     drawn = Counter(recrawls.draw() for _ in range(600))
     assert drawn[1] > 340 > drawn[0]
 
@@ -90,7 +90,7 @@ def test_a_page_whose_score_has_sunk_is_no_longer_the_highest() -> None:
 def test_sums_find_the_weight_under_any_share(
     changes: list[tuple[int, float]], weights: list[float], share: float
 ) -> None:
-    sums = Sums()
+    sums = FenwickTree()
     for weight in weights:
         sums.append(weight)
     for place, weight in changes:
@@ -152,11 +152,11 @@ class Noting:
     def __init__(self, calls: list[tuple[float, ...]]):
         self._calls = calls
 
-    def add(self, out_links: int) -> None:
-        self._calls.append((out_links,))
+    def add(self, history: PageHistory) -> None:
+        self._calls.append((history.out_links,))
 
-    def note(self, page: int, *, out_links: int, yielded: float, link_score: float) -> None:
-        self._calls.append((page, out_links, pytest.approx(yielded), link_score))
+    def update(self, page: int, history: PageHistory) -> None:
+        self._calls.append((page, history.out_links, pytest.approx(history.yielded), history.link_score))
 
     def draw(self) -> int:
         return 0
@@ -258,7 +258,7 @@ def test_where_the_world_is_made_up_by_the_study_every_run_has_its_own(tmp_path:
 def lift_runs(lifts: dict[Pair, list[float]]) -> Runs:
     """Runs of one crawl rate, each of two moments, all of whose measures are the lift given; others have 1."""
     return {
-        (40.0, pair): [[Standing(day, 10, 20, 0.5, 0.5, lift, lift) for day in (1.0, 2.0)] for lift in own]
+        (40.0, pair): [[TrackingPoint(day, 10, 20, 0.5, 0.5, lift, lift) for day in (1.0, 2.0)] for lift in own]
         for pair in PAIRS
         for own in [lifts.get(pair, [1.0] * 5)]
     }

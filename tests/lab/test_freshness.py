@@ -12,10 +12,18 @@ from hypothesis import strategies as st
 from lab.study_runs import copy_with_jobs_missing, run_small
 from lycosa.refresh import POLICIES, policy_for
 from lycosa.vocabulary.errors import UsageError
-from lycosa_lab.best_freshness import best_freshness, best_intervals, freshness_at
-from lycosa_lab.evolution import Evolution, change_rates_in, evolving
+from lycosa_lab.freshness import (
+    KNOWN,
+    UNUSED,
+    Evolution,
+    best_freshness,
+    best_intervals,
+    change_rates_in,
+    evolving,
+    freshness_at,
+    simulate_refresh,
+)
 from lycosa_lab.studies.freshness import FreshnessStudy
-from lycosa_lab.upkeep import KNOWN, UNASKED, keep_up
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
 weights, paces = st.floats(0.01, 100.0), st.floats(0.01, 10.0)
@@ -118,8 +126,8 @@ def test_a_world_that_stands_still_is_refused() -> None:
 
 def test_with_a_look_at_every_page_every_day_little_is_stale() -> None:
     evolution = Evolution.of(WORLD, days=40)
-    kept = keep_up(
-        evolution, policy_for("fixed"), budget=len(evolution), rates=UNASKED, measured_from=10, authority=None
+    kept = simulate_refresh(
+        evolution, policy_for("fixed"), budget=len(evolution), rates=UNUSED, measured_from=10, authority=None
     )
     daily = freshness_at(np.ones(len(evolution)), evolution.rates)
     assert kept["freshness"] == pytest.approx(daily.mean(), abs=0.01)
@@ -127,7 +135,9 @@ def test_with_a_look_at_every_page_every_day_little_is_stale() -> None:
 
 def test_without_looks_freshness_is_what_never_changed() -> None:
     evolution = Evolution.of(WORLD, days=40)
-    kept = keep_up(evolution, policy_for("crawl-value"), budget=0, rates=KNOWN, measured_from=0, authority=None)
+    kept = simulate_refresh(
+        evolution, policy_for("crawl-value"), budget=0, rates=KNOWN, measured_from=0, authority=None
+    )
     first = np.minimum(evolution.next_change(np.arange(len(evolution)), 0.0), 40.0)
     assert kept["freshness"] == pytest.approx(first.mean() / 40.0)
 
@@ -135,8 +145,8 @@ def test_without_looks_freshness_is_what_never_changed() -> None:
 def test_known_rates_bring_more_than_looking_at_random() -> None:
     evolution = Evolution.of(WORLD, days=80)
     options = {"budget": len(evolution) // 20, "measured_from": 30, "authority": None}
-    uniform = keep_up(evolution, policy_for("uniform"), rates=UNASKED, **options)
-    value = keep_up(evolution, policy_for("crawl-value"), rates=KNOWN, **options)
+    uniform = simulate_refresh(evolution, policy_for("uniform"), rates=UNUSED, **options)
+    value = simulate_refresh(evolution, policy_for("crawl-value"), rates=KNOWN, **options)
     assert value["weighted_freshness"] > uniform["weighted_freshness"]
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa_lab.peers.locality import (
+from lycosa_lab.studies.interest_locality import (
+    InterestLocality,
     hits_of_holders,
     hits_of_provider,
     permute_providers,
@@ -16,8 +17,8 @@ from lycosa_lab.peers.locality import (
     return_probability,
     rows_by_consumer,
     times_served,
+    trace_of,
 )
-from lycosa_lab.studies.interest_locality import InterestLocality, trace_of
 from lycosa_lab.study import run
 from lycosa_lab.worlds.file_sharing import FileSharing
 from lycosa_lab.worlds.peer_networks import RaggedArray, Trace

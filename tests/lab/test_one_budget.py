@@ -10,8 +10,7 @@ import pytest
 from lab.study_runs import run_small
 from lycosa.refresh import CrawlValue, policy_for
 from lycosa.strategies import Utility
-from lycosa_lab.shared_budget import Days, Holdings, share_budget
-from lycosa_lab.studies.one_budget import OneBudget
+from lycosa_lab.studies.one_budget import Days, HeldPages, OneBudget, share_budget
 from lycosa_lab.topics import topics_of
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
@@ -59,8 +58,8 @@ def shared(expand: float, requests: int = 6) -> dict:
     )
 
 
-def held(pages: int) -> Holdings:
-    holdings = Holdings(DAYS, TOPIC.name, Utility())
+def held(pages: int) -> HeldPages:
+    holdings = HeldPages(DAYS, TOPIC.name, Utility())
     holdings.start(SEEDS)
     while len(holdings.stale_from) < pages and holdings.expand(0):
         pass

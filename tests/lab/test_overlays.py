@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from lycosa.standing.graph_files import Graph
 from lycosa.vocabulary.errors import UsageError
-from lycosa_lab.peers.churn import BEST, BEST_UPTIME, churn_events, uptimes
 from lycosa_lab.peers.records import DOWN, LINK, UP
-from lycosa_lab.peers.runs import network_in
+from lycosa_lab.peers.runs import BEST, BEST_UPTIME, churn_events, network_in, uptimes
 from lycosa_lab.worlds.file_sharing import FileSharing
 from lycosa_lab.worlds.peer_networks import Trace, preferential_attachment, undirected, with_min_degree
 from lycosa_lab.worlds.registry import make_world

@@ -1,9 +1,9 @@
 import asyncio
 from random import Random
 
+from lycosa.run.examples import PrefetchedWeb
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-from lycosa.web.prefetched import PrefetchedWeb
 from lycosa.web.simulated import Reply, SimulatedWeb
 from web.flaky import FlakyWeb
 

@@ -8,11 +8,30 @@ from lycosa.collection.events import Example
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.loop import Loop
 from lycosa.vocabulary.contracts import Web
-from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, PastFetch, Plain, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of
+from lycosa.web.robots import TextWeb
 
 from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
 from .session import Session
+
+
+class PrefetchedWeb:
+    """Answers each prefetched URL once from memory, without a request; everything else goes to the wrapped web."""
+
+    def __init__(self, web: TextWeb, fetches: dict[Url, Fetch]):
+        self._web = web
+        self._fetches = fetches  # shrinks as they are given out
+
+    async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
+        return self._fetches.pop(url, None) or await self._web.fetch(url, known=known)
+
+    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
+        return await self._web.fetch_text(url, limit=limit)
+
+    async def close(self) -> None:
+        await self._web.close()
+
 
 _REMEMBERED_FOR = 86_400  # seconds in which an example page need not be fetched again
 _MOST_REMEMBERED = 64_000_000  # bytes of example pages that need not be fetched twice

@@ -11,6 +11,7 @@ from lycosa import __version__
 from lycosa.collection.events import Run, Stop
 from lycosa.frontier.admission import Admission
 from lycosa.recipe import FILE_NAME, Recipe, uses_standing
+from lycosa.run.examples import PrefetchedWeb
 from lycosa.strategies import Mapped
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Web
@@ -19,7 +20,6 @@ from lycosa.vocabulary.hosts import is_public
 from lycosa.vocabulary.records import Host, Url, Visit
 from lycosa.vocabulary.urls import host_of, hostname_of, site_of
 from lycosa.web.live import LiveWeb, user_agent
-from lycosa.web.prefetched import PrefetchedWeb
 from lycosa.web.robots import RobotsWeb
 from lycosa.web.sitemaps import urls_in_sitemaps
 

@@ -87,7 +87,7 @@ class TopicTrainer:
     def _use_predicate(self) -> None:
         """Judges every page anew where the predicate of the recipe is another one than in the run before."""
         session, catalog = self._session, self._session.collection.catalog
-        predicate = msgspec.to_builtins(session.recipe.topic.predicate)
+        predicate = msgspec.json.decode(msgspec.json.encode(session.recipe.topic.predicate))  # as the catalog gives it
         if self._judge is not None and predicate != catalog.get_state(_PREDICATE):
             if session.status.pages:
                 self._judge_anew("the predicate has changed")

@@ -8,13 +8,11 @@ import numpy as np
 from lycosa.pictures import Series, line_chart
 from lycosa.refresh import POLICIES, policy_for
 from lycosa.vocabulary.records import Plain
-from lycosa_lab.best_freshness import best_freshness
-from lycosa_lab.evolution import Evolution, evolving
+from lycosa_lab.freshness import ESTIMATED, KNOWN, UNUSED, Evolution, best_freshness, evolving, simulate_refresh
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.statistics import summary
 from lycosa_lab.study import Size
 from lycosa_lab.tables import rounded
-from lycosa_lab.upkeep import ESTIMATED, KNOWN, UNASKED, keep_up
 from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 from lycosa_lab.worlds.synthetic.plan import Options
@@ -48,7 +46,7 @@ class FreshnessStudy:
             {"policy": policy, "rates": rates, "budget": budget, "repeat": repeat, "seed": seed}
             for budget in size["budgets"]
             for policy in (POLICIES if budget == self.main_budget else WITHOUT_LINKS)
-            for rates in ((ESTIMATED, KNOWN) if policy in BY_RATE else (UNASKED,))
+            for rates in ((ESTIMATED, KNOWN) if policy in BY_RATE else (UNUSED,))
             for repeat in range(size["repeats"])
         ]
 
@@ -71,7 +69,7 @@ class FreshnessStudy:
         evolution = evolutions[job["repeat"] % len(evolutions)]
         budget = max(1, round(job["budget"] * len(evolution)))
         authority = float(np.quantile(evolution.world.plan.in_links, AUTHORITIES))
-        kept = keep_up(
+        kept = simulate_refresh(
             evolution,
             policy_for(job["policy"], seed=job["seed"] * 1_000 + job["repeat"]),
             budget=budget,

@@ -9,7 +9,7 @@ from lycosa.vocabulary.records import Plain
 from lycosa_lab.recrawls import RECRAWLS
 from lycosa_lab.results import Row
 from lycosa_lab.statistics import finite_or_none, summary
-from lycosa_lab.tracking import EXPANSIONS, Standing
+from lycosa_lab.tracking import EXPANSIONS, TrackingPoint
 
 GAI, AI, SAMPLE = "crawl-gai", "crawl-ai", "sample-u"
 MEASURES = {
@@ -22,19 +22,19 @@ MEASURES = {
 Pair = tuple[str, str]  # how it expands, how it recrawls
 BEST = (GAI, "or")  # by the figure of the paper
 PAIRS: Sequence[Pair] = [(expansion, policy) for expansion in EXPANSIONS for policy in RECRAWLS]
-Runs = Mapping[tuple[float, Pair], Sequence[Sequence[Standing]]]  # by crawls a day and pair: runs of moments
+Runs = Mapping[tuple[float, Pair], Sequence[Sequence[TrackingPoint]]]  # by crawls a day and pair: runs of moments
 
 
-def standing_row(standing: Standing) -> dict[str, float]:
+def standing_row(standing: TrackingPoint) -> dict[str, float]:
     """A moment of a run as plain data."""
     return {key: round(float(value), 6) for key, value in msgspec.structs.asdict(standing).items()}
 
 
 def runs_of(jobs: Sequence[Plain], outcomes: Sequence[Plain]) -> Runs:
     """The outcomes by crawls a day and combination."""
-    runs: dict[tuple[float, Pair], list[Sequence[Standing]]] = {}
+    runs: dict[tuple[float, Pair], list[Sequence[TrackingPoint]]] = {}
     for job, outcome in zip(jobs, outcomes, strict=True):
-        standings = msgspec.convert(outcome["standings"], list[Standing], strict=False)
+        standings = msgspec.convert(outcome["standings"], list[TrackingPoint], strict=False)
         runs.setdefault((float(job["crawls"]), (job["expansion"], job["policy"])), []).append(standings)
     return runs
 

@@ -1,3 +1,5 @@
+"""A crawl with all its parts: budgets, redirects, retries, robots and interrupts, over tiny simulated webs."""
+
 import asyncio
 from random import Random
 

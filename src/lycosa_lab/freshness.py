@@ -1,0 +1,275 @@
+"""A collection that is refreshed once a day in a world that changes, and the best that any schedule can do.
+
+`Evolution` is some pages of such a world and when they change; `simulate_refresh` keeps them fresh by a policy;
+`best_freshness` is the optimum where all change rates are known (Cho, Garcia-Molina: Effective page refresh policies
+for web crawlers, TODS 2003; Azar et al., PNAS 2018).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lycosa.refresh import HistoryTable, RefreshPolicy, change_rates
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Plain
+from lycosa_lab.worlds import StudyWorld
+from lycosa_lab.worlds.synthetic import SyntheticWorld
+from lycosa_lab.worlds.synthetic.counter_rng import key, normals, subkey
+from lycosa_lab.worlds.synthetic.evolution import CHANGE_SPREAD, CHANGES, MAX_CHANGES
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_APART = 1e6  # days between the calendars of two pages, when all are on one axis
+
+
+def evolving(world: StudyWorld) -> SyntheticWorld:
+    """The world, if it is one that goes on."""
+    if not isinstance(world, SyntheticWorld):
+        raise UsageError(f"the world {world.name} stands still; run this study on --world synthetic")
+    return world
+
+
+def change_rates_in(world: SyntheticWorld, numbers: Ints) -> Floats:
+    """Changes a day of these pages in the long run, by the rule by which the world draws them."""
+    start = key(world.options.seed, "changes")
+    deviates = [normals(subkey(subkey(start, number), 0), 1)[0] for number in numbers.tolist()]
+    medians = np.array(CHANGES)[world.plan.kind[numbers]]
+    rates: Floats = np.minimum(medians * np.exp(CHANGE_SPREAD * np.array(deviates, dtype=np.float64)), MAX_CHANGES)
+    return rates
+
+
+def standing_weights(world: SyntheticWorld, numbers: Ints) -> Floats:
+    """How much the pages are esteemed, 0 to 1: the sigmoid of their status less the median, as crawls reckon it."""
+    status = np.log1p(world.plan.in_links[numbers].astype(np.float64))
+    weights: Floats = 1.0 / (1.0 + np.exp(np.median(status) - status))
+    return weights
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """Some pages of a world, by rows, from its start to some day, on which all of them are still there.
+
+    A page changes when its text does; links to new pages, which are added to it without a change of text, do not count.
+    """
+
+    world: SyntheticWorld
+    days: int
+    numbers: Ints
+    rates: Floats  # changes a day
+    importance: Floats
+
+    @classmethod
+    def of(cls, world: SyntheticWorld, *, days: int) -> "Evolution":
+        """All pages of the start that live as long."""
+        there = world.at(float(days)).numbers()
+        numbers = there[there < len(world.plan)]
+        return cls(world, days, numbers, change_rates_in(world, numbers), standing_weights(world, numbers))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @cached_property
+    def _calendar(self) -> Floats:
+        """All changes of all pages on one axis."""
+        end = self.world.at(float(self.days))
+        own = [end.changes(number) + row * _APART for row, number in enumerate(self.numbers.tolist())]
+        return np.concatenate([*own, [np.inf]])
+
+    def next_change(self, rows: Ints, day: float) -> Floats:
+        """When each page changes for the first time after a day; infinite if not before the end."""
+        following = self._calendar[np.searchsorted(self._calendar, rows * _APART + day, side="right")] - rows * _APART
+        return np.where(following <= self.days, following, np.inf)
+
+
+Bools = NDArray[np.bool_]
+
+ESTIMATED, KNOWN, UNUSED = "estimated", "known", "not asked for"  # how a policy comes by change rates
+UNKNOWN_RATE = 0.02  # changes a day of a page, as long as no page was looked at twice
+
+
+class FetchHistory:
+    """What the looks of the past have told; on day 0 every page was looked at once."""
+
+    def __init__(self, evolution: Evolution, *, rates: str):
+        self._evolution, self._rates = evolution, rates
+        count = len(evolution)
+        self._urls = [evolution.world.url(number) for number in evolution.numbers.tolist()]
+        self.looked_at = np.zeros(count)
+        self.stale_from = evolution.next_change(np.arange(count), 0.0)
+        self._fetches, self._changes = np.ones(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        self.out_links = np.zeros(count, dtype=np.int64)
+        self.yielded, self.link_score = np.full(count, np.nan), np.full(count, np.nan)
+        self._past: list[tuple[Ints, Floats, Bools]] = []
+
+    def table(self) -> HistoryTable:
+        evolution = self._evolution
+        return HistoryTable(
+            urls=self._urls,
+            importance=evolution.importance,
+            fetched_at=self.looked_at,
+            fetches=self._fetches,
+            changes=self._changes,
+            rate=evolution.rates if self._rates == KNOWN else self._estimated(),
+            out_links=self.out_links,
+            yielded=self.yielded,
+            link_score=self.link_score,
+        )
+
+    def look(self, rows: Ints, day: float) -> Bools:
+        """Notes that pages are looked at, and tells which have changed."""
+        changed = self.stale_from[rows] <= day
+        self._past.append((rows, day - self.looked_at[rows], changed))
+        self._fetches[rows] += 1
+        self._changes[rows] += changed
+        self.looked_at[rows] = day
+        self.stale_from[rows] = self._evolution.next_change(rows, day)
+        return changed
+
+    def _estimated(self) -> Floats:
+        count = len(self._evolution)
+        if self._rates == UNUSED or not self._past:
+            return np.full(count, UNKNOWN_RATE)
+        rows, intervals, changed = (np.concatenate(column) for column in zip(*self._past, strict=True))
+        return change_rates(rows, intervals, changed, pages=count, unknown_rate=UNKNOWN_RATE)
+
+
+class LinksSeen:
+    """The links that looks have shown, and the pages born since the start that they led to."""
+
+    def __init__(self, evolution: Evolution, *, authority: float):
+        self._numbers = evolution.numbers.tolist()
+        self._first_born, self._authority = len(evolution.world.plan), authority
+        start = evolution.world
+        self._shown = [set(start.links_of(number)[0].tolist()) for number in self._numbers]
+        self._in_links: dict[int, int] = {}
+        for links in self._shown:
+            for target in links:
+                self._in_links[target] = self._in_links.get(target, 0) + 1
+        self.new_pages: set[int] = set()
+        self.new_authorities: set[int] = set()
+
+    def share_found(self, world: SyntheticWorld) -> float | None:
+        """Of all authorities born by then, those that were found; None if there are none."""
+        born = int((world.plan.in_links[self._first_born :] >= self._authority).sum())
+        return len(self.new_authorities) / born if born else None
+
+    def counts(self) -> Ints:
+        return np.array([len(links) for links in self._shown], dtype=np.int64)
+
+    def look(self, row: int, world: SyntheticWorld) -> tuple[int, int]:
+        """How many links are new on a page, and how many links to their targets have been seen in all."""
+        links = set(world.links_of(self._numbers[row])[0].tolist())
+        new = links - self._shown[row]
+        self._shown[row] = links
+        for target in new:
+            self._in_links[target] = self._in_links.get(target, 0) + 1
+            if target >= self._first_born:
+                self.new_pages.add(target)
+                if world.plan.in_links[target] >= self._authority:
+                    self.new_authorities.add(target)
+        return len(new), sum(self._in_links[target] for target in new)
+
+
+def simulate_refresh(
+    evolution: Evolution,
+    policy: RefreshPolicy,
+    *,
+    budget: int,
+    rates: str,
+    measured_from: int,
+    authority: float | None,
+) -> Mapping[str, Plain]:
+    """How fresh a policy keeps the pages with so many looks a day, from some day on to the end.
+
+    rates: `KNOWN` tells the policy the true ones, `ESTIMATED` those that its own looks suggest, `UNUSED` none.
+    authority: in-links from which a new page is an authority; None reads no links, for policies that need none.
+    """
+    fetched = FetchHistory(evolution, rates=rates)
+    links = None if authority is None else LinksSeen(evolution, authority=authority)
+    if links is not None:
+        fetched.out_links += links.counts()
+    fresh_days, found_changed, looks = np.zeros(len(evolution)), 0, 0
+    weight = evolution.importance / evolution.importance.sum()
+    curve = []
+    for day in range(1, evolution.days):
+        curve.append(float(weight @ (fetched.stale_from > day)))
+        rows = policy.choose(fetched.table(), float(day), budget)
+        since = np.maximum(fetched.looked_at[rows], measured_from)
+        fresh_days[rows] += np.maximum(0.0, np.minimum(fetched.stale_from[rows], day) - since)
+        waited = day - fetched.looked_at[rows]
+        changed = fetched.look(rows, float(day))
+        looks += len(rows)
+        found_changed += int(changed.sum())
+        if links is not None:
+            world = evolution.world.at(float(day))
+            for row, days in zip(rows.tolist(), waited.tolist(), strict=True):
+                new, score = links.look(row, world)
+                fetched.out_links[row] += new
+                fetched.yielded[row], fetched.link_score[row] = new / days, score
+    since = np.maximum(fetched.looked_at, measured_from)
+    fresh_days += np.maximum(0.0, np.minimum(fetched.stale_from, evolution.days) - since)
+    fresh = fresh_days / (evolution.days - measured_from)
+    return {
+        "freshness": float(fresh.mean()),
+        "weighted_freshness": float(weight @ fresh),
+        "looks": looks,
+        "found_changed": found_changed,
+        "new_pages": None if links is None else len(links.new_pages),
+        "new_authorities": None if links is None else len(links.new_authorities),
+        "authorities_found": None if links is None else links.share_found(evolution.world.at(float(evolution.days))),
+        "curve": [round(value, 5) for value in curve],
+    }
+
+
+_ROUNDS = 100  # of bisection
+_EXPECTED = np.geomspace(1e-4, 700.0, 20_001)  # changes between two looks
+_LEFT = _EXPECTED - np.log1p(_EXPECTED)  # −ln((1 + x)e^{−x}), so that also the longest intervals can be told apart
+
+
+def best_intervals(importance: Floats, rate: Floats, per_day: float) -> Floats:
+    """Days between looks at each page, infinite for those not worth a look, that make weighted freshness highest.
+
+    A page looked at every I days is fresh for (1 − e^{−ΔI})/(ΔI) of the time. At the optimum one more look is worth the
+    same on every page, λ = (μ/Δ)(1 − (1 + ΔI)e^{−ΔI}), and λ is such that the looks make up the budget.
+    """
+    most = importance / rate  # that any look at a page can be worth
+    shortfall = most.max() / most
+    low, high = float(_LEFT[0]), float(_LEFT[-1])  # λ is sought as 1 − e^{−y} of the most that any page is worth
+    for _ in range(_ROUNDS):
+        y = float(np.sqrt(low * high))
+        if (1.0 / _intervals_at(y, shortfall, rate)).sum() > per_day:
+            low = y
+        else:
+            high = y
+    few, many = (1.0 / _intervals_at(y, shortfall, rate) for y in (high, low))
+    # Where a page begins to be worth a look, rounding makes its looks jump up from none, all of them worth the same.
+    missing, jump = per_day - few.sum(), (many - few).sum()
+    looks = few + (many - few) * (min(1.0, missing / jump) if jump > 0 else 0.0)
+    with np.errstate(divide="ignore"):
+        intervals: Floats = 1.0 / looks
+    return intervals
+
+
+def freshness_at(intervals: Floats, rate: Floats) -> Floats:
+    """The share of time for which each page is fresh, if looked at so often."""
+    expected = rate * intervals
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(expected), -np.expm1(-expected) / expected, 0.0)
+
+
+def best_freshness(importance: Floats, rate: Floats, per_day: float) -> float:
+    """The highest weighted freshness that so many looks a day can keep up."""
+    fresh = freshness_at(best_intervals(importance, rate, per_day), rate)
+    return float((importance * fresh).sum() / importance.sum())
+
+
+def _intervals_at(y: float, shortfall: Floats, rate: Floats) -> Floats:
+    """The intervals after which looks are worth the share 1 − e^{−y} of the most, divided by each page's shortfall."""
+    left = np.exp(-y) * shortfall + (1.0 - shortfall)
+    with np.errstate(divide="ignore"):
+        expected = np.interp(-np.log(np.maximum(left, 0.0)), _LEFT, _EXPECTED)
+    return np.where(left > 0, expected / rate, np.inf)

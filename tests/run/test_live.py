@@ -1,0 +1,200 @@
+"""A run over HTTP: who may be asked, what is learnt first, and that how it ended is recorded however it ends."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawling import collection, listing, pages, rows, waiting
+from lycosa.recipe import Budget
+from lycosa.run.crawl import INTERRUPTED
+from lycosa.run.live import LiveRun, insist_on_contact, live_crawl
+from lycosa.run.options import Settings
+from lycosa.run.session import Session
+from lycosa.vocabulary.clock import SimulatedClock
+from lycosa.vocabulary.errors import RecipeError, UsageError
+from lycosa.vocabulary.records import Url
+from lycosa.web.simulated import Reply
+from sessions import crawl, opened, visited, web_of
+from worlds import TOPICAL, TOPICAL_SEED, TWO_SITES
+
+ONE, TWO = Url("http://one.example/"), Url("http://two.test/")
+PUBLIC = "http://bees.org/"
+
+
+@pytest.fixture
+def bees(tmp_path: Path) -> Path:
+    return collection(tmp_path / "bees", [TOPICAL_SEED])
+
+
+def prepared(session: Session, world: dict[Url, Any] = TOPICAL, settings: Settings = Settings()) -> Any:
+    return asyncio.run(LiveRun(session, web_of(world, session)).prepare(settings))
+
+
+# Who asks
+
+
+@pytest.mark.parametrize(
+    ("changes", "resolve"),
+    [
+        ({"contact": "me@example.org"}, ()),
+        ({}, ("*=127.0.0.1:80",)),
+        ({}, ("Bees.org=127.0.0.1:80",)),
+    ],
+)
+def test_public_hosts_are_asked_by_those_who_can_be_reached(tmp_path: Path, changes: dict, resolve: tuple) -> None:
+    with opened(collection(tmp_path / "c", [PUBLIC]), **changes) as session:
+        insist_on_contact(session, resolve)
+
+
+def test_hosts_that_are_not_public_need_no_contact(bees: Path) -> None:
+    with opened(bees) as session:
+        insist_on_contact(session, ())
+
+
+def test_a_contact_is_asked_for_by_the_name_of_the_host_and_of_the_file(tmp_path: Path) -> None:
+    with (
+        opened(collection(tmp_path / "c", [PUBLIC])) as session,
+        pytest.raises(RecipeError, match=r"bees\.org is a public host.*lycosa\.toml"),
+    ):
+        insist_on_contact(session, ("other.org=127.0.0.1:80",))
+
+
+def test_examples_and_pages_of_a_log_within_the_scope_count_like_seeds(bees: Path) -> None:
+    with opened(bees) as session, pytest.raises(RecipeError, match="contact"):
+        insist_on_contact(session, (), [Url(PUBLIC)])
+    with opened(bees) as session:
+        within = session.recipe.scope.__class__(hosts=("topical.example",))
+    with opened(bees, scope=within) as session:
+        insist_on_contact(session, (), [Url(PUBLIC)])
+    listing(bees / "good.txt", [PUBLIC])
+    topic = session.recipe.topic.__class__(examples="good.txt")
+    with opened(bees, topic=topic) as session, pytest.raises(RecipeError, match="contact"):
+        insist_on_contact(session, ())
+
+
+def test_nothing_is_asked_and_no_run_recorded_without_a_contact(tmp_path: Path) -> None:
+    folder = collection(tmp_path / "c", [PUBLIC])
+
+    async def run(session: Session) -> None:
+        async with live_crawl(session, Settings()):
+            pass
+
+    with opened(folder) as session, pytest.raises(RecipeError, match="contact"):
+        asyncio.run(run(session))
+    assert rows(folder, "SELECT count(*) FROM runs") == [(0,)]
+
+
+# Before the first page
+
+
+def test_without_a_seed_there_is_no_run(tmp_path: Path) -> None:
+    folder = collection(tmp_path / "c")
+    with pytest.raises(RecipeError, match="no seeds"), opened(folder) as session:
+        prepared(session)
+    assert rows(folder, "SELECT count(*) FROM runs") == [(0,)]
+
+
+def test_a_topic_that_nothing_names_is_refused_before_a_run_is_recorded(tmp_path: Path) -> None:
+    folder = collection(tmp_path / "c", [ONE], topic="")
+    with pytest.raises(UsageError, match="names no topic"), opened(folder) as session:
+        prepared(session)
+    assert rows(folder, "SELECT count(*) FROM runs") == [(0,)]
+
+
+def test_an_interrupt_while_the_topic_is_learnt_leaves_no_run(bees: Path) -> None:
+    listing(bees / "good.txt", ["http://bees.example/0"])
+    with opened(bees) as session:
+        topic = session.recipe.topic.__class__(examples="good.txt")
+    with opened(bees, topic=topic) as session:
+        session.status.interrupt()
+        assert prepared(session) is None
+        assert session.status.stop_reason == INTERRUPTED
+        assert session.collection.catalog.runs() == []
+
+
+def test_sitemaps_of_the_seeds_hosts_are_started_from_too(tmp_path: Path) -> None:
+    folder = collection(tmp_path / "c", [ONE])
+    hidden = Url(ONE + "hidden")
+    world = TWO_SITES | {
+        Url(ONE + "robots.txt"): Reply(200, {"Content-Type": "text/plain"}, f"Sitemap: {ONE}map.txt".encode()),
+        Url(ONE + "map.txt"): Reply(200, {"Content-Type": "text/plain"}, hidden.encode()),
+        hidden: b"<title>Hidden</title>honey bee",
+    }
+    told: list[str] = []
+    with opened(folder, tell=told.append) as session:
+        assert hidden in asyncio.run(visited(session, world, Settings(sitemaps=True)))
+    assert "1 URLs in 1 sitemaps" in told
+    assert rows(folder, "SELECT seeds FROM runs") == [(f'["{ONE}","{hidden}"]',)]
+
+
+# The run
+
+
+def last_run(folder: Path) -> tuple[object, ...]:
+    return rows(folder, "SELECT strategy, stop_reason FROM runs ORDER BY rowid DESC LIMIT 1")[0]
+
+
+def test_how_a_run_ended_is_recorded(bees: Path) -> None:
+    assert len(crawl(bees, TOPICAL, 7, strategy="best-first")) == 7
+    assert last_run(bees) == ("best-first", "the collection has 7 pages, as asked")
+    crawl(bees, TOPICAL, strategy="best-first")
+    assert last_run(bees) == ("best-first", "nothing is left to fetch")
+    assert set(pages(bees)) == set(TOPICAL)
+
+
+class UserError(Exception):
+    """The user's own code has failed."""
+
+
+@pytest.mark.parametrize("error", [UserError, KeyboardInterrupt])
+def test_a_run_that_ends_by_an_exception_is_recorded_as_interrupted(bees: Path, error: type[BaseException]) -> None:
+    async def run(session: Session) -> None:
+        live = LiveRun(session, web_of(TOPICAL, session))
+        complete = await live.prepare(Settings())
+        async with live.visits(complete) as visits:
+            async for _ in visits:
+                if session.status.pages == 3:
+                    raise error
+
+    with pytest.raises(error), opened(bees) as session:
+        asyncio.run(run(session))
+    assert last_run(bees) == ("adaptive", INTERRUPTED)
+    assert len(pages(bees)) == 3
+    assert len(crawl(bees, TOPICAL, 5)) == 2, "the next run goes on"
+
+
+def test_stopped_and_gone_on_a_crawl_is_the_same_as_in_one_run(tmp_path: Path) -> None:
+    whole, stopped = (collection(tmp_path / name, [TOPICAL_SEED]) for name in ("whole", "stopped"))
+    expected = crawl(whole, TOPICAL, 20)
+    assert crawl(stopped, TOPICAL, 4) + crawl(stopped, TOPICAL, 11) + crawl(stopped, TOPICAL, 20) == expected
+    assert waiting(stopped) == waiting(whole)
+
+
+def test_another_strategy_ranks_anew_what_waits_and_says_so(bees: Path) -> None:
+    told: list[str] = []
+    crawl(bees, TOPICAL, 5, strategy="breadth-first", tell=told.append)
+    crawl(bees, TOPICAL, 8, strategy="breadth-first", tell=told.append)
+    assert not [line for line in told if "ranked anew" in line]
+    crawl(bees, TOPICAL, 10, strategy="best-first", tell=told.append)
+    [line] = [line for line in told if "ranked anew" in line]
+    assert line.endswith("what waits is ranked anew for best-first")
+
+
+@pytest.mark.parametrize(("strategy", "is_estimated"), [("adaptive", True), ("best-first", False)])
+def test_standing_is_estimated_for_a_strategy_that_uses_it(bees: Path, strategy: str, is_estimated: bool) -> None:
+    crawl(bees, TOPICAL, 3, strategy=strategy)
+    assert [value is not None for (value,) in rows(bees, "SELECT standing FROM pages")] == [is_estimated] * 3
+    assert (bees / "standing.json").exists() is is_estimated
+
+
+def test_a_crawl_is_complete_when_it_is_built(bees: Path) -> None:
+    with opened(bees, stop=Budget(pages=9)) as session:
+        complete = prepared(session)
+        assert complete.loop is session.loop
+        assert complete.status is session.status
+        assert complete.budget == Budget(pages=9)
+        assert complete.assess.judge is not None and complete.assess.standing is not None
+        assert isinstance(complete.clock, SimulatedClock)
+        assert len(session.frontier) == 1, "the seed waits"

@@ -1,0 +1,191 @@
+"""What is said of one run: every option reaches the recipe, and what makes no sense is refused."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from lycosa.cli.options import takes
+from lycosa.frontier.admission import Scope
+from lycosa.recipe import Budget, Logs, Map, Recipe, Requests
+from lycosa.run.options import (
+    CrawlOptions,
+    FetchOptions,
+    Flag,
+    Settings,
+    changed_recipe,
+    check_keywords,
+    settings_of,
+)
+from lycosa.vocabulary.errors import LycosaError, UsageError
+
+HERE = Path.cwd()
+LOG = Recipe(logs=Logs(file="readers.log"))
+MAP = Recipe(map=Map(atlas="bees.atlas"))
+REACHES = [  # an option, what is said, and where the recipe has it
+    ("pages", 7, "stop.pages", 7),
+    ("minutes", 2.5, "stop.minutes", 2.5),
+    ("minutes", 0, "stop.minutes", 0),
+    ("max_bytes", 9, "stop.bytes", 9),
+    ("dry_after", 0, "stop.dry_after", 0),
+    ("strategy", "best-first", "strategy", "best-first"),
+    ("options", {"target": 0.3}, "options", {"target": 0.3}),
+    ("target", 0.0, "utility.target", 0.0),
+    ("atlas", "bees.atlas", "map.atlas", str(HERE / "bees.atlas")),
+    ("map_topic", "bees", "map.topic", "bees"),
+    ("map_priority", 0.0, "map.priority", 0.0),
+    ("taxonomy", Path("topics"), "map.taxonomy", str(HERE / "topics")),
+    ("logs", "readers.log", "logs.file", str(HERE / "readers.log")),
+    ("log_half_life", 3.0, "logs.half_life", 3.0),
+    ("min_users", 2, "logs.min_users", 2),
+    ("hosts", ["Bees.example"], "scope.hosts", ("bees.example",)),
+    ("exclude_hosts", ["ships.example"], "scope.exclude_hosts", ("ships.example",)),
+    ("urls", ["*/wiki/*"], "scope.urls", ("*/wiki/*",)),
+    ("exclude_urls", ["*/login*"], "scope.exclude_urls", ("*/login*",)),
+    ("stay", True, "scope.stay_on_sites", True),
+    ("languages", ["EN"], "scope.languages", ("en",)),
+    ("delay", 0, "requests.delay", 0),
+    ("concurrency", 3, "requests.concurrency", 3),
+]
+SETTINGS = [
+    ("sitemaps", True),
+    ("allow_private", True),
+    ("resolve", ("*=127.0.0.1:8080",)),
+]
+
+
+def recipe_for(option: str) -> Recipe:
+    """A recipe in which the option makes sense."""
+    if option.startswith("map") or option == "taxonomy":
+        return MAP
+    return LOG if option in ("log_half_life", "min_users") else Recipe()
+
+
+def value_at(recipe: Any, path: str) -> object:
+    for name in path.split("."):
+        recipe = getattr(recipe, name)
+    return recipe
+
+
+@pytest.mark.parametrize(("option", "said", "path", "expected"), REACHES)
+def test_what_is_said_reaches_the_recipe_and_changes_nothing_else(
+    option: str, said: object, path: str, expected: object
+) -> None:
+    recipe = recipe_for(option)
+    changed = changed_recipe(recipe, {option: said})  # type: ignore[misc]
+    assert value_at(changed, path) == expected
+    part = path.partition(".")[0]
+    for name in recipe.__struct_fields__:
+        assert name == part or getattr(changed, name) == getattr(recipe, name)
+
+
+@pytest.mark.parametrize(("option", "said"), SETTINGS)
+def test_what_is_said_of_how_to_ask_is_among_the_settings(option: str, said: object) -> None:
+    assert getattr(settings_of({option: said}), option) == said  # type: ignore[misc]
+    assert changed_recipe(Recipe(), {option: said}) == Recipe()  # type: ignore[misc]
+
+
+def test_every_option_is_tested_here() -> None:
+    assert {each[0] for each in REACHES} | {each[0] for each in SETTINGS} == set(CrawlOptions.__annotations__)
+
+
+def test_nothing_said_is_the_recipe_as_it_is() -> None:
+    assert changed_recipe(Recipe(), {}) == Recipe()
+    assert changed_recipe(Recipe(), dict.fromkeys(("pages", "target", "strategy", "delay"))) == Recipe()  # type: ignore[arg-type]
+    assert settings_of({}) == Settings()
+
+
+def test_numbers_replace_those_of_the_recipe_and_hosts_join_its_own() -> None:
+    recipe = Recipe(stop=Budget(pages=5, minutes=1), scope=Scope(hosts=("bees.example",), stay_on_sites=True))
+    changed = changed_recipe(recipe, {"pages": 9, "hosts": ["wax.test"], "stay": False})
+    assert changed.stop == Budget(pages=9, minutes=1)
+    assert changed.scope == Scope(hosts=("bees.example", "wax.test"), stay_on_sites=True)
+
+
+def test_options_of_the_recipe_go_with_its_own_strategy_only() -> None:
+    recipe = Recipe(strategy="random", options={"seed": 4})
+    assert changed_recipe(recipe, {}).options == {"seed": 4}
+    assert changed_recipe(recipe, {"options": {"seed": 5}}).options == {"seed": 5}
+    assert changed_recipe(recipe, {"strategy": "best-first"}).options == {}
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        ({"delay": math.nan}, "delay is to be a number"),
+        ({"minutes": math.inf}, "minutes is to be a number"),
+        ({"target": math.nan}, "target is to be a number"),
+        ({"target": 1.5}, "target"),
+        ({"delay": -1.0}, "delay"),
+        ({"concurrency": 0}, "concurrency"),
+        ({"pages": 0}, "pages"),
+        ({"strategy": "no-such"}, "no-such"),
+        ({"strategy": "best-first", "target": 0.5}, "has no target"),
+        ({"options": {"no_such": 1}}, "no_such"),
+        ({"hosts": ["http://bees.example/"]}, "not a host"),
+        ({"languages": ["english"]}, "not the code of a language"),
+        ({"map_priority": 0.5}, "there is no map to go by"),
+        ({"min_users": 2}, "there is no access log"),
+        ({"strategy": "collaborative"}, "goes by what people read"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(said: Any, complaint: str) -> None:
+    with pytest.raises(LycosaError, match=complaint):
+        changed_recipe(Recipe(), said)
+
+
+def test_an_address_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(UsageError):
+        settings_of({"resolve": ["somewhere"]})
+
+
+def test_a_keyword_that_is_none_is_a_type_error() -> None:
+    check_keywords({"pages": 1}, CrawlOptions)
+    with pytest.raises(TypeError, match=r"no keyword 'page'; there are .*pages"):
+        check_keywords({"page": 1}, CrawlOptions)
+    with pytest.raises(TypeError, match="no keyword 'pages'"):
+        check_keywords({"pages": 1}, FetchOptions)
+
+
+def test_a_refresh_keeps_all_but_how_to_ask() -> None:
+    changed = changed_recipe(Recipe(), {"delay": 0.5, "concurrency": 2, "minutes": 1})
+    assert changed.requests == Requests(delay=0.5, concurrency=2)
+    assert changed.stop == Budget(minutes=1)
+
+
+# The command line
+
+
+class Few(TypedDict, total=False):
+    pages: Annotated[int | None, Flag("", "N")]
+    share: Annotated[float | None, Flag("", "N", min=0, max=1)]
+    stay: Annotated[bool, Flag("")]
+    hosts: Annotated[Sequence[str], Flag("", name="--host", parse=lambda said, flag: (flag, *said))]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ((), {}),
+        (("--pages", "0"), {"pages": 0}),
+        (("--share", "0"), {"share": 0.0}),
+        (("--stay",), {"stay": True}),
+        (("--host", "a", "--host", "b"), {"hosts": ("--host", "a", "b")}),
+        (("--pages", "3", "--share", "0.5"), {"pages": 3, "share": 0.5}),
+    ],
+)
+def test_a_command_is_given_what_was_said_and_0_was_said(words: tuple[str, ...], expected: dict[str, object]) -> None:
+    given: dict[str, object] = {}
+    app = typer.Typer()
+
+    @app.command()
+    @takes(Few)
+    def command(name: str, **options: Any) -> None:
+        given.update(options)
+
+    assert CliRunner().invoke(app, ["bees", *words]).exit_code == 0
+    assert given == expected

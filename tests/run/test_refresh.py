@@ -1,0 +1,174 @@
+"""A refresh: its plan, what the policies see of a collection, and what came of it, counted and named."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from collection.samples import CARS, HOME, WOLF, collection_in, look, visit
+from lycosa.recipe import Budget, Recipe
+from lycosa.refresh import POLICIES, policy_for
+from lycosa.run.refresh import (
+    EXPAND,
+    LEAST,
+    MOST_REQUESTS,
+    POLICY,
+    Named,
+    Plan,
+    Tally,
+    Typical,
+    history_in,
+    insist_on_pages,
+    plan_of,
+    refreshing_recipe,
+    typical_of,
+)
+from lycosa.vocabulary.errors import CollectionError, UsageError
+from lycosa.vocabulary.records import Change
+
+T, DAY = 1.7e9, 86_400.0
+REST = {
+    "policy": "fixed",
+    "budget": 9,
+    "requests": 3,
+    "pages": 3,
+    "stopped": "",
+    "expected_changes": {},
+}
+
+
+def test_a_plan_goes_by_the_usual_policy_and_share_where_nothing_else_is_said():
+    assert plan_of(budget=7) == Plan(7, POLICY, EXPAND)
+    assert plan_of(budget=7, policy="fixed", expand=0.0) == Plan(7, "fixed", 0.0), "0 was said"
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        ({"budget": 0}, "give 1 or more"),
+        ({"budget": MOST_REQUESTS + 1}, "or less"),
+        ({"budget": 1, "expand": -0.1}, "expand is a share"),
+        ({"budget": 1, "expand": 1.1}, "expand is a share"),
+        ({"budget": 1, "expand": math.nan}, "expand is a share"),
+        ({"budget": 1, "policy": "hourly"}, "hourly"),
+    ],
+)
+def test_a_plan_that_is_not_possible_is_refused(said, complaint):
+    with pytest.raises(UsageError, match=complaint):
+        plan_of(**said)
+
+
+def test_a_plan_at_its_bounds_is_possible():
+    for budget in (1, MOST_REQUESTS):
+        for expand in (0.0, 1.0):
+            assert plan_of(budget=budget, expand=expand).budget == budget
+
+
+def test_a_refresh_has_its_own_budget_and_keeps_the_bounds_of_the_collection():
+    recipe = Recipe(stop=Budget(pages=50, bytes=9_000, minutes=3, dry_after=20))
+    refreshing = refreshing_recipe(recipe, plan_of(budget=7), {"minutes": 5.0, "delay": 0.0})
+    assert refreshing.stop == Budget(pages=50, bytes=9_000, minutes=5.0, dry_after=0, requests=7)
+    assert refreshing.requests.delay == 0.0
+    assert refreshing.strategy == recipe.strategy
+
+
+def test_a_collection_without_pages_cannot_be_refreshed(tmp_path: Path):
+    (tmp_path / "lycosa.toml").write_text('[topic]\ntext = "bees"\n')
+    collection_in(tmp_path).close()
+    with pytest.raises(CollectionError, match="no pages to see again"):
+        insist_on_pages(tmp_path)
+
+
+@pytest.fixture
+def catalog(tmp_path):
+    with collection_in(tmp_path) as collection:
+        for event in (
+            visit(HOME, 0.8, at=T, standing=0.5),
+            visit(WOLF, 0.6, at=T, standing=None),
+            visit(CARS, 0.0, at=T, standing=0.1),
+            look(HOME, Change.UNCHANGED, at=T + DAY),
+            look(WOLF, Change.CHANGED, at=T + DAY, text="Running", links=(CARS, HOME), new=(CARS,)),
+            look(HOME, Change.FAILED, at=T + 2 * DAY),
+            look(HOME, Change.REFUSED, at=T + 2.5 * DAY),
+            look(CARS, Change.VANISHED, at=T + 2 * DAY),
+        ):
+            collection.record(event)
+        yield collection.catalog
+
+
+def test_looks_changes_links_and_yields_are_counted(catalog):
+    table = history_in(catalog, T + 9 * DAY)
+    assert list(table.urls) == [HOME, WOLF, CARS]
+    assert table.fetches.tolist() == [2, 2, 2], "looks that failed or were refused saw nothing"
+    assert table.changes.tolist() == [0, 1, 1]
+    assert table.fetched_at.tolist() == [T + 2.5 * DAY, T + DAY, T + 2 * DAY], "but have had their turn"
+    assert table.yielded[1] == pytest.approx(1 / DAY)
+    assert table.link_score.tolist() == [0, 1, 0]
+    assert table.rate[1] > table.rate[0] > 0
+
+
+def test_importance_is_relevance_times_standing_with_the_average_for_what_is_not_known(catalog):
+    table = history_in(catalog, T + 9 * DAY)
+    # The visit that changed WOLF has relevance 0.5 and no standing; the others stand at 0.5 and 0.1.
+    assert table.importance.tolist() == pytest.approx([0.8 * 0.5, 0.5 * 0.3, LEAST])
+
+
+def test_a_page_that_vanished_is_due_after_as_long_as_it_had_been_gone(catalog):
+    catalog.add(look(CARS, Change.STILL_GONE, at=T + 5 * DAY), None)
+    assert CARS not in history_in(catalog, T + 7.9 * DAY).urls
+    assert CARS in history_in(catalog, T + 8.1 * DAY).urls
+
+
+def test_what_is_not_wanted_is_not_in_the_table(catalog):
+    assert list(history_in(catalog, T + 9 * DAY, is_wanted=lambda url: url == WOLF).urls) == [WOLF]
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_clock_that_was_put_back_gives_no_negative_age(catalog, name):
+    table = history_in(catalog, T - DAY)
+    assert np.all(table.ages(T - DAY) >= 0)
+    assert all(math.isfinite(rate) and rate > 0 for rate in table.rate)
+    rows = policy_for(name).choose(table, T - DAY, 3)
+    assert len(set(rows.tolist())) == len(rows) <= len(table)
+
+
+def test_a_page_counts_as_much_by_name_as_it_does_when_pages_are_chosen(tmp_path):
+    """WOLF has no standing: that of the average page stands in, in the table and in the tally."""
+    found = [visit(HOME, 0.8, at=T, standing=0.5), visit(WOLF, 0.6, at=T, standing=None)]
+    found.append(visit(CARS, 0.7, at=T, standing=0.1))
+    tally = Tally()
+    with collection_in(tmp_path) as collection:
+        for event in found:
+            collection.record(event)
+        table = history_in(collection.catalog, T + 1)
+        tally.typical = typical_of(collection.catalog.refresh_states())
+    for event in found:
+        tally.add(event)
+    named = {page.url: page.importance for page in tally.result(**REST).new_pages}
+    assert named == {url: round(worth, 4) for url, worth in zip(table.urls, table.importance.tolist(), strict=True)}
+    assert named[WOLF] == 0.6 * 0.3
+
+
+def test_where_nothing_is_known_of_any_page_all_count_the_same():
+    tally = Tally()
+    for url in (HOME, WOLF):
+        tally.add(replace(visit(url, at=T, standing=None), relevance=None))
+    assert {page.importance for page in tally.result(**REST).new_pages} == {Typical().importance(None, None)}
+
+
+def test_pages_that_were_refused_are_told_apart_and_were_not_looked_at():
+    tally = Tally()
+    for change in (Change.UNCHANGED, Change.FAILED, Change.REFUSED, Change.REFUSED):
+        tally.add(look(HOME, change, at=T))
+    result = tally.result(**REST)
+    assert (result.looked_at, result.failed, result.refused) == (2, 1, 2)
+
+
+def test_a_page_that_has_vanished_is_named_as_it_was():
+    tally = Tally()
+    tally.known[HOME] = Named(HOME, "Home", 0.4)
+    tally.add(look(HOME, Change.VANISHED, at=T))
+    result = tally.result(**REST)
+    assert (result.looked_at, result.vanished, result.vanished_pages) == (1, 1, [Named(HOME, "Home", 0.4)])

@@ -1,0 +1,68 @@
+"""Collections that are crawled in this process, over webs in memory and in simulated time."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from lycosa.recipe import Budget, load_recipe
+from lycosa.run.live import LiveRun
+from lycosa.run.options import Settings
+from lycosa.run.session import Session
+from lycosa.vocabulary.clock import SimulatedClock
+from lycosa.vocabulary.records import Url
+from lycosa.web.robots import RobotsWeb
+from lycosa.web.simulated import SimulatedWeb
+
+NOW = 1.7e9  # seconds since the epoch at which a session begins
+
+
+@contextmanager
+def opened(
+    folder: Path, *, now: float = NOW, tell: Callable[[str], None] = lambda line: None, **changes: Any
+) -> Iterator[Session]:
+    """A session of the collection, with changes to its recipe; one fetch at a time, so that its order is settled."""
+    recipe = load_recipe(folder)
+    recipe = replace(recipe, requests=replace(recipe.requests, concurrency=1), **changes)
+    with Session(folder, recipe, clock=SimulatedClock(now), tell=tell) as session:
+        yield session
+
+
+def web_of(world: Mapping[Url, Any], session: Session) -> RobotsWeb:
+    """Pages in memory as a live crawl sees them, robots.txt and all."""
+    return RobotsWeb(SimulatedWeb(world, clock=session.clock), user_agent="lycosa/0", clock=session.clock)
+
+
+class _KilledError(Exception):
+    pass
+
+
+def crawl(
+    folder: Path, world: Mapping[Url, Any], pages: int | None = None, *, is_killed: bool = False, **changes: Any
+) -> list[Url]:
+    """What one run visits until the collection has so many pages, or nothing is left.
+
+    is_killed: the run then ends without a checkpoint, so that only the archive knows of its pages.
+    """
+    urls: list[Url] = []
+    with suppress(_KilledError), opened(folder, stop=Budget(pages=pages), **changes) as session:
+        urls = asyncio.run(visited(session, world, is_killed=is_killed))
+        if is_killed:
+            raise _KilledError
+    return urls
+
+
+async def visited(
+    session: Session, world: Mapping[Url, Any], settings: Settings | None = None, *, is_killed: bool = False
+) -> list[Url]:
+    """What one run of an open session visits."""
+    run = LiveRun(session, web_of(world, session))
+    crawl = await run.prepare(settings or Settings())
+    assert crawl is not None
+    if is_killed:
+        return [visit.candidate.url async for visit in crawl.visits()]
+    async with run.visits(crawl) as visits:
+        return [visit.candidate.url async for visit in visits]

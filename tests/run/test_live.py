@@ -114,6 +114,28 @@ def test_an_interrupt_while_the_topic_is_learnt_leaves_no_run(bees: Path) -> Non
         assert session.collection.catalog.runs() == []
 
 
+class Asked(dict[Url, bytes]):
+    """Pages of which it is noted which were asked for."""
+
+    def __init__(self, pages: dict[Url, bytes]):
+        super().__init__(pages)
+        self.urls: list[Url] = []
+
+    def get(self, url: Url, default: Any = None) -> Any:
+        self.urls.append(url)
+        return super().get(url, default)
+
+
+def test_an_example_that_is_a_seed_too_is_asked_for_once(bees: Path) -> None:
+    example, world = Url("http://bees.example/0"), Asked(TOPICAL)
+    listing(bees / "good.txt", [example])
+    listing(bees / "seeds.txt", [example])
+    with opened(bees) as session:
+        topic = session.recipe.topic.__class__(examples="good.txt")
+    assert crawl(bees, world, 3, topic=topic)[0] == example
+    assert world.urls.count(example) == 1
+
+
 def test_sitemaps_of_the_seeds_hosts_are_started_from_too(tmp_path: Path) -> None:
     folder = collection(tmp_path / "c", [ONE])
     hidden = Url(ONE + "hidden")

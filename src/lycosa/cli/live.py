@@ -4,14 +4,14 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from lycosa.collection.export import iso
 from lycosa.recipe import Recipe
 from lycosa.run.guides import layers
-from lycosa.run.live import live_crawl
+from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.options import Settings
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
@@ -45,9 +45,7 @@ def run(
             )
 
 
-async def watch(
-    session: Session, crawl: AbstractAsyncContextManager[AsyncGenerator[Visit, None]], seen: Callable[[Visit], None]
-) -> None:
+async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) -> None:
     """Runs a crawl to its end, which Ctrl-C brings near, and shows every visit."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -94,7 +92,7 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
             print_json(facts_of(visit))
         show(visit)
 
-    await watch(session, live_crawl(session, settings), seen)
+    await watch(session, LiveCrawl(session, settings), seen)
     if latest is not None:
         show(latest)  # once more: pages may have been judged anew since
 

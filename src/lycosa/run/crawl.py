@@ -2,9 +2,9 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 from lycosa.loop import Loop
 from lycosa.reading.fingerprint import NearDuplicates
@@ -343,17 +343,3 @@ class _Fetches:
                 "(--dry-after 0 goes on all the same)"
             )
         return bool(status.stop_reason)
-
-
-def without_event_loop(visits: AsyncIterator[Visit]) -> Iterator[Visit]:
-    """Steps through a crawl that never really waits: a simulated web, a simulated clock, one fetch at a time."""
-    while True:
-        step: Any = visits.__anext__()
-        try:
-            step.send(None)
-        except StopIteration as done:
-            yield done.value
-        except StopAsyncIteration:
-            return
-        else:
-            raise RuntimeError("this crawl waits for something outside; run it in an event loop")

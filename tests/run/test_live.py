@@ -1,6 +1,7 @@
 """A run over HTTP: who may be asked, what is learnt first, and that how it ended is recorded however it ends."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,14 @@ import pytest
 from crawling import collection, listing, pages, rows, waiting
 from lycosa.recipe import Budget
 from lycosa.run.crawl import INTERRUPTED
-from lycosa.run.live import LiveRun, insist_on_contact, live_crawl
+from lycosa.run.live import LiveCrawl, LiveRun, insist_on_contact
 from lycosa.run.options import Settings
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import RecipeError, UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.web.simulated import Reply
 from sessions import crawl, opened, visited, web_of
+from web.simulated import Reply
 from worlds import TOPICAL, TOPICAL_SEED, TWO_SITES
 
 ONE, TWO = Url("http://one.example/"), Url("http://two.test/")
@@ -78,7 +79,7 @@ def test_nothing_is_asked_and_no_run_recorded_without_a_contact(tmp_path: Path) 
     folder = collection(tmp_path / "c", [PUBLIC])
 
     async def run(session: Session) -> None:
-        async with live_crawl(session, Settings()):
+        async with LiveCrawl(session, Settings()):
             pass
 
     with opened(folder) as session, pytest.raises(RecipeError, match="contact"):
@@ -175,8 +176,8 @@ def test_a_run_that_ends_by_an_exception_is_recorded_as_interrupted(bees: Path, 
     async def run(session: Session) -> None:
         live = LiveRun(session, web_of(TOPICAL, session))
         complete = await live.prepare(Settings())
-        async with live.visits(complete) as visits:
-            async for _ in visits:
+        async with AsyncExitStack() as stack:
+            async for _ in await live.visits(complete, stack):
                 if session.status.pages == 3:
                     raise error
 

@@ -21,10 +21,10 @@ from .channel import Channel
 
 DIAL_SECONDS = 3.0
 DIAL_AGAIN_AFTER = 20.0  # seconds; until then an unreachable peer is taken to be down
-MOST_DIALS = 32  # at once, for each purpose
-MOST_WAITING = 64  # frames for one peer that is being dialled
-MOST_FAILURES = 4096  # that are remembered
-MOST_LOOKUPS = 8  # at once, for each purpose
+MAX_DIALS = 32  # at once, for each purpose
+MAX_WAITING = 64  # frames for one peer that is being dialled
+MAX_FAILURES = 4096  # that are remembered
+MAX_LOOKUPS = 8  # at once, for each purpose
 Deliver = Callable[[Channel | None], None]  # the channel; None: unreachable
 LookUp = Callable[[str], Sequence[str]]  # the IP addresses of a host name, the best first
 
@@ -46,7 +46,7 @@ def _is_address(host: str) -> bool:
 
 
 class Resolver:
-    """Resolves host names in threads, at most `MOST_LOOKUPS` at once.
+    """Resolves host names in threads, at most `MAX_LOOKUPS` at once.
 
     A thread that waits for a name server cannot be stopped: a slow lookup keeps its slot until it returns. The threads
     are daemons, as the process would wait for those of an executor when it ends.
@@ -54,7 +54,7 @@ class Resolver:
 
     def __init__(self, look_up: LookUp):
         self._look_up = look_up
-        self._slots = asyncio.Semaphore(MOST_LOOKUPS)
+        self._slots = asyncio.Semaphore(MAX_LOOKUPS)
 
     async def addresses(self, host: str) -> Sequence[str]:
         """The addresses of a host; an IP address is returned as it is, and takes no slot."""
@@ -116,12 +116,12 @@ class Dialer:
         """Delivers something over a new connection; False where all slots are taken."""
         waiting = self._waiting.get((peer, address))
         if waiting is not None:
-            if len(waiting) >= MOST_WAITING:
+            if len(waiting) >= MAX_WAITING:
                 return False
             waiting.append(deliver)
             return True
         tasks = self._tasks[purpose]
-        if len(tasks) >= MOST_DIALS:
+        if len(tasks) >= MAX_DIALS:
             return False
         self._waiting[peer, address] = [deliver]
         task = asyncio.get_running_loop().create_task(self._call(peer, address, self._resolvers[purpose]))
@@ -163,7 +163,7 @@ class Dialer:
             channel = None
         if channel is None:
             self._failed_until[peer, address] = asyncio.get_running_loop().time() + DIAL_AGAIN_AFTER
-            while len(self._failed_until) > MOST_FAILURES:
+            while len(self._failed_until) > MAX_FAILURES:
                 self._failed_until.popitem(last=False)
         for deliver in waiting:
             deliver(channel)

@@ -15,12 +15,12 @@ from OpenSSL import SSL
 from .addresses import Place, address_group
 from .channel import Channel
 from .dialer import DIAL_SECONDS, Dialer, Purpose
-from .messages import MOST_BYTES, SMALL_FRAME
+from .messages import MAX_BYTES, SMALL_FRAME
 from .rate_limits import FairShare
 
-MOST_CALLERS = 256  # incoming channels
-MOST_OF_ONE_ADDRESS = 32  # incoming channels, including those in the handshake
-MOST_OF_ONE_PEER = 3
+MAX_CALLERS = 256  # incoming channels
+MAX_PER_ADDRESS = 32  # incoming channels, including those in the handshake
+MAX_PER_PEER = 3
 IDLE_SECONDS = 300.0  # without a message, after which a channel is closed
 Undelivered = Callable[[], None]
 
@@ -155,10 +155,10 @@ class Wire:
             return True
         callers = [each for each in self._all_channels if not each.dials and not each.is_closing]
         whose = address_group(channel.host)
-        if sum(address_group(each.host) == whose for each in callers) > MOST_OF_ONE_ADDRESS:
+        if sum(address_group(each.host) == whose for each in callers) > MAX_PER_ADDRESS:
             self.counts["too_many_of_one_address"] += 1
             return False
-        if len(callers) > MOST_CALLERS:
+        if len(callers) > MAX_CALLERS:
             silent = next((each for each in callers if not each.is_open and each is not channel), None)
             if silent is None:
                 self.counts["too_many_connections"] += 1
@@ -173,7 +173,7 @@ class Wire:
         elif self._ends.refuses(channel.peer):
             self.counts["refused"] += 1
             channel.close("not listened to")
-        elif not channel.dials and len(others) >= MOST_OF_ONE_PEER:
+        elif not channel.dials and len(others) >= MAX_PER_PEER:
             self.counts["too_many_connections"] += 1
             channel.close("too many connections")
         else:
@@ -183,7 +183,7 @@ class Wire:
 
     def longest(self, channel: Channel) -> int:
         """The frame size that is accepted: large frames only from peers that were asked for one."""
-        return MOST_BYTES if self._large_expected[channel.peer] > 0 else SMALL_FRAME
+        return MAX_BYTES if self._large_expected[channel.peer] > 0 else SMALL_FRAME
 
     def large_came(self, peer: str) -> None:
         """A peer has answered a request whose answer may be large."""

@@ -11,7 +11,7 @@ import pytest
 
 from lycosa_peers.addresses import Place
 from lycosa_peers.channel import Channel
-from lycosa_peers.dialer import MOST_DIALS, MOST_LOOKUPS, Dialer, Purpose, look_up
+from lycosa_peers.dialer import MAX_DIALS, MAX_LOOKUPS, Dialer, Purpose, look_up
 
 NAMES = {
     "friend.example": ["8.8.8.8"],
@@ -76,12 +76,12 @@ def test_names_that_strangers_give_and_nobody_resolves_do_not_keep_us_from_askin
     servers = NameServers()
 
     async def play(calls: Dialer, called: Called) -> None:
-        for number in range(MOST_DIALS):
+        for number in range(MAX_DIALS):
             assert calls.call("stranger", f"h{number}.slow.example:9", Purpose.ANSWERING, lambda channel: None)
-        while len(servers.asked) < MOST_LOOKUPS:
+        while len(servers.asked) < MAX_LOOKUPS:
             await asyncio.sleep(0.001)
         assert await called(address, Purpose.ASKING) == [address.replace("friend.example", "8.8.8.8")]
-        assert len([name for name in servers.asked if name.endswith("slow.example")]) == MOST_LOOKUPS
+        assert len([name for name in servers.asked if name.endswith("slow.example")]) == MAX_LOOKUPS
 
     playing(play, servers, allow_private=allow_private)
 
@@ -90,9 +90,9 @@ def test_a_name_that_was_late_gives_its_room_back() -> None:
     servers = NameServers()
 
     async def play(calls: Dialer, called: Called) -> None:
-        late = [f"h{number}.slow.example:9" for number in range(MOST_LOOKUPS)]
+        late = [f"h{number}.slow.example:9" for number in range(MAX_LOOKUPS)]
         given_up = await asyncio.gather(*(called(address, Purpose.ASKING) for address in late))
-        assert given_up == [[]] * MOST_LOOKUPS
+        assert given_up == [[]] * MAX_LOOKUPS
         servers.may_answer.set()
         assert await called("friend.example:4000", Purpose.ASKING) == ["8.8.8.8:4000"]
 

@@ -286,7 +286,7 @@ async def silent_ones(place, many):
 def test_connections_that_say_nothing_shut_nobody_out_who_comes_from_elsewhere(folder, monkeypatch):
     monkeypatch.setattr(wires, "address_group", lambda host: host)
     monkeypatch.setattr(channels.Channel, "host", property(lambda channel: channel.address))  # each from elsewhere
-    monkeypatch.setattr(wires, "MOST_CALLERS", 12)
+    monkeypatch.setattr(wires, "MAX_CALLERS", 12)
 
     async def play(peer, place):
         opened = await silent_ones(place, 30)
@@ -300,7 +300,7 @@ def test_connections_that_say_nothing_shut_nobody_out_who_comes_from_elsewhere(f
 
 def test_connections_of_one_address_are_few_even_before_they_shake_hands(folder):
     async def play(peer, place):
-        opened = await silent_ones(place, wires.MOST_OF_ONE_ADDRESS + 10)
+        opened = await silent_ones(place, wires.MAX_PER_ADDRESS + 10)
         assert await until(lambda: peer.wire.counts["too_many_of_one_address"] == 10)
         honest = Caller()
         there = await honest.wire.listen(LOCAL)
@@ -330,7 +330,7 @@ async def sent(wire, peer, address, purpose):
 
 
 def test_calls_that_strangers_cause_leave_room_for_ones_own(folder, monkeypatch):
-    monkeypatch.setattr(calls, "MOST_DIALS", 4)
+    monkeypatch.setattr(calls, "MAX_DIALS", 4)
 
     async def play(peer, place):
         caller, hung = Caller(), await asyncio.start_server(lambda reader, writer: asyncio.sleep(30), "127.0.0.1", 0)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from OpenSSL import SSL
 
-from .addresses import Place, address_group
+from .addresses import Endpoint, address_group
 from .channel import Channel
 from .dialer import DIAL_SECONDS, Dialer, Purpose
 from .messages import MAX_BYTES, SMALL_FRAME
@@ -57,11 +57,11 @@ class Wire:
 
     # ------------------------------------------------------------ opening and closing
 
-    async def listen(self, place: Place) -> Place:
-        """Accepts connections; returns the place, with the port chosen where 0 was given."""
+    async def listen(self, endpoint: Endpoint) -> Endpoint:
+        """Accepts connections; returns the endpoint, with the port chosen where 0 was given."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._accept_channel, place.host, place.port, backlog=64)
-        return Place(place.host, self._server.sockets[0].getsockname()[1])
+        self._server = await loop.create_server(self._accept_channel, endpoint.host, endpoint.port, backlog=64)
+        return Endpoint(endpoint.host, self._server.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
         if self._server is not None:
@@ -112,20 +112,20 @@ class Wire:
         for channel in list(self._channels.get(peer, ())):
             channel.close(why)
 
-    async def call(self, place: Place) -> Channel | None:
-        """A connection to the peer at a place; None where there is none."""
-        channel = await self.reach(place)
+    async def call(self, endpoint: Endpoint) -> Channel | None:
+        """A connection to the peer at an endpoint; None where there is none."""
+        channel = await self.reach(endpoint)
         return channel if channel.is_open else None
 
-    async def reach(self, place: Place) -> Channel:
+    async def reach(self, endpoint: Endpoint) -> Channel:
         """The same; a channel that is not open may know why."""
         loop = asyncio.get_running_loop()
         handshake: asyncio.Future[bool] = loop.create_future()
-        channel = _Dialled(self._context, self, handshake, str(place))
+        channel = _Dialled(self._context, self, handshake, str(endpoint))
         self._all_channels[channel] = None
         try:
             async with asyncio.timeout(DIAL_SECONDS):
-                await loop.create_connection(lambda: channel, place.host, place.port)
+                await loop.create_connection(lambda: channel, endpoint.host, endpoint.port)
                 if await handshake:
                     return channel
         except (OSError, TimeoutError, UnicodeError):
@@ -179,7 +179,7 @@ class Wire:
         else:
             self._channels.setdefault(channel.peer, []).append(channel)
             self._ends.connected(channel.peer, channel)
-            self._dialer.opened(channel)
+            self._dialer.on_connected(channel)
 
     def longest(self, channel: Channel) -> int:
         """The frame size that is accepted: large frames only from peers that were asked for one."""

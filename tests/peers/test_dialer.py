@@ -1,4 +1,4 @@
-"""Dialer where others said, while those who keep the names of those places answer late or never."""
+"""Dialer where others said, while those who keep the names of those endpoints answer late or never."""
 
 import asyncio
 import subprocess
@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
-from lycosa_peers.addresses import Place
+from lycosa_peers.addresses import Endpoint
 from lycosa_peers.channel import Channel
-from lycosa_peers.dialer import MAX_DIALS, MAX_LOOKUPS, Dialer, Purpose, look_up
+from lycosa_peers.dialer import MAX_DIALS, Dialer, Purpose
+from lycosa_peers.resolver import MAX_LOOKUPS, look_up
 
 NAMES = {
     "friend.example": ["8.8.8.8"],
@@ -42,10 +43,10 @@ Called = Callable[[str, Purpose], Awaitable[list[str]]]
 def playing(play: Callable[[Dialer, Called], Awaitable[None]], servers: NameServers, **options: bool) -> Counter[str]:
     """Lets somebody call; `called` tells where that led until the call was given up, as nobody is anywhere."""
     counts: Counter[str] = Counter()
-    dialled: list[Place] = []
+    dialled: list[Endpoint] = []
 
-    async def dial(place: Place) -> Channel | None:
-        dialled.append(place)
+    async def dial(endpoint: Endpoint) -> Channel | None:
+        dialled.append(endpoint)
         return None
 
     async def run() -> None:
@@ -56,7 +57,7 @@ def playing(play: Callable[[Dialer, Called], Awaitable[None]], servers: NameServ
             before = len(dialled)
             assert calls.call(f"peer at {address}", address, purpose, lambda channel: given_up.set())
             await given_up.wait()
-            return [str(place) for place in dialled[before:]]
+            return [str(endpoint) for endpoint in dialled[before:]]
 
         try:
             await asyncio.wait_for(play(calls, called), 300)

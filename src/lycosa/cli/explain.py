@@ -1,3 +1,5 @@
+"""`lycosa explain`: why a page was fetched, skipped, or still waits."""
+
 from datetime import UTC, datetime
 from itertools import groupby
 

@@ -1,4 +1,4 @@
-"""The access log that a session goes by: opened, reference in the run, and found again by it."""
+"""The access log that a session goes by: opened, recorded in the run, and found again by it."""
 
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""A session: one collection opened for writing, with the crawl loop as the last checkpoint left it."""
+
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""The map of past crawls that a session goes by: opened from an atlas, reference in the run, and found again by it."""
+"""The map of past crawls that a session goes by: opened from an atlas, recorded in the run, and found again by it."""
 
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""`lycosa demo`: three strategies crawl a synthetic web, side by side."""
+
 import random
 import shutil
 from collections.abc import Mapping

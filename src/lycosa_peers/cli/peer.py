@@ -19,7 +19,7 @@ from lycosa.vocabulary.records import Plain
 from lycosa.vocabulary.text import visible
 
 try:
-    from lycosa_peers.addresses import is_local, is_unspecified, join_argument, place_argument
+    from lycosa_peers.addresses import endpoint_argument, is_local, is_unspecified, join_argument
     from lycosa_peers.control import MAX_QUERY_LENGTH, Control, Request
     from lycosa_peers.identity import Group
     from lycosa_peers.peer import Peer, SearchProgress
@@ -89,10 +89,10 @@ def serve(
     quiet: Quiet = False,
 ) -> None:
     """Serve a collection as a peer. It is read only, and what comes into it is served, too."""
-    place = place_argument(listen, option="--listen")
-    at = place_argument(reached_at, option="--at") if reached_at else None
+    endpoint = endpoint_argument(listen, option="--listen")
+    at = endpoint_argument(reached_at, option="--at") if reached_at else None
     joins = [join_argument(each) for each in join or ()]
-    if at is None and is_unspecified(place):
+    if at is None and is_unspecified(endpoint):
         raise UsageError(f"--listen {listen} is everywhere; say with --at ADDR:PORT where others reach it")
     notify = (lambda line: None) if quiet else tell
 
@@ -114,11 +114,11 @@ def serve(
                     identity,
                     content,
                     folder,
-                    allow_private=is_local(at or place),
+                    allow_private=is_local(at or endpoint),
                     notify=notify,
                     logs_queries=log_queries and not quiet,
                 )
-                listens_at = await start_listening(peer, place, at)
+                listens_at = await start_listening(peer, endpoint, at)
                 folder.write_json(SETTINGS_FILE, Settings(listen, reached_at, allow_private))
                 control = Control(peer, folder)
                 await control.open()

@@ -61,8 +61,8 @@ class PeerSearchInputs:
 def prepare(world: StudyWorld, size: Size, seed: int) -> PeerSearchInputs:
     """Crawls all collections and writes them to disk, the central one too."""
     topics = topics_of(world, size["topics"])
-    library = PageCache(world)
-    collectors = collectors_of(topics, peers=size["peers"], pages=size["pages"], library=library, seed=seed)
+    page_cache = PageCache(world)
+    collectors = collectors_of(topics, peers=size["peers"], pages=size["pages"], page_cache=page_cache, seed=seed)
     listed = {category.name: [entry.description for entry in category.entries] for category in world.directory()}
     descriptions = [listed[topic.name] for topic in topics]
     inputs = PeerSearchInputs(tempfile.TemporaryDirectory(prefix="peers-"), descriptions, collectors, size, seed)

@@ -102,8 +102,8 @@ def _lines(facts: Plain) -> list[str]:
     if len(facts["fetches"]) > _MAX_FETCHES:
         lines.append(f"  {len(facts['fetches'])} fetches, the latest {_MAX_FETCHES}:")
     for fetch in facts["fetches"][-_MAX_FETCHES:]:
-        told = f" {fetch.status}" if fetch.status else ""
-        spoken = f"{fetch.outcome}{told} in {fetch.elapsed:.2f} s {fetch.detail}".rstrip()
+        status = f" {fetch.status}" if fetch.status else ""
+        spoken = f"{fetch.outcome}{status} in {fetch.elapsed:.2f} s {fetch.detail}".rstrip()
         lines.append(f"  fetch {_moment(fetch.at)}: {spoken}")
     if facts["parents"]:
         lines.append("  linked from:")
@@ -112,7 +112,7 @@ def _lines(facts: Plain) -> list[str]:
 
 
 def _versions(looks: list[LookRow]) -> list[str]:
-    """What became of a page, look by look; looks that found the same are told together."""
+    """What became of a page, look by look; consecutive looks that brought no version and ended alike share a line."""
     if not looks:
         return []
     versions = sum(look.digest is not None for look in looks)

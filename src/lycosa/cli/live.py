@@ -22,7 +22,7 @@ from lycosa.vocabulary.records import Outcome, Plain, Visit
 from lycosa.vocabulary.text import visible
 
 from .options import print_json, program
-from .progress import Esteem, Progress
+from .progress import Progress, Tradeoff
 
 _log = logging.getLogger("lycosa.pages")
 _TROUBLE = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.GONE, Outcome.REFUSED))
@@ -76,7 +76,7 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
             seconds_left=(target - status.pages) / speed if target and speed else None,
             title=visit.page.title if visit.page else "",
             url=visit.fetch.url,
-            esteem=_esteem(session.loop.strategy, visit, standings[0] / standings[1] if standings[1] else None),
+            tradeoff=_tradeoff(session.loop.strategy, visit, standings[0] / standings[1] if standings[1] else None),
             through_readers=None if session.log.active is None else through_readers,
         )
 
@@ -99,16 +99,16 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
         show(latest)  # once more: pages may have been judged anew since
 
 
-def _esteem(strategy: Strategy, visit: Visit, mean_standing: float | None) -> Esteem:
+def _tradeoff(strategy: Strategy, visit: Visit, mean_standing: float | None) -> Tradeoff:
     """What the strategy goes by at present, where it weighs relevance against standing, and what led it to a visit."""
     *_, strategy = layers(strategy)
     alpha = getattr(strategy, "alpha", None)
     if alpha is None:
-        return Esteem(mean_standing)
+        return Tradeoff(mean_standing)
     lately, parts = getattr(strategy, "lately", None), UtilityParts.of(visit.candidate.because)
     if parts is None:
-        return Esteem(mean_standing, alpha, lately)
-    return Esteem(mean_standing, alpha, lately, parts.relevance, parts.standing, parts.utility)
+        return Tradeoff(mean_standing, alpha, lately)
+    return Tradeoff(mean_standing, alpha, lately, parts.relevance, parts.standing, parts.utility)
 
 
 def is_trouble(visit: Visit) -> bool:

@@ -180,7 +180,7 @@ def _most_important(pages: list[Named]) -> list[Named]:
 POLICY = "crawl-value"  # which pages are seen again, where nothing else is said
 EXPAND = 0.7  # share of the requests that go to links that wait; within 2 % of the best in the study `one-budget`
 MAX_REQUESTS = 10**12  # that anybody can mean
-NEXT_REFRESH = 86_400.0  # seconds from now, for which it is told what the policies expect
+NEXT_REFRESH = 86_400.0  # seconds from now for which the expectations of the policies are shown
 
 
 class NobodyAnsweredError(LycosaError):
@@ -291,7 +291,7 @@ class Refresh:
             )
 
     def _seed(self) -> int:
-        """Chance is another one in every run, and the same if the run were made again."""
+        """A seed that differs from run to run, and is the same if a run is repeated."""
         return len(self._session.collection.catalog.runs())
 
     def _table(self, moment: float) -> HistoryTable:

@@ -307,17 +307,17 @@ class Session:
             for number, visit in enumerate(self._archived_visits(), 1):
                 if number % 1_000 == 0:
                     self._write_frontier()
-                relevance, esteem = known.get(visit.candidate.url, (visit.relevance, visit.standing))
+                relevance, page_standing = known.get(visit.candidate.url, (visit.relevance, visit.standing))
                 page = visit.page
                 if page is not None:
-                    by = standing or (missing_standing if esteem is None else None)
-                    esteem = by.standing(page) if by else esteem
+                    by = standing or (missing_standing if page_standing is None else None)
+                    page_standing = by.standing(page) if by else page_standing
                     relevance = judge.relevance(page) if judge else relevance
                     if judge and relevance is not None and visit.is_kept:
                         relevances[page.url] = relevance
-                    if standing and esteem is not None and visit.is_kept:
-                        standings[page.url] = esteem
-                yield replace(visit, relevance=relevance, standing=esteem)
+                    if standing and page_standing is not None and visit.is_kept:
+                        standings[page.url] = page_standing
+                yield replace(visit, relevance=relevance, standing=page_standing)
 
         self.loop.rerank_from_history(self._made_strategy(), self._seeds, past_visits())
         if judge:

@@ -44,7 +44,7 @@ def load_plugin(group: Group, name: str) -> Any:
     entry = plugins(group)[name]
     try:
         return entry.load()
-    except Exception as error:  # anything can go wrong in a stranger's package; it is named and told
+    except Exception as error:  # third-party code may raise anything; the error is reported with its type
         problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise PluginError(
             f"the plug-in {name!r} of {distribution_of(entry)} cannot be loaded ({entry.value}: {problem}); "

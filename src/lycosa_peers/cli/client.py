@@ -38,7 +38,7 @@ class Settings(Struct, frozen=True):
 
 
 class NotJoined(Struct, frozen=True):
-    """Places where no peer has accepted us."""
+    """Endpoints at which no peer has accepted us."""
 
     not_reached: tuple[str, ...] = ()
     other_group: tuple[str, ...] = ()  # the peer there is not of our group

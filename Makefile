@@ -5,6 +5,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what one has compiled the next shall find
 
 .PHONY: setup demo style check test golden bench clean
 

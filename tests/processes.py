@@ -4,6 +4,7 @@ Each is forked from a server that has imported the command line, which takes an 
 it is a process like any other: with a session, memory and files of its own, and there to be killed.
 """
 
+import atexit
 import contextlib
 import ctypes
 import io
@@ -15,9 +16,20 @@ import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
+from weakref import WeakSet
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["lycosa.cli", "lycosa_peers.cli.peer", "lycosa_lab.cli.world"])
+
+
+_STARTED: "WeakSet[Process]" = WeakSet()
+
+
+@atexit.register
+def _end() -> None:
+    """No process outlives the tests."""
+    for process in _STARTED:
+        process.kill()
 
 
 class Process:
@@ -36,8 +48,9 @@ class Process:
         (out, its_out), (err, its_err) = (_CONTEXT.Pipe(duplex=False) for _ in range(2))
         words = [str(each) for each in arguments]
         given = (program, words, dict(os.environ if env is None else env), before, its_out, its_err)
-        self._process = _CONTEXT.Process(target=_run, args=given, daemon=True)  # it must not outlive the tests
+        self._process = _CONTEXT.Process(target=_run, args=given)
         self._process.start()
+        _STARTED.add(self)
         assert self._process.pid is not None
         self.pid: int = self._process.pid
         self.stdout, self.stderr = _text_of(out), _text_of(err)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from lycosa.run.session import Session
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Url
 from lycosa.web.robots import RobotsWeb
-from lycosa.web.simulated import SimulatedWeb
+from web.simulated import SimulatedWeb
 
 NOW = 1.7e9  # seconds since the epoch at which a session begins
 
@@ -64,5 +64,6 @@ async def visited(
     assert crawl is not None
     if is_killed:
         return [visit.candidate.url async for visit in crawl.visits()]
-    async with run.visits(crawl) as visits:
+    async with AsyncExitStack() as stack:
+        visits = await run.visits(crawl, stack)
         return [visit.candidate.url async for visit in visits]

@@ -1,6 +1,6 @@
 """A whole crawl in memory, without an event loop: what most tests of strategies and of the loop need."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any
 
 from lycosa.frontier.memory import MemoryFrontier
@@ -8,11 +8,11 @@ from lycosa.loop import Journal, Loop
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.recipe import Budget
-from lycosa.run.crawl import Assessor, Crawl, Status, without_event_loop
+from lycosa.run.crawl import Assessor, Crawl, Status
 from lycosa.vocabulary.clock import Clock, SimulatedClock
 from lycosa.vocabulary.contracts import Relevance, Standing, Strategy, Web
 from lycosa.vocabulary.records import Page, Url, Visit
-from lycosa.web.simulated import SimulatedWeb
+from web.simulated import SimulatedWeb
 from worlds import topic_of
 
 
@@ -72,6 +72,20 @@ def crawl_of(
     )
 
 
+def without_event_loop(visits: AsyncIterator[Visit]) -> Iterator[Visit]:
+    """Steps through a crawl that never really waits: a simulated web, a simulated clock, one fetch at a time."""
+    while True:
+        step: Any = visits.__anext__()
+        try:
+            step.send(None)
+        except StopIteration as done:
+            yield done.value
+        except StopAsyncIteration:
+            return
+        else:
+            raise RuntimeError("this crawl waits for something outside; run it in an event loop")
+
+
 def visits_of(crawl: Crawl, seeds: Sequence[Url]) -> list[Visit]:
     crawl.loop.start(seeds)
     return list(without_event_loop(crawl.visits()))
@@ -81,4 +95,4 @@ def urls_of(visits: Sequence[Visit]) -> list[Url]:
     return [visit.candidate.url for visit in visits]
 
 
-__all__ = ["AboutBees", "Budget", "crawl_of", "urls_of", "visits_of"]
+__all__ = ["AboutBees", "Budget", "crawl_of", "urls_of", "visits_of", "without_event_loop"]

@@ -272,3 +272,18 @@ def test_a_refresh_that_makes_no_sense_is_named_before_anything_is_asked(crawled
             collection.refresh(budget=1, policy="often")
         with pytest.raises(UsageError, match="from 0"):
             collection.refresh(budget=1, expand=2)
+
+
+def test_an_iterator_that_is_still_held_when_the_event_loop_ends_is_closed_in_order(bees, served, caplog):
+    held = []
+
+    async def leave_early(run):
+        visits = run.__aiter__()
+        held.append(visits)
+        async for _ in visits:
+            break
+
+    run = crawl(bees, served, pages=10)
+    asyncio.run(leave_early(run))
+    assert "error occurred during closing" not in caplog.text
+    assert run.stopped == "interrupted"

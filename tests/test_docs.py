@@ -138,6 +138,7 @@ def test_python_in_the_documents_is_python(path):
         compile(block, path.name, "exec")
 
 
+@pytest.mark.slow
 def test_the_quick_start_works_as_written(tmp_path, monkeypatch):
     commands = [
         line.removeprefix("$ ")

@@ -22,7 +22,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Literal, Self, Unpack
 
@@ -31,7 +31,7 @@ from lycosa.collection.rows import LookRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import Recipe, load_recipe
-from lycosa.run.live import live_crawl
+from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.new import new_collection
 from lycosa.run.open import main_text_of, open_for_reading
 from lycosa.run.options import CrawlOptions, FetchOptions, Settings, changed_recipe, check_keywords, settings_of
@@ -200,8 +200,8 @@ class Run(_Readable):
                 async for visit in visits:
                     yield visit
 
-    def _open(self, session: Session) -> AbstractAsyncContextManager[AsyncGenerator[Visit, None]]:
-        return live_crawl(session, self._settings)
+    def _open(self, session: Session) -> Visits:
+        return LiveCrawl(session, self._settings)
 
     def _end(self, session: Session) -> None:
         """Takes down what is to be known of a run that has ended, its session still open."""
@@ -245,9 +245,9 @@ class RefreshRun(Run):
         self._plan = plan
         self._refresh: Refresh | None = None
 
-    def _open(self, session: Session) -> AbstractAsyncContextManager[AsyncGenerator[Visit, None]]:
+    def _open(self, session: Session) -> Visits:
         self._refresh = Refresh(session, self._settings, self._plan)
-        return self._refresh.visits()
+        return self._refresh
 
     def _end(self, session: Session) -> None:
         super()._end(session)

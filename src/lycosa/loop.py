@@ -122,13 +122,11 @@ class Loop:
 
     def process(self, visit: Visit) -> None:
         """Records a visit and follows its links."""
-        if self._journal is not None:
-            self._journal.record(visit)
-            self._journal.record_skips(self.replay(visit))
-        elif self._observe is not None:
+        if self._journal is None:
             self.replay(visit)
         else:
-            self.follow_links(visit)
+            self._journal.record(visit)
+            self._journal.record_skips(self.replay(visit))
 
     def replay(self, visit: Visit) -> Sequence[Skip]:
         """Follows a visit, whether it happened just now or was read back from an archive; returns what was skipped."""

@@ -18,16 +18,16 @@ from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.loop import Loop
 from lycosa.reading import Reader
 from lycosa.recipe import Recipe, Requests, Topic, Waiting
-from lycosa.run.crawl import Crawl, without_event_loop
+from lycosa.run.crawl import Crawl
 from lycosa.run.session import Session
 from lycosa.strategies import STRATEGIES
 from lycosa.testing import World
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url, Visit
-from lycosa.web.simulated import SimulatedWeb
 from lycosa_lab.simulation import crawl as crawl_in_lab
-from simulation import crawl_of, urls_of, visits_of
+from simulation import crawl_of, urls_of, visits_of, without_event_loop
+from web.simulated import SimulatedWeb
 from worlds import html
 
 WORDS = ["bee", "hive", "honey", "queen", "comb", "nectar", "sail", "mast", "rope", "harbour", "tide", "storm"]

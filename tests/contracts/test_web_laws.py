@@ -14,10 +14,10 @@ from lycosa.vocabulary.clock import SimulatedClock, WallClock
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.web.live import LiveWeb
 from lycosa.web.robots import RobotsWeb, TextWeb
-from lycosa.web.simulated import Reply, SimulatedWeb
 from web.archived import ArchivedWeb
 from web.flaky import FlakyWeb
 from web.loopback import LoopbackServer, response
+from web.simulated import Reply, SimulatedWeb
 
 HOST = "http://www.example.org"
 PAGE, MOVED, PICTURE, MISSING = (Url(HOST + path) for path in ("/page", "/moved", "/picture", "/missing"))

@@ -63,6 +63,7 @@ def _cost(html: str) -> float:
     return time.process_time() - start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_cost_grows_with_length_not_with_its_square(name: str) -> None:
     small, large = (HOSTILE[name](count) for count in (5_000, 40_000))

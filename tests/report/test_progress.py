@@ -6,7 +6,7 @@ import re
 import pytest
 from rich.console import Console
 
-from lycosa.cli.progress import Progress, Tradeoff
+from lycosa.cli.progress import Progress, StandingFacts
 
 
 class Seconds:
@@ -25,7 +25,7 @@ def console(*, terminal: bool, width: int = 100) -> Console:
     )
 
 
-ESTEEM = Tradeoff(mean_standing=0.61, alpha=0.4, lately=0.72, relevance=0.98, standing=0.55, utility=0.7)
+ESTEEM = StandingFacts(mean_standing=0.61, alpha=0.4, lately=0.72, relevance=0.98, standing=0.55, utility=0.7)
 
 
 def test_plain_lines_come_every_two_seconds_and_at_the_end():
@@ -84,7 +84,7 @@ def drawn(width: int, **figures) -> list[str]:
 
 BUSY = {
     "pages": 98765, "target": 200000, "relevant": 98765, "pages_per_second": 178.4, "waiting": 1000000, "errors": 12345,
-    "seconds_left": 37000, "title": "Honey and wax " * 20, "tradeoff": ESTEEM,
+    "seconds_left": 37000, "title": "Honey and wax " * 20, "facts": ESTEEM,
 }  # fmt: skip
 
 
@@ -122,12 +122,12 @@ def test_the_live_display_keeps_to_the_narrowest_terminal():
 
 
 def test_the_weight_of_relevance_is_told_where_no_standing_is_known():
-    shown = drawn(80, pages=5, relevant=2, tradeoff=Tradeoff(alpha=0.25, lately=0.5))
+    shown = drawn(80, pages=5, relevant=2, facts=StandingFacts(alpha=0.25, lately=0.5))
     assert "α 0.25  lately 0.50" in shown
     assert not any("standing" in line or "found on" in line for line in shown)
     paper = console(terminal=False)
     with Progress(console=paper, monotonic=Seconds()) as progress:
-        progress.update(pages=5, relevant=2, tradeoff=Tradeoff(alpha=0.25, lately=0.5))
+        progress.update(pages=5, relevant=2, facts=StandingFacts(alpha=0.25, lately=0.5))
     assert paper.file.getvalue().startswith("5 pages, 40% relevant, α 0.25, lately 0.50, ")
 
 

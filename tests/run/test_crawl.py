@@ -6,16 +6,16 @@ from random import Random
 import pytest
 
 from lycosa.frontier.memory import MemoryFrontier
-from lycosa.run.crawl import EverySeedRefusedError, without_event_loop
+from lycosa.run.crawl import EverySeedRefusedError
 from lycosa.strategies.best_first import BestFirst
 from lycosa.strategies.unfocused import BreadthFirst
 from lycosa.vocabulary.clock import SimulatedClock, WallClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, PastFetch, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of
 from lycosa.web.robots import RobotsWeb
-from lycosa.web.simulated import Reply, SimulatedWeb
-from simulation import Budget, crawl_of, urls_of, visits_of
+from simulation import Budget, crawl_of, urls_of, visits_of, without_event_loop
 from web.flaky import FlakyWeb
+from web.simulated import Reply, SimulatedWeb
 from worlds import CHAIN, STAR, TOPICAL, TOPICAL_SEED, html
 
 HUB = Url("http://star.example/")

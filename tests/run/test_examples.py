@@ -10,8 +10,8 @@ from lycosa.run.crawl import EverySeedRefusedError
 from lycosa.run.examples import fetch_examples, unvisited_examples
 from lycosa.run.session import Session
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-from lycosa.web.simulated import Reply
 from sessions import NOW, crawl, opened, web_of
+from web.simulated import Reply
 from worlds import html
 
 HIVE, GONE = Url("http://bees.example/hive"), Url("http://bees.example/gone")

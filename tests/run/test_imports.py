@@ -1,13 +1,13 @@
 """Pages of other peers, as they come into a collection."""
 
-import time
 from datetime import UTC, datetime
 
 import pytest
 
 from crawling import done
 from lycosa.run.imports import PeerPage, import_peer_pages
-from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.clock import SimulatedClock
+from sessions import NOW
 from sharing import add_pages, shared
 
 URL = "http://friend.example/"
@@ -30,7 +30,7 @@ def record(fetched_at: str) -> bytes:
 
 def taken(folder, fetched_at):
     return import_peer_pages(
-        folder, [PeerPage(URL, record(fetched_at), "friend")], clock=WallClock(), tell=lambda line: None
+        folder, [PeerPage(URL, record(fetched_at), "friend")], clock=SimulatedClock(NOW), tell=lambda line: None
     )
 
 
@@ -47,7 +47,7 @@ def test_a_page_of_a_time_that_cannot_be_is_not_taken(folder, fetched_at):
 
 @pytest.mark.parametrize("seconds_ago", [-3600, 0, 10 * 365 * 86_400])
 def test_a_page_of_any_other_time_is_taken_and_found(folder, seconds_ago):
-    moment = datetime.fromtimestamp(time.time() - seconds_ago, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    moment = datetime.fromtimestamp(NOW - seconds_ago, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     assert taken(folder, moment).pages == (URL,)
     with shared(folder) as content:
         assert [hit.item for hit in content.find("honey", 5).hits] == [URL]

@@ -1,6 +1,7 @@
 """A run over HTTP: who may be asked, what is learnt first, and that how it ended is recorded however it ends."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,14 @@ import pytest
 from crawling import collection, listing, pages, rows, waiting
 from lycosa.recipe import Budget
 from lycosa.run.crawl import INTERRUPTED
-from lycosa.run.live import LiveRun, insist_on_contact, live_crawl
+from lycosa.run.live import LiveCrawl, LiveRun, insist_on_contact
 from lycosa.run.options import Settings
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import RecipeError, UsageError
 from lycosa.vocabulary.records import Url
-from lycosa.web.simulated import Reply
 from sessions import crawl, opened, visited, web_of
+from web.simulated import Reply
 from worlds import TOPICAL, TOPICAL_SEED, TWO_SITES
 
 ONE, TWO = Url("http://one.example/"), Url("http://two.test/")
@@ -78,7 +79,7 @@ def test_nothing_is_asked_and_no_run_recorded_without_a_contact(tmp_path: Path) 
     folder = collection(tmp_path / "c", [PUBLIC])
 
     async def run(session: Session) -> None:
-        async with live_crawl(session, Settings()):
+        async with LiveCrawl(session, Settings()):
             pass
 
     with opened(folder) as session, pytest.raises(RecipeError, match="contact"):
@@ -112,6 +113,28 @@ def test_an_interrupt_while_the_topic_is_learnt_leaves_no_run(bees: Path) -> Non
         assert prepared(session) is None
         assert session.status.stop_reason == INTERRUPTED
         assert session.collection.catalog.runs() == []
+
+
+class Asked(dict[Url, bytes]):
+    """Pages of which it is noted which were asked for."""
+
+    def __init__(self, pages: dict[Url, bytes]):
+        super().__init__(pages)
+        self.urls: list[Url] = []
+
+    def get(self, url: Url, default: Any = None) -> Any:
+        self.urls.append(url)
+        return super().get(url, default)
+
+
+def test_an_example_that_is_a_seed_too_is_asked_for_once(bees: Path) -> None:
+    example, world = Url("http://bees.example/0"), Asked(TOPICAL)
+    listing(bees / "good.txt", [example])
+    listing(bees / "seeds.txt", [example])
+    with opened(bees) as session:
+        topic = session.recipe.topic.__class__(examples="good.txt")
+    assert crawl(bees, world, 3, topic=topic)[0] == example
+    assert world.urls.count(example) == 1
 
 
 def test_sitemaps_of_the_seeds_hosts_are_started_from_too(tmp_path: Path) -> None:
@@ -153,8 +176,8 @@ def test_a_run_that_ends_by_an_exception_is_recorded_as_interrupted(bees: Path, 
     async def run(session: Session) -> None:
         live = LiveRun(session, web_of(TOPICAL, session))
         complete = await live.prepare(Settings())
-        async with live.visits(complete) as visits:
-            async for _ in visits:
+        async with AsyncExitStack() as stack:
+            async for _ in await live.visits(complete, stack):
                 if session.status.pages == 3:
                     raise error
 
@@ -179,6 +202,7 @@ def test_another_strategy_ranks_anew_what_waits_and_says_so(bees: Path) -> None:
     assert not [line for line in told if "ranked anew" in line]
     crawl(bees, TOPICAL, 10, strategy="best-first", tell=told.append)
     [line] = [line for line in told if "ranked anew" in line]
+    assert line.startswith("strategy, options, target, map, log or scope have changed: ")
     assert line.endswith("what waits is ranked anew for best-first")
 
 

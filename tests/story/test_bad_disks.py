@@ -28,6 +28,8 @@ from fixtures.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 from processes import Process, with_files_no_larger_than, without_the_rights_of_root
 
+pytestmark = pytest.mark.slow
+
 WORLD = MadeUpWeb(seed=6, hosts=10, pages=400)
 
 

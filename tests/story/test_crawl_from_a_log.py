@@ -30,6 +30,8 @@ from lycosa.vocabulary.records import Url
 from lycosa_lab.worlds.server import WorldServer
 from worlds import html
 
+pytestmark = pytest.mark.slow
+
 WORLD = MadeUpWeb(seed=8, hosts=10, pages=400)
 TOPIC = WORLD.topics[0]
 ON_TOPIC = [url for url in WORLD.urls() if WORLD.topic(url) == TOPIC]

@@ -27,6 +27,8 @@ from lycosa_lab.worlds.server import WorldServer
 from maps.small_atlases import atlas_of, mapped_by
 from worlds import html
 
+pytestmark = pytest.mark.slow
+
 ON_HONEY = 'keywords = ["honey"]'
 HOME = Url("http://a.example/")
 WORLD = MadeUpWeb(seed=8, hosts=10, pages=400)

@@ -7,6 +7,8 @@ import pytest
 
 from crawling import done, lycosa, pages
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):

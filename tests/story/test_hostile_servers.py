@@ -24,6 +24,8 @@ from lycosa.reading.html import MAX_LINKS
 from web.loopback import LoopbackServer, response
 from worlds import html
 
+pytestmark = pytest.mark.slow
+
 GOOD = [f"http://good.example/{number}" for number in range(30)]
 CAREFUL = "timeout = 6\nretries = 0\nmax_body = 300000\n"
 

@@ -29,6 +29,8 @@ from crawling import (
 from fixtures.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 
+pytestmark = pytest.mark.slow
+
 WORLD = MadeUpWeb(seed=5, hosts=15, pages=600)
 CONCURRENCY = 8
 

@@ -12,6 +12,8 @@ from lycosa_lab.worlds.server import WorldServer
 from web.loopback import LoopbackServer, response
 from worlds import html
 
+pytestmark = pytest.mark.slow
+
 HOME = "http://a.example/"
 
 

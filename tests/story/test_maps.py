@@ -15,6 +15,8 @@ from lycosa_lab.worlds.server import WorldServer
 from maps.small_atlases import atlas_of, mapped_by
 from worlds import html
 
+pytestmark = pytest.mark.slow
+
 BEE, CHESS = "honey bee hive nectar queen", "chess rook bishop knight pawn"
 
 

@@ -37,6 +37,8 @@ from lycosa_lab.worlds.synthetic import SyntheticWorld
 from web.loopback import LoopbackServer, response
 from worlds import html
 
+pytestmark = pytest.mark.slow
+
 START = SyntheticWorld(pages=1_500, topics=6, seed=4)
 HISTORY = {
     "looks": "SELECT page, look, at, change, status, digest, bytes, links, new_links, file, place FROM looks",

@@ -13,6 +13,8 @@ from lycosa.strategies import STRATEGIES
 from lycosa_lab.worlds.server import WorldServer
 from worlds import html
 
+pytestmark = pytest.mark.slow
+
 WORLD = MadeUpWeb(seed=8, hosts=10, pages=400)
 PLAIN = [name for name, entry in STRATEGIES.items() if name != "baseline-focused" and not entry.needs]
 TOPIC = f'text = "{WORLD.topics[0]}"'

@@ -9,6 +9,8 @@ from crawling import done, lycosa
 from lycosa_lab.worlds.server import WorldServer
 from story.beekeeping import ON_TOPIC, WORLD, crawled, made
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def served():

@@ -21,6 +21,8 @@ from lycosa_lab.worlds.graphs import LinkGraph
 from lycosa_lab.worlds.server import WorldServer
 from story.beekeeping import ON_TOPIC, WORLD, crawled, made
 
+pytestmark = pytest.mark.slow
+
 FROM_SHORT_TO_LONG = sorted(ON_TOPIC, key=lambda url: len(WORLD.page(url)))
 
 

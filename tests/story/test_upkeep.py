@@ -33,6 +33,8 @@ from fixtures.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 from worlds import TOPICAL, TOPICAL_SEED, html, topic_of
 
+pytestmark = pytest.mark.slow
+
 WORLD = MadeUpWeb(seed=9, hosts=10, pages=500)
 GOOD = [url for url in WORLD.urls() if WORLD.topic(url) == WORLD.topics[0]]
 BAD = [url for url in WORLD.urls() if WORLD.topic(url) == WORLD.topics[1]]

@@ -7,6 +7,8 @@ import pytest
 
 from crawling import begin, kill, lycosa
 
+pytestmark = pytest.mark.lab
+
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):

@@ -11,13 +11,12 @@ from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.logs.readings import Readings
-from lycosa.run.crawl import without_event_loop
 from lycosa.strategies import BreadthFirst, Collaborative, Combined, Guided
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, SkipReason, Url, Visit
 from lycosa_lab.simulation import crawl
 from lycosa_lab.worlds.synthetic import SyntheticWorld
-from simulation import Budget, crawl_of, urls_of, visits_of
+from simulation import Budget, crawl_of, urls_of, visits_of, without_event_loop
 from strategies.reading_people import log_of, visit_to
 from strategies.visits import url_of
 from worlds import TOPICAL, topic_of

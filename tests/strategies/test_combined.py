@@ -8,12 +8,11 @@ from msgspec.structs import replace
 
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.logs.readings import Readings
-from lycosa.run.crawl import without_event_loop
 from lycosa.strategies import Collaborative, Combined, Intelligent
 from lycosa.strategies.interest import logistic
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Candidate, Link, Url, Visit
-from simulation import Budget, crawl_of, urls_of, visits_of
+from simulation import Budget, crawl_of, urls_of, visits_of, without_event_loop
 from strategies.reading_people import log_of, visit_to
 from strategies.visits import url_of
 from worlds import TOPICAL, TOPICAL_SEED, topic_of

@@ -11,14 +11,13 @@ from msgspec.structs import replace
 
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.logs.readings import Readings
-from lycosa.run.crawl import without_event_loop
 from lycosa.strategies import STRATEGIES, Adaptive, BaselineFocused, BestFirst, Guided, Intelligent, Mapped, Utility
 from lycosa.strategies.guided import scale_odds
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Page, Url, Visit
-from simulation import Budget, crawl_of, urls_of, visits_of
+from simulation import Budget, crawl_of, urls_of, visits_of, without_event_loop
 from strategies.reading_people import log_of, visit_to
 from strategies.visits import url_of, visit_of
 from worlds import TOPICAL, TOPICAL_SEED, html, topic_of

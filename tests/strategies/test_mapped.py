@@ -12,14 +12,13 @@ from msgspec.structs import replace
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.maps.topic_map import CrawlMap
-from lycosa.run.crawl import without_event_loop
 from lycosa.strategies import STRATEGIES, Adaptive, BaselineFocused, BestFirst, Mapped, Utility
 from lycosa.strategies.mapped import PORTALS_AT_ONCE
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
-from simulation import Budget, crawl_of, urls_of, visits_of
+from simulation import Budget, crawl_of, urls_of, visits_of, without_event_loop
 from strategies.visits import url_of, visit_of
 from worlds import TOPICAL, TOPICAL_SEED, topic_of
 

@@ -11,8 +11,8 @@ from lycosa.vocabulary.clock import SimulatedClock, WallClock
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.web.live import LiveWeb
 from lycosa.web.robots import RobotsWeb
-from lycosa.web.simulated import Reply, SimulatedWeb
 from web.loopback import LoopbackServer, response, silence
+from web.simulated import Reply, SimulatedWeb
 
 HOST = "http://a.example"
 PAGES = {Url(HOST + path): f"<html>{path}" for path in ("/", "/open", "/open/not", "/shut", "/shut/but", "/x?q=1")}

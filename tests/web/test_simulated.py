@@ -4,8 +4,8 @@ from random import Random
 from lycosa.run.examples import PrefetchedWeb
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-from lycosa.web.simulated import Reply, SimulatedWeb
 from web.flaky import FlakyWeb
+from web.simulated import Reply, SimulatedWeb
 
 URL = Url("http://a.example/")
 CLOCK = SimulatedClock(100.0)

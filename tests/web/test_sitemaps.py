@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import Url
-from lycosa.web.simulated import Reply, SimulatedWeb
 from lycosa.web.sitemaps import urls_in_sitemaps
+from web.simulated import Reply, SimulatedWeb
 
 MAP = Url("http://a.example/sitemap.xml")
 NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'

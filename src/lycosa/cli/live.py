@@ -4,14 +4,14 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from lycosa.collection.export import iso
 from lycosa.recipe import Recipe
 from lycosa.run.guides import layers
-from lycosa.run.live import live_crawl
+from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.options import Settings
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
@@ -22,7 +22,7 @@ from lycosa.vocabulary.records import Outcome, Plain, Visit
 from lycosa.vocabulary.text import visible
 
 from .options import print_json, program
-from .progress import Progress, Tradeoff
+from .progress import Progress, StandingFacts
 
 _log = logging.getLogger("lycosa.pages")
 _TROUBLE = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.GONE, Outcome.REFUSED))
@@ -45,9 +45,7 @@ def run(
             )
 
 
-async def watch(
-    session: Session, crawl: AbstractAsyncContextManager[AsyncGenerator[Visit, None]], seen: Callable[[Visit], None]
-) -> None:
+async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) -> None:
     """Runs a crawl to its end, which Ctrl-C brings near, and shows every visit."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -76,7 +74,7 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
             seconds_left=(target - status.pages) / speed if target and speed else None,
             title=visit.page.title if visit.page else "",
             url=visit.fetch.url,
-            tradeoff=_tradeoff(session.loop.strategy, visit, standings[0] / standings[1] if standings[1] else None),
+            facts=_standing_facts(session.loop.strategy, visit, standings[0] / standings[1] if standings[1] else None),
             through_readers=None if session.log.active is None else through_readers,
         )
 
@@ -94,21 +92,21 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
             print_json(facts_of(visit))
         show(visit)
 
-    await watch(session, live_crawl(session, settings), seen)
+    await watch(session, LiveCrawl(session, settings), seen)
     if latest is not None:
         show(latest)  # once more: pages may have been judged anew since
 
 
-def _tradeoff(strategy: Strategy, visit: Visit, mean_standing: float | None) -> Tradeoff:
+def _standing_facts(strategy: Strategy, visit: Visit, mean_standing: float | None) -> StandingFacts:
     """What the strategy goes by at present, where it weighs relevance against standing, and what led it to a visit."""
     *_, strategy = layers(strategy)
     alpha = getattr(strategy, "alpha", None)
     if alpha is None:
-        return Tradeoff(mean_standing)
+        return StandingFacts(mean_standing)
     lately, parts = getattr(strategy, "lately", None), UtilityParts.of(visit.candidate.because)
     if parts is None:
-        return Tradeoff(mean_standing, alpha, lately)
-    return Tradeoff(mean_standing, alpha, lately, parts.relevance, parts.standing, parts.utility)
+        return StandingFacts(mean_standing, alpha, lately)
+    return StandingFacts(mean_standing, alpha, lately, parts.relevance, parts.standing, parts.utility)
 
 
 def is_trouble(visit: Visit) -> bool:

@@ -22,7 +22,7 @@ _SHORTEST = 8
 Form = Literal["live", "plain", "words", "silent"]  # words: what is said, without figures
 
 
-class Tradeoff(NamedTuple):
+class StandingFacts(NamedTuple):
     """What a strategy that weighs relevance against standing goes by; None for what is not known."""
 
     mean_standing: float | None = None  # of the pages of this run
@@ -45,7 +45,7 @@ class Figures(NamedTuple):
     seconds_left: float | None = None
     title: str = ""
     url: str = ""
-    tradeoff: Tradeoff = Tradeoff()
+    facts: StandingFacts = StandingFacts()
     counted: str = "pages"  # what `pages` are: a refresh counts requests
     notes: tuple[str, ...] = ()  # what is said instead of the share of relevant pages
     through_readers: int | None = None  # pages of this run that came through an access log alone; None without one
@@ -103,7 +103,7 @@ class Progress:
         seconds_left: float | None = None,
         title: str = "",
         url: str = "",
-        tradeoff: Tradeoff = Tradeoff(),
+        facts: StandingFacts = StandingFacts(),
         counted: str = "pages",
         notes: tuple[str, ...] = (),
         through_readers: int | None = None,
@@ -121,7 +121,7 @@ class Progress:
             seconds_left,
             title,
             url,
-            tradeoff,
+            facts,
             counted,
             notes,
             through_readers,
@@ -147,13 +147,13 @@ class Progress:
             self._console.print(Text(self._line()), soft_wrap=True)
 
     def _line(self) -> str:
-        pages, target, relevant, speed, waiting, errors, left, _, url, tradeoff, counted, notes, read = self._figures
+        pages, target, relevant, speed, waiting, errors, left, _, url, facts, counted, notes, read = self._figures
         of = f" of {target}" if target is not None else ""
         parts = [
             f"{pages}{of} {counted}",
             *(notes or (f"{_share(relevant, pages)} relevant",)),
-            *_mean_standing(tradeoff),
-            *_weight(tradeoff),
+            *_mean_standing(facts),
+            *_weight(facts),
             *_through_readers(read),
             f"{speed:.1f} {counted}/s",
             f"{waiting} waiting",
@@ -164,9 +164,7 @@ class Progress:
         return ", ".join(parts) + (f"; {visible(url, 120)}" if url else "")
 
     def _display(self) -> RenderableType:
-        pages, target, relevant, speed, waiting, errors, left, title, url, tradeoff, counted, notes, read = (
-            self._figures
-        )
+        pages, target, relevant, speed, waiting, errors, left, title, url, facts, counted, notes, read = self._figures
         self._mark(pages, relevant)
         width = max(20, self._console.width - 1)
         amount = f"{pages} / {target} {counted}" if target is not None else f"{pages} {counted}"
@@ -180,14 +178,14 @@ class Progress:
         harvest = [
             Text(_sparkline(list(self._rates)[-graph:]).ljust(graph), style="green"),
             *(Text(said, style="bold green") for said in notes or (f"harvest {_share(relevant, pages)}",)),
-            *(Text(said) for said in (*_mean_standing(tradeoff), *_through_readers(read))),
+            *(Text(said) for said in (*_mean_standing(facts), *_through_readers(read))),
         ]
         traffic = [
             Text(f"{speed:.1f} {counted}/s"),
             Text(f"{waiting} waiting"),
             Text(f"{errors} errors", style="red" if errors else "dim"),
         ]
-        worth = [Text(said) for said in (*_weight(tradeoff), *_found_on(tradeoff))]
+        worth = [Text(said) for said in (*_weight(facts), *_found_on(facts))]
         last = Text(visible(title or url, width), style="dim", no_wrap=True, overflow="ellipsis")
         return Group(head, *(line for row in (harvest, traffic, worth) for line in _lines(row, width)), last)
 
@@ -214,24 +212,28 @@ def _lines(row: Iterable[Text], width: int) -> list[Text]:
     return lines
 
 
-def _mean_standing(tradeoff: Tradeoff) -> list[str]:
-    return [] if tradeoff.mean_standing is None else [f"standing {tradeoff.mean_standing:.2f}"]
+def _mean_standing(facts: StandingFacts) -> list[str]:
+    return [] if facts.mean_standing is None else [f"standing {facts.mean_standing:.2f}"]
 
 
 def _through_readers(pages: int | None) -> list[str]:
     return [] if pages is None else [f"{pages} through readers"]
 
 
-def _weight(tradeoff: Tradeoff) -> list[str]:
+def _weight(facts: StandingFacts) -> list[str]:
     """The weight of relevance, and the relevance that moves it."""
-    said = [] if tradeoff.alpha is None else [f"α {tradeoff.alpha:.2f}"]
-    return said if tradeoff.lately is None else [*said, f"lately {tradeoff.lately:.2f}"]
+    said = [] if facts.alpha is None else [f"α {facts.alpha:.2f}"]
+    return said if facts.lately is None else [*said, f"lately {facts.lately:.2f}"]
 
 
-def _found_on(tradeoff: Tradeoff) -> list[str]:
+def _found_on(facts: StandingFacts) -> list[str]:
     """What made the last page worth fetching."""
-    facts = (("relevance", tradeoff.relevance), ("standing", tradeoff.standing), ("utility", tradeoff.utility))
-    said = ", ".join(f"{name} {value:.2f}" for name, value in facts if value is not None)
+    parts = (
+        ("relevance", facts.relevance),
+        ("standing", facts.standing),
+        ("utility", facts.utility),
+    )
+    said = ", ".join(f"{name} {value:.2f}" for name, value in parts if value is not None)
     return [f"found on: {said}"] if said else []
 
 

@@ -49,7 +49,7 @@ def refresh(
     ):
         refreshing = Refresh(session, settings, plan)
         with asyncio.Runner() as runner:
-            runner.run(watch(session, refreshing.visits(), _Shown(session, refreshing, plan.budget, progress)))
+            runner.run(watch(session, refreshing, _Shown(session, refreshing, plan.budget, progress)))
         result = refreshing.result() if as_json or not quiet else None
     if result is not None:
         if as_json:

@@ -1,4 +1,4 @@
-"""The access log that a session goes by: opened, recorded in the run, and found again by it."""
+"""The access log of a session: opening it, recording a reference to it in the run, and reopening it by that."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from .guides import layers
 
 
 class LogReference(Struct, frozen=True):
-    """What a run says of its log."""
+    """What a run records of its log."""
 
     file: str  # absolute path
     half_life: float | None  # days

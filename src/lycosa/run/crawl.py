@@ -2,9 +2,9 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 from lycosa.loop import Loop
 from lycosa.reading.fingerprint import NearDuplicates
@@ -61,7 +61,7 @@ class Status:
         self.began = began
         self.requests = FetchCounts()
         self.stop_reason = ""  # empty before and while it runs
-        self.wake: Callable[[], None] = lambda: None  # called by an interrupt
+        self.woken = asyncio.Event()  # set by an interrupt, and whenever a fetch lands
         self._interrupted = False
         self._interrupted_above = interrupted
 
@@ -82,7 +82,7 @@ class Status:
     def interrupt(self) -> None:
         """Stops after the page at hand; what is in flight will be fetched by the next run."""
         self._interrupted = True
-        self.wake()
+        self.woken.set()
 
     @property
     def is_interrupted(self) -> bool:
@@ -230,8 +230,6 @@ class _Fetches:
         self._bug: BaseException | None = None  # raised by the web, which is to return outcomes instead
         self._tasks: set[asyncio.Task[None]] = set()
         self._landed: deque[tuple[Candidate, Fetch]] = deque()
-        self._event = asyncio.Event()  # a fetch has landed, or somebody interrupts
-        self._status.wake = self._event.set
 
     async def next(self) -> tuple[Candidate, Fetch] | None:
         """The next fetch that has landed; None where the crawl is over."""
@@ -286,25 +284,25 @@ class _Fetches:
     async def _land(self, candidate: Candidate) -> None:
         self._landed.append((candidate, await self._fetch(candidate)))
         self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # its place is free from now on
-        self._event.set()
+        self._status.woken.set()
 
     def _end(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (bug := task.exception()):
             self._bug = bug
-            self._event.set()
+            self._status.woken.set()
 
     async def _wait(self) -> None:
         """Until a fetch lands, a host may be asked again, or a second has passed."""
         ready_at = self._crawl.loop.frontier.next_ready_at()
         if not self._tasks and self._is_hopeless(ready_at):
             return
-        self._event.clear()
+        self._status.woken.clear()
         timeout = _MAX_WAIT
         if ready_at is not None and len(self._tasks) < self._wanted():
             timeout = min(timeout, max(0.001, ready_at - self._clock.now()))
-        handle = asyncio.get_running_loop().call_later(timeout, self._event.set)
-        await self._event.wait()
+        handle = asyncio.get_running_loop().call_later(timeout, self._status.woken.set)
+        await self._status.woken.wait()
         handle.cancel()
 
     async def cancel(self) -> None:
@@ -345,17 +343,3 @@ class _Fetches:
                 "(--dry-after 0 goes on all the same)"
             )
         return bool(status.stop_reason)
-
-
-def without_event_loop(visits: AsyncIterator[Visit]) -> Iterator[Visit]:
-    """Steps through a crawl that never really waits: a simulated web, a simulated clock, one fetch at a time."""
-    while True:
-        step: Any = visits.__anext__()
-        try:
-            step.send(None)
-        except StopIteration as done:
-            yield done.value
-        except StopAsyncIteration:
-            return
-        else:
-            raise RuntimeError("this crawl waits for something outside; run it in an event loop")

@@ -1,19 +1,22 @@
 """Example pages: fetched under the rules of the crawl before it begins, and not fetched twice."""
 
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
-from typing import Literal
 
 from lycosa.collection.events import Example
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.loop import Loop
+from lycosa.strategies.base import BaseStrategy
 from lycosa.vocabulary.contracts import Web
-from lycosa.vocabulary.records import Candidate, Fetch, Outcome, PastFetch, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, PastFetch, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of
 from lycosa.web.robots import TextWeb
 
 from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
 from .session import Session
+
+_REMEMBERED_FOR = 86_400  # seconds in which an example page need not be fetched again
+_MOST_REMEMBERED = 64_000_000  # bytes of example pages that need not be fetched twice
 
 
 class PrefetchedWeb:
@@ -33,35 +36,14 @@ class PrefetchedWeb:
         await self._web.close()
 
 
-_REMEMBERED_FOR = 86_400  # seconds in which an example page need not be fetched again
-_MAX_REMEMBERED = 64_000_000  # bytes of example pages that need not be fetched twice
-
-
-class _SeedsOnly:
+class _SeedsOnly(BaseStrategy):
     """A strategy that follows no link."""
 
     name = "examples"
-    scale: Literal["unit", "order"] = "unit"
     exhaustive = False
-    uses_standing = False
-
-    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        return [Candidate(seed, 1.0, because={"example": True}) for seed in seeds]
-
-    def learn(self, event: Visit | Skip) -> None:
-        pass
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         return ()
-
-    def merge(self, url: Url, waiting: float, offered: float) -> float:
-        return waiting
-
-    def state(self) -> Plain:
-        return None
-
-    def restore(self, state: Plain) -> None:
-        pass
 
 
 async def fetch_examples(session: Session, web: Web) -> None:

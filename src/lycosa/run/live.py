@@ -1,8 +1,9 @@
 """A crawl of a collection over HTTP: learn the topic, learn standing, build the crawl, run it."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from itertools import chain
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -11,7 +12,6 @@ from lycosa import __version__
 from lycosa.collection.events import Run, Stop
 from lycosa.frontier.admission import Admission
 from lycosa.recipe import FILE_NAME, Recipe, uses_standing
-from lycosa.run.examples import PrefetchedWeb
 from lycosa.strategies import Mapped
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Web
@@ -25,7 +25,7 @@ from lycosa.web.sitemaps import urls_in_sitemaps
 
 from .access_log import open_log
 from .crawl import INTERRUPTED, Crawl
-from .examples import fetch_examples, unvisited_examples
+from .examples import PrefetchedWeb, fetch_examples, unvisited_examples
 from .guides import layers
 from .options import Settings
 from .session import Session
@@ -72,31 +72,53 @@ def insist_on_contact(session: Session, resolve: Sequence[str], read: Iterable[U
             )
 
 
-@asynccontextmanager
-async def live_crawl(session: Session, settings: Settings) -> AsyncIterator[AsyncGenerator[Visit, None]]:
-    """The visits of a crawl over HTTP until something ends it; leaves no connection open."""
-    insist_on_contact(session, settings.resolve)
-    async with open_web(session, settings) as web:
-        run = LiveRun(session, web)
-        crawl = await run.prepare(settings)
-        if crawl is None:
-            yield no_visits()
-            return
-        async with run.visits(crawl) as visits:
-            yield visits
+class Visits(AbstractAsyncContextManager[AsyncGenerator[Visit, None]]):
+    """The visits of a run, prepared when it is entered; leaving it ends the run and closes every connection.
+
+    A class, and not an `asynccontextmanager`: an event loop that shuts down closes all generators at once, and one of
+    those would be closed while it waits for another.
+    """
+
+    def __init__(self, session: Session, settings: Settings):
+        self._session = session
+        self._settings = settings
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> AsyncGenerator[Visit, None]:
+        async with AsyncExitStack() as stack:
+            visits = await self._open(stack)
+            self._stack = stack.pop_all()
+        return visits
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        return await self._stack.__aexit__(*error)
+
+    async def _open(self, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
+        """Prepares the run; what has to be done at its end goes to the stack."""
+        raise NotImplementedError
+
+    def _web(self, stack: AsyncExitStack) -> RobotsWeb:
+        """The Web as the session's recipe wants it asked."""
+        session, settings = self._session, self._settings
+        insist_on_contact(session, settings.resolve)
+        web = make_web(
+            session.recipe, clock=session.clock, allow_private=settings.allow_private, resolve=settings.resolve
+        )
+        stack.push_async_callback(web.close)
+        return web
 
 
-@asynccontextmanager
-async def open_web(session: Session, settings: Settings) -> AsyncIterator[RobotsWeb]:
-    """The Web as the session's recipe wants it asked."""
-    web = make_web(session.recipe, clock=session.clock, allow_private=settings.allow_private, resolve=settings.resolve)
-    try:
-        yield web
-    finally:
-        await web.close()
+class LiveCrawl(Visits):
+    """The visits of a crawl over HTTP, until something ends it."""
+
+    async def _open(self, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
+        run = LiveRun(self._session, self._web(stack))
+        crawl = await run.prepare(self._settings)
+        return no_visits() if crawl is None else await run.visits(crawl, stack)
 
 
 async def no_visits() -> AsyncGenerator[Visit, None]:
+    """What a run brings that somebody interrupts while it is prepared."""
     return
     yield
 
@@ -166,7 +188,8 @@ class LiveRun:
         session.record(run)
         if session.begin_run(run) and session.status.pages:
             session.tell(
-                f"strategy, target, map, log or scope have changed: what waits is ranked anew for {run.strategy}"
+                "strategy, options, target, map, log or scope have changed: "
+                f"what waits is ranked anew for {run.strategy}"
             )
             session.rerank(missing_standing=self._standing.model)
         self._standing.judge_anew()
@@ -194,17 +217,17 @@ class LiveRun:
         self._topic.train_if_due()
         self._standing.learn_if_due()
 
-    @asynccontextmanager
-    async def visits(self, crawl: Crawl) -> AsyncIterator[AsyncGenerator[Visit, None]]:
+    async def visits(self, crawl: Crawl, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
         """The visits of the crawl; how it ended is recorded, however it ends."""
+        stack.push(self._end)
+        return await stack.enter_async_context(aclosing(crawl.visits()))
+
+    def _end(self, kind: type[BaseException] | None, *_: object) -> None:
         session = self._session
-        try:
-            async with aclosing(crawl.visits()) as visits:
-                yield visits
+        if kind is None:
             self._report_dead_pages()
-        finally:
-            session.record(Stop(session.clock.now(), session.status.stop_reason or INTERRUPTED))
-            session.checkpoint()
+        session.record(Stop(session.clock.now(), session.status.stop_reason or INTERRUPTED))
+        session.checkpoint()
 
     def _report_dead_pages(self) -> None:
         for strategy in layers(self._session.loop.strategy):

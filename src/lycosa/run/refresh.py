@@ -2,8 +2,8 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Set
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Set
+from contextlib import AsyncExitStack
 from functools import partial
 from heapq import nlargest
 from pathlib import Path
@@ -19,17 +19,22 @@ from lycosa.collection.rows import RefreshState
 from lycosa.frontier.lanes import Lanes
 from lycosa.recipe import Recipe
 from lycosa.refresh import POLICIES, HistoryTable, Look, expected_changes, history_of, policy_for
-from lycosa.run.crawl import ALLOW_PRIVATE_HINT, INTERRUPTED
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import REFRESH, Candidate, Change, Host, Url, Visit
 from lycosa.vocabulary.urls import host_of
 
-from .live import LiveRun, insist_on_contact, no_visits, open_web
+from .crawl import ALLOW_PRIVATE_HINT, INTERRUPTED
+from .live import LiveRun, Visits, no_visits
 from .open import open_for_reading
 from .options import FetchOptions, Settings, changed_recipe
 from .recrawl_memory import RecrawlMemory
 from .session import Session
 
+POLICY = "crawl-value"  # which pages are seen again, where nothing else is said
+EXPAND = 0.7  # share of the requests that go to links that wait; within 2 % of the best in the study `one-budget`
+MOST_REQUESTS = 10**12  # that anybody can mean
+NEXT_REFRESH = 86_400.0  # seconds from now, for which the changes are estimated that each policy would find
+NAMED = 5  # pages of each kind that a result names, the most important
 LEAST = 0.01  # importance of any page, so that none is never seen again
 _UNKNOWN = 0.5  # relevance or standing where no page of the collection tells any
 
@@ -83,9 +88,6 @@ def _looks(catalog: Catalog, wanted: set[int]) -> Iterator[Look]:
 def _mean(values: Iterable[float | None]) -> float:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else _UNKNOWN
-
-
-NAMED = 5  # pages of each kind that a result names, the most important
 
 
 class Named(Struct, frozen=True):
@@ -177,12 +179,6 @@ def _most_important(pages: list[Named]) -> list[Named]:
     return nlargest(NAMED, pages, key=lambda page: page.importance)
 
 
-POLICY = "crawl-value"  # which pages are seen again, where nothing else is said
-EXPAND = 0.7  # share of the requests that go to links that wait; within 2 % of the best in the study `one-budget`
-MAX_REQUESTS = 10**12  # that anybody can mean
-NEXT_REFRESH = 86_400.0  # seconds from now for which the expectations of the policies are shown
-
-
 class NobodyAnsweredError(LycosaError):
     pass
 
@@ -221,45 +217,38 @@ def insist_on_pages(folder: Path) -> None:
             raise CollectionError(f"{folder} has no pages to see again; fill it with: lycosa crawl {folder}")
 
 
-class Refresh:
-    """A refresh of a session's collection over HTTP; `tally` counts what came of it."""
+class Refresh(Visits):
+    """The visits of a refresh over HTTP, until its budget is used up; `tally` counts what came of it."""
 
     def __init__(self, session: Session, settings: Settings, plan: Plan):
-        self._session = session
-        self._settings = settings
+        super().__init__(session, settings)
         self._plan = plan
         self._memory = RecrawlMemory(session.collection, clock=session.clock)
         self.tally = Tally()
 
-    @asynccontextmanager
-    async def visits(self) -> AsyncIterator[AsyncGenerator[Visit, None]]:
-        """Fetches pages again and follows links until the budget is used up; leaves no connection open."""
-        session, plan = self._session, self._plan
-        insist_on_contact(session, self._settings.resolve)
-        async with open_web(session, self._settings) as web:
-            run = LiveRun(session, web)
-            if not await run.learn_topic():
-                yield no_visits()
-                return
-            run.learn_standing(session.strategy_name)
-            run.begin(session.run_as_before(asdict(plan)))
-            table = self._table(session.clock.now())
-            chosen = self._chosen(table, plan.budget)
-            self.tally.typical = typical_of(session.collection.catalog.refresh_states())
-            lanes = Lanes(
-                session.frontier,
-                chosen,
-                turns=plan.budget,
-                expand=plan.expand,
-                random=Random(self._seed()),
-                clock=session.clock,
-                delay=session.recipe.requests.delay,
-                substitutes=partial(self._chosen, table),
-                has_room=partial(session.status.has_room, session.recipe.stop),
-            )
-            with session.loop.through(lanes):
-                async with run.visits(run.crawl(web, self._memory, observe=self.tally.add)) as visits:
-                    yield visits
+    async def _open(self, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
+        session, plan, web = self._session, self._plan, self._web(stack)
+        run = LiveRun(session, web)
+        if not await run.learn_topic():
+            return no_visits()
+        run.learn_standing(session.strategy_name)
+        run.begin(session.run_as_before(asdict(plan)))
+        table = self._table(session.clock.now())
+        chosen = self._chosen(table, plan.budget)
+        self.tally.typical = typical_of(session.collection.catalog.refresh_states())
+        lanes = Lanes(
+            session.frontier,
+            chosen,
+            turns=plan.budget,
+            expand=plan.expand,
+            random=Random(self._seed()),
+            clock=session.clock,
+            delay=session.recipe.requests.delay,
+            substitutes=partial(self._chosen, table),
+            has_room=partial(session.status.has_room, session.recipe.stop),
+        )
+        stack.enter_context(session.loop.through(lanes))
+        return await run.visits(run.crawl(web, self._memory, observe=self.tally.add), stack)
 
     def result(self) -> Refreshed:
         """What came of the refresh, and what each policy expects of the next."""
@@ -296,16 +285,13 @@ class Refresh:
 
     def _table(self, moment: float) -> HistoryTable:
         """What is known of the pages that may be seen again at a moment."""
-        session = self._session
-
-        def is_wanted(url: Url) -> bool:
-            return session.is_in_scope(url)
-
-        return history_in(session.collection.catalog, moment, is_wanted=is_wanted)
+        return history_in(self._session.collection.catalog, moment, is_wanted=self._session.is_in_scope)
 
     def _chosen(self, table: HistoryTable, count: int, left_alone: Set[Host] = frozenset()) -> list[Candidate]:
-        """So many pages to see again, the most urgent first, besides those chosen before and those of some hosts; it is
-        taken down how they were."""
+        """`count` pages to fetch again, the most urgent first, without those chosen before and those of some hosts.
+
+        The memory learns how they were.
+        """
         now, catalog, known = self._session.clock.now(), self._session.collection.catalog, self.tally.known
         table = table.only([url not in known and host_of(url) not in left_alone for url in table.urls])
         rows = policy_for(self._plan.policy, seed=self._seed()).choose(table, now, count)

@@ -1,4 +1,4 @@
-"""A session: one collection opened for writing, with the crawl loop as the last checkpoint left it."""
+"""A collection opened for writing: its journal, its checkpoints, and the loop of its crawl as the archive left it."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -307,17 +307,17 @@ class Session:
             for number, visit in enumerate(self._archived_visits(), 1):
                 if number % 1_000 == 0:
                     self._write_frontier()
-                relevance, page_standing = known.get(visit.candidate.url, (visit.relevance, visit.standing))
+                relevance, estimate = known.get(visit.candidate.url, (visit.relevance, visit.standing))
                 page = visit.page
                 if page is not None:
-                    by = standing or (missing_standing if page_standing is None else None)
-                    page_standing = by.standing(page) if by else page_standing
+                    by = standing or (missing_standing if estimate is None else None)
+                    estimate = by.standing(page) if by else estimate
                     relevance = judge.relevance(page) if judge else relevance
                     if judge and relevance is not None and visit.is_kept:
                         relevances[page.url] = relevance
-                    if standing and page_standing is not None and visit.is_kept:
-                        standings[page.url] = page_standing
-                yield replace(visit, relevance=relevance, standing=page_standing)
+                    if standing and estimate is not None and visit.is_kept:
+                        standings[page.url] = estimate
+                yield replace(visit, relevance=relevance, standing=estimate)
 
         self.loop.rerank_from_history(self._made_strategy(), self._seeds, past_visits())
         if judge:

@@ -1,4 +1,4 @@
-"""The map of past crawls that a session goes by: opened from an atlas, recorded in the run, and found again by it."""
+"""The topical map of a session: opening it, recording a reference to it in the run, and reopening it by that."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from .taxonomies import load_taxonomy
 
 
 class MapReference(Struct, frozen=True):
-    """What a run says of its map."""
+    """What a run records of its map."""
 
     atlas: str  # absolute path
     topic: str

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, TypeVar
 
-from .errors import PluginError, UsageError
+from .errors import LycosaError, PluginError, UsageError
 
 Group = Literal[
     "lycosa.strategies",
@@ -44,7 +44,9 @@ def load_plugin(group: Group, name: str) -> Any:
     entry = plugins(group)[name]
     try:
         return entry.load()
-    except Exception as error:  # third-party code may raise anything; the error is reported with its type
+    except LycosaError:  # it says by itself what is wrong and what to do, such as to install an extra
+        raise
+    except Exception as error:  # anything can go wrong in a stranger's package; it is named and told
         problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise PluginError(
             f"the plug-in {name!r} of {distribution_of(entry)} cannot be loaded ({entry.value}: {problem}); "

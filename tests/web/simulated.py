@@ -1,4 +1,4 @@
-"""A web of pages in memory, for tests and plug-in checks."""
+"""A web of pages in memory."""
 
 from collections.abc import Mapping
 
@@ -7,9 +7,8 @@ from msgspec import Struct
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-
-from .encodings import decoded
-from .outcomes import Headers, classify, header, is_page_status
+from lycosa.web.encodings import decoded
+from lycosa.web.outcomes import Headers, classify, header, is_page_status
 
 
 class Reply(Struct, frozen=True, gc=False):

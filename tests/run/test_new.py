@@ -1,0 +1,90 @@
+"""A new collection: what is given becomes its own, and what is wrong is said before anything is written."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from crawling import listing
+from lycosa.recipe import load_recipe
+from lycosa.relevance.examples import read_examples
+from lycosa.run.new import new_collection
+from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
+
+HIVE = "http://bees.example/hive"
+
+
+def test_a_recipe_is_all_that_a_collection_needs(tmp_path: Path) -> None:
+    path = new_collection(tmp_path / "deep" / "bees", topic="keeping\n  bees", contact="me@example.org")
+    recipe = load_recipe(tmp_path / "deep" / "bees")
+    assert path == tmp_path / "deep" / "bees" / "lycosa.toml"
+    assert (recipe.topic.text, recipe.contact, recipe.seeds) == ("keeping bees", "me@example.org", "")
+    assert [each.name for each in path.parent.iterdir()] == ["lycosa.toml"]
+
+
+def test_files_among_the_examples_are_copied_so_that_the_collection_can_be_moved(tmp_path: Path) -> None:
+    (tmp_path / "Hive.HTML").write_text("<title>Hive</title>")
+    good = listing(tmp_path / "good.txt", [HIVE, "Hive.HTML", "a text about bees"])
+    bad = listing(tmp_path / "bad.txt", ["a text about ships"])
+    folder = tmp_path / "bees"
+    new_collection(folder, examples=good, negatives=bad)
+    for given in (tmp_path / "Hive.HTML", good, bad):
+        given.unlink()
+    moved = folder.rename(tmp_path / "moved")
+    topic = load_recipe(moved).topic
+    examples = read_examples(moved / topic.examples)
+    assert [example.kind for example in examples] == ["url", "file", "text"]
+    assert Path(moved, "examples", examples[1].value).read_text() == "<title>Hive</title>"
+    assert [example.value for example in read_examples(moved / topic.negatives)] == ["a text about ships"]
+
+
+def test_lines_may_be_given_in_place_of_files(tmp_path: Path) -> None:
+    new_collection(tmp_path / "bees", examples=["a text\nof two lines"], seeds=["http://BEES.example"])
+    assert (tmp_path / "bees" / "examples" / "good.txt").read_text() == "a text of two lines\n"
+    assert (tmp_path / "bees" / "seeds.txt").read_text() == "http://bees.example/\n"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+def test_tables_are_copied_and_named_by_the_recipe(tmp_path: Path, suffix: str) -> None:
+    table = tmp_path / f"given{suffix}"
+    with gzip.open(table, "wt") if suffix.endswith("gz") else table.open("w") as file:
+        file.write(f"{HIVE},7\n")
+    new_collection(tmp_path / "bees", topic="bees", in_links=table)
+    source = load_recipe(tmp_path / "bees").standing
+    assert source.in_links == f"in-links{suffix}"
+    assert (tmp_path / "bees" / source.in_links).read_bytes() == table.read_bytes()
+    assert source.traffic == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"negatives": ["ships at sea"]}, "negatives alone do not name a topic"),
+        ({"seeds": ["not a url"]}, "seeds"),
+        ({"examples": Path("none.txt")}, "none.txt"),
+        ({"seeds": Path("none.txt")}, "none.txt"),
+        ({"in_links": Path("none.csv")}, "none.csv"),
+        ({"traffic": Path("none.csv")}, "none.csv"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_written(tmp_path: Path, given: dict, complaint: str) -> None:
+    with pytest.raises(LycosaError, match=complaint):
+        new_collection(tmp_path / "bees", topic="bees", **given)
+    assert not (tmp_path / "bees").exists()
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "bees").mkdir()
+    new_collection(tmp_path / "bees", topic="bees")
+    before = (tmp_path / "bees" / "lycosa.toml").read_bytes()
+    (tmp_path / "file").touch()
+    for name in ("bees", "file"):
+        with pytest.raises(UsageError, match="is there already"):
+            new_collection(tmp_path / name, topic="ships")
+    assert (tmp_path / "bees" / "lycosa.toml").read_bytes() == before
+
+
+def test_where_nothing_can_be_written_it_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CollectionError, match="cannot write"):
+        new_collection(tmp_path / "file" / "bees", topic="bees")

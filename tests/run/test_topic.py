@@ -1,0 +1,197 @@
+"""From what a user says of a topic to a judge: labels, examples, and which of several ways decides."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from crawling import listing
+from lycosa.reading import Reader, page_of_text
+from lycosa.recipe import Topic
+from lycosa.relevance.cosine import Cosine
+from lycosa.relevance.predicates import Keywords, Predicate
+from lycosa.run.forgotten import add_forgotten
+from lycosa.run.topic import (
+    LABELS_FILE,
+    MODEL_FILE,
+    TopicJudge,
+    add_label,
+    examples_of,
+    forget_labels,
+    is_rule,
+    read_labels,
+)
+from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
+from lycosa.vocabulary.records import Page, Url
+
+HIVE, WAX, SHIP = Url("http://bees.example/hive"), Url("http://bees.example/wax"), Url("http://ships.example/")
+BY_EXAMPLES = Topic(examples="good.txt", negatives="bad.txt")
+
+
+def page(text: str) -> Page:
+    return page_of_text(Url("http://a.example/"), "", text)
+
+
+TEXTS = {HIVE: page("bees in their hive with honey"), WAX: page("wax of bees"), SHIP: page("a ship under sail")}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    listing(tmp_path / "good.txt", [HIVE, "a text about bees"])
+    listing(tmp_path / "bad.txt", [SHIP])
+    return tmp_path
+
+
+def judge_of(topic: Topic, folder: Path) -> TopicJudge:
+    return TopicJudge(topic, folder, Reader())
+
+
+# Labels
+
+
+def test_the_last_label_of_a_url_counts(tmp_path: Path) -> None:
+    assert read_labels(tmp_path) == {}
+    for url, good in ((HIVE, True), (SHIP, False), (HIVE, False)):
+        add_label(tmp_path, url, good=good)
+    assert read_labels(tmp_path) == {HIVE: False, SHIP: False}
+
+
+def test_a_forgotten_label_is_not_in_the_file_any_more(tmp_path: Path) -> None:
+    for url in (HIVE, SHIP, HIVE):
+        add_label(tmp_path, url, good=True)
+    before = (tmp_path / LABELS_FILE).read_bytes()
+    forget_labels(tmp_path, lambda url: url == WAX)
+    assert (tmp_path / LABELS_FILE).read_bytes() == before
+    forget_labels(tmp_path, lambda url: url == HIVE)
+    assert (tmp_path / LABELS_FILE).read_text() == f"good {SHIP}\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [(b"good http://a.example/\nfine http://b.example/\n", ":2: write"), (b"bad\n", ":1: write"), (b"\xff", "UTF-8")],
+)
+def test_a_file_of_labels_that_makes_no_sense_is_told_by_line(tmp_path: Path, content: bytes, complaint: str) -> None:
+    (tmp_path / LABELS_FILE).write_bytes(content)
+    with pytest.raises(RecipeError, match=complaint):
+        read_labels(tmp_path)
+
+
+# Examples
+
+
+def test_labels_overrule_the_examples_of_the_recipe(folder: Path) -> None:
+    assert examples_of(BY_EXAMPLES, folder).urls == {HIVE: True, SHIP: False}
+    add_label(folder, HIVE, good=False)
+    add_label(folder, WAX, good=True)
+    assert examples_of(BY_EXAMPLES, folder).urls == {HIVE: False, WAX: True, SHIP: False}
+
+
+def test_what_was_forgotten_is_no_example_any_more(folder: Path) -> None:
+    add_forgotten(folder, "ships.example")
+    add_forgotten(folder, HIVE)
+    examples = examples_of(BY_EXAMPLES, folder)
+    assert examples.urls == {}
+    assert [example.kind for example in examples.good] == ["text"]
+    assert examples.negatives_given, "the recipe names them all the same"
+
+
+def test_examples_are_the_same_wherever_the_collection_lies_and_others_once_one_is_labelled(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    for place in (folder, elsewhere := tmp_path_factory.mktemp("elsewhere")):
+        (place / "hive.html").write_text("<title>Hive</title>")
+        listing(place / "good.txt", [HIVE, "hive.html"])
+        listing(place / "bad.txt", [SHIP])
+    digest = examples_of(BY_EXAMPLES, folder).digest
+    assert examples_of(BY_EXAMPLES, elsewhere).digest == digest
+    add_label(elsewhere, WAX, good=True)
+    assert examples_of(BY_EXAMPLES, elsewhere).digest != digest
+
+
+# Ways to name a topic
+
+
+@pytest.mark.parametrize(
+    ("topic", "expected"),
+    [
+        (Topic(text="bees"), False),
+        (Topic(examples="good.txt", text="bees"), False),
+        (Topic(keywords=("hive",), examples="good.txt"), True),
+        (Topic(function="a:b"), True),
+        (Topic(predicate=Predicate(url="*/wiki/*")), True),
+        (Topic(predicate=Predicate(topic=True), examples="good.txt"), False),
+    ],
+)
+def test_a_rule_is_what_learns_nothing_from_examples(topic: Topic, expected: bool) -> None:
+    assert is_rule(topic) is expected
+
+
+def test_of_several_ways_the_first_decides(folder: Path) -> None:
+    assert isinstance(judge_of(Topic(keywords=("hive",), text="bees"), folder).judge(None), Keywords)
+    assert isinstance(judge_of(Topic(text="bees"), folder).judge(None), Cosine)
+    model = Keywords(["stands for a model"])
+    assert judge_of(BY_EXAMPLES, folder).judge(model) is model
+    with pytest.raises(UsageError, match="names no topic"):
+        judge_of(Topic(), folder).judge(None)
+
+
+def test_code_of_the_user_is_not_run_where_it_may_not_be(folder: Path) -> None:
+    judge = judge_of(Topic(function="no.such:thing"), folder)
+    assert judge.runs_code
+    assert judge.untrained(may_run_code=False) is None
+    with pytest.raises(LycosaError, match=r"no\.such"):
+        judge.untrained(may_run_code=True)
+
+
+def test_a_predicate_that_cannot_judge_is_refused_before_anything_is_fetched(folder: Path) -> None:
+    with pytest.raises(LycosaError, match=r"topic\.predicate"):
+        judge_of(Topic(predicate=Predicate(function="no.such:thing")), folder).check()
+    with pytest.raises(LycosaError, match="stems"):
+        judge_of(Topic(predicate=Predicate(taxonomy="topics", about="x"), stem=True), folder).check()
+    judge_of(replace(BY_EXAMPLES, predicate=Predicate(topic=True)), folder).check()
+
+
+# The model of the examples
+
+
+def test_a_model_is_kept_until_the_examples_are_others(folder: Path) -> None:
+    judge = judge_of(BY_EXAMPLES, folder)
+    assert judge.load() is None
+    model = judge.train(TEXTS.get, [], 0)
+    assert model.relevance(TEXTS[HIVE]) > model.relevance(TEXTS[SHIP])
+    judge.save(model)
+    again = judge_of(BY_EXAMPLES, folder).load()
+    assert again is not None and again.relevance(TEXTS[WAX]) == model.relevance(TEXTS[WAX])
+    add_label(folder, WAX, good=True)
+    assert judge_of(BY_EXAMPLES, folder).load() is None
+
+
+def test_a_model_remembers_how_often_it_was_trained_again(folder: Path) -> None:
+    judge = judge_of(Topic(examples="good.txt"), folder)
+    assert judge.wants_negatives
+    judge.save(judge.train(TEXTS.get, [TEXTS[SHIP].terms], 2))
+    again = judge_of(Topic(examples="good.txt"), folder)
+    assert again.load() is not None and again.rounds == 2
+
+
+def test_a_damaged_model_is_told_with_the_way_out(folder: Path) -> None:
+    (folder / MODEL_FILE).write_text("{")
+    with pytest.raises(CollectionError, match="delete it to have it trained again"):
+        judge_of(BY_EXAMPLES, folder).load()
+
+
+def test_examples_of_which_none_can_be_read_teach_nothing(folder: Path) -> None:
+    with pytest.raises(LycosaError, match="none of the negatives could be read"):
+        judge_of(BY_EXAMPLES, folder).train(lambda url: None, [], 0)
+    listing(folder / "good.txt", [HIVE])
+    with pytest.raises(LycosaError, match="none of the examples could be read"):
+        judge_of(BY_EXAMPLES, folder).train(lambda url: None, [], 0)
+
+
+def test_examples_are_at_hand_once_every_page_of_them_is(folder: Path) -> None:
+    judge = judge_of(BY_EXAMPLES, folder)
+    assert judge.is_at_hand(TEXTS.get)
+    assert not judge.is_at_hand({HIVE: TEXTS[HIVE]}.get)
+    assert judge.has_good_page(lambda url: None), "a text needs no fetch"
+    listing(folder / "good.txt", [HIVE])
+    assert not judge_of(BY_EXAMPLES, folder).has_good_page(lambda url: None)

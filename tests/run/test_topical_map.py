@@ -1,0 +1,98 @@
+"""The map that a session goes by: opened from an atlas, and found again by what a run says of it."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from lycosa.recipe import Map
+from lycosa.run.topical_map import OpenMap, map_of_run, open_map
+from lycosa.strategies import BestFirst, Mapped
+from lycosa.vocabulary.errors import UsageError
+from maps.small_atlases import atlas_of, mapped_by
+
+TIES = {"http://bees.org/": ["http://bees.org/hive", "http://wax.org/"]}
+
+
+@pytest.fixture
+def atlas(tmp_path: Path) -> Path:
+    return atlas_of(tmp_path / "bees.atlas", {"bees": TIES}, related=["wax"])
+
+
+def opened(folder: Path, **wanted: object) -> OpenMap:
+    found = open_map(Map(atlas="bees.atlas", **wanted), folder)  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def test_a_recipe_without_an_atlas_goes_by_no_map(tmp_path: Path) -> None:
+    assert open_map(Map(), tmp_path) is None
+    assert map_of_run(None, "adaptive") is None
+
+
+def test_the_only_topic_of_an_atlas_need_not_be_named(atlas: Path) -> None:
+    found = opened(atlas.parent, priority=0.3)
+    assert (found.reference.topic, found.reference.priority) == ("bees", 0.3)
+    assert found.reference.atlas == str(atlas)
+    assert mapped_by(found.links) == {*TIES, *TIES["http://bees.org/"]}
+
+
+def test_a_map_is_found_again_by_what_its_run_says_of_it(atlas: Path) -> None:
+    found = opened(atlas.parent)
+    said = msgspec.to_builtins(found.reference)
+    again = map_of_run(said, "adaptive")
+    assert again is not None and again.reference == found.reference
+    atlas.unlink()
+    atlas_of(atlas, {"bees": TIES | {"http://new.org/": []}})
+    with pytest.raises(UsageError, match="was written anew since"):
+        map_of_run(said, "adaptive")
+
+
+@pytest.mark.parametrize(
+    ("said", "strategy", "complaint"),
+    [({"atlas": 3}, "adaptive", "makes no sense"), ("text", "adaptive", "makes no sense")],
+)
+def test_what_makes_no_sense_is_refused(said: object, strategy: str, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        map_of_run(said, strategy)
+
+
+def test_a_strategy_that_cannot_go_by_a_map_is_refused(atlas: Path) -> None:
+    with pytest.raises(UsageError, match="pagerank"):
+        map_of_run(msgspec.to_builtins(opened(atlas.parent).reference), "pagerank")
+
+
+def test_of_several_topics_one_is_to_be_named(tmp_path: Path) -> None:
+    atlas_of(tmp_path / "bees.atlas", {"bees": TIES, "ships": {"http://sea.org/": []}})
+    with pytest.raises(UsageError, match="maps for several topics; name one with --map-topic: 'bees', 'ships'"):
+        opened(tmp_path)
+    with pytest.raises(UsageError, match="has no map for 'chess'"):
+        opened(tmp_path, topic="chess")
+    assert mapped_by(opened(tmp_path, topic="ships").links) == {"http://sea.org/"}
+
+
+def test_an_atlas_without_a_map_is_refused(tmp_path: Path) -> None:
+    atlas_of(tmp_path / "bees.atlas", {})
+    with pytest.raises(UsageError, match="has no map in it; draw one with: lycosa map build"):
+        opened(tmp_path)
+
+
+def test_a_map_with_related_topics_says_what_would_make_more_of_it(atlas: Path, tmp_path: Path) -> None:
+    assert "pages on wax too" in opened(atlas.parent).missing
+    for topic in ("wax", "bees"):
+        (tmp_path / "topics" / topic).mkdir(parents=True)
+        for number in range(3):
+            (tmp_path / "topics" / topic / f"{number}.txt").write_text(f"{topic} and more of {topic}")
+    assert opened(atlas.parent, taxonomy="topics").missing == ""
+
+
+def test_a_taxonomy_of_whole_words_does_not_go_with_stems(atlas: Path) -> None:
+    with pytest.raises(UsageError, match="compares stems"):
+        open_map(Map(atlas="bees.atlas", taxonomy="topics"), atlas.parent, stem=True)
+
+
+def test_a_strategy_has_one_map_beside_it(atlas: Path) -> None:
+    found = opened(atlas.parent)
+    first = found.wrap(BestFirst())
+    second = found.wrap(first)
+    assert isinstance(second, Mapped) and second.inner is first.inner

@@ -1,0 +1,133 @@
+"""Between crawls: made anew, added to, labelled, and told to forget."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from crawling import archives, collection, listing, pages, rows, waiting
+from lycosa.run.topic import LABELS_FILE, MODEL_FILE
+from lycosa.run.upkeep import REPORT_FILE, Imported, forget, import_archive, label, rebuild
+from lycosa.vocabulary.clock import SimulatedClock
+from lycosa.vocabulary.errors import CollectionError, UsageError
+from lycosa.vocabulary.records import Url
+from sessions import NOW, crawl, opened
+from worlds import TOPICAL, TOPICAL_SEED, topic_of
+
+GOOD = [url for url in TOPICAL if topic_of(url) == "bees"]
+BAD = [url for url in TOPICAL if topic_of(url) == "ships"]
+QUIETLY = {"clock": SimulatedClock(NOW), "tell": lambda line: None}
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Path:
+    """A collection of fifteen pages, judged by words."""
+    folder = collection(tmp_path / "words", [TOPICAL_SEED], topic='keywords = ["hive"]')
+    crawl(folder, TOPICAL, 15, strategy="best-first")
+    return folder
+
+
+@pytest.fixture
+def learning(tmp_path: Path) -> Path:
+    """A collection of fifteen pages, judged by a model of examples."""
+    folder = collection(tmp_path / "learning", [TOPICAL_SEED], topic='examples = "good.txt"\nnegatives = "bad.txt"')
+    listing(folder / "good.txt", GOOD[:4])
+    listing(folder / "bad.txt", BAD[:4])
+    crawl(folder, TOPICAL, 15, strategy="best-first")
+    return folder
+
+
+def test_a_rebuild_needs_the_archive_alone_and_counts_the_pages(words: Path) -> None:
+    before, waited = pages(words), waiting(words)
+    (words / "catalog.sqlite").unlink()
+    shutil.rmtree(words / "search")
+    assert rebuild(words, **QUIETLY) == 15
+    assert pages(words) == before
+    assert waiting(words) == pytest.approx(waited)
+
+
+def test_pages_of_another_archive_join_the_collection_once(words: Path, tmp_path: Path) -> None:
+    other = collection(tmp_path / "other", [BAD[0]], topic='keywords = ["mast"]')
+    crawl(other, TOPICAL, 10, strategy="breadth-first")
+    [archive] = archives(other)
+    known = len({*pages(words)} & {*pages(other)})
+    imported = import_archive(words, archive, **QUIETLY)
+    assert (imported.pages, imported.known, imported.damage) == (10 - known, known, "")
+    assert import_archive(words, archive, **QUIETLY) == Imported(0, 10, imported.passed_over, "")
+    judged = dict(rows(words, "SELECT url, relevance FROM pages"))
+    assert judged[BAD[0]] == float(b"hive" in TOPICAL[BAD[0]]), "by the collection's own topic"
+
+
+def test_a_label_of_a_page_at_hand_trains_the_model_anew(learning: Path) -> None:
+    [url] = [url for url in pages(learning) if url not in GOOD[:4] and topic_of(url) == "bees"][:1]
+    before, model = dict(rows(learning, "SELECT url, relevance FROM pages")), (learning / MODEL_FILE).read_bytes()
+    assert label(learning, Url(url), good=False, **QUIETLY)
+    after = dict(rows(learning, "SELECT url, relevance FROM pages"))
+    assert after[url] < before[url]
+    assert (learning / MODEL_FILE).read_bytes() != model
+    assert (learning / LABELS_FILE).read_text() == f"bad {url}\n"
+
+
+def test_a_label_of_a_page_that_was_not_fetched_waits_for_the_next_crawl(learning: Path) -> None:
+    url = next(url for url in GOOD if url not in pages(learning))
+    before = (learning / MODEL_FILE).read_bytes()
+    assert not label(learning, url, good=True, **QUIETLY)
+    assert (learning / MODEL_FILE).read_bytes() == before
+    told: list[str] = []
+    crawl(learning, TOPICAL, 16, strategy="best-first", tell=told.append)
+    assert "the examples have changed: judging 15 pages anew" in told
+
+
+def test_nothing_is_noted_of_a_collection_that_somebody_else_writes(learning: Path) -> None:
+    with opened(learning):
+        with pytest.raises(CollectionError):
+            label(learning, GOOD[0], good=False, **QUIETLY)
+        with pytest.raises(CollectionError):
+            forget(learning, GOOD[0], **QUIETLY)
+    assert not (learning / LABELS_FILE).exists()
+    assert not (learning / "forgotten.txt").exists()
+
+
+def test_a_rule_learns_nothing_from_labels(words: Path) -> None:
+    with pytest.raises(UsageError, match="change the rule"):
+        label(words, TOPICAL_SEED, good=True, **QUIETLY)
+    assert not (words / LABELS_FILE).exists()
+
+
+def test_a_forgotten_page_is_nowhere_any_more_and_not_fetched_again(words: Path) -> None:
+    url = pages(words)[3]
+    (words / REPORT_FILE).write_text(f"{url} was here")
+    assert forget(words, url, **QUIETLY) == 1
+    assert url not in pages(words) and url not in waiting(words)
+    assert not (words / REPORT_FILE).exists()
+    assert forget(words, url, **QUIETLY) == 0
+    assert url not in crawl(words, TOPICAL, strategy="best-first")
+
+
+@pytest.mark.parametrize("spelling", ["ships.example", "SHIPS.example/"])
+def test_all_of_a_host_is_forgotten_by_its_name(words: Path, spelling: str) -> None:
+    crawl(words, TOPICAL, 25, strategy="breadth-first")
+    ships = [url for url in pages(words) if "//ships." in url]
+    assert forget(words, spelling, **QUIETLY) == len(ships) > 0
+    assert not [url for url in (*pages(words), *waiting(words)) if "//ships." in url]
+
+
+def test_a_label_is_forgotten_with_its_page(learning: Path) -> None:
+    for url in (GOOD[0], BAD[0]):
+        label(learning, url, good=False, **QUIETLY)
+    forget(learning, "bees.example", **QUIETLY)
+    assert (learning / LABELS_FILE).read_text() == f"bad {BAD[0]}\n"
+
+
+def test_a_model_that_was_trained_on_a_forgotten_example_is_not_kept(learning: Path) -> None:
+    forget(learning, TOPICAL_SEED, **QUIETLY)
+    assert (learning / MODEL_FILE).exists(), "it holds no word of that page"
+    forget(learning, GOOD[0], **QUIETLY)
+    assert not (learning / MODEL_FILE).exists()
+
+
+@pytest.mark.parametrize("what", ["http://", "bees.example/hive", "", "/"])
+def test_what_is_neither_a_url_nor_a_host_is_refused(words: Path, what: str) -> None:
+    with pytest.raises(UsageError, match=r"host such as example\.org"):
+        forget(words, what, **QUIETLY)
+    assert not (words / "forgotten.txt").exists()

@@ -32,7 +32,7 @@ from .session import Session
 
 POLICY = "crawl-value"  # which pages are seen again, where nothing else is said
 EXPAND = 0.7  # share of the requests that go to links that wait; within 2 % of the best in the study `one-budget`
-MOST_REQUESTS = 10**12  # that anybody can mean
+MAX_REQUESTS = 10**12  # that anybody can mean
 NEXT_REFRESH = 86_400.0  # seconds from now, for which the changes are estimated that each policy would find
 NAMED = 5  # pages of each kind that a result names, the most important
 LEAST = 0.01  # importance of any page, so that none is never seen again

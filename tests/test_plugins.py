@@ -185,6 +185,10 @@ def test_the_lab_compares_it_with_others(stranger: Path, tmp_path: Path) -> None
     said = command("lab", "compare", "--strategies", "best-first,nowhere", *where)
     pages = {row["strategy"]: row["mean"] for row in said.json["tables"]["means"] if row["measure"] == "pages"}
     assert pages["nowhere"] < pages["best-first"] == 30
+    assert command("lab", "compare", "--strategies", "best-first,nowhere", *where).code == 0, "it goes on"
+    (stranger / "stranger.py").write_text(f"{MODULE}\n# changed")
+    refused = command("lab", "compare", "--strategies", "best-first,nowhere", *where)
+    assert refused.is_one_clear_line(2, "another version of Lycosa or of a plug-in")
     refused = command("lab", "compare", "--strategies", "best-first,somewhere")
     assert refused.is_one_clear_line(2, "there is no strategy 'somewhere'", "breadth-first", "nowhere")
     refused = command("lab", "compare", "--strategies", "best-first,from-logs")

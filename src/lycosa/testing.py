@@ -84,7 +84,7 @@ def _read(url: Url, html: bytes) -> Page | None:
 
 
 def random_world(seed: int, *, pages: int = 12) -> World:
-    """Pages on four hosts that link to one another as chance has it; the first few are mostly on the topic."""
+    """Pages on four hosts that link to one another at random; the first few are mostly on the topic."""
     random = Random(seed)
     urls = [Url(f"http://h{page % 4}.example/{random.choice(WORDS)}/{page}") for page in range(pages)]
     links = {url: [random.choice(urls) for _ in range(random.randrange(7))] for url in urls}

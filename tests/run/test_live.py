@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from crawling import collection, listing, pages, rows, waiting
-from lycosa.recipe import Budget
+from lycosa.frontier.admission import Scope
+from lycosa.recipe import Budget, Topic
 from lycosa.run.crawl import INTERRUPTED
 from lycosa.run.live import LiveCrawl, LiveRun, insist_on_contact
 from lycosa.run.options import Settings
@@ -65,13 +66,10 @@ def test_a_contact_is_asked_for_by_the_name_of_the_host_and_of_the_file(tmp_path
 def test_examples_and_pages_of_a_log_within_the_scope_count_like_seeds(bees: Path) -> None:
     with opened(bees) as session, pytest.raises(RecipeError, match="contact"):
         insist_on_contact(session, (), [Url(PUBLIC)])
-    with opened(bees) as session:
-        within = session.recipe.scope.__class__(hosts=("topical.example",))
-    with opened(bees, scope=within) as session:
+    with opened(bees, scope=Scope(hosts=("topical.example",))) as session:
         insist_on_contact(session, (), [Url(PUBLIC)])
     listing(bees / "good.txt", [PUBLIC])
-    topic = session.recipe.topic.__class__(examples="good.txt")
-    with opened(bees, topic=topic) as session, pytest.raises(RecipeError, match="contact"):
+    with opened(bees, topic=Topic(examples="good.txt")) as session, pytest.raises(RecipeError, match="contact"):
         insist_on_contact(session, ())
 
 
@@ -106,9 +104,7 @@ def test_a_topic_that_nothing_names_is_refused_before_a_run_is_recorded(tmp_path
 
 def test_an_interrupt_while_the_topic_is_learnt_leaves_no_run(bees: Path) -> None:
     listing(bees / "good.txt", ["http://bees.example/0"])
-    with opened(bees) as session:
-        topic = session.recipe.topic.__class__(examples="good.txt")
-    with opened(bees, topic=topic) as session:
+    with opened(bees, topic=Topic(examples="good.txt")) as session:
         session.status.interrupt()
         assert prepared(session) is None
         assert session.status.stop_reason == INTERRUPTED
@@ -131,9 +127,7 @@ def test_an_example_that_is_a_seed_too_is_asked_for_once(bees: Path) -> None:
     example, world = Url("http://bees.example/0"), Asked(TOPICAL)
     listing(bees / "good.txt", [example])
     listing(bees / "seeds.txt", [example])
-    with opened(bees) as session:
-        topic = session.recipe.topic.__class__(examples="good.txt")
-    assert crawl(bees, world, 3, topic=topic)[0] == example
+    assert crawl(bees, world, 3, topic=Topic(examples="good.txt"))[0] == example
     assert world.urls.count(example) == 1
 
 

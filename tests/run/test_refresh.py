@@ -16,7 +16,7 @@ from lycosa.run.options import Settings
 from lycosa.run.refresh import (
     EXPAND,
     LEAST,
-    MOST_REQUESTS,
+    MAX_REQUESTS,
     POLICY,
     Named,
     NobodyAnsweredError,
@@ -55,7 +55,7 @@ def test_a_plan_goes_by_the_usual_policy_and_share_where_nothing_else_is_said():
     ("said", "complaint"),
     [
         ({"budget": 0}, "give 1 or more"),
-        ({"budget": MOST_REQUESTS + 1}, "or less"),
+        ({"budget": MAX_REQUESTS + 1}, "or less"),
         ({"budget": 1, "expand": -0.1}, "expand is a share"),
         ({"budget": 1, "expand": 1.1}, "expand is a share"),
         ({"budget": 1, "expand": math.nan}, "expand is a share"),
@@ -68,7 +68,7 @@ def test_a_plan_that_is_not_possible_is_refused(said, complaint):
 
 
 def test_a_plan_at_its_bounds_is_possible():
-    for budget in (1, MOST_REQUESTS):
+    for budget in (1, MAX_REQUESTS):
         for expand in (0.0, 1.0):
             assert plan_of(budget=budget, expand=expand).budget == budget
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import lycosa
+from crawling import PATIENCE
 from crawling import lycosa as command
 from fixtures.made_up_web import MadeUpWeb
 from lycosa.cli import app
@@ -288,7 +289,7 @@ def test_the_guide_works_as_written(installed: Path, tmp_path: Path) -> None:
             env=environment(installed),
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
         return done.stdout

@@ -32,7 +32,7 @@ WORLD = SyntheticWorld(pages=400, topics=4, seed=3)
 
 class Tiny(FreshnessStudy):
     scales: ClassVar = {
-        "small": {"world_pages": 400, "days": 60, "measured_from": 30, "budgets": [0.05, 0.1], "repeats": 3}
+        "small": {"world_pages": 400, "days": 40, "measured_from": 20, "budgets": [0.05, 0.1], "repeats": 3}
     }
 
     def default_world(self, size):

@@ -49,7 +49,7 @@ PICTURES = [
     "half-a-year-on",
     "citations",
 ]
-SIZE = {"topics": 4, "pages": 200, "seeds": 5, "examples": 50, "world_pages": 16_000}
+SIZE = {"topics": 4, "pages": 150, "seeds": 5, "examples": 50, "world_pages": 16_000}
 WORLD = SyntheticWorld(pages=16_000, topics=8, seed=11)
 
 

@@ -13,9 +13,9 @@ pytestmark = pytest.mark.lab
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("world") / "w"
-    made = lycosa("world", "make", "synthetic", "--pages", 1200, "--topics=6", "--seed", 5, "--out", folder)
+    made = lycosa("world", "make", "synthetic", "--pages", 600, "--topics=6", "--seed", 5, "--out", folder)
     assert made.code == 0, made
-    assert "1200 pages" in made.out
+    assert "600 pages" in made.out
     return folder
 
 
@@ -34,10 +34,10 @@ def test_the_kinds_of_worlds_are_listed_with_their_options() -> None:
 
 def test_a_world_is_shown_beside_the_published_figures(world, shown) -> None:
     said = lycosa("world", "show", world)
-    assert said.out.startswith("synthetic: 1200 pages on")
+    assert said.out.startswith("synthetic: 600 pages on")
     assert "directory: 6 categories" in said.out
     assert re.search(r"in-degree.* 2\.1", said.out)
-    assert shown["pages"] == 1200
+    assert shown["pages"] == 600
     assert len(shown["categories"]) == 6
     assert {figure["name"] for figure in shown["figures"]}
     name, count = next(iter(shown["categories"].items()))

@@ -26,7 +26,7 @@ from lycosa.run.open import open_collection
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
 from lycosa.vocabulary.text import codes_of
-from lycosa_peers.addresses import Place, parse_place
+from lycosa_peers.addresses import Endpoint, parse_endpoint
 from lycosa_peers.channel import Channel
 from lycosa_peers.control import Request, ask_running_peer
 from lycosa_peers.identity import Identity
@@ -74,9 +74,9 @@ def make_collection(folder: Path, name: str, pages: int, words: Words, chance: r
 class Served:
     """`lycosa peer serve` in a process of its own."""
 
-    def __init__(self, folder: Path, *joins: Place):
+    def __init__(self, folder: Path, *joins: Endpoint):
         self.folder = folder
-        options = [part for place in joins for part in ("--join", str(place))]
+        options = [part for endpoint in joins for part in ("--join", str(endpoint))]
         self.process = subprocess.Popen(
             [*LYCOSA, "peer", "serve", str(folder), "--listen", "127.0.0.1:0", *options],
             stdout=subprocess.PIPE,
@@ -86,9 +86,9 @@ class Served:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         self.name, _, rest = line.partition("@")
-        place = parse_place(rest.split()[0])
-        assert place is not None
-        self.place = place
+        endpoint = parse_endpoint(rest.split()[0])
+        assert endpoint is not None
+        self.endpoint = endpoint
 
     def cpu(self) -> float:
         """Seconds of processor time so far."""
@@ -113,8 +113,8 @@ class Asker:
         self._channel: Channel | None = None
         self.wire = Wire(self.identity.context(), self, me=self.identity.name, allow_private=True)
 
-    async def run(self, place: Place, until: float) -> None:
-        self._channel = await self.wire.call(place)
+    async def run(self, endpoint: Endpoint, until: float) -> None:
+        self._channel = await self.wire.call(endpoint)
         for _ in range(IN_FLIGHT):
             self._ask_in_time()
         await asyncio.sleep(until - time.monotonic())
@@ -152,10 +152,10 @@ class Asker:
             self._ask_in_time()
 
 
-async def ask_hard(place: Place, queries: Sequence[str], seconds: float, chance: random.Random) -> list[Asker]:
+async def ask_hard(endpoint: Endpoint, queries: Sequence[str], seconds: float, chance: random.Random) -> list[Asker]:
     askers = [Asker(queries, chance) for _ in range(ASKERS)]
     until = time.monotonic() + seconds
-    await asyncio.gather(*(asker.run(place, until) for asker in askers))
+    await asyncio.gather(*(asker.run(endpoint, until) for asker in askers))
     return askers
 
 
@@ -228,9 +228,10 @@ def main() -> None:
         big = Served(Path(folder) / "big")
         row(f"first start with {options.pages} pages, s", f"{time.monotonic() - began:.1f}", "")
         try:
-            asyncio.run(ask_hard(big.place, rare_pairs(texts, chance, 2000), options.seconds / 2, chance))  # warms up
+            warm_up = ask_hard(big.endpoint, rare_pairs(texts, chance, 2000), options.seconds / 2, chance)
+            asyncio.run(warm_up)
             before = big.cpu()
-            askers = asyncio.run(ask_hard(big.place, rare_pairs(texts, chance, 2000), options.seconds, chance))
+            askers = asyncio.run(ask_hard(big.endpoint, rare_pairs(texts, chance, 2000), options.seconds, chance))
             answered = sum(asker.answered for asker in askers)
             row("queries a second, one peer", f"{answered / options.seconds:.0f}", "≥ 200")
             row("processor time a query, ms", f"{1000 * (big.cpu() - before) / max(answered, 1):.2f}", "")
@@ -244,7 +245,7 @@ def main() -> None:
                 name = f"p{number}"
                 its_words = Words(5_000, chance, mark=name)  # so that only one has what is asked for
                 own[name] = make_collection(Path(folder) / name, name, options.own, its_words, chance)
-                peers.append(Served(Path(folder) / name, *(peer.place for peer in peers[-3:])))
+                peers.append(Served(Path(folder) / name, *(peer.endpoint for peer in peers[-3:])))
             time.sleep(2)
             asyncio.run(network_figures(peers, own, chance, options.queries))
             before = [peer.cpu() for peer in peers]

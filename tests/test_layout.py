@@ -79,6 +79,12 @@ def test_every_module_is_called_after_what_it_holds():
     assert names & UNTELLING == set()
 
 
+def test_every_module_of_a_run_has_tests_of_its_own():
+    modules = {path.stem for path in (SOURCE / "lycosa" / "run").glob("[!_]*.py")}
+    tested = {path.stem.removeprefix("test_") for path in (ROOT / "tests" / "run").glob("test_*.py")}
+    assert modules - tested == set()
+
+
 def test_importing_lycosa_loads_nothing_heavy():
     code = f"import lycosa, sys; lycosa.__version__; sys.exit(bool({ {*HOMES, 'numpy'}!r} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

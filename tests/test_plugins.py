@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import lycosa
+from crawling import PATIENCE
 from crawling import lycosa as command
 from fixtures.made_up_web import MadeUpWeb
 from lycosa.cli import app
@@ -45,6 +46,9 @@ class Nowhere(BaseStrategy):
     def propose(self, event):
         return ()
 
+class FromLogs(Nowhere):
+    needs = frozenset({"log"})
+
 class Odd(Nowhere):
     needs = frozenset({"luck"})
 
@@ -65,6 +69,7 @@ def greet(name: str = "you"):
 ENTRY_POINTS = """
 [lycosa.strategies]
 nowhere = stranger:Nowhere
+from-logs = stranger:FromLogs
 odd = stranger:Odd
 no-class = stranger:upper
 missing = stranger:Missing
@@ -114,7 +119,9 @@ def test_its_pieces_are_found_by_their_names(stranger: Path) -> None:
 
 def test_a_name_is_known_without_importing_its_package(stranger: Path) -> None:
     recipe_of({"strategy": "nowhere", "options": {"patience": 4}}, "lycosa.toml")
-    with pytest.raises(UsageError, match=r"no strategy 'somewhere'; there are adaptive, .* utility, missing, no-class"):
+    with pytest.raises(
+        UsageError, match=r"no strategy 'somewhere'; there are adaptive, .* utility, from-logs, missing, no-class"
+    ):
         find_strategy("somewhere")
     with pytest.raises(UsageError, match=r"topic\.model: no 'guess'; there are linear, upper"):
         recipe_of({"topic": {"model": "guess"}}, "lycosa.toml")
@@ -174,6 +181,25 @@ def test_a_command_of_a_package_is_one_of_ours(stranger: Path, capfd: pytest.Cap
     assert command("greeting").code == 2
 
 
+def test_the_lab_compares_it_with_others(stranger: Path, tmp_path: Path) -> None:
+    where = ("--pages", 30, "--topics", 2, "--workers", 1, "--out", tmp_path / "lab", "--json")
+    said = command("lab", "compare", "--strategies", "best-first,nowhere", *where)
+    pages = {row["strategy"]: row["mean"] for row in said.json["tables"]["means"] if row["measure"] == "pages"}
+    assert pages["nowhere"] < pages["best-first"] == 30
+    assert command("lab", "compare", "--strategies", "best-first,nowhere", *where).code == 0, "it goes on"
+    (stranger / "stranger.py").write_text(f"{MODULE}\n# changed")
+    refused = command("lab", "compare", "--strategies", "best-first,nowhere", *where)
+    assert refused.is_one_clear_line(2, "another version of Lycosa or of a plug-in")
+    refused = command("lab", "compare", "--strategies", "best-first,somewhere")
+    assert refused.is_one_clear_line(2, "there is no strategy 'somewhere'", "breadth-first", "nowhere")
+    refused = command("lab", "compare", "--strategies", "best-first,from-logs")
+    assert refused.is_one_clear_line(2, "from-logs goes by an access log")
+
+
+def test_the_help_of_crawl_tells_of_plug_ins() -> None:
+    assert "or that of an installed plug-in." in " ".join(command("crawl", "--help").out.split())
+
+
 def test_our_own_names_come_first(stranger: Path) -> None:
     assert find_strategy("adaptive") is STRATEGIES["adaptive"]
     assert app.info.name == "lycosa"
@@ -198,6 +224,40 @@ def environment(installed: Path) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(installed), "PATH": path}
 
 
+def blocks_of(language: str) -> list[str]:
+    """The blocks of the guide in a language."""
+    guide = (GUIDE / "plugins.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [(), ("--editable",)], ids=["copied", "editable"])
+@pytest.mark.parametrize("layout", ["my_plugin.py", "my_plugin/__init__.py", "src/my_plugin/__init__.py", "example"])
+def test_the_package_can_be_installed(tmp_path: Path, layout: str, how: tuple[str, ...]) -> None:
+    source, prefix, name = tmp_path / "source", tmp_path / "prefix", "shortest-url"
+    if layout == "example":
+        shutil.copytree(EXAMPLE, source)
+        name = "host-harvest"
+    else:
+        (source / layout).parent.mkdir(parents=True)
+        (source / layout).write_text(blocks_of("python")[0], encoding="utf-8")
+        folder = "src" if layout.startswith("src/") else "."
+        project = blocks_of("toml")[0].replace('dev-mode-dirs = ["."]', f'dev-mode-dirs = ["{folder}"]')
+        (source / "pyproject.toml").write_text(project, encoding="utf-8")
+    pip = (sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "--no-index")
+    into = ("--ignore-installed", "--prefix", prefix)
+    subprocess.run([*pip, "--no-deps", "--no-build-isolation", *into, *how, source], check=True)
+    [site] = prefix.rglob("site-packages")
+    code = f"""
+import site
+site.addsitedir({str(site)!r})
+from lycosa.strategies import find_strategy
+from lycosa.testing import check_strategy
+check_strategy(find_strategy({name!r}).make)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+
+
 @pytest.mark.slow
 def test_the_example_keeps_the_laws_by_its_own_tests(installed: Path) -> None:
     done = subprocess.run(
@@ -212,11 +272,11 @@ def test_the_example_keeps_the_laws_by_its_own_tests(installed: Path) -> None:
 @pytest.mark.slow
 def test_the_guide_works_as_written(installed: Path, tmp_path: Path) -> None:
     guide = (GUIDE / "plugins.md").read_text(encoding="utf-8")
-    console = re.findall(r"^```console\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
-    commands = [line.removeprefix("$ ") for block in console for line in block.splitlines()]
-    assert commands[0] == "pip install ./lycosa-plugin"  # as `installed` has done
-    options, in_recipe = (tomllib.loads(block) for block in re.findall(r"^```toml\n(.*?)^```", guide, re.M | re.S))
-    assert options["project"]["entry-points"]["lycosa.strategies"]
+    commands = [line.removeprefix("$ ") for block in blocks_of("console") for line in block.splitlines()]
+    assert commands[0].startswith("pip install ")  # as `installed` has done
+    assert ROOT / commands[0].split()[-1] == EXAMPLE
+    assert "\n```\npython docs/guide/practice_web.py\n```\n" in guide
+    _, in_recipe = (tomllib.loads(block) for block in blocks_of("toml"))
     server = subprocess.Popen(
         [sys.executable, str(GUIDE / "practice_web.py"), "0"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
     )
@@ -229,7 +289,7 @@ def test_the_guide_works_as_written(installed: Path, tmp_path: Path) -> None:
             env=environment(installed),
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
         return done.stdout
@@ -240,21 +300,21 @@ def test_the_guide_works_as_written(installed: Path, tmp_path: Path) -> None:
         server.stdout.readline()  # the files are written
         for line in commands[1:]:
             run(line)
-        lines = (tmp_path / "bees.md").read_text(encoding="utf-8").splitlines()
+        lines = (tmp_path / "hives.md").read_text(encoding="utf-8").splitlines()
         assert len(lines) == 60 and all(line.startswith("- [") for line in lines)
-        recipe = tmp_path / "bees" / "lycosa.toml"
+        recipe = tmp_path / "hives" / "lycosa.toml"
         text = recipe.read_text().replace('strategy = "adaptive"', 'strategy = "host-harvest"')
         text = text.replace("[topic]\n", f'[topic]\nmodel = "{in_recipe["topic"]["model"]}"\n')
         recipe.write_text(f"{text}\n[options]\nprior = {in_recipe['options']['prior']}\n")
-        run("lycosa crawl bees --pages 120 --delay 0 --quiet --resolve '*=127.0.0.1:8090'")
+        run("lycosa crawl hives --pages 120 --delay 0 --quiet --resolve '*=127.0.0.1:8090'")
     finally:
         server.kill()
         server.wait()
         server.stdout.close()
-    with lycosa.open(tmp_path / "bees") as bees:  # here the package is not installed, and nothing of it is needed
-        assert len(bees) == 120
-        assert any("host_harvest" in page.because for page in bees)
-        assert bees.search("honey")
-    assert "naive-bayes" in (tmp_path / "bees" / "model.json").read_text()
+    with lycosa.open(tmp_path / "hives") as hives:  # here the package is not installed, and nothing of it is needed
+        assert len(hives) == 120
+        assert any("host_harvest" in page.because for page in hives)
+        assert hives.search("honey")
+    assert "naive-bayes" in (tmp_path / "hives" / "model.json").read_text()
     with pytest.raises(LycosaError, match="no strategy 'host-harvest'; there are adaptive"):
-        lycosa.crawl(tmp_path / "bees")
+        lycosa.crawl(tmp_path / "hives")

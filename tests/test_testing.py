@@ -60,6 +60,15 @@ class Guessing(BestFirst):
         return [guess, *super().propose(event)] if isinstance(event, Visit) and event.page else []
 
 
+class Trusting(BaseStrategy):
+    name = "trusting"
+
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        if isinstance(event, Visit):
+            for link in event.open_links():
+                yield Candidate(link.target, event.relevance or 0.0, because={"seen": True})
+
+
 class Forgetful(BaseStrategy):
     name = "forgetful"
     scale = "order"
@@ -87,6 +96,7 @@ class Secretive(Forgetful):
         (Half, "every reachable page|dead, moved or refused"),
         (OutOfScale, "within 0 and 1"),
         (Silent, "says of every candidate why"),
+        (Trusting, "for a page of relevance (nan|inf|7.5|-1.0), standing .*; shown by a world of 12 pages, seed"),
         (Guessing, "only seeds and links that it has seen|not to be followed"),
         (Forgetful, "goes on as if it had not been stopped|proposes the same"),
         (Secretive, "its state is plain data"),

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .api import LycosaError, crawl, new, open
-    from .strategies.base import BaseStrategy
+    from .strategies.base import BaseStrategy, clamped
     from .vocabulary.contracts import Relevance, Strategy
     from .vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
+    from .vocabulary.urls import host_of
 
 __version__ = "0.1.0"
-_HOMES = {  # of what is public: first what one crawls with, then the types that a plug-in needs
+_HOMES = {  # of what is public: first what one crawls with, then what a plug-in needs
     "crawl": "lycosa.api",
     "new": "lycosa.api",
     "open": "lycosa.api",
@@ -35,6 +36,8 @@ _HOMES = {  # of what is public: first what one crawls with, then the types that
     "SkipReason": "lycosa.vocabulary.records",
     "Url": "lycosa.vocabulary.records",
     "Visit": "lycosa.vocabulary.records",
+    "clamped": "lycosa.strategies.base",
+    "host_of": "lycosa.vocabulary.urls",
 }
 __all__ = [
     "BaseStrategy",
@@ -51,7 +54,9 @@ __all__ = [
     "Url",
     "Visit",
     "__version__",
+    "clamped",
     "crawl",
+    "host_of",
     "new",
     "open",
 ]

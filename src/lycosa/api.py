@@ -252,7 +252,7 @@ class RefreshRun(Run):
     def _end(self, session: Session) -> None:
         super()._end(session)
         if self._refresh is not None:
-            with suppress(CollectionError):  # what ended the run is told already
+            with suppress(CollectionError):  # the error that ended the run is raised already
                 self.result = self._refresh.result()
 
 

@@ -295,7 +295,7 @@ def _site_note(site: PlaceFigures, pages: int) -> str:
 
 
 def _hosts(data: ReportData) -> str:
-    """The hosts; nothing where each is a site of its own, and told as such."""
+    """The section of hosts; empty if each host is a site, as the section of sites then shows the same."""
     found = places(data.hosts, data.relevances)
     if len(found) == len(set(map(site_of, data.hosts))):
         return ""

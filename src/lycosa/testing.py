@@ -84,7 +84,7 @@ def _read(url: Url, html: bytes) -> Page | None:
 
 
 def random_world(seed: int, *, pages: int = 12) -> World:
-    """Pages on four hosts that link to one another as chance has it; the first few are mostly on the topic."""
+    """Pages on four hosts that link to one another at random; the first few are mostly on the topic."""
     random = Random(seed)
     urls = [Url(f"http://h{page % 4}.example/{random.choice(WORDS)}/{page}") for page in range(pages)]
     links = {url: [random.choice(urls) for _ in range(random.randrange(7))] for url in urls}
@@ -200,8 +200,11 @@ def stays_finite_whatever_models_say(
         visit = replace(visit, relevance=relevance, standing=standing)
         strategy.learn(visit)
         for candidate in strategy.propose(visit):
-            _check_candidate(strategy, candidate, world)
-    _plain(strategy.state(), world)
+            _check_candidate(strategy, candidate, world, f", for a page of relevance {relevance}, standing {standing}")
+    try:
+        _plain(strategy.state(), world)
+    except AssertionError as error:
+        raise AssertionError(f"{error}, after pages of relevance and standing {judged}") from error
 
 
 def goes_on_where_it_stopped(make: Make, world: World, *, stop_after: int) -> None:
@@ -281,14 +284,14 @@ def ends_when_its_seeds_are_refused(make: Make) -> None:
     _insist(crawl(world, loop) == [], "ends where its seeds are refused", world)
 
 
-def _check_candidate(strategy: Strategy, candidate: Candidate, world: World) -> None:
+def _check_candidate(strategy: Strategy, candidate: Candidate, world: World, given: str = "") -> None:
     priority = candidate.priority
-    _insist(math.isfinite(priority), f"offers finite priorities, not {priority}", world)
+    _insist(math.isfinite(priority), f"offers finite priorities, not {priority}{given}", world)
     on_scale = strategy.scale == "order" or 0.0 <= priority <= 1.0
-    _insist(on_scale, f"offers priorities within 0 and 1, as its scale says, not {priority}", world)
-    _insist(bool(candidate.because), "says of every candidate why it is wanted", world)
+    _insist(on_scale, f"offers priorities within 0 and 1, as its scale says, not {priority}{given}", world)
+    _insist(bool(candidate.because), f"says of every candidate why it is wanted, in `because`{given}", world)
     finite = all(math.isfinite(number) for number in _numbers_in(candidate.because))
-    _insist(finite, f"gives reasons in finite numbers, not {candidate.because}", world)
+    _insist(finite, f"gives reasons in finite numbers, not {candidate.because}{given}", world)
 
 
 def _numbers_in(because: Mapping[str, Plain]) -> Iterator[float]:

@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from lycosa.pictures import line_chart
+from lycosa.strategies.registry import GROUP, STRATEGIES
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.plugins import plugins
 from lycosa.vocabulary.records import Plain, Url
 from lycosa_lab.worlds import StudyWorld
 
@@ -14,7 +16,7 @@ from .page_cache import PageCache
 from .results import Figure, Findings, Row
 from .retrieval import TermCounts, TermMatrix, pooled_ranks, tfidf_similarities
 from .simulation import Step, crawl
-from .study import Size
+from .study import PACKAGES, Size
 from .tables import mean_curve, mean_rows, nan_if_none, pair_rows
 from .topics import DirectoryTopic, TopicCosine, check_needs_pages_only, directory_sites, strategy_for, topics_of
 
@@ -126,6 +128,12 @@ class FreeComparison:
                 "measures": [str(measure) for measure in self.measures or ()],
             }
         }
+
+    @property
+    def packages(self) -> Sequence[str]:
+        """The packages whose code it runs: Lycosa's own and those of strategies that are plug-ins."""
+        entries = [plugins(GROUP)[name] for name in self.strategies if name not in STRATEGIES]
+        return (*PACKAGES, *sorted({entry.module.partition(".")[0] for entry in entries}))
 
     def default_world(self, size: Size) -> Mapping[str, Plain]:
         return {"topics": max(10, size["topics"]), "pages": max(20_000, 2 * size["pages"] * size["topics"])}

@@ -43,7 +43,7 @@ def change_rates_in(world: SyntheticWorld, numbers: Ints) -> Floats:
 
 
 def standing_weights(world: SyntheticWorld, numbers: Ints) -> Floats:
-    """How much the pages are esteemed, 0 to 1: the sigmoid of their status less the median, as crawls reckon it."""
+    """The standing of pages, 0 to 1: sigmoid(s - median of s), with s = ln(1 + in-links)."""
     status = np.log1p(world.plan.in_links[numbers].astype(np.float64))
     weights: Floats = 1.0 / (1.0 + np.exp(np.median(status) - status))
     return weights
@@ -92,7 +92,7 @@ UNKNOWN_RATE = 0.02  # changes a day of a page, as long as no page was looked at
 
 
 class FetchHistory:
-    """What the looks of the past have told; on day 0 every page was looked at once."""
+    """What is known from past looks; on day 0 every page was looked at once."""
 
     def __init__(self, evolution: Evolution, *, rates: str):
         self._evolution, self._rates = evolution, rates

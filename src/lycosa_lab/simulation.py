@@ -1,7 +1,7 @@
-"""A crawl in the lab: the loop of every crawl over pages in memory, one at a time, and the cost of each step.
+"""Simulated crawls: `lycosa.loop` on in-memory pages, one at a time, and the processor time of each step.
 
-Pages come read and judged, so that every strategy meets the same ones; nothing fails, no host needs sparing, and
-near-duplicates are not looked for. What is timed is the strategy and its queue alone.
+Pages are parsed and judged outside of the timed part, the same for every strategy. There are no failures, no politeness
+delays and no detection of near-duplicates. Only the strategy and its queue are timed.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ Judge = Callable[[Page], float]
 
 
 class Step(Struct, frozen=True, gc=False):
-    """One page of a crawl in the lab."""
+    """One page of a simulated crawl."""
 
     url: Url
     relevance: float  # as the crawler itself judged
@@ -36,7 +36,7 @@ def crawl(
     pages: int,
     buffer: int | None = None,
 ) -> Iterator[Step]:
-    """Every page that the strategy fetches, up to `pages`, with at most `buffer` URLs waiting; dead links do not count.
+    """Yields up to `pages` pages (dead links not counted), with at most `buffer` URLs waiting.
 
     judge, standing: relevance and standing of a page; without the second, visits have no standing.
     """

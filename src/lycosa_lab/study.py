@@ -57,15 +57,26 @@ class Study(Protocol):
 
 
 def run(
-    study: Study, world: StudyWorld, *, scale: str, seed: int, out: Path, workers: int | None = None, progress: Progress
+    study: Study,
+    world: StudyWorld,
+    *,
+    scale: str,
+    seed: int,
+    out: Path,
+    workers: int | None = None,
+    progress: Progress,
+    packages: Sequence[str] = PACKAGES,
 ) -> Results:
-    """Runs a study into a folder; jobs that the same code has left there, of the same study and world, are kept."""
+    """Runs a study into a folder; jobs that the same code has left there, of the same study and world, are kept.
+
+    packages: whose code the study runs.
+    """
     size = study.scales[scale]
     workers = workers or os.cpu_count() or 1
     began = time.monotonic()
     jobs = study.jobs(world, size, seed)
     run_facts = {"study": study.name, "scale": scale, "size": size, "seed": seed, "world": world.facts, "jobs": jobs}
-    parts = _parts_folder(out, {**run_facts, "code": code_fingerprint()})
+    parts = _parts_folder(out, {**run_facts, "code": code_fingerprint(packages)})
     done = {number: outcome for number in range(len(jobs)) if (outcome := _read_part(parts, number)) is not None}
     earlier = sum(seconds for _, seconds in done.values())
     progress(len(done), len(jobs))
@@ -94,12 +105,18 @@ def run(
 def code_fingerprint(packages: Sequence[str] = PACKAGES) -> str:
     """A digest of all files of the packages, data among them; a package that is not installed counts as empty.
 
+    A package may also be a module of one file.
+
     The version is no substitute: it stays the same between two releases, while the code changes.
     """
     digest = hashlib.blake2b(digest_size=16)
     for name in packages:
         spec = find_spec(name)
-        for folder in map(Path, (spec.submodule_search_locations or ()) if spec is not None else ()):
+        if spec is None:
+            continue
+        if spec.submodule_search_locations is None and spec.origin is not None:
+            digest.update(f"{name}\0".encode() + Path(spec.origin).read_bytes())
+        for folder in map(Path, spec.submodule_search_locations or ()):
             for path in sorted(folder.rglob("*")):
                 if "__pycache__" in path.parts or not path.is_file():
                     continue
@@ -139,7 +156,7 @@ def _difference(found: bytes, described: bytes) -> str:
     others = [fact for fact in asked if fact != "code" and fact in earlier and earlier[fact] != asked[fact]]
     if others:
         return f"another run, different in {', '.join(others)} ({RUN_FILE} tells which)"
-    return "a run of another version of Lycosa, whose results may differ"
+    return "a run of another version of Lycosa or of a plug-in, whose results may differ"
 
 
 def _read_part(parts: Path, number: int) -> tuple[Plain, float] | None:

@@ -7,9 +7,11 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.reading.reader import page_of_text
-from lycosa.strategies import STRATEGIES, InfoSpiders
+from lycosa.strategies import STRATEGIES, Entry, InfoSpiders, find_strategy
+from lycosa.strategies.registry import GROUP, is_strategy
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.plugins import names_of
 from lycosa.vocabulary.records import Codes, Page, Url
 from lycosa.vocabulary.urls import site_of
 from lycosa_lab.worlds import Category, StudyWorld
@@ -93,28 +95,24 @@ class TopicCosine:
 
 def check_needs_pages_only(name: str) -> None:
     """Refuses an unknown strategy, and one that needs a log or a map."""
-    if name not in STRATEGIES:
-        raise UsageError(f"there is no strategy {name!r}; there are {_pages_only()}")
-    if _needs(name):
+    comparable = {each: entry for each, entry in STRATEGIES.items() if not _needs(entry)}
+    if not is_strategy(name):
+        raise UsageError(f"there is no strategy {name!r}; there are {names_of(comparable, GROUP)}")
+    if needs := _needs(find_strategy(name)):
         raise UsageError(
-            f"the strategy {name} goes by {_needs(name)}, of which a comparison has none; those that can be compared"
-            f" are {_pages_only()}"
+            f"the strategy {name} goes by {needs}, of which a comparison has none; those that can be compared"
+            f" are {', '.join(comparable)}"
         )
 
 
-def _needs(name: str) -> str:
-    needs = STRATEGIES[name].needs
-    return "an access log" if "log" in needs else "a map" if "map" in needs else ""
-
-
-def _pages_only() -> str:
-    return ", ".join(name for name in STRATEGIES if not _needs(name))
+def _needs(entry: Entry) -> str:
+    return "an access log" if "log" in entry.needs else "a map" if "map" in entry.needs else ""
 
 
 def strategy_for(name: str, topic: DirectoryTopic, *, pages: int, buffer: int | None, seed: int) -> Strategy:
     """A strategy, given those of topic words, pages, buffer and seed that its constructor takes."""
-    entry = STRATEGIES[name]
+    entry = find_strategy(name)
     offered = {"topic_words": topic.as_page().terms, "pages": pages, "buffer": buffer, "seed": seed}
-    if entry.make is not InfoSpiders:
-        del offered["topic_words"]  # others go by pages alone in the lab, as published
+    if name in STRATEGIES and entry.make is not InfoSpiders:
+        del offered["topic_words"]  # Lycosa's others go by pages alone in the lab, as published
     return entry(**{option: value for option, value in offered.items() if entry.takes(option) and value is not None})

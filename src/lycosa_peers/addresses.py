@@ -6,10 +6,10 @@ from typing import NamedTuple
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.hosts import NOT_A_HOST, is_private, why_not_public
 
-from .identity import NAME_LENGTH, is_name
+from .identity import NAME_LENGTH, is_peer_name
 
 
-class Place(NamedTuple):
+class Endpoint(NamedTuple):
     """A host and a port to connect to."""
 
     host: str
@@ -19,8 +19,8 @@ class Place(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def parse_place(text: str) -> Place | None:
-    """The place that a text names; None where it is malformed."""
+def parse_endpoint(text: str) -> Endpoint | None:
+    """The endpoint that a text names; None where it is malformed."""
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -30,31 +30,31 @@ def parse_place(text: str) -> Place | None:
         return None
     if int(port) > 65535 or not all(letter.isalnum() or letter in ".-:" for letter in host) or not host.isascii():
         return None
-    return Place(host, int(port))
+    return Endpoint(host, int(port))
 
 
-def place_argument(text: str, *, option: str) -> Place:
-    place = parse_place(text)
-    if place is None:
+def endpoint_argument(text: str, *, option: str) -> Endpoint:
+    endpoint = parse_endpoint(text)
+    if endpoint is None:
         raise UsageError(f"{option} {text!r} is not HOST:PORT, such as 192.0.2.7:7077 or [2001:db8::7]:7077")
-    return place
+    return endpoint
 
 
-def join_argument(text: str) -> tuple[str, Place]:
-    """The name of the peer that is expected, empty where it is unknown, and its place."""
+def join_argument(text: str) -> tuple[str, Endpoint]:
+    """The name of the peer that is expected, empty where it is unknown, and its endpoint."""
     name, at, rest = text.rpartition("@")
-    place = place_argument(rest, option="--join")
-    if at and not is_name(name):
+    endpoint = endpoint_argument(rest, option="--join")
+    if at and not is_peer_name(name):
         raise UsageError(f"--join {text!r}: {name!r} is no name of a peer, which has {NAME_LENGTH} letters and digits")
-    if not place.port:
+    if not endpoint.port:
         raise UsageError(f"--join {text!r}: port 0 is nowhere")
-    return name, place
+    return name, endpoint
 
 
-def is_unspecified(place: Place) -> bool:
+def is_unspecified(endpoint: Endpoint) -> bool:
     """Whether it is the wildcard address, such as 0.0.0.0, for all addresses of the machine."""
     try:
-        return ip_address(place.host).is_unspecified
+        return ip_address(endpoint.host).is_unspecified
     except ValueError:
         return False
 
@@ -71,6 +71,6 @@ def address_group(address: str) -> str:
     return address
 
 
-def is_local(place: Place) -> bool:
+def is_local(endpoint: Endpoint) -> bool:
     """Whether it is on this machine or in a private network, judged by the text of its host alone."""
-    return is_private(place.host) and why_not_public(place.host) != NOT_A_HOST
+    return is_private(endpoint.host) and why_not_public(endpoint.host) != NOT_A_HOST

@@ -3,7 +3,7 @@
 from .forwarding import Forwarding
 from .messages import (
     DIRECT,
-    MOST_HITS,
+    MAX_HITS,
     Declined,
     Fetch,
     Fetched,
@@ -18,7 +18,7 @@ from .messages import (
 from .rate_limits import RateLimit
 from .state import NodeState
 
-MOST_ELSEWHERE = 3  # peers that one response names
+MAX_ELSEWHERE = 3  # peers that one response names
 HITS_PER_COST = 10  # hits that count as one request of a node's capacity
 
 
@@ -43,7 +43,7 @@ class Answering:
         refused = self._forwarding.why_refused(sender, query, now)
         if refused:
             return self.query_ended(sender, query, now) if refused == "too_many_of_one_query" else []
-        most = min(query.most, MOST_HITS)
+        most = min(query.most, MAX_HITS)
         if query.origin.name not in state.buddies:
             most = min(most, state.options.most_hits)
         if not self.capacity.take(now):
@@ -108,7 +108,7 @@ class Answering:
         if not elsewhere:
             return None
         state.counts["answered_for_others"] += 1
-        contacts = tuple(state.contact(name) for name in elsewhere[:MOST_ELSEWHERE])
+        contacts = tuple(state.contact(name) for name in elsewhere[:MAX_ELSEWHERE])
         return Response(query.id, state.me, elsewhere=contacts, walker=query.walker, ttl=query.ttl)
 
     def _reply(self, sender: PeerName, query: Query, message: Response | Declined, now: float) -> list[Send]:

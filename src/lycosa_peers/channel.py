@@ -16,7 +16,7 @@ from .messages import SMALL_FRAME, FrameReader, FrameTooLongError, to_frame
 HANDSHAKE_SECONDS = 5.0
 FRAME_SECONDS = 30.0  # from the first byte of a frame to its last
 OTHER_GROUP = "not of the same group"  # close reason where the other side has a certificate of another authority
-MOST_UNSENT = 4 << 20  # bytes in the send buffer of a peer that does not read
+MAX_UNSENT = 4 << 20  # bytes in the send buffer of a peer that does not read
 FRAMES_PER_TURN, SECONDS_PER_TURN = 8, 0.01  # at most; at least one frame
 _CHUNK = 1 << 16
 _UNVERIFIED = "certificate verify failed"  # the text of OpenSSL
@@ -82,7 +82,7 @@ class Channel(asyncio.Protocol):
         """Sends a frame; False where the channel is not open, or the other side does not read."""
         if not self.is_open or self._transport is None or self._transport.is_closing():
             return False
-        if self._transport.get_write_buffer_size() > MOST_UNSENT:
+        if self._transport.get_write_buffer_size() > MAX_UNSENT:
             self.close("does not read what it is sent")
             return False
         data = memoryview(to_frame(payload))

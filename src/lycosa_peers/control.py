@@ -21,16 +21,16 @@ from .peer import Peer, SearchProgress
 from .peer_folder import PeerFolder
 
 SOCKET_FILE = "control"
-LONGEST_WORDS = 4096  # characters of a query; the limit of a message
-_LONGEST_LINE = 16 << 20  # bytes
-_LONGEST_PATH = 100  # bytes that the path of a socket may have
+MAX_QUERY_LENGTH = 4096  # characters of a query; the limit of a message
+_MAX_LINE_LENGTH = 16 << 20  # bytes
+_MAX_PATH_LENGTH = 100  # bytes that the path of a socket may have
 
 
 class Request(Struct, frozen=True, omit_defaults=True):
     """What a command wants of the peer."""
 
     do: Literal["search", "fetch", "show"]
-    words: Annotated[str, Meta(max_length=LONGEST_WORDS)] = ""
+    words: Annotated[str, Meta(max_length=MAX_QUERY_LENGTH)] = ""
     most: Annotated[int, Meta(ge=1, le=100)] = 10
     enough: Annotated[int, Meta(ge=1, le=10_000)] = 10
     deadline: Annotated[float, Meta(gt=0, le=60)] = 2.0
@@ -100,7 +100,7 @@ async def ask_running_peer(folder: PeerFolder, request: Request) -> AsyncIterato
     """The replies of the running peer of a collection; None where none is running."""
     try:
         path = _socket_path(folder.path(SOCKET_FILE))
-        reader, writer = await asyncio.open_unix_connection(path, limit=_LONGEST_LINE)
+        reader, writer = await asyncio.open_unix_connection(path, limit=_MAX_LINE_LENGTH)
     except (OSError, UsageError):
         return None
     return _read(reader, writer, request)
@@ -126,6 +126,6 @@ async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, requ
 def _socket_path(path: Path) -> str:
     """A path of the socket that is short enough for the system."""
     for name in (str(path.absolute()), os.path.relpath(path)):
-        if len(os.fsencode(name)) <= _LONGEST_PATH:
+        if len(os.fsencode(name)) <= _MAX_PATH_LENGTH:
             return name
     raise UsageError(f"{path.parent.parent} lies too deep for a socket; serve it from nearer by, or move it up")

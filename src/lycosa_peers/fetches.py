@@ -9,8 +9,8 @@ from .messages import Contact, Fetch, Item, PeerName, Send
 from .search import Failure
 from .state import NodeState
 
-MOST_FETCHES = 256  # under way, and as many that are late
-MOST_RESULTS = 16  # that nobody has asked for yet
+MAX_FETCHES = 256  # under way, and as many that are late
+MAX_RESULTS = 16  # that nobody has asked for yet
 
 
 class SecretNumbers:
@@ -54,7 +54,7 @@ class Fetches:
     def start(self, provider: Contact, item: Item, now: float, search: int | None = None) -> tuple[int, list[Send]]:
         """Asks a provider for an item: the number of the fetch, and what to send."""
         number = self._numbers.next()
-        while len(self._pending) >= MOST_FETCHES:
+        while len(self._pending) >= MAX_FETCHES:
             self.time_out(next(iter(self._pending)))
         self._pending[number] = PendingFetch(provider, item, now + self._state.options.fetch_wait, search)
         self._state.counts["fetches"] += 1
@@ -72,7 +72,7 @@ class Fetches:
     def time_out(self, number: int) -> None:
         """The provider is not waited for any more; its answer, if it comes, is late."""
         self._late[number] = self._pending.pop(number).provider.name
-        if len(self._late) > MOST_FETCHES:
+        if len(self._late) > MAX_FETCHES:
             self._late.popitem(last=False)
 
     def unexpected(self, sender: PeerName, number: int, now: float) -> None:
@@ -85,7 +85,7 @@ class Fetches:
 
     def keep_result(self, number: int, result: bytes | Failure) -> None:
         self._results[number] = result
-        while len(self._results) > MOST_RESULTS:
+        while len(self._results) > MAX_RESULTS:
             self._results.popitem(last=False)
 
     def pop_result(self, number: int) -> bytes | Failure | None:

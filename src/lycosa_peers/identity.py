@@ -3,7 +3,7 @@
 The name of a peer is a hash of its public key, so nobody can take another's name without the private key, which never
 leaves its folder. In an open network certificates are self-signed; in a closed group they are signed by the group's
 authority, whose private key is the secret that the members share: with it one can sign a certificate of one's own,
-and without it nobody can connect. The cryptography is that of Ed25519, X.509 and TLS 1.3.
+and without it nobody can connect. Uses Ed25519 keys, X.509 certificates and TLS 1.3.
 """
 
 import base64
@@ -24,7 +24,7 @@ from .peer_folder import PeerFolder
 
 KEY_FILE = "key.pem"
 NAME_LENGTH = 32  # letters: 160 bits of the hash of a public key
-_SECRET_MARK = "lycosa-group-1:"
+_SECRET_PREFIX = "lycosa-group-1:"
 _SINCE = datetime(2000, 1, 1, tzinfo=UTC)  # keys do not expire, so clocks need not agree
 _UNTIL = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 _RAW = serialization.Encoding.Raw, serialization.PublicFormat.Raw
@@ -34,7 +34,7 @@ class Group:
     """A closed group, determined by its secret.
 
     >>> group = Group.new()
-    >>> Group.of_text(group.secret).name == group.name
+    >>> Group.from_secret(group.secret).name == group.name
     True
     """
 
@@ -48,22 +48,22 @@ class Group:
         return cls(Ed25519PrivateKey.from_private_bytes(secrets.token_bytes(32)))
 
     @classmethod
-    def of_text(cls, text: str) -> "Group":
+    def from_secret(cls, text: str) -> "Group":
         """The group of a secret."""
-        mark, _, rest = text.strip().partition(":")
+        prefix, _, rest = text.strip().partition(":")
         try:
             data = base64.b32decode(rest.upper() + "=" * (-len(rest) % 8))
         except ValueError:
             data = b""
-        if mark + ":" != _SECRET_MARK or len(data) != 32:
+        if prefix + ":" != _SECRET_PREFIX or len(data) != 32:
             raise UsageError(
-                f"not the secret of a group: it is one line that begins with {_SECRET_MARK} and is made by:"
+                f"not the secret of a group: it is one line that begins with {_SECRET_PREFIX} and is made by:"
                 " lycosa peer group FILE"
             )
         return cls(Ed25519PrivateKey.from_private_bytes(data))
 
     @classmethod
-    def of_file(cls, path: Path) -> "Group":
+    def from_file(cls, path: Path) -> "Group":
         try:
             text = path.read_text(encoding="ascii")
         except OSError as error:
@@ -73,17 +73,17 @@ class Group:
         except UnicodeDecodeError:
             text = ""
         try:
-            return cls.of_text(text)
+            return cls.from_secret(text)
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from error
 
     @property
     def secret(self) -> str:
-        """The text that makes a peer a member; to be folder among members."""
+        """The text that makes a peer a member; share it only with members."""
         raw = self._key.private_bytes(
             serialization.Encoding.Raw, serialization.PrivateFormat.Raw, serialization.NoEncryption()
         )
-        return _SECRET_MARK + base64.b32encode(raw).decode().rstrip("=").lower()
+        return _SECRET_PREFIX + base64.b32encode(raw).decode().rstrip("=").lower()
 
     def sign(self, member: Ed25519PublicKey) -> x509.Certificate:
         return _signed(member, subject="peer", issuer="group", by=self._key)
@@ -139,7 +139,7 @@ class Identity:
             store = context.get_cert_store()
             assert store is not None
             store.add_cert(crypto.X509.from_cryptography(self.group.certificate))
-            context.set_verify(required, _as_verified)
+            context.set_verify(required, _accept_verified)
         else:
             context.set_verify(required, _any_key)
         return context
@@ -157,11 +157,13 @@ def peer_name_of(connection: SSL.Connection) -> str | None:
     return _key_name(key) if isinstance(key, Ed25519PublicKey) else None
 
 
-def is_name(text: str) -> bool:
+def is_peer_name(text: str) -> bool:
     return len(text) == NAME_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
 
 
-def _as_verified(connection: SSL.Connection, certificate: crypto.X509, error: int, depth: int, is_good: int) -> bool:
+def _accept_verified(
+    connection: SSL.Connection, certificate: crypto.X509, error: int, depth: int, is_good: int
+) -> bool:
     return bool(is_good)
 
 

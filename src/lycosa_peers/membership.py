@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from .messages import Contact, Hello, Join, Leave, PeerName, Ping, Pong, Send
 from .state import NodeState
 
-MOST_SILENT = 100  # unanswered pings, after which a neighbour is removed
+MAX_UNANSWERED = 100  # unanswered pings, after which a neighbour is removed
 
 
 class Membership:
@@ -52,7 +52,7 @@ class Membership:
         for name in sorted(self._neighbours.awaited):
             if name not in self._neighbours:
                 self._neighbours.join_failed(name)
-            elif self._neighbours.ping_unanswered(name) >= MOST_SILENT:
+            elif self._neighbours.ping_unanswered(name) >= MAX_UNANSWERED:
                 self._neighbours.remove(name)
         self._state.drop_unwanted_indexes()
         self._neighbours.awaited = set(self._neighbours.names)

@@ -23,9 +23,9 @@ from msgspec.structs import replace
 VERSION = 1
 FRAME_HEAD = 4  # bytes
 SMALL_FRAME = 1 << 16  # bytes that any peer may send unasked
-MOST_BYTES = 8 << 20  # of a frame
-MOST_HITS = 100  # of one response
-MOST_CONTACTS = 32  # of one message
+MAX_BYTES = 8 << 20  # of a frame
+MAX_HITS = 100  # of one response
+MAX_CONTACTS = 32  # of one message
 DIRECT = 0  # walker number of a query that is answered by its receiver and not forwarded
 
 PeerName = str
@@ -72,7 +72,7 @@ class Statistics(Struct, frozen=True, array_like=True):
     document_frequencies: Annotated[tuple[_Count, ...], Meta(max_length=64)] = ()  # of the terms
 
 
-_Contacts = Annotated[tuple[Contact, ...], Meta(max_length=MOST_CONTACTS)]
+_Contacts = Annotated[tuple[Contact, ...], Meta(max_length=MAX_CONTACTS)]
 
 
 class _Message(Struct, frozen=True, array_like=True, tag_field="kind"):
@@ -102,7 +102,7 @@ class Response(_Message, frozen=True, array_like=True, tag="response"):
 
     query: _Number
     provider: Contact
-    hits: Annotated[tuple[Hit, ...], Meta(max_length=MOST_HITS)] = ()
+    hits: Annotated[tuple[Hit, ...], Meta(max_length=MAX_HITS)] = ()
     elsewhere: _Contacts = ()
     statistics: Statistics | None = None
     walker: _Walker = DIRECT
@@ -226,7 +226,7 @@ def fit_frame(response: Response) -> Response:
 
 def decode(frame: bytes | bytearray | memoryview) -> Message:
     """The message of an encoding; raises MessageError where it is malformed."""
-    if len(frame) > MOST_BYTES:
+    if len(frame) > MAX_BYTES:
         raise MessageError("oversized", f"{len(frame)} bytes")
     if not len(frame) or frame[0] != VERSION:
         raise MessageError("version", str(frame[0]) if len(frame) else "empty")

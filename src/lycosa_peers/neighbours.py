@@ -3,9 +3,9 @@
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from .messages import MOST_CONTACTS, Contact, PeerName
+from .messages import MAX_CONTACTS, Contact, PeerName
 
-MOST_KNOWN = 1024  # contacts remembered
+MAX_KNOWN = 1024  # contacts remembered
 
 
 class Neighbours:
@@ -35,7 +35,7 @@ class Neighbours:
         if first_hand and contact.address and contact.name in self._addresses:
             self._addresses[contact.name] = contact.address
         self._known.move_to_end(contact.name)
-        while len(self._known) > MOST_KNOWN:
+        while len(self._known) > MAX_KNOWN:
             self._known.popitem(last=False)
 
     def address(self, name: PeerName) -> str:
@@ -96,7 +96,7 @@ class Neighbours:
     def to_show(self, besides: PeerName) -> tuple[Contact, ...]:
         """Some neighbours, the last ones first, for a peer that looks for others to join."""
         names = [name for name in reversed(self.names) if name != besides and name not in self.down]
-        return tuple(self.contact(name) for name in names[:MOST_CONTACTS])
+        return tuple(self.contact(name) for name in names[:MAX_CONTACTS])
 
     def to_join(self, besides: Iterable[PeerName]) -> list[PeerName]:
         """Known peers to ask where neighbours are too few; those heard of last come first."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.records import Plain
 
-from .addresses import Place
+from .addresses import Endpoint
 from .channel import OTHER_GROUP
 from .identity import Identity
 from .messages import Contact
@@ -84,13 +84,13 @@ class Peer:
 
     # ------------------------------------------------------------ beginning and ending
 
-    async def begin(self, listen: Place | None = None, at: Place | None = None) -> Place | None:
-        """Listens, if a place is given, and starts its periodic work; returns where it listens.
+    async def begin(self, listen: Endpoint | None = None, at: Endpoint | None = None) -> Endpoint | None:
+        """Listens, if an endpoint is given, and starts its periodic work; returns where it listens.
 
         at: where others reach it, if not where it listens.
         """
-        place = await self.wire.listen(listen) if listen is not None else None
-        reached_at = at or place
+        endpoint = await self.wire.listen(listen) if listen is not None else None
+        reached_at = at or endpoint
         if reached_at is not None:
             self.node.me = Contact(self.identity.name, str(reached_at))
         for seconds, do in (
@@ -100,20 +100,20 @@ class Peer:
         ):
             self._start(self._every(seconds, do))
         self.session.act(self.node.rejoin())
-        return place
+        return endpoint
 
     def follow_collection(self) -> None:
         """Keeps the summary up to date from now on."""
         self._start(self._follow(SummaryUpdates(self.content)))
 
-    def keep_joining(self, places: Iterable[tuple[str, Place]]) -> None:
-        """Joins the peers at places, each with the name that is expected there, and again whenever they are down."""
-        for name, place in places:
-            self._start(self._bootstrap.stay(name, place))
+    def keep_joining(self, endpoints: Iterable[tuple[str, Endpoint]]) -> None:
+        """Joins the peers at endpoints, each with the name that is expected there, and again whenever they are down."""
+        for name, endpoint in endpoints:
+            self._start(self._bootstrap.stay(name, endpoint))
 
-    async def join(self, name: str, place: Place) -> str | None:
-        """Asks the peer at a place to be a neighbour; its name, or None where nobody accepted."""
-        return await self._bootstrap.join(name, place)
+    async def join(self, name: str, endpoint: Endpoint) -> str | None:
+        """Asks the peer at an endpoint to be a neighbour; its name, or None where nobody accepted."""
+        return await self._bootstrap.join(name, endpoint)
 
     async def end(self) -> None:
         """Says goodbye and saves its state."""
@@ -233,25 +233,25 @@ class Peer:
             self._notify(self._last_error)
 
 
-# ---------------------------------------------------------------- places that the user named
+# ---------------------------------------------------------------- endpoints that the user named
 
 
 class WrongKeyError(LycosaError):
-    """Another peer is at a place than the one that is expected there."""
+    """Another peer is at an endpoint than the one that is expected there."""
 
 
 class OtherGroupError(LycosaError):
-    """The peer at a place is not of our group."""
+    """The peer at an endpoint is not of our group."""
 
 
 def pinned_names(folder: PeerFolder) -> dict[str, str]:
-    """The names of the peers that answered first, by place."""
+    """The names of the peers that answered first, by endpoint."""
     return folder.read_json(PINS_FILE, dict[str, str]) or {}
 
 
 class Bootstrap:
-    """Joins peers at places that the user named. The peer that answers first at a place is expected there from then
-    on (trust on first use), unless the user gives a name."""
+    """Joins peers at endpoints that the user named. The peer that answers first at an endpoint is expected there from
+    then on (trust on first use), unless the user gives a name."""
 
     def __init__(self, session: Session, folder: PeerFolder, counts: Counter[str], *, notify: Notify):
         self._session = session
@@ -259,26 +259,26 @@ class Bootstrap:
         self._counts = counts
         self._notify = notify
 
-    async def join(self, name: str, place: Place) -> str | None:
-        """Dials a place and asks the peer there to be a neighbour; its name, or None where nobody accepted.
+    async def join(self, name: str, endpoint: Endpoint) -> str | None:
+        """Dials an endpoint and asks the peer there to be a neighbour; its name, or None where nobody accepted.
 
         Raises WrongKeyError and OtherGroupError.
         """
         node = self._session.node
-        expected = name or pinned_names(self._folder).get(str(place), "")
-        channel = await self._session.wire.reach(place)
+        expected = name or pinned_names(self._folder).get(str(endpoint), "")
+        channel = await self._session.wire.reach(endpoint)
         if not channel.is_open:
             if channel.why == OTHER_GROUP:
-                raise OtherGroupError(f"{place} is {OTHER_GROUP}; see --group and --no-group")
+                raise OtherGroupError(f"{endpoint} is {OTHER_GROUP}; see --group and --no-group")
             return None
         if expected and channel.peer != expected:
             self._counts["another_key"] += 1
             channel.close("another key")
             raise WrongKeyError(
-                f"{place} is answered by {channel.peer}, and not by {expected} as before; if that is right, use"
-                f" --join {channel.peer}@{place}"
+                f"{endpoint} is answered by {channel.peer}, and not by {expected} as before; if that is right, use"
+                f" --join {channel.peer}@{endpoint}"
             )
-        self._session.act(node.join([Contact(channel.peer, str(place))]))
+        self._session.act(node.join([Contact(channel.peer, str(endpoint))]))
         until = asyncio.get_running_loop().time() + ACCEPT_SECONDS
         while channel.is_open and not self._is_joined(channel.peer):
             left = until - asyncio.get_running_loop().time()
@@ -287,20 +287,20 @@ class Bootstrap:
             await self._session.wait(left)
         if not channel.is_open:
             return None  # it does not know our group
-        self._pin(place, channel.peer)
+        self._pin(endpoint, channel.peer)
         return channel.peer if self._is_joined(channel.peer) else None
 
-    async def stay(self, name: str, place: Place) -> None:
-        """Joins the peer at a place, and again whenever it is down, until it is cancelled."""
+    async def stay(self, name: str, endpoint: Endpoint) -> None:
+        """Joins the peer at an endpoint, and again whenever it is down, until it is cancelled."""
         reported: set[type[LycosaError]] = set()  # kinds of errors since it was joined last
         while True:
             try:
-                joined = await self.join(name, place)
-                error = LycosaError(f"nobody at {place} takes us in")
+                joined = await self.join(name, endpoint)
+                error = LycosaError(f"nobody at {endpoint} takes us in")
             except (WrongKeyError, OtherGroupError) as refusal:
                 joined, error = None, refusal
             if joined is not None:
-                self._notify(f"joined {joined} at {place}")
+                self._notify(f"joined {joined} at {endpoint}")
                 reported.clear()
                 while self._is_joined(joined):
                     await asyncio.sleep(JOIN_SECONDS)
@@ -310,11 +310,11 @@ class Bootstrap:
                 self._notify(f"{error}; trying on")
             await asyncio.sleep(JOIN_SECONDS)
 
-    def _pin(self, place: Place, peer: str) -> None:
+    def _pin(self, endpoint: Endpoint, peer: str) -> None:
         pins = pinned_names(self._folder)
-        if pins.get(str(place)) != peer:
+        if pins.get(str(endpoint)) != peer:
             try:
-                self._folder.write_json(PINS_FILE, {**pins, str(place): peer})
+                self._folder.write_json(PINS_FILE, {**pins, str(endpoint): peer})
             except CollectionError as error:
                 self._notify(str(error))
 

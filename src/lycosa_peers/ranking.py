@@ -21,10 +21,10 @@ from .messages import Contact, Hit, PeerName, Statistics
 from .search import Answer, Stage
 
 K1, B = 1.2, 0.75
-MOST_DOCUMENTS = 10_000_000  # that one collection may claim to have
-MOST_LENGTH = 1_000_000  # words of a page
-MOST_WORDS = 16  # of a query that are used
-LONGEST_WORD = 40  # characters; a longer word is cut, and matches nothing, as no index holds it
+MAX_DOCUMENTS = 10_000_000  # that one collection may claim to have
+MAX_PAGE_LENGTH = 1_000_000  # words of a page
+MAX_WORDS = 16  # of a query that are used
+MAX_WORD_LENGTH = 40  # characters; a longer word is cut, and matches nothing, as no index holds it
 
 
 @lru_cache(maxsize=256)
@@ -36,8 +36,8 @@ def query_words(query: str) -> tuple[str, ...]:
     >>> query_words("the who")
     ('the', 'who')
     """
-    words = tuple(dict.fromkeys(word[:LONGEST_WORD] for word in tokens_of(query)))
-    return (tuple(word for word in words if word not in STOP_WORDS) or words)[:MOST_WORDS]
+    words = tuple(dict.fromkeys(word[:MAX_WORD_LENGTH] for word in tokens_of(query)))
+    return (tuple(word for word in words if word not in STOP_WORDS) or words)[:MAX_WORDS]
 
 
 def has_all_words(words: Sequence[str], statistics: Statistics | None, hit: Hit) -> bool:
@@ -108,9 +108,9 @@ def _scale(words: Sequence[str], statistics: Iterable[Statistics]) -> tuple[list
     documents = total = 0
     frequencies = [0] * len(words)
     for each in statistics:
-        size = min(each.documents, MOST_DOCUMENTS)
+        size = min(each.documents, MAX_DOCUMENTS)
         documents += size
-        total += min(each.words, size * MOST_LENGTH)
+        total += min(each.words, size * MAX_PAGE_LENGTH)
         known = dict(zip(each.terms, each.document_frequencies, strict=False))
         for place, word in enumerate(words):
             frequencies[place] += min(known.get(word, 0), size)
@@ -119,7 +119,7 @@ def _scale(words: Sequence[str], statistics: Iterable[Statistics]) -> tuple[list
 
 
 def _score(words: Sequence[str], weights: Sequence[float], mean: float, times: Mapping[str, int], hit: Hit) -> float:
-    length = min(max(hit.length, 1), MOST_LENGTH)
+    length = min(max(hit.length, 1), MAX_PAGE_LENGTH)
     norm = K1 * (1 - B + B * length / mean)
     score = 0.0
     for word, weight in zip(words, weights, strict=True):

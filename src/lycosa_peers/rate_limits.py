@@ -6,8 +6,8 @@ from typing import Generic, TypeVar
 
 from .messages import PeerName
 
-MOST_PEERS = 4096  # of which anything is remembered
-MOST_SEEN = 1 << 18  # messages remembered, of all queries
+MAX_PEERS = 4096  # of which anything is remembered
+MAX_SEEN = 1 << 18  # messages remembered, of all queries
 SHARE = 0.25  # of the processing time, that one peer may take
 BURST = 0.5  # seconds of processing that a peer may take at once
 K = TypeVar("K", bound=Hashable)
@@ -152,7 +152,7 @@ class SeenQueries:
         messages = self._queries.get(query)
         if messages is None:
             messages = self._queries[query] = set()
-            while len(self._queries) > self.remembered or self._noted > MOST_SEEN:
+            while len(self._queries) > self.remembered or self._noted > MAX_SEEN:
                 self._noted -= len(self._queries.popitem(last=False)[1])
         else:
             self._queries.move_to_end(query)
@@ -169,5 +169,5 @@ class SeenQueries:
 def _touch(of_peers: OrderedDict[K, T], key: K) -> None:
     """Makes a key the last one used; forgets the first of too many."""
     of_peers.move_to_end(key)
-    while len(of_peers) > MOST_PEERS:
+    while len(of_peers) > MAX_PEERS:
         of_peers.popitem(last=False)

@@ -30,7 +30,7 @@ where others have) sends a walker of `ttl` 1 to each neighbour instead, as no ot
 (the asker's first step: `ttl` itself; the next: `ttl - 1`; ...) and `attempt` 0. The neighbours are in the order in
 which the node got them. The neighbour that the walker came from is left out, where there are others: `among` is then
 one less than their number, and where `k` falls on that neighbour, the last one is chosen. Where the chosen one is known
-to be down (its connection is closed), `attempt` becomes 1, 2, ... `MOST_ATTEMPTS - 1`, and it is drawn again; no
+to be down (its connection is closed), `attempt` becomes 1, 2, ... `MAX_ATTEMPTS - 1`, and it is drawn again; no
 message was sent for those. After that the walker has ended. A draw depends on no other draw, so the path of each walker
 is the same in whatever order walkers move.
 
@@ -60,7 +60,7 @@ from .messages import PeerName
 
 GOLDEN = 0x9E3779B97F4A7C15
 _ALL = (1 << 64) - 1
-MOST_ATTEMPTS = 64  # draws at one step
+MAX_ATTEMPTS = 64  # draws at one step
 
 
 def mix(number: int) -> int:
@@ -103,7 +103,7 @@ def next_hop(
     among -= leaves_out
     if not among:
         return None
-    for attempt in range(MOST_ATTEMPTS):
+    for attempt in range(MAX_ATTEMPTS):
         chosen = neighbours[draw(seed, query, walker, ttl, among, attempt)]
         if leaves_out and chosen == came_from:
             chosen = neighbours[among]

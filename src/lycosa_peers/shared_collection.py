@@ -28,11 +28,11 @@ from lycosa.vocabulary.urls import normalise
 
 from .content import Change, Found
 from .content import Summary as HeldSummary
-from .messages import MOST_BYTES, Hit, Item, Statistics, Wanted
+from .messages import MAX_BYTES, Hit, Item, Statistics, Wanted
 from .peer_folder import PeerFolder
 from .ranking import has_all_words, query_words
 from .summary import (
-    MOST_TERMS,
+    MAX_TERMS,
     PAGES_IN_SEGMENT,
     TAKEN_BYTES,
     BadSummaryError,
@@ -46,9 +46,9 @@ SUMMARY_FILE = "summary"
 UPDATE_SECONDS = 60.0  # between two checks of the collection
 CHECKS_PER_UPDATE = 10  # after which even a few new pages are added
 LEAST_MORE_BYTES, LEAST_MORE_TERMS = 1 << 12, 1 << 14  # that a few new pages may take at least
-MOST_SEGMENTS = 8  # above which the whole summary is built anew
+MAX_SEGMENTS = 8  # above which the whole summary is built anew
 FEWEST_NEW = 0.05  # share of new pages that justifies a segment at once
-MOST_RECORD = 16 << 20  # bytes of an unpacked WARC record
+MAX_RECORD = 16 << 20  # bytes of an unpacked WARC record
 LATEST = 1e11  # seconds since the epoch, the limit of a message
 _PAGES_AT_ONCE = 4  # read before other tasks have their turn
 _TITLE, _SNIPPET = 300, 600  # characters of a hit
@@ -120,7 +120,7 @@ def unpack_record(url: str, body: bytes) -> bytes | None:
     that URL."""
     unpacker = zlib.decompressobj(16 + 15)
     try:
-        record = unpacker.decompress(body, MOST_RECORD)
+        record = unpacker.decompress(body, MAX_RECORD)
     except zlib.error:
         return None
     if not unpacker.eof or unpacker.unused_data or not record.startswith(b"WARC/1."):
@@ -275,7 +275,7 @@ class SharedCollection:
             page = self._collection.catalog.page(url)
             if page is None or page.place is None or page.vanished_at is not None:
                 return None
-            if page.place.length > MOST_BYTES - 8192:
+            if page.place.length > MAX_BYTES - 8192:
                 return None
             with (self._collection.folder / "archive" / page.place.file).open("rb") as stream:
                 stream.seek(page.place.offset)
@@ -366,7 +366,7 @@ class SharedCollection:
         if (
             not self._segments
             or gone > 0.02 * len(self._known)
-            or len(self._segments) >= MOST_SEGMENTS + len(now) // PAGES_IN_SEGMENT
+            or len(self._segments) >= MAX_SEGMENTS + len(now) // PAGES_IN_SEGMENT
             or self._would_be_too_large(len(new), len(now))
         ):
             return SummaryBuild(self.codes_of_page, now, list(now), replaces_all=True)
@@ -378,7 +378,7 @@ class SharedCollection:
         """Whether the summary would exceed what other peers accept if pages were added to it."""
         size = sum(segment.size for segment in self._segments) + max(byte_budget(new, of), LEAST_MORE_BYTES)
         terms = sum(segment.terms for segment in self._segments) + max(term_budget(new, of), LEAST_MORE_TERMS)
-        return size > TAKEN_BYTES or terms > MOST_TERMS
+        return size > TAKEN_BYTES or terms > MAX_TERMS
 
     def catch_up(self, count: Count = lambda done, total: None) -> None:
         """Brings the summary up to date; `count` is called with the pages done and in total."""

@@ -19,15 +19,15 @@ from lycosa.vocabulary.records import Codes
 from lycosa.vocabulary.text import codes_of
 
 HASH_BITS = 32
-MOST_TERMS = 1 << 20  # different words; a summary with more is refused
+MAX_TERMS = 1 << 20  # different words; a summary with more is refused
 BYTES_PER_PAGE = 200
 LEAST_BYTES = 1 << 16  # budget of a small collection
 MADE_BYTES, MADE_TERMS = 7 << 19, 7 << 17  # limits of a summary that is built
-TAKEN_BYTES = 1 << 22  # limit of a summary of others, as MOST_TERMS; above MADE_BYTES, so that there is room to grow
+TAKEN_BYTES = 1 << 22  # limit of a summary of others, as MAX_TERMS; above MADE_BYTES, so that there is room to grow
 PAGES_IN_SEGMENT = 10_000  # bounds the memory of building one
-_MOST_PAGES = 1 << 24
-_MOST_WORDS = 512  # of a page that are listed; more would not fit
-_MOST_SEGMENTS = 256
+_MAX_PAGES = 1 << 24
+_MAX_WORDS = 512  # of a page that are listed; more would not fit
+_MAX_SEGMENTS = 256
 _HEAD = 96  # bytes of a segment beside its words
 _HALF = np.uint64(HASH_BITS)
 
@@ -123,10 +123,10 @@ class BadSummaryError(ValueError):
 class PackedSegment(Struct, frozen=True, array_like=True):
     """A segment as it is sent and saved."""
 
-    pages: Annotated[int, Meta(ge=0, le=_MOST_PAGES)]
+    pages: Annotated[int, Meta(ge=0, le=_MAX_PAGES)]
     words: _Size  # on all pages together
     bits: Annotated[int, Meta(ge=8, le=HASH_BITS)]  # of a hash
-    terms: Annotated[int, Meta(ge=0, le=MOST_TERMS)]
+    terms: Annotated[int, Meta(ge=0, le=MAX_TERMS)]
     hashes: tuple[bytes, bytes]
     frequencies: bytes  # on how many pages each word occurs
     listed: bytes  # how many of these pages are listed; empty where all are
@@ -174,9 +174,9 @@ def _most_frequent(
 
 
 def _most_distinctive(terms: Numbers, times: Numbers, rarity: Weights) -> Numbers:
-    """The words of a page by (1 + log tf) * idf, the best first, at most `_MOST_WORDS`."""
+    """The words of a page by (1 + log tf) * idf, the best first, at most `_MAX_WORDS`."""
     weights = (1 + np.log(times)) * rarity[terms]
-    return terms[np.argsort(-weights, kind="stable")[:_MOST_WORDS]]
+    return terms[np.argsort(-weights, kind="stable")[:_MAX_WORDS]]
 
 
 def _fitting_bits(pages: Sequence[Hashes], room: int) -> int:
@@ -201,7 +201,7 @@ def _shortened(page: Hashes, times: Numbers, bits: int) -> tuple[Hashes, Numbers
 
 def _fitting_ranks(term: Numbers, rank: Numbers, terms: int, pages: int, room: int) -> int:
     """The largest number of words of each page whose lists fit into the room."""
-    fits, too_many = 0, _MOST_WORDS + 1
+    fits, too_many = 0, _MAX_WORDS + 1
     while too_many - fits > 1:
         tried = (fits + too_many) // 2
         listed = np.bincount(term[rank < tried], minlength=terms)
@@ -354,15 +354,15 @@ class Summary:
             packed = _decoder.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BadSummaryError(str(error)) from error
-        if len(self.segments) + len(packed) > _MOST_SEGMENTS:
+        if len(self.segments) + len(packed) > _MAX_SEGMENTS:
             raise BadSummaryError("too many parts")
         terms = sum(each.terms for each in packed)
-        if terms > 8 * len(data) or sum(segment.terms for segment in self.segments) + terms > MOST_TERMS:
+        if terms > 8 * len(data) or sum(segment.terms for segment in self.segments) + terms > MAX_TERMS:
             raise BadSummaryError("too many words")
         return Summary((*self.segments, *map(Segment, packed)))
 
 
-_decoder = msgspec.msgpack.Decoder(Annotated[list[PackedSegment], Meta(max_length=_MOST_SEGMENTS)])
+_decoder = msgspec.msgpack.Decoder(Annotated[list[PackedSegment], Meta(max_length=_MAX_SEGMENTS)])
 
 
 def byte_budget(pages: int, of: int, *, least: int = LEAST_BYTES) -> int:

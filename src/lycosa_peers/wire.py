@@ -12,15 +12,15 @@ from typing import Protocol
 
 from OpenSSL import SSL
 
-from .addresses import Place, address_group
+from .addresses import Endpoint, address_group
 from .channel import Channel
 from .dialer import DIAL_SECONDS, Dialer, Purpose
-from .messages import MOST_BYTES, SMALL_FRAME
+from .messages import MAX_BYTES, SMALL_FRAME
 from .rate_limits import FairShare
 
-MOST_CALLERS = 256  # incoming channels
-MOST_OF_ONE_ADDRESS = 32  # incoming channels, including those in the handshake
-MOST_OF_ONE_PEER = 3
+MAX_CALLERS = 256  # incoming channels
+MAX_PER_ADDRESS = 32  # incoming channels, including those in the handshake
+MAX_PER_PEER = 3
 IDLE_SECONDS = 300.0  # without a message, after which a channel is closed
 Undelivered = Callable[[], None]
 
@@ -57,11 +57,11 @@ class Wire:
 
     # ------------------------------------------------------------ opening and closing
 
-    async def listen(self, place: Place) -> Place:
-        """Accepts connections; returns the place, with the port chosen where 0 was given."""
+    async def listen(self, endpoint: Endpoint) -> Endpoint:
+        """Accepts connections; returns the endpoint, with the port chosen where 0 was given."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._accept_channel, place.host, place.port, backlog=64)
-        return Place(place.host, self._server.sockets[0].getsockname()[1])
+        self._server = await loop.create_server(self._accept_channel, endpoint.host, endpoint.port, backlog=64)
+        return Endpoint(endpoint.host, self._server.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
         if self._server is not None:
@@ -112,20 +112,20 @@ class Wire:
         for channel in list(self._channels.get(peer, ())):
             channel.close(why)
 
-    async def call(self, place: Place) -> Channel | None:
-        """A connection to the peer at a place; None where there is none."""
-        channel = await self.reach(place)
+    async def call(self, endpoint: Endpoint) -> Channel | None:
+        """A connection to the peer at an endpoint; None where there is none."""
+        channel = await self.reach(endpoint)
         return channel if channel.is_open else None
 
-    async def reach(self, place: Place) -> Channel:
+    async def reach(self, endpoint: Endpoint) -> Channel:
         """The same; a channel that is not open may know why."""
         loop = asyncio.get_running_loop()
         handshake: asyncio.Future[bool] = loop.create_future()
-        channel = _Dialled(self._context, self, handshake, str(place))
+        channel = _Dialled(self._context, self, handshake, str(endpoint))
         self._all_channels[channel] = None
         try:
             async with asyncio.timeout(DIAL_SECONDS):
-                await loop.create_connection(lambda: channel, place.host, place.port)
+                await loop.create_connection(lambda: channel, endpoint.host, endpoint.port)
                 if await handshake:
                     return channel
         except (OSError, TimeoutError, UnicodeError):
@@ -155,10 +155,10 @@ class Wire:
             return True
         callers = [each for each in self._all_channels if not each.dials and not each.is_closing]
         whose = address_group(channel.host)
-        if sum(address_group(each.host) == whose for each in callers) > MOST_OF_ONE_ADDRESS:
+        if sum(address_group(each.host) == whose for each in callers) > MAX_PER_ADDRESS:
             self.counts["too_many_of_one_address"] += 1
             return False
-        if len(callers) > MOST_CALLERS:
+        if len(callers) > MAX_CALLERS:
             silent = next((each for each in callers if not each.is_open and each is not channel), None)
             if silent is None:
                 self.counts["too_many_connections"] += 1
@@ -173,17 +173,17 @@ class Wire:
         elif self._ends.refuses(channel.peer):
             self.counts["refused"] += 1
             channel.close("not listened to")
-        elif not channel.dials and len(others) >= MOST_OF_ONE_PEER:
+        elif not channel.dials and len(others) >= MAX_PER_PEER:
             self.counts["too_many_connections"] += 1
             channel.close("too many connections")
         else:
             self._channels.setdefault(channel.peer, []).append(channel)
             self._ends.connected(channel.peer, channel)
-            self._dialer.opened(channel)
+            self._dialer.on_connected(channel)
 
     def longest(self, channel: Channel) -> int:
         """The frame size that is accepted: large frames only from peers that were asked for one."""
-        return MOST_BYTES if self._large_expected[channel.peer] > 0 else SMALL_FRAME
+        return MAX_BYTES if self._large_expected[channel.peer] > 0 else SMALL_FRAME
 
     def large_came(self, peer: str) -> None:
         """A peer has answered a request whose answer may be large."""

@@ -17,7 +17,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE / "data"
-MOST_SHOWN = 40  # differences of one part
+MAX_SHOWN = 40  # differences of one part
 sys.path.insert(0, str(HERE.parent))
 
 
@@ -158,10 +158,10 @@ def main() -> None:
         found = checked(part, seed)
         differ |= bool(found)
         _say(f"{part}{f', seed {seed}' if seed else ''}: {len(found) or 'no'} differences")
-        for line in found[:MOST_SHOWN]:
+        for line in found[:MAX_SHOWN]:
             _say(f"  {line}")
-        if len(found) > MOST_SHOWN:
-            _say(f"  and {len(found) - MOST_SHOWN} more")
+        if len(found) > MAX_SHOWN:
+            _say(f"  and {len(found) - MAX_SHOWN} more")
     sys.exit(differ)
 
 

@@ -91,7 +91,7 @@ def test_links_may_come_in_any_order_and_those_to_oneself_or_told_twice_are_left
     links = read_timed_links(written(tmp_path / "links.txt", text))
     assert links.times.tolist() == [50, 100, 300]
     assert links.sources.tolist() == [1, 1, 0]
-    assert (links.size, links.self_links, links.repeated) == (2, 1, 1)
+    assert (links.node_count, links.self_links, links.repeated) == (2, 1, 1)
     world = open_world(str(tmp_path / "links.txt"))
     assert isinstance(world, TimedGraphWorld)
     assert world.facts["self_links"] == world.facts["repeated"] == 1
@@ -113,7 +113,7 @@ def test_times_in_milliseconds_are_told_from_seconds(tmp_path: Path) -> None:
 
 def test_long_node_numbers_stay_what_they_are(tmp_path: Path) -> None:
     links = read_timed_links(written(tmp_path / "links.txt", "9007199254740993 9007199254740992 1.5\n"))
-    assert links.size == 2
+    assert links.node_count == 2
     assert links.names is not None and links.names.tolist() == [9007199254740992, 9007199254740993]
 
 
@@ -164,7 +164,7 @@ def test_a_saved_world_is_the_same_when_loaded(tmp_path: Path) -> None:
 def test_a_real_file_that_is_not_sorted() -> None:
     world = TimedGraphWorld(path=str(ASKUBUNTU))
     links = world.timed
-    assert (len(links.times) + links.self_links + links.repeated, links.size) == (280_102, 137_517)
+    assert (len(links.times) + links.self_links + links.repeated, links.node_count) == (280_102, 137_517)
     assert (np.diff(links.times) >= 0).all()
     assert 2_600 < float(world.facts["days"]) < 2_700
     graph = world.windowed(7 * DAY)
@@ -177,4 +177,4 @@ def test_a_real_file_that_is_not_sorted() -> None:
 @pytest.mark.skipif(not COLLEGE.exists(), reason="the messages of students are not here")
 def test_a_real_file_with_a_heading() -> None:
     links = TimedGraphWorld(path=str(COLLEGE)).timed
-    assert (len(links.times) + links.self_links + links.repeated, links.size) == (59_835, 1_899)
+    assert (len(links.times) + links.self_links + links.repeated, links.node_count) == (59_835, 1_899)

@@ -12,7 +12,7 @@ from lycosa_lab.studies.inlinks_benchmark import InlinksBenchmark
 from lycosa_lab.studies.utility_tradeoff import COBB_DOUGLAS, UtilityTradeoff
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 
-TINY = {"topics": 6, "pages": 200, "examples": 30, "explored": 30, "sampled": 30, "of": 50, "world_pages": 12_000}
+TINY = {"topics": 4, "pages": 200, "examples": 30, "explored": 30, "sampled": 30, "of": 50, "world_pages": 12_000}
 
 
 class TinyTradeoff(UtilityTradeoff):

@@ -27,7 +27,7 @@ def served():
 
 
 def ask(served, host, path, *, method="GET", **headers):
-    connection = http.client.HTTPConnection(served.address, served.port, timeout=10)
+    connection = http.client.HTTPConnection(served.address, served.port, timeout=60)
     connection.request(method, path, headers={"Host": host} | headers)
     reply = connection.getresponse()
     body = reply.read()
@@ -37,7 +37,7 @@ def ask(served, host, path, *, method="GET", **headers):
 
 def exchange(served, request: bytes) -> bytes:
     """All that comes back until the server closes the connection."""
-    with socket.create_connection((served.address, served.port), timeout=10) as client:
+    with socket.create_connection((served.address, served.port), timeout=60) as client:
         client.sendall(request)
         received = b""
         while data := client.recv(65536):
@@ -117,7 +117,7 @@ def test_bad_requests_are_refused_and_the_connection_closed(served, request_byte
 
 def test_leaving_closes_the_port_the_connections_and_the_thread():
     with WorldServer(WORLD) as served:
-        idle = socket.create_connection((served.address, served.port), timeout=10)
+        idle = socket.create_connection((served.address, served.port), timeout=60)
         idle.sendall(b"GET /a HTTP/1.1\r\nHost: one.example\r\n\r\n")
         assert idle.recv(100)
     with idle:
@@ -127,7 +127,7 @@ def test_leaving_closes_the_port_the_connections_and_the_thread():
         except ConnectionResetError:
             pass
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((served.address, served.port), timeout=10)
+        socket.create_connection((served.address, served.port), timeout=60)
     assert "served world" not in {thread.name for thread in threading.enumerate()}
 
 

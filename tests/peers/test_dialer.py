@@ -1,4 +1,4 @@
-"""Dialer where others said, while those who keep the names of those places answer late or never."""
+"""Dialer where others said, while those who keep the names of those endpoints answer late or never."""
 
 import asyncio
 import subprocess
@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
-from lycosa_peers.addresses import Place
+from lycosa_peers.addresses import Endpoint
 from lycosa_peers.channel import Channel
-from lycosa_peers.dialer import MOST_DIALS, MOST_LOOKUPS, Dialer, Purpose, look_up
+from lycosa_peers.dialer import MAX_DIALS, Dialer, Purpose
+from lycosa_peers.resolver import MAX_LOOKUPS, look_up
 
 NAMES = {
     "friend.example": ["8.8.8.8"],
@@ -42,10 +43,10 @@ Called = Callable[[str, Purpose], Awaitable[list[str]]]
 def playing(play: Callable[[Dialer, Called], Awaitable[None]], servers: NameServers, **options: bool) -> Counter[str]:
     """Lets somebody call; `called` tells where that led until the call was given up, as nobody is anywhere."""
     counts: Counter[str] = Counter()
-    dialled: list[Place] = []
+    dialled: list[Endpoint] = []
 
-    async def dial(place: Place) -> Channel | None:
-        dialled.append(place)
+    async def dial(endpoint: Endpoint) -> Channel | None:
+        dialled.append(endpoint)
         return None
 
     async def run() -> None:
@@ -56,7 +57,7 @@ def playing(play: Callable[[Dialer, Called], Awaitable[None]], servers: NameServ
             before = len(dialled)
             assert calls.call(f"peer at {address}", address, purpose, lambda channel: given_up.set())
             await given_up.wait()
-            return [str(place) for place in dialled[before:]]
+            return [str(endpoint) for endpoint in dialled[before:]]
 
         try:
             await asyncio.wait_for(play(calls, called), 300)
@@ -76,12 +77,12 @@ def test_names_that_strangers_give_and_nobody_resolves_do_not_keep_us_from_askin
     servers = NameServers()
 
     async def play(calls: Dialer, called: Called) -> None:
-        for number in range(MOST_DIALS):
+        for number in range(MAX_DIALS):
             assert calls.call("stranger", f"h{number}.slow.example:9", Purpose.ANSWERING, lambda channel: None)
-        while len(servers.asked) < MOST_LOOKUPS:
+        while len(servers.asked) < MAX_LOOKUPS:
             await asyncio.sleep(0.001)
         assert await called(address, Purpose.ASKING) == [address.replace("friend.example", "8.8.8.8")]
-        assert len([name for name in servers.asked if name.endswith("slow.example")]) == MOST_LOOKUPS
+        assert len([name for name in servers.asked if name.endswith("slow.example")]) == MAX_LOOKUPS
 
     playing(play, servers, allow_private=allow_private)
 
@@ -90,9 +91,9 @@ def test_a_name_that_was_late_gives_its_room_back() -> None:
     servers = NameServers()
 
     async def play(calls: Dialer, called: Called) -> None:
-        late = [f"h{number}.slow.example:9" for number in range(MOST_LOOKUPS)]
+        late = [f"h{number}.slow.example:9" for number in range(MAX_LOOKUPS)]
         given_up = await asyncio.gather(*(called(address, Purpose.ASKING) for address in late))
-        assert given_up == [[]] * MOST_LOOKUPS
+        assert given_up == [[]] * MAX_LOOKUPS
         servers.may_answer.set()
         assert await called("friend.example:4000", Purpose.ASKING) == ["8.8.8.8:4000"]
 

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa_peers import rate_limits as turns_of_peers
-from lycosa_peers.addresses import Place
+from lycosa_peers.addresses import Endpoint
 from lycosa_peers.channel import FRAMES_PER_TURN
 from lycosa_peers.rate_limits import BURST, SHARE, FairShare
 from sharing import Caller
 
-LOCAL = Place("127.0.0.1", 0)
+LOCAL = Endpoint("127.0.0.1", 0)
 MOMENT = 0.001  # seconds
 
 
@@ -45,8 +45,8 @@ def with_busy(play, seconds: float = 0.0):
     async def run():
         busy = Busy(seconds)
         counting = asyncio.ensure_future(busy.count_turns())
-        place = await busy.wire.listen(LOCAL)
-        await asyncio.wait_for(play(busy, place), 300)
+        endpoint = await busy.wire.listen(LOCAL)
+        await asyncio.wait_for(play(busy, endpoint), 300)
         counting.cancel()
         await busy.wire.close()
         return busy
@@ -80,9 +80,9 @@ def test_a_debt_of_one_is_none_of_another_and_is_over_in_time():
 
 
 def test_many_small_frames_at_once_are_handled_in_several_turns():
-    async def play(busy, place):
+    async def play(busy, endpoint):
         caller = Caller()
-        channel = await caller.wire.call(place)
+        channel = await caller.wire.call(endpoint)
         for number in range(300):
             channel.send(str(number).encode())
         await all_handled(busy, 300)
@@ -93,13 +93,13 @@ def test_many_small_frames_at_once_are_handled_in_several_turns():
 
 
 def test_one_who_asks_little_is_answered_long_before_all_that_another_has_asked():
-    async def play(busy, place):
+    async def play(busy, endpoint):
         greedy, modest = Caller(), Caller()
-        channel = await greedy.wire.call(place)
+        channel = await greedy.wire.call(endpoint)
         for _ in range(150):
             channel.send(b"much")
         await all_handled(busy, 1)
-        channel = await modest.wire.call(place)
+        channel = await modest.wire.call(endpoint)
         channel.send(b"little")
         while modest.identity.name not in dict(busy.handled):
             await asyncio.sleep(MOMENT)
@@ -115,9 +115,9 @@ def test_one_who_asks_little_is_answered_long_before_all_that_another_has_asked(
 def test_one_who_sends_drop_by_drop_on_several_connections_gets_no_more_than_their_share(monkeypatch):
     monkeypatch.setattr(turns_of_peers, "BURST", 0.0)
 
-    async def play(busy, place):
+    async def play(busy, endpoint):
         greedy = Caller()
-        ways = [await greedy.wire.call(place) for _ in range(3)]
+        ways = [await greedy.wire.call(endpoint) for _ in range(3)]
         began = time.monotonic()
         while len(busy.works) < 20:
             for way in ways:
@@ -134,9 +134,9 @@ def test_a_connection_that_was_reset_is_sent_nothing_and_nothing_is_said_of_it(c
     caplog.set_level(logging.WARNING, logger="asyncio")
     outcomes = []
 
-    async def play(busy, place):
+    async def play(busy, endpoint):
         caller = Caller()
-        channel = await caller.wire.call(place)
+        channel = await caller.wire.call(endpoint)
         while caller.identity.name not in busy.wire._channels:
             await asyncio.sleep(MOMENT)
         (it,) = busy.wire._channels[caller.identity.name]

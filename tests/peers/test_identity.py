@@ -7,7 +7,7 @@ import pytest
 from OpenSSL import SSL
 
 from lycosa.vocabulary.errors import CollectionError, UsageError
-from lycosa_peers.identity import Group, Identity, is_name, peer_name_of
+from lycosa_peers.identity import Group, Identity, is_peer_name, peer_name_of
 from lycosa_peers.peer_folder import PeerFolder
 
 
@@ -33,13 +33,13 @@ def test_both_sides_learn_the_name_of_the_other():
     client, server = shake_hands(one, other)
     assert peer_name_of(client) == other.name
     assert peer_name_of(server) == one.name
-    assert is_name(one.name)
+    assert is_peer_name(one.name)
     assert client.get_protocol_version_name() == "TLSv1.3"
 
 
 def test_members_of_a_group_meet():
     group = Group.new()
-    one, other = Identity.new(group), Identity.new(Group.of_text(group.secret))
+    one, other = Identity.new(group), Identity.new(Group.from_secret(group.secret))
     client, _ = shake_hands(one, other)
     assert peer_name_of(client) == other.name
 
@@ -76,4 +76,4 @@ def test_a_key_that_is_none_is_told(tmp_path):
 def test_a_weak_or_damaged_secret_is_refused(tmp_path, text):
     (tmp_path / "secret").write_text(text)
     with pytest.raises(UsageError, match="not the secret of a group"):
-        Group.of_file(tmp_path / "secret")
+        Group.from_file(tmp_path / "secret")

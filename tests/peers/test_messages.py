@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa_peers.messages import (
-    MOST_BYTES,
-    MOST_CONTACTS,
-    MOST_HITS,
+    MAX_BYTES,
+    MAX_CONTACTS,
+    MAX_HITS,
     SMALL_FRAME,
     VERSION,
     Contact,
@@ -128,8 +128,8 @@ def frame_of(*members: object) -> bytes:
         frame_of("query", 1, None, ("a", "")),
         frame_of("query", 1, 5, "a"),
         frame_of("query"),
-        frame_of("response", 1, ("a", ""), [[1]] * (MOST_HITS + 1)),
-        frame_of("response", 1, ("a", ""), [], [["a", ""]] * (MOST_CONTACTS + 1)),
+        frame_of("response", 1, ("a", ""), [[1]] * (MAX_HITS + 1)),
+        frame_of("response", 1, ("a", ""), [], [["a", ""]] * (MAX_CONTACTS + 1)),
         frame_of("response", 1, ("a", ""), [[1, "", "", math.nan]]),
         frame_of("response", 1, ("a", ""), [[1, "", "", 0.5, math.inf]]),
         frame_of("response", 1, ("a", ""), [[1, "", "", 0.5, 0.5, math.nan]]),
@@ -154,7 +154,7 @@ def test_another_version_and_an_endless_frame_are_told_apart() -> None:
             decode(frame)
         assert refused.value.why == why
     with pytest.raises(MessageError, match="oversized"):
-        decode(bytes(MOST_BYTES + 1))
+        decode(bytes(MAX_BYTES + 1))
 
 
 def long_hit(number: int) -> Hit:

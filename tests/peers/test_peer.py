@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from lycosa.vocabulary.errors import LycosaError
 from lycosa_peers import dialer, peer
-from lycosa_peers.addresses import Place
+from lycosa_peers.addresses import Endpoint
 from lycosa_peers.control import Control, Request, ask_running_peer
 from lycosa_peers.messages import Contact, Fetch, Fetched, decode, encode
 from lycosa_peers.options import DEFAULTS
@@ -16,7 +16,7 @@ from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.ranking import merge
 from sharing import Caller, add_pages, peer_of, shared
 
-LOCAL = Place("127.0.0.1", 0)
+LOCAL = Endpoint("127.0.0.1", 0)
 TOPICS = {"bees": "honey hive", "ships": "sail mast", "stars": "comet orbit", "trees": "birch bark"}
 
 
@@ -37,7 +37,7 @@ def with_peers(tmp_path, play, **options):
                     await peer.begin(LOCAL)
                     for other in list(peers.values())[-1:]:
                         host, _, port = other.node.me.address.rpartition(":")
-                        assert await peer.join("", Place(host, int(port))) == other.identity.name
+                        assert await peer.join("", Endpoint(host, int(port))) == other.identity.name
                     peers[topic] = peer
                 return await play(peers)
 
@@ -194,15 +194,15 @@ def test_who_comes_back_at_the_same_place_is_joined_again(tmp_path, monkeypatch)
         ships = add_pages(tmp_path / "ships", {"http://ships.example/": ("Ships", "sail")})
         with shared(bees) as its, shared(ships) as other:
             one, two = peer_of(its, bees, allow_private=True), peer_of(other, ships, allow_private=True)
-            place = await one.begin(LOCAL)
+            endpoint = await one.begin(LOCAL)
             await two.begin(LOCAL)
-            two.keep_joining([("", place)])
+            two.keep_joining([("", endpoint)])
             assert await eventually(lambda: one.identity.name in two.wire.peers)
             one.node.neighbours.names.clear()  # as a kill would, it says no goodbye
             await one.end()
             assert await eventually(lambda: one.identity.name in two.node.neighbours.down)
             again = peer_of(its, bees, allow_private=True)
-            await again.begin(place)
+            await again.begin(endpoint)
             assert await eventually(lambda: one.identity.name in two.wire.peers)
             _, merged = await searched(two, "honey")
             await again.end()
@@ -223,19 +223,19 @@ def test_one_whose_place_another_had_meanwhile_is_joined_again_and_the_other_is_
         with shared(bees) as its, shared(ships) as other:
             one = peer_of(its, bees, allow_private=True)
             two = peer_of(other, ships, allow_private=True, notify=said.append)
-            place = await one.begin(LOCAL)
+            endpoint = await one.begin(LOCAL)
             await two.begin(LOCAL)
-            two.keep_joining([(one.identity.name, place)])
+            two.keep_joining([(one.identity.name, endpoint)])
             assert await eventually(lambda: said)
             await one.end()
             for _ in range(2):
                 posing = Caller()  # each time with another key
-                await posing.wire.listen(place)
+                await posing.wire.listen(endpoint)
                 seen = two.counts["another_key"]
                 assert await eventually(lambda seen=seen: two.counts["another_key"] > seen + 1)
                 await posing.wire.close()
             again = peer_of(its, bees, allow_private=True)
-            await again.begin(place)
+            await again.begin(endpoint)
             assert await eventually(lambda: sum("joined" in line for line in said) == 2)
             await again.end()
             await two.end()
@@ -293,8 +293,8 @@ def test_a_search_that_many_later_ones_push_out_is_over(tmp_path):
         bees, seen = peers["bees"], []
         await peers["ships"].end()
         silent = Caller()
-        place = await silent.wire.listen(LOCAL)
-        bees.node.connect([Contact(silent.identity.name, str(place))])
+        endpoint = await silent.wire.listen(LOCAL)
+        bees.node.connect([Contact(silent.identity.name, str(endpoint))])
         async for each in bees.search("nowhere", most=1, enough=1, deadline=30.0):
             seen.append(each)
             for number in range(3):
@@ -313,7 +313,7 @@ def test_a_page_that_is_none_is_brought_by_nobody(tmp_path):
     async def play(peers):
         bees, liar = peers["bees"], Caller()
         host, _, port = bees.node.me.address.rpartition(":")
-        channel = await liar.wire.call(Place(host, int(port)))
+        channel = await liar.wire.call(Endpoint(host, int(port)))
         liar.heard = lambda peer, channel, frame: (
             channel.send(encode(Fetched(message.id, message.item, b"no record")))
             if isinstance(message := decode(frame), Fetch)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa_peers.routing import MOST_ATTEMPTS, clamped, draw, flooded, mix, next_hop, query_number
+from lycosa_peers.routing import MAX_ATTEMPTS, clamped, draw, flooded, mix, next_hop, query_number
 
 names = [f"n{number}" for number in range(7)]
 
@@ -55,7 +55,7 @@ def test_a_walker_is_drawn_again_where_the_one_chosen_is_down() -> None:
     assert {"n2", "n5"}.isdisjoint(again)
     assert [a for a, b in zip(first, again, strict=True) if a != b] == [a for a in first if a in ("n2", "n5")]
     assert next_hop(9, 1, 1, 5, names, None, names) is None
-    assert MOST_ATTEMPTS == 64
+    assert MAX_ATTEMPTS == 64
 
 
 def test_a_flood_goes_to_all_others_that_are_up() -> None:

@@ -4,7 +4,7 @@ import msgspec
 
 from lycosa_peers.content import Items
 from lycosa_peers.messages import Contact, Hello, Join, Leave, Ping, Pong, Query, Send
-from lycosa_peers.neighbours import MOST_KNOWN
+from lycosa_peers.neighbours import MAX_KNOWN
 from lycosa_peers.node import Node
 from lycosa_peers.options import DEFAULTS
 from lycosa_peers.search import Stage
@@ -171,10 +171,10 @@ def test_after_a_restart_one_without_neighbours_joins_those_it_knew() -> None:
 def test_where_neighbours_live_is_kept_however_many_strangers_say_hello() -> None:
     peer = friend("a")
     peer.receive("b", Join(at("b")), 0.0)
-    for number in range(MOST_KNOWN + 10):
+    for number in range(MAX_KNOWN + 10):
         peer.receive(f"s{number}", Hello(at(f"s{number}")), 0.0)
     again = restarted(peer)
-    assert again.neighbours.contact("b") == at("b") and len(again.neighbours.known()) == MOST_KNOWN
+    assert again.neighbours.contact("b") == at("b") and len(again.neighbours.known()) == MAX_KNOWN
 
 
 def test_a_state_from_when_only_names_of_neighbours_were_kept_is_taken_up() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from lycosa_peers.content import Found, Items
 from lycosa_peers.messages import (
-    MOST_HITS,
+    MAX_HITS,
     Contact,
     Declined,
     Fetch,
@@ -314,7 +314,7 @@ def test_a_stranger_gets_fewer_hits_than_a_buddy_and_each_pays_for_what_it_gets(
         (send,) = peer.receive(asker, Query(number, 5, Contact(asker), most=most), 0.0)
         return len(send.message.hits) if isinstance(send.message, Response) else None
 
-    assert (hits("s", 1, 10), hits("s", 2, 100), hits("b", 1, 100)) == (10, 30, MOST_HITS)
+    assert (hits("s", 1, 10), hits("s", 2, 100), hits("b", 1, 100)) == (10, 30, MAX_HITS)
     served = sum(hits(f"s{number}", number, 100) is not None for number in range(1000))
     assert served == (2 * 400 - 1 - 3 - 10 + 2) // 3  # what is left of two seconds' capacity, at three for each
     assert peer.counts["declined"] == 1000 - served

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lycosa.vocabulary.text import codes_of
 from lycosa_peers.summary import (
     MADE_BYTES,
-    MOST_TERMS,
+    MAX_TERMS,
     TAKEN_BYTES,
     BadSummaryError,
     PackedSegment,
@@ -124,13 +124,13 @@ def nothing_but_words(terms, bits=24):
 
 
 def test_words_are_taken_up_to_a_bound_whether_they_come_at_once_or_bit_by_bit():
-    half = msgspec.msgpack.encode([nothing_but_words(MOST_TERMS // 2)])
+    half = msgspec.msgpack.encode([nothing_but_words(MAX_TERMS // 2)])
     held = Summary.unpacked(half).followed_by(half)
-    assert sum(segment.terms for segment in held.segments) == MOST_TERMS
+    assert sum(segment.terms for segment in held.segments) == MAX_TERMS
     with pytest.raises(BadSummaryError, match="too many words"):
         held.followed_by(msgspec.msgpack.encode([nothing_but_words(1)]))
     fields = [getattr(nothing_but_words(1), name) for name in PackedSegment.__struct_fields__]
-    fields[3] = MOST_TERMS + 1
+    fields[3] = MAX_TERMS + 1
     with pytest.raises(BadSummaryError):
         Summary.unpacked(msgspec.msgpack.encode([fields]))
 
@@ -159,7 +159,7 @@ def test_of_too_many_words_those_on_most_pages_are_told():
 def test_the_parts_of_a_large_collection_fit_together(pages):
     parts = [min(10_000, pages - start) for start in range(0, pages, 10_000)]
     assert sum(byte_budget(part, pages) for part in parts) <= max(1 << 16, MADE_BYTES) < TAKEN_BYTES
-    assert sum(term_budget(part, pages) for part in parts) <= MOST_TERMS
+    assert sum(term_budget(part, pages) for part in parts) <= MAX_TERMS
 
 
 def test_words_that_collide_are_one_word():

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lycosa.pictures.heat_map import heat_map
-from lycosa.pictures.wheel import MOST_HUBS, wheel
+from lycosa.pictures.wheel import MAX_HUBS, wheel
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -34,7 +34,7 @@ def test_hubs_and_spokes_are_drawn_and_named():
 def test_of_many_hubs_some_are_drawn_and_it_says_so():
     picture = wheel([(f"h{number}.example/", 1000) for number in range(5000)])
     assert len(picture) < 300_000
-    assert any(f"{MOST_HUBS} of 5000 portals" in said for said in words(picture))
+    assert any(f"{MAX_HUBS} of 5000 portals" in said for said in words(picture))
 
 
 def test_rows_and_columns_of_a_heat_map_can_have_names():

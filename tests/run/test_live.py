@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from crawling import collection, listing, pages, rows, waiting
-from lycosa.recipe import Budget
+from lycosa.frontier.admission import Scope
+from lycosa.recipe import Budget, Topic
 from lycosa.run.crawl import INTERRUPTED
 from lycosa.run.live import LiveCrawl, LiveRun, insist_on_contact
 from lycosa.run.options import Settings
@@ -65,13 +66,10 @@ def test_a_contact_is_asked_for_by_the_name_of_the_host_and_of_the_file(tmp_path
 def test_examples_and_pages_of_a_log_within_the_scope_count_like_seeds(bees: Path) -> None:
     with opened(bees) as session, pytest.raises(RecipeError, match="contact"):
         insist_on_contact(session, (), [Url(PUBLIC)])
-    with opened(bees) as session:
-        within = session.recipe.scope.__class__(hosts=("topical.example",))
-    with opened(bees, scope=within) as session:
+    with opened(bees, scope=Scope(hosts=("topical.example",))) as session:
         insist_on_contact(session, (), [Url(PUBLIC)])
     listing(bees / "good.txt", [PUBLIC])
-    topic = session.recipe.topic.__class__(examples="good.txt")
-    with opened(bees, topic=topic) as session, pytest.raises(RecipeError, match="contact"):
+    with opened(bees, topic=Topic(examples="good.txt")) as session, pytest.raises(RecipeError, match="contact"):
         insist_on_contact(session, ())
 
 
@@ -106,13 +104,31 @@ def test_a_topic_that_nothing_names_is_refused_before_a_run_is_recorded(tmp_path
 
 def test_an_interrupt_while_the_topic_is_learnt_leaves_no_run(bees: Path) -> None:
     listing(bees / "good.txt", ["http://bees.example/0"])
-    with opened(bees) as session:
-        topic = session.recipe.topic.__class__(examples="good.txt")
-    with opened(bees, topic=topic) as session:
+    with opened(bees, topic=Topic(examples="good.txt")) as session:
         session.status.interrupt()
         assert prepared(session) is None
         assert session.status.stop_reason == INTERRUPTED
         assert session.collection.catalog.runs() == []
+
+
+class Asked(dict[Url, bytes]):
+    """Pages of which it is noted which were asked for."""
+
+    def __init__(self, pages: dict[Url, bytes]):
+        super().__init__(pages)
+        self.urls: list[Url] = []
+
+    def get(self, url: Url, default: Any = None) -> Any:
+        self.urls.append(url)
+        return super().get(url, default)
+
+
+def test_an_example_that_is_a_seed_too_is_asked_for_once(bees: Path) -> None:
+    example, world = Url("http://bees.example/0"), Asked(TOPICAL)
+    listing(bees / "good.txt", [example])
+    listing(bees / "seeds.txt", [example])
+    assert crawl(bees, world, 3, topic=Topic(examples="good.txt"))[0] == example
+    assert world.urls.count(example) == 1
 
 
 def test_sitemaps_of_the_seeds_hosts_are_started_from_too(tmp_path: Path) -> None:
@@ -180,6 +196,7 @@ def test_another_strategy_ranks_anew_what_waits_and_says_so(bees: Path) -> None:
     assert not [line for line in told if "ranked anew" in line]
     crawl(bees, TOPICAL, 10, strategy="best-first", tell=told.append)
     [line] = [line for line in told if "ranked anew" in line]
+    assert line.startswith("strategy, options, target, map, log or scope have changed: ")
     assert line.endswith("what waits is ranked anew for best-first")
 
 

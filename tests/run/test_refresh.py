@@ -1,6 +1,7 @@
 """A refresh: its plan, what the policies see of a collection, and what came of it, counted and named."""
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,15 +9,19 @@ import pytest
 from msgspec.structs import replace
 
 from collection.samples import CARS, HOME, WOLF, collection_in, look, visit
-from lycosa.recipe import Budget, Recipe
+from lycosa.recipe import Budget, Recipe, Topic
 from lycosa.refresh import POLICIES, policy_for
+from lycosa.run.crawl import INTERRUPTED
+from lycosa.run.options import Settings
 from lycosa.run.refresh import (
     EXPAND,
     LEAST,
-    MOST_REQUESTS,
+    MAX_REQUESTS,
     POLICY,
     Named,
+    NobodyAnsweredError,
     Plan,
+    Refresh,
     Tally,
     Typical,
     history_in,
@@ -25,8 +30,10 @@ from lycosa.run.refresh import (
     refreshing_recipe,
     typical_of,
 )
+from lycosa.run.session import Session
+from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import CollectionError, UsageError
-from lycosa.vocabulary.records import Change
+from lycosa.vocabulary.records import Change, Fetch, Outcome
 
 T, DAY = 1.7e9, 86_400.0
 REST = {
@@ -48,7 +55,7 @@ def test_a_plan_goes_by_the_usual_policy_and_share_where_nothing_else_is_said():
     ("said", "complaint"),
     [
         ({"budget": 0}, "give 1 or more"),
-        ({"budget": MOST_REQUESTS + 1}, "or less"),
+        ({"budget": MAX_REQUESTS + 1}, "or less"),
         ({"budget": 1, "expand": -0.1}, "expand is a share"),
         ({"budget": 1, "expand": 1.1}, "expand is a share"),
         ({"budget": 1, "expand": math.nan}, "expand is a share"),
@@ -61,7 +68,7 @@ def test_a_plan_that_is_not_possible_is_refused(said, complaint):
 
 
 def test_a_plan_at_its_bounds_is_possible():
-    for budget in (1, MOST_REQUESTS):
+    for budget in (1, MAX_REQUESTS):
         for expand in (0.0, 1.0):
             assert plan_of(budget=budget, expand=expand).budget == budget
 
@@ -72,6 +79,33 @@ def test_a_refresh_has_its_own_budget_and_keeps_the_bounds_of_the_collection():
     assert refreshing.stop == Budget(pages=50, bytes=9_000, minutes=5.0, dry_after=0, requests=7)
     assert refreshing.requests.delay == 0.0
     assert refreshing.strategy == recipe.strategy
+
+
+@pytest.mark.parametrize(
+    ("outcome", "complaint"),
+    [
+        (Outcome.FAILED, "nobody answered: all 2 fetches were in vain (no route); is the network there?"),
+        (Outcome.REFUSED, "nobody was asked, every address was refused (no route); to crawl hosts of your own network"),
+        (Outcome.GONE, ""),
+    ],
+)
+def test_a_refresh_that_nobody_answered_says_so(tmp_path: Path, outcome: Outcome, complaint: str):
+    with Session(tmp_path, Recipe(topic=Topic(text="bees")), clock=SimulatedClock(T)) as session:
+        refresh = Refresh(session, Settings(), plan_of(budget=2))
+        refresh.insist_on_an_answer()
+        for url in (HOME, WOLF):
+            status = 404 if outcome is Outcome.GONE else None
+            fetch = Fetch(url, outcome, T, status=status, detail="no route")
+            change = Change.REFUSED if outcome is Outcome.REFUSED else Change.FAILED
+            refresh.tally.add(replace(look(url, change, at=T), fetch=fetch))
+            session.status.requests.count(fetch)
+        if not complaint:
+            refresh.insist_on_an_answer()
+            return
+        with pytest.raises(NobodyAnsweredError, match=re.escape(complaint)):
+            refresh.insist_on_an_answer()
+        session.status.stop_reason = INTERRUPTED
+        refresh.insist_on_an_answer()  # somebody ended it before anybody could
 
 
 def test_a_collection_without_pages_cannot_be_refreshed(tmp_path: Path):

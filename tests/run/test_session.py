@@ -135,6 +135,7 @@ def test_a_run_like_the_one_before_leaves_what_waits_as_it_is(crawled: Path) -> 
         run = session.run_as_before(None)
         assert not session.begin_run(run)
         assert not session.begin_run(replace(run, seeds=(Url("http://new.example/"),))), "a seed ranks by itself"
+        session.rerank()
         assert session.frontier.is_known(Url("http://new.example/"))
 
 

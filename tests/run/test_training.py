@@ -169,6 +169,15 @@ def test_with_a_hundred_pages_a_model_without_negatives_is_trained_again(honey: 
         assert (session.topic.rounds, len(told)) == (1, 1), "once"
 
 
+def test_a_model_with_negatives_of_the_users_own_is_not_trained_again(honey: Path) -> None:
+    listing(honey / "bad.txt", ["ships and their masts at sea"])
+    topic = replace(load_recipe(honey).topic, negatives="bad.txt")
+    crawl(honey, HONEY, 99, strategy="breadth-first", topic=topic)
+    told: list[str] = []
+    crawl(honey, HONEY, 104, strategy="breadth-first", topic=topic, tell=told.append)
+    assert told == []
+
+
 def test_training_again_judges_all_pages_by_the_new_model(crawled: Path) -> None:
     with opened(crawled, **by_examples(crawled, negatives="bad.txt")) as session:
         trainer, _ = learnt(session)

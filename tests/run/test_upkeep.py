@@ -9,9 +9,9 @@ from crawling import archives, collection, listing, pages, rows, waiting
 from lycosa.run.topic import LABELS_FILE, MODEL_FILE
 from lycosa.run.upkeep import REPORT_FILE, Imported, forget, import_archive, label, rebuild
 from lycosa.vocabulary.clock import SimulatedClock
-from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import Url
-from sessions import NOW, crawl
+from sessions import NOW, crawl, opened
 from worlds import TOPICAL, TOPICAL_SEED, topic_of
 
 GOOD = [url for url in TOPICAL if topic_of(url) == "bees"]
@@ -78,6 +78,16 @@ def test_a_label_of_a_page_that_was_not_fetched_waits_for_the_next_crawl(learnin
     assert "the examples have changed: judging 15 pages anew" in told
 
 
+def test_nothing_is_noted_of_a_collection_that_somebody_else_writes(learning: Path) -> None:
+    with opened(learning):
+        with pytest.raises(CollectionError):
+            label(learning, GOOD[0], good=False, **QUIETLY)
+        with pytest.raises(CollectionError):
+            forget(learning, GOOD[0], **QUIETLY)
+    assert not (learning / LABELS_FILE).exists()
+    assert not (learning / "forgotten.txt").exists()
+
+
 def test_a_rule_learns_nothing_from_labels(words: Path) -> None:
     with pytest.raises(UsageError, match="change the rule"):
         label(words, TOPICAL_SEED, good=True, **QUIETLY)
@@ -100,6 +110,13 @@ def test_all_of_a_host_is_forgotten_by_its_name(words: Path, spelling: str) -> N
     ships = [url for url in pages(words) if "//ships." in url]
     assert forget(words, spelling, **QUIETLY) == len(ships) > 0
     assert not [url for url in (*pages(words), *waiting(words)) if "//ships." in url]
+
+
+def test_a_label_is_forgotten_with_its_page(learning: Path) -> None:
+    for url in (GOOD[0], BAD[0]):
+        label(learning, url, good=False, **QUIETLY)
+    forget(learning, "bees.example", **QUIETLY)
+    assert (learning / LABELS_FILE).read_text() == f"bad {BAD[0]}\n"
 
 
 def test_a_model_that_was_trained_on_a_forgotten_example_is_not_kept(learning: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from lycosa.standing.model_tree import DEEPEST, MOST_CELLS, ModelTree
+from lycosa.standing.model_tree import DEEPEST, MAX_CELLS, ModelTree
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Plain
 
@@ -132,7 +132,7 @@ def test_rows_that_are_all_the_same_give_the_mean() -> None:
         ([[1.0], [1e60]], [1.0, 2.0], "attribute is not finite or beyond 1e"),
         ([[1.0], [2.0]], [1.0, float("nan")], "target is not finite"),
         ([[1.0], [2.0]], [float("inf"), 1.0], "target is not finite"),
-        (np.zeros((MOST_CELLS + 1, 1)), np.zeros(MOST_CELLS + 1), "take a sample"),
+        (np.zeros((MAX_CELLS + 1, 1)), np.zeros(MAX_CELLS + 1), "take a sample"),
         ([["a"], ["b"]], [1.0, 2.0], "could not convert"),
     ],
 )
@@ -250,7 +250,7 @@ def with_nodes(*nodes: Plain) -> Plain:
         {**PLAIN, "smooth": 1},
         {**PLAIN, "attributes": 0},
         {**PLAIN, "attributes": True},
-        {**PLAIN, "attributes": MOST_CELLS},
+        {**PLAIN, "attributes": MAX_CELLS},
         {**PLAIN, "attributes": 10**400},
         {**PLAIN, "nodes": "no"},
         {**PLAIN, "nodes": {}},

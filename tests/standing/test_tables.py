@@ -114,7 +114,7 @@ def test_a_table_that_is_not_there_is_named(tmp_path):
 
 
 def test_a_table_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "MOST_ROWS", 3)
+    monkeypatch.setattr(module, "MAX_ROWS", 3)
     with pytest.raises(UsageError, match=r":4: more than 3"):
         read_traffic(table(tmp_path, "domain,reach\n" + "".join(f"a{number}.org,1\n" for number in range(9))))
 

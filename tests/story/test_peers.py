@@ -16,7 +16,7 @@ from crawling import PATIENCE, Said, apart, begin, collection, done, end, kill, 
 from fixtures.fixed_world import FixedWorld
 from lycosa_lab.worlds.server import WorldServer
 from lycosa_peers import wire
-from lycosa_peers.addresses import parse_place
+from lycosa_peers.addresses import parse_endpoint
 from lycosa_peers.cli import client
 from lycosa_peers.cli.client import allows_private_addresses
 from lycosa_peers.control import SOCKET_FILE
@@ -380,4 +380,4 @@ def test_without_the_packages_that_peers_need_the_way_out_is_told(crawled, missi
     ],
 )
 def test_one_private_place_does_not_open_all_private_addresses_to_strangers(own, named, is_private):
-    assert allows_private_addresses(parse_place(own), [parse_place(each) for each in named]) == is_private
+    assert allows_private_addresses(parse_endpoint(own), [parse_endpoint(each) for each in named]) == is_private

@@ -13,9 +13,9 @@ pytestmark = pytest.mark.lab
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("world") / "w"
-    made = lycosa("world", "make", "synthetic", "--pages", 3000, "--topics=6", "--seed", 5, "--out", folder)
+    made = lycosa("world", "make", "synthetic", "--pages", 1200, "--topics=6", "--seed", 5, "--out", folder)
     assert made.code == 0, made
-    assert "3000 pages" in made.out
+    assert "1200 pages" in made.out
     return folder
 
 
@@ -34,10 +34,10 @@ def test_the_kinds_of_worlds_are_listed_with_their_options() -> None:
 
 def test_a_world_is_shown_beside_the_published_figures(world, shown) -> None:
     said = lycosa("world", "show", world)
-    assert said.out.startswith("synthetic: 3000 pages on")
+    assert said.out.startswith("synthetic: 1200 pages on")
     assert "directory: 6 categories" in said.out
     assert re.search(r"in-degree.* 2\.1", said.out)
-    assert shown["pages"] == 3000
+    assert shown["pages"] == 1200
     assert len(shown["categories"]) == 6
     assert {figure["name"] for figure in shown["figures"]}
     name, count = next(iter(shown["categories"].items()))
@@ -106,7 +106,7 @@ def test_every_measure_that_the_world_knows_can_be_asked_for(world, tmp_path) ->
 
 
 def test_a_comparison_shows_which_crawls_ended_early_and_how_many_topics_there_were(tmp_path) -> None:
-    few_links = "synthetic:pages=600,topics=3,seed=5"
+    few_links = "synthetic:pages=300,topics=3,seed=5"
     command = ("lab", "compare", "--strategies", "best-first,infospiders", "--topics", 50, "--pages", 2000)
     said = lycosa(*command, "--world", few_links, "--workers", 1, "--out", tmp_path / "c")
     assert said.code == 0, said

@@ -263,7 +263,7 @@ def test_without_readings_nothing_is_known():
 
 
 def test_of_too_many_readers_those_are_looked_at_whose_ratios_changed_most(monkeypatch):
-    monkeypatch.setattr(readers, "_MOST_PAIRS", 3)
+    monkeypatch.setattr(readers, "_MAX_PAIRS", 3)
     walks = {"ann": "abc", "bob": "xyzabd", "cat": "ae"}
     visits = [("x", False, ""), ("y", False, ""), ("a", True, "")]
     options = {"factors": ["frequency"], "significance": 0.0, "full_every": 100}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.vocabulary.hosts import is_private, is_public, why_not_public, why_not_public_address, why_url_refused
-from lycosa_peers.addresses import Place, is_local
+from lycosa_peers.addresses import Endpoint, is_local
 
 
 @pytest.mark.parametrize(
@@ -215,10 +215,10 @@ def test_a_host_that_is_an_address_is_judged_as_the_address(number: int) -> None
 def test_maps_peers_and_the_rule_agree(host: str) -> None:
     assert (why_url_refused(f"http://{host}/") is None) == (not is_private(host))
     assert why_url_refused(f"http://{host}/", allow_private=True) is None
-    assert is_local(Place(host, 80)) == is_private(host)
+    assert is_local(Endpoint(host, 80)) == is_private(host)
 
 
 @pytest.mark.parametrize("host", ["256.1.1.1", "1.2.3.4.5", "a..b"])
 def test_what_is_no_host_is_not_local(host: str) -> None:
     assert is_private(host)
-    assert not is_local(Place(host, 80))
+    assert not is_local(Endpoint(host, 80))

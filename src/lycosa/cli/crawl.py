@@ -1,3 +1,5 @@
+"""`lycosa crawl`: crawls, or continues a crawl."""
+
 from typing import Annotated, Unpack
 
 import typer

@@ -1,3 +1,5 @@
+"""`lycosa explain`: why a page was fetched, skipped, or still waits."""
+
 from datetime import UTC, datetime
 from itertools import groupby
 
@@ -13,8 +15,8 @@ from lycosa.vocabulary.text import visible
 from .options import Json, Name, UrlArgument, print_json, url_argument
 from .reasons import in_words
 
-_LONGEST_WAY = 50  # pages from a seed that are shown
-_MOST_FETCHES = 10  # that are shown, the latest
+_MAX_CHAIN_LENGTH = 50  # pages from a seed that are shown
+_MAX_FETCHES = 10  # that are shown, the latest
 
 
 def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
@@ -61,7 +63,7 @@ def _way(collection: Collection, page: PageRow) -> list[Url]:
     """The pages that led from a seed to this one."""
     way: list[Url] = []
     found_on = page.found_on
-    while found_on is not None and found_on not in way and len(way) < _LONGEST_WAY:
+    while found_on is not None and found_on not in way and len(way) < _MAX_CHAIN_LENGTH:
         way.append(found_on)
         parent = collection.catalog.page(found_on)
         found_on = parent.found_on if parent else None
@@ -97,11 +99,11 @@ def _lines(facts: Plain) -> list[str]:
     if facts["way"]:
         lines.append("  the way from a seed:")
         lines += [f"    {url}" for url in facts["way"]]
-    if len(facts["fetches"]) > _MOST_FETCHES:
-        lines.append(f"  {len(facts['fetches'])} fetches, the latest {_MOST_FETCHES}:")
-    for fetch in facts["fetches"][-_MOST_FETCHES:]:
-        told = f" {fetch.status}" if fetch.status else ""
-        spoken = f"{fetch.outcome}{told} in {fetch.elapsed:.2f} s {fetch.detail}".rstrip()
+    if len(facts["fetches"]) > _MAX_FETCHES:
+        lines.append(f"  {len(facts['fetches'])} fetches, the latest {_MAX_FETCHES}:")
+    for fetch in facts["fetches"][-_MAX_FETCHES:]:
+        status = f" {fetch.status}" if fetch.status else ""
+        spoken = f"{fetch.outcome}{status} in {fetch.elapsed:.2f} s {fetch.detail}".rstrip()
         lines.append(f"  fetch {_moment(fetch.at)}: {spoken}")
     if facts["parents"]:
         lines.append("  linked from:")
@@ -110,7 +112,7 @@ def _lines(facts: Plain) -> list[str]:
 
 
 def _versions(looks: list[LookRow]) -> list[str]:
-    """What became of a page, look by look; looks that found the same are told together."""
+    """What became of a page, look by look; consecutive looks that brought no version and ended alike share a line."""
     if not looks:
         return []
     versions = sum(look.digest is not None for look in looks)

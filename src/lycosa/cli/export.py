@@ -1,3 +1,5 @@
+"""`lycosa export`: the pages of a collection as a table."""
+
 import sys
 from pathlib import Path
 from typing import Annotated

@@ -1,3 +1,5 @@
+"""`lycosa forget`: removes a page or a host for good."""
+
 from typing import Annotated
 
 import typer

@@ -1,3 +1,5 @@
+"""`lycosa import`: adds the pages of WARC files of other programs."""
+
 from pathlib import Path
 from typing import Annotated
 

@@ -1,3 +1,5 @@
+"""`lycosa label`: marks a page as good or bad, and trains the model anew."""
+
 from typing import Annotated
 
 import typer

@@ -1,3 +1,5 @@
+"""`lycosa new`: makes a collection."""
+
 from pathlib import Path
 from typing import Annotated
 

@@ -74,7 +74,7 @@ def takes(options: type) -> Callable[[Command], Command]:
 
 
 def _flag(name: str, hint: Any) -> tuple[Any, Flag, Any]:
-    """How typer is told of an option: its annotation, and what holds where nothing is said."""
+    """The declaration of an option for typer: its annotation and its default."""
     kind, flag = get_args(hint)
     option = partial(typer.Option, metavar=flag.metavar, min=flag.min, max=flag.max, help=flag.help)
     if kind is bool:  # without a flag --no-… that says the contrary

@@ -1,3 +1,5 @@
+"""`lycosa rebuild`: makes the catalog and the search index anew from the archive."""
+
 import typer
 
 from lycosa.run import upkeep

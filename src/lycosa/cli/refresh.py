@@ -1,3 +1,5 @@
+"""`lycosa refresh`: fetches known pages again, and new ones on the way."""
+
 import asyncio
 import time
 from typing import Annotated, Unpack

@@ -1,3 +1,5 @@
+"""`lycosa report`: a collection as one HTML page with charts."""
+
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""`lycosa search`: searches the pages of a collection."""
+
 from typing import Annotated
 
 import typer

@@ -1,3 +1,5 @@
+"""`lycosa show`: what a collection holds."""
+
 from datetime import datetime
 
 import typer

@@ -1,4 +1,21 @@
-"""A collection on disk: the archive is the log of what happened, catalog and search index are folds of it."""
+"""A collection on disk: the archive is the log of what happened, catalog and search index are folds of it.
+
+events         what the log records
+event_records  an event as WARC records, and back
+warc           reading and writing WARC 1.1
+cdxj           the CDXJ index beside each WARC file
+archive        the folder of WARC files to which events are appended
+schema         the tables of the catalog, version by version
+rows           rows of the catalog as records
+queries        read queries on the catalog
+catalog        the events as SQLite tables
+search_index   full text search
+collection     all of these in one folder, with a lock
+foreign        WARC files of other programs
+export         the pages as a file for other programs
+json_text      records as JSON
+errors         errors of disks and databases as one line
+"""
 
 from .archive import Archive
 from .catalog import Catalog

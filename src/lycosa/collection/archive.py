@@ -48,7 +48,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
 _SOFTWARE = b"software: lycosa/"  # how the warcinfo of every version begins
 _GZIP_START = b"\x1f"
 _WARCINFO_START = b"WARC/1.1\r\nWARC-Type: warcinfo\r\n"
-_LONGEST_WARCINFO = 1_000  # bytes, well above what ours takes
+_MAX_WARCINFO_LENGTH = 1_000  # bytes, well above what ours takes
 _FIRST_HEADERS = ["warc-type", "warc-record-id", "warc-date", "warc-target-uri"]
 _LAST_HEADERS = ["warc-block-digest", "content-type", "content-length"]
 
@@ -379,7 +379,7 @@ def _is_torn_within_warcinfo(stream: BinaryIO) -> bool:
     """Whether the file holds nothing but the torn beginning of a warcinfo record of ours."""
     stream.seek(0)
     start = stream.read(CHUNK).rstrip(b"\0")
-    if len(start) >= _LONGEST_WARCINFO or not _may_be_torn(stream, 0) or next(records(stream), None) is not None:
+    if len(start) >= _MAX_WARCINFO_LENGTH or not _may_be_torn(stream, 0) or next(records(stream), None) is not None:
         return False
     unpacker, text = zlib.decompressobj(16 + 15), b""
     with suppress(zlib.error):

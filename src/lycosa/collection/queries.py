@@ -1,4 +1,4 @@
-"""The questions that a catalog answers."""
+"""Read queries on the catalog (SQLite)."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ _ORDERS = {"number": "number", "relevance": "relevance DESC, number"}
 
 
 class Queries:
-    """The reading half of a catalog: every question sees what was added, committed or not."""
+    """The read side of a catalog: queries see uncommitted writes of this connection."""
 
     connection: sqlite3.Connection
     path: Path
@@ -85,7 +85,7 @@ class Queries:
         return map(read_page, self._rows(sql, *values))
 
     def looks(self, number: int) -> list[LookRow]:
-        """Every time that a page was seen, oldest first; empty where it was seen once."""
+        """All checks of a page, oldest first; empty if it was fetched only once."""
         sql = f"SELECT {read_look.columns} FROM looks WHERE page = ? ORDER BY look"
         return [read_look(row) for row in self._rows(sql, number)]
 
@@ -99,7 +99,7 @@ class Queries:
         return map(read_refresh_state, self._rows(sql))
 
     def all_looks(self) -> Iterator[tuple[int, Url, LookRow]]:
-        """Number, URL and every look of all pages: page by page, oldest first; reads the links through."""
+        """Number, URL and every look of all pages: page by page, oldest first; a full table scan of the links."""
         once = (
             "SELECT number, url, 1, at, 'new', status, digest, bytes,"
             " (SELECT count(*) FROM links WHERE source = number), 0, file, place, length"
@@ -111,12 +111,12 @@ class Queries:
         return ((number, url, read_look(look)) for number, url, *look in rows)
 
     def link_scores(self) -> dict[int, float]:
-        """By page, summed over the new links of its latest successful look: how many known links lead to the target.
+        """For each page: the total in-link count of the links that were new at its last successful check.
 
-        Pages whose latest successful look found no new links are left out.
+        Pages whose last successful check found no new links are left out.
         """
         if next(self._rows("SELECT 1 FROM new_links LIMIT 1"), None) is None:
-            return {}  # and the links need not be read through
+            return {}  # saves a full table scan of the links
         sql = (
             "WITH latest AS (SELECT page, max(look) AS look FROM looks"
             f" WHERE change NOT IN {_UNSUCCESSFUL} GROUP BY page),"
@@ -153,12 +153,12 @@ class Queries:
         return Freshness(again, changed[0], vanished, oldest, latest)
 
     def fetches(self, url: Url) -> list[FetchRow]:
-        """Every request for a URL, oldest first; reads the table through."""
+        """Every request for a URL, oldest first; a full table scan."""
         sql = f"SELECT {read_fetch.columns} FROM fetches WHERE url = ? ORDER BY rowid"
         return [read_fetch(row) for row in self._rows(sql, url)]
 
     def parents(self, url: Url, limit: int = 10) -> list[Parent]:
-        """Pages that link to a URL, in the order of their arrival; reads the links through."""
+        """Pages that link to a URL, in the order of their arrival; a full table scan of the links."""
         sql = (
             f"SELECT {read_parent.columns} FROM links"
             " CROSS JOIN pages ON pages.number = links.source WHERE links.target = ? LIMIT ?"
@@ -190,7 +190,7 @@ class Queries:
         return ((url, unsigned(fingerprint)) for url, fingerprint in self._rows(sql))
 
     def visited(self) -> Iterator[Url]:
-        """Every URL that was visited; one visited twice comes twice, one that was seen again as a page does not."""
+        """Every URL that was visited. Repeated visits are repeated; refresh fetches are excluded."""
         return (url for (url,) in self._rows("SELECT url FROM fetches WHERE settled AND NOT again"))
 
     def found_dead(self) -> Iterator[tuple[Url, float]]:

@@ -14,8 +14,8 @@ grows with it, by 64 bits in a set for each URL, and a count for each host and f
 
 admission    which URLs may wait
 host_queues  which URL is next, among the hosts that may be asked now
-memory       the frontier of a live crawl
-durable      the same, with its candidates in SQLite
+memory       a frontier in memory
+durable      the frontier of a live crawl: the same, with its candidates in SQLite
 lanes        the frontier of a refresh: links and pages to fetch again
 sequential   the frontier of simulated crawls
 """

@@ -1,4 +1,4 @@
-"""The frontier of a live crawl, in memory."""
+"""A frontier in memory; `durable` keeps its candidates in SQLite."""
 
 from collections.abc import Callable, Iterable
 from heapq import nlargest

@@ -19,7 +19,7 @@ from .svg import COLOURS, FAINT, INK, PALE, PAPER, element, empty_figure, figure
 
 BAR_ROW = 24.0  # height of a row of a horizontal bar
 CHARACTER = 7.2  # width of an average character
-LONGEST_ENDING = 48  # characters of the number and note after a bar
+MAX_ENDING_LENGTH = 48  # characters of the number and note after a bar
 SAMPLE = 16.0  # width of the piece of bar in the legend
 WIDEST = 64.0  # width of a bar
 LOWEST = 150.0  # height below a long legend
@@ -44,7 +44,7 @@ def bar_chart(bars: Sequence[Bar], *, title: str = "", x_title: str = "", width:
         return empty_figure(width, 120.0, title=title)
     left = 16 + CHARACTER * min(38, max(len(bar.label) for bar in shown))
     endings = [f"{number_label(bar.value)} {bar.note}".strip() for bar in shown]
-    right = width - 16 - CHARACTER * min(LONGEST_ENDING, max(map(len, endings)))
+    right = width - 16 - CHARACTER * min(MAX_ENDING_LENGTH, max(map(len, endings)))
     across = Scale(0.0, max(1e-9, *(bar.value for bar in shown)), left, max(right, left + 60))
     height = BAR_ROW * len(shown) + (30 if x_title else 8)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
@@ -57,7 +57,7 @@ def bar_chart(bars: Sequence[Bar], *, title: str = "", x_title: str = "", width:
         if part > 0:
             dark = max(1.0, across(part) - left)
             parts.append(element("rect", x=left, y=y + 2, width=dark, height=BAR_ROW - 7, fill=COLOURS[0]))
-        parts.append(text(end + 7, y + 15.5, ending, limit=LONGEST_ENDING, fill=FAINT))
+        parts.append(text(end + 7, y + 15.5, ending, limit=MAX_ENDING_LENGTH, fill=FAINT))
     if x_title:
         parts.append(text(left, height - 8, x_title, fill=FAINT))
     return figure(width, height, parts, title=title or x_title)

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from .svg import COLOURS, FAINT, GRID, INK, PAPER, element, empty_figure, figure, text
 
-MOST_HUBS, MOST_SPOKES, MOST_NAMES = 60, 24, 16  # hubs, spokes of each, and names of hubs that are drawn
+MAX_HUBS, MAX_SPOKES, MAX_NAMES = 60, 24, 16  # hubs, spokes of each, and names of hubs that are drawn
 
 
 def wheel(hubs: Sequence[tuple[str, int]], *, title: str = "", width: float = 900.0, height: float = 660.0) -> str:
-    """Draws hubs, each a name and its number of spokes; of many, the first `MOST_HUBS`."""
-    shown = hubs[:MOST_HUBS]
+    """Draws hubs, each a name and its number of spokes; of many, the first `MAX_HUBS`."""
+    shown = hubs[:MAX_HUBS]
     if not shown:
         return empty_figure(width, height, title=title)
     middle, radius = (width / 2, height / 2), height * 0.27
@@ -18,15 +18,15 @@ def wheel(hubs: Sequence[tuple[str, int]], *, title: str = "", width: float = 90
     angles = [2 * math.pi * place / len(shown) - math.pi / 2 for place in range(len(shown))]
     points = [_point(middle, angle, radius) for angle in angles]
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER), *_chords(points)]
-    every = math.ceil(len(shown) / MOST_NAMES)
+    every = math.ceil(len(shown) / MAX_NAMES)
     for place, ((name, spokes), angle, point) in enumerate(zip(shown, angles, points, strict=True)):
         length = height * (0.05 + 0.05 * math.sqrt(spokes / most))
-        parts += _fan(point, angle, min(spokes, MOST_SPOKES), length, math.pi / max(6, len(shown) / 2))
+        parts += _fan(point, angle, min(spokes, MAX_SPOKES), length, math.pi / max(6, len(shown) / 2))
         parts.append(element("circle", cx=point[0], cy=point[1], r=3.5, fill=COLOURS[0]))
         if place % every == 0 and (place == 0 or place + every <= len(shown)):
             parts.append(_label(f"{spokes}: {name}", angle, _point(middle, angle, radius + height * 0.12)))
     note = f"{len(shown)} of {len(hubs)} portals" if len(hubs) > len(shown) else f"{len(hubs)} portals"
-    parts.append(text(12.0, height - 12, f"{note}; of each up to {MOST_SPOKES} of its spokes", fill=FAINT))
+    parts.append(text(12.0, height - 12, f"{note}; of each up to {MAX_SPOKES} of its spokes", fill=FAINT))
     if title:
         parts.append(text(12.0, 22.0, title, fill=INK))
     return figure(width, height, parts, title=title or "portals and their spokes")

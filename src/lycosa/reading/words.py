@@ -14,7 +14,7 @@ import numpy as np
 import Stemmer
 
 from lycosa.vocabulary.records import Codes
-from lycosa.vocabulary.text import LONGEST_WORD, Marks, codes_in, codes_of, has_unspaced, words_in
+from lycosa.vocabulary.text import MAX_WORD_LENGTH, Marks, codes_in, codes_of, has_unspaced, words_in
 
 from .stop_words import STOP_WORDS
 
@@ -103,7 +103,7 @@ def _is_number(word: str) -> bool:
 
 
 def _is_too_long(word: str) -> bool:
-    return len(word) > LONGEST_WORD // 4 and len(word.encode()) > LONGEST_WORD
+    return len(word) > MAX_WORD_LENGTH // 4 and len(word.encode()) > MAX_WORD_LENGTH
 
 
 class _Stems(dict[str, str]):

@@ -16,7 +16,7 @@ MAX_TOPICS = 1_000
 MAX_TERMS = 200_000  # words that are known; the rarest are left out
 MAX_CELLS = 16_000_000  # words times topics: 128 MB
 MAX_COUNT = 1 << 40  # of pages of a topic, or of a word in them
-MOST_PAGES = 10_000  # of a topic that are learnt from
+MAX_PAGES = 10_000  # of a topic that are learnt from
 _KIND = "multinomial naive Bayes, 1"
 
 
@@ -51,7 +51,7 @@ class Taxonomy:
 
     @classmethod
     def train(
-        cls, examples: Mapping[str, Iterable[Page]], *, seed: int = 0, smoothing: float = 1.0, most: int = MOST_PAGES
+        cls, examples: Mapping[str, Iterable[Page]], *, seed: int = 0, smoothing: float = 1.0, most: int = MAX_PAGES
     ) -> "Taxonomy":
         """A taxonomy trained on pages of each topic; of a topic with more than `most`, on a random sample."""
         random = Random(seed)
@@ -63,7 +63,7 @@ class Taxonomy:
 
     @classmethod
     def accuracy(
-        cls, examples: Mapping[str, Iterable[Page]], *, seed: int = 0, smoothing: float = 1.0, most: int = MOST_PAGES
+        cls, examples: Mapping[str, Iterable[Page]], *, seed: int = 0, smoothing: float = 1.0, most: int = MAX_PAGES
     ) -> dict[str, float]:
         """The share of pages of each topic that are classified as it: trained on two thirds, tested on the others."""
         random = Random(seed)

@@ -19,7 +19,7 @@ from lycosa.vocabulary.records import RELEVANT, Page, Url
 
 from .open import open_for_reading
 
-ABOVE = 0.8  # chance of a topic from which on a page is put into its map
+ABOVE = 0.8  # probability of a topic from which on a page is put into its map
 _LEAST = 0.01  # that is looked at
 AUTO, NONE = "auto", "none"
 Count = Callable[[int, int], None]  # is told how many of how many pages were read

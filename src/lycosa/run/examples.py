@@ -16,7 +16,7 @@ from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
 from .session import Session
 
 _REMEMBERED_FOR = 86_400  # seconds in which an example page need not be fetched again
-_MOST_REMEMBERED = 64_000_000  # bytes of example pages that need not be fetched twice
+_MAX_REMEMBERED = 64_000_000  # bytes of example pages that need not be fetched twice
 
 
 class PrefetchedWeb:
@@ -112,7 +112,7 @@ def unvisited_examples(session: Session) -> dict[Url, Fetch]:
             continue
         fetch = session.collection.archive.fetch_at(example.place)
         size += len(fetch.body) + len(fetch.content)
-        if size > _MOST_REMEMBERED:
+        if size > _MAX_REMEMBERED:
             break
         if fetch.url == example.url:
             fetched[example.url] = fetch

@@ -188,7 +188,8 @@ class LiveRun:
         session.record(run)
         if session.begin_run(run) and session.status.pages:
             session.tell(
-                f"strategy, target, map, log or scope have changed: what waits is ranked anew for {run.strategy}"
+                "strategy, options, target, map, log or scope have changed: "
+                f"what waits is ranked anew for {run.strategy}"
             )
             session.rerank(missing_standing=self._standing.model)
         self._standing.judge_anew()

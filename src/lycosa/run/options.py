@@ -66,7 +66,7 @@ class CrawlOptions(FetchOptions, total=False):
         int | None, Flag("Stop when the pages have so many bytes, over all runs.", "N", "--bytes", min=1)
     ]
     dry_after: Annotated[int | None, Flag("Stop when so many pages in a row were not relevant. 0: never.", "N", min=0)]
-    strategy: Annotated[str | None, Flag(f"One of: {', '.join(STRATEGIES)}.", "NAME")]
+    strategy: Annotated[str | None, Flag(f"One of: {', '.join(STRATEGIES)}, or that of an installed plug-in.", "NAME")]
     options: Annotated[
         Mapping[str, Plain],
         Flag(

@@ -61,8 +61,8 @@ class RecrawlMemory:
         return page.past
 
     def compared(self, fetch: Fetch) -> Fetch:
-        """The answer, told to be UNCHANGED where it says what the newest version says; one that the archive has to the
-        byte has no body any more."""
+        """The answer, marked UNCHANGED if its content is that of the newest version; without its body if the archive
+        has the same bytes."""
         page = self._known[fetch.url].page
         if fetch.outcome is not Outcome.OK or page.place is None:
             return fetch

@@ -32,7 +32,7 @@ from .session import Session
 
 POLICY = "crawl-value"  # which pages are seen again, where nothing else is said
 EXPAND = 0.7  # share of the requests that go to links that wait; within 2 % of the best in the study `one-budget`
-MOST_REQUESTS = 10**12  # that anybody can mean
+MAX_REQUESTS = 10**12  # that anybody can mean
 NEXT_REFRESH = 86_400.0  # seconds from now, for which the changes are estimated that each policy would find
 NAMED = 5  # pages of each kind that a result names, the most important
 LEAST = 0.01  # importance of any page, so that none is never seen again
@@ -196,8 +196,8 @@ def plan_of(*, budget: int, policy: str | None = None, expand: float | None = No
     plan = Plan(budget, policy or POLICY, EXPAND if expand is None else expand)
     if plan.budget < 1:
         raise UsageError(f"a budget of {plan.budget} requests sees nothing; give 1 or more")
-    if plan.budget > MOST_REQUESTS:
-        raise UsageError(f"a budget of {plan.budget} requests is never used up; give {MOST_REQUESTS} or less")
+    if plan.budget > MAX_REQUESTS:
+        raise UsageError(f"a budget of {plan.budget} requests is never used up; give {MAX_REQUESTS} or less")
     if not 0.0 <= plan.expand <= 1.0:
         raise UsageError(f"expand is a share from 0 (only pages seen before) to 1 (only new ones), not {plan.expand:g}")
     policy_for(plan.policy)
@@ -280,7 +280,7 @@ class Refresh(Visits):
             )
 
     def _seed(self) -> int:
-        """Chance is another one in every run, and the same if the run were made again."""
+        """A seed that differs from run to run, and is the same if a run is repeated."""
         return len(self._session.collection.catalog.runs())
 
     def _table(self, moment: float) -> HistoryTable:

@@ -35,7 +35,7 @@ from .session import Session
 
 STANDING_FILE = "standing.json"
 LEARN_AT = (100, 1_000)  # pages of the collection with which its model is learnt anew; θ is settled at the first
-MOST_PAGES = 2_000  # of a collection, that are read again to learn from
+MAX_PAGES = 2_000  # of a collection, that are read again to learn from
 EXPLORED = 500  # pages of the collection whose median prediction is θ
 _BUILT_IN = "no in-links are given: a model that comes with Lycosa tells how much pages matter"
 
@@ -269,7 +269,7 @@ class StandingTrainer:
             return
         yield from good.values()
         if self._stage:
-            yield from (page for page in _pages_of(self._session, MOST_PAGES) if page.url not in good)
+            yield from (page for page in _pages_of(self._session, MAX_PAGES) if page.url not in good)
 
     def _fingerprint(self) -> str:
         """What a model depends on: the recipe's words, the state of the files they name, the examples and how many
@@ -318,7 +318,7 @@ def _archived_pages(folders: list[Path]) -> Iterator[Page]:
     read = Reader()
     for folder in folders:
         with open_for_reading(folder) as collection:
-            step = 1 + collection.catalog.count() * len(folders) // MOST_PAGES
+            step = 1 + collection.catalog.count() * len(folders) // MAX_PAGES
             for row in collection.catalog.pages():
                 if row.number % step == 0 and row.place is not None:
                     page = read(collection.archive.fetch_at(row.place))

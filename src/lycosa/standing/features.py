@@ -31,7 +31,7 @@ FEATURES = {  # name -> what it is, in the order of all rows of features
 MAX_TERMS = 200_000  # of a background; the rarest are left out
 MAX_TERM_LENGTH = 200  # characters
 LARGEST_REACH = 1e15  # of a domain
-_MOST_PAGES = 1 << 53
+_MAX_PAGES = 1 << 53
 _NO_CODE = np.uint64((1 << 64) - 1)
 
 
@@ -88,7 +88,7 @@ class Background:
     @classmethod
     def from_plain(cls, plain: Plain) -> "Background":
         """The background that `to_plain` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-        pages, saved = whole(plain["pages"], 0, _MOST_PAGES), plain["containing"]
+        pages, saved = whole(plain["pages"], 0, _MAX_PAGES), plain["containing"]
         if not isinstance(saved, dict) or len(saved) > MAX_TERMS:
             raise ValueError(f"the background is not a table of up to {MAX_TERMS} words")
         if not all(map(_is_one_word, saved)):

@@ -19,10 +19,10 @@ from .features import CHARACTERISTIC, FEATURES, Background, Features, Traffic
 from .model_tree import Floats, ModelTree, whole
 
 LARGEST_STATUS = 50.0  # ln(1 + in-links) of more links than there can be
-MOST_CHARACTERISTIC = 10_000
+MAX_CHARACTERISTIC = 10_000
 FEWEST_PAGES = 10
-MOST_PAGES = 20_000  # that a model is trained on
-_MOST_NOTES = 100
+MAX_PAGES = 20_000  # that a model is trained on
+_MAX_NOTES = 100
 _SPECIFICITY = list(FEATURES).index("information specificity")
 _KIND = "standing of pages, 1"
 
@@ -134,7 +134,7 @@ class StandingModel:
                 features=Features(
                     background,
                     Traffic(traffic, neutral=_number(plain["neutral"])),
-                    characteristic=whole(plain["characteristic"], 1, MOST_CHARACTERISTIC),
+                    characteristic=whole(plain["characteristic"], 1, MAX_CHARACTERISTIC),
                 ),
                 seen=seen,
                 theta=_number(plain["theta"], LARGEST_STATUS),
@@ -170,7 +170,7 @@ def _number(value: Plain, largest: float = 1e15) -> float:
 
 
 def _texts(values: Plain) -> tuple[str, ...]:
-    if not isinstance(values, list) or len(values) > _MOST_NOTES or not all(isinstance(one, str) for one in values):
+    if not isinstance(values, list) or len(values) > _MAX_NOTES or not all(isinstance(one, str) for one in values):
         raise ValueError("notes are no list of texts")
     return tuple(values)
 
@@ -205,21 +205,21 @@ def learn(
     traffic: registered domain -> reach.
     characteristic: number of characteristic terms of a page.
     """
-    if not 1 <= characteristic <= MOST_CHARACTERISTIC:
-        raise UsageError(f"characteristic terms are to be 1 to {MOST_CHARACTERISTIC}, not {characteristic}")
+    if not 1 <= characteristic <= MAX_CHARACTERISTIC:
+        raise UsageError(f"characteristic terms are to be 1 to {MAX_CHARACTERISTIC}, not {characteristic}")
     reach = Traffic(traffic)
     containing: Counter[str] = Counter()
     words: list[tuple[Codes, Codes]] = []
     rows: list[tuple[float, ...]] = []
     statuses: list[float] = []
-    for page, status in islice(pages, MOST_PAGES):
+    for page, status in islice(pages, MAX_PAGES):
         if 0.0 <= status <= LARGEST_STATUS:
             containing.update(page.terms.keys())
             words.append(page.words.counted)
             rows.append(Features(traffic=reach).of(page))
             statuses.append(status)
     count = len(rows)
-    for page in islice(background, MOST_PAGES):
+    for page in islice(background, MAX_PAGES):
         containing.update(page.terms.keys())
         count += 1
     features = Features(Background.counted(containing, count), reach, characteristic=characteristic)

@@ -16,7 +16,7 @@ from lycosa.vocabulary.records import Plain
 
 Floats = NDArray[np.float64]
 
-MOST_CELLS = 10_000_000  # rows times attributes of the training data, and nodes times attributes of a tree
+MAX_CELLS = 10_000_000  # rows times attributes of the training data, and nodes times attributes of a tree
 LARGEST = 1e50  # absolute value of an attribute or a target; beyond it sums of squares may overflow
 LARGEST_COEFFICIENT = 1e150  # absolute value of a number in a saved tree
 DEEPEST = 200  # levels; a split leaves at least a fifth on each side, so ten million rows need less than 80
@@ -100,8 +100,8 @@ class ModelTree:
         table, target = _table(X), np.asarray(y, dtype=np.float64)
         if not table.size:
             raise ValueError(f"a table of {table.shape[0]} rows and {table.shape[1]} attributes teaches nothing")
-        if table.size > MOST_CELLS:
-            raise ValueError(f"a table of {table.size} values is too large; take a sample of up to {MOST_CELLS}")
+        if table.size > MAX_CELLS:
+            raise ValueError(f"a table of {table.size} values is too large; take a sample of up to {MAX_CELLS}")
         if target.shape != (len(table),):
             raise ValueError(f"{len(table)} rows need as many targets, not an array of shape {target.shape}")
         _check_range(target, "the target")
@@ -172,9 +172,9 @@ class ModelTree:
                 raise ValueError(f"its kind is {str(plain['kind'])[:40]!r}, not {_KIND!r}")
             if not isinstance(plain["smooth"], bool):
                 raise ValueError("smooth is neither true nor false")
-            width = whole(plain["attributes"], 1, MOST_CELLS)
-            if len(plain["nodes"]) * width > MOST_CELLS:
-                raise ValueError(f"nodes times attributes are more than {MOST_CELLS}")
+            width = whole(plain["attributes"], 1, MAX_CELLS)
+            if len(plain["nodes"]) * width > MAX_CELLS:
+                raise ValueError(f"nodes times attributes are more than {MAX_CELLS}")
             root = nodes_from_plain(plain["nodes"], width)
         except (KeyError, TypeError, ValueError) as error:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)

@@ -15,9 +15,9 @@ from lycosa.vocabulary.urls import host_of, normalise, site_of
 
 from .features import LARGEST_REACH
 
-MOST_ROWS = 2_000_000
-LONGEST_LINE = 10_000  # bytes
-MOST_IN_LINKS = 10**15
+MAX_ROWS = 2_000_000
+MAX_LINE_LENGTH = 10_000  # bytes
+MAX_IN_LINKS = 10**15
 _URL_NAMES = {"url", "page", "address"}
 _DOMAIN_NAMES = {"domain", "site", "host"}
 _IN_LINK_NAMES = {"in_links", "in-links", "in links", "inlinks", "links", "count"}
@@ -31,7 +31,7 @@ def read_in_links(path: Path) -> dict[Url, int]:
         url = normalise(address)
         if url is None:
             raise UsageError(f"{path}:{line}: {_short(address)} is not a URL that can be fetched; correct or remove it")
-        if not (count.isascii() and count.isdigit() and len(count) <= 18 and int(count) <= MOST_IN_LINKS):
+        if not (count.isascii() and count.isdigit() and len(count) <= 18 and int(count) <= MAX_IN_LINKS):
             raise UsageError(f"{path}:{line}: in-links are a whole number from 0 on, not {_short(count)}; correct it")
         if url in in_links:
             raise UsageError(f"{path}:{line}: {_short(url)} was given before; keep one of the lines")
@@ -88,8 +88,8 @@ def _rows(path: Path, columns: str, firsts: set[str], seconds: set[str]) -> Iter
             )
         if is_first and not any(character.isdigit() for character in fields[1]):
             raise UsageError(f"{path}:{line}: the columns are to be {columns}, not {_short(text)}; correct them")
-        if count > MOST_ROWS:
-            raise UsageError(f"{path}:{line}: more than {MOST_ROWS} lines; keep those that matter")
+        if count > MAX_ROWS:
+            raise UsageError(f"{path}:{line}: more than {MAX_ROWS} lines; keep those that matter")
         yield line, fields[0], fields[1]
     if count == has_names:
         raise UsageError(f"{path}:1: the table is empty; write lines of {columns}")
@@ -106,7 +106,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines that are neither empty nor comments, with their numbers."""
     try:
         with path.open("rb") as file:
-            for number, data in numbered_lines(unpacked(file), longest_line=LONGEST_LINE - 1):
+            for number, data in numbered_lines(unpacked(file), longest_line=MAX_LINE_LENGTH - 1):
                 try:
                     text = data.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r ")
                 except UnicodeDecodeError:
@@ -116,7 +116,9 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     except DamagedTextError as damage:
         raise UsageError(f"{path}:{damage.line}: the file is cut short or damaged here ({damage})") from None
     except LineTooLongError as long:
-        raise UsageError(f"{path}:{long.line}: the line is longer than {LONGEST_LINE} bytes; is it a table?") from None
+        raise UsageError(
+            f"{path}:{long.line}: the line is longer than {MAX_LINE_LENGTH} bytes; is it a table?"
+        ) from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read ({error.strerror or error}); name a table") from None
 

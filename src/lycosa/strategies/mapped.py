@@ -1,3 +1,5 @@
+"""Crawls that use a map of earlier crawls: portals first, then the pages tied to them."""
+
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Protocol, runtime_checkable

@@ -21,8 +21,8 @@ Reals = NDArray[np.float64]
 Signature = NDArray[np.int64]  # distinct features of a page, as numbers
 
 FACTORS = ("frequency", "signature", "temporal")
-_MOST_CELLS = 16_000_000  # of readers times features: 128 MB
-_MOST_PAIRS = 60_000  # of a reader and a page they read, updated after one visit
+_MAX_CELLS = 16_000_000  # of readers times features: 128 MB
+_MAX_PAIRS = 60_000  # of a reader and a page they read, updated after one visit
 _LONGER = 0.2  # pages between two full updates, as a share of the crawl so far
 _SOONER = 5  # the first full update comes so many times sooner
 _NOT_READ = -1  # the number of a page that is not in the log
@@ -30,7 +30,7 @@ _TINY = 1e-12  # the least share, where nothing is smoothed
 _NONE: Ids = np.empty(0, np.int64)
 _WORDS = 20  # of a page, the most frequent
 _RARE = 3  # pages that must have had a word before it is a feature
-_MOST_REMEMBERED = 4_096  # words that may become features
+_MAX_REMEMBERED = 4_096  # words that may become features
 _CLOSEST = 5  # classes of a page
 
 
@@ -99,7 +99,7 @@ class WordSignatures:
         pages = self._pages.pop(code, 0) + 1
         if pages < _RARE:
             self._pages[code] = pages
-            if len(self._pages) > _MOST_REMEMBERED:
+            if len(self._pages) > _MAX_REMEMBERED:
                 del self._pages[next(iter(self._pages))]  # seen longest ago
             return None
         feature = self._features[code] = len(self._features)
@@ -485,7 +485,7 @@ class ReadersEvidence:
         self._locality = Locality(self.readings, self._around)
         self._signatures: Signatures
         if self._taxonomy is None:
-            self._signatures = WordSignatures(max(16, min(512, _MOST_CELLS // max(1, users))))
+            self._signatures = WordSignatures(max(16, min(512, _MAX_CELLS // max(1, users))))
         else:
             self._signatures = ClosestClasses(self._taxonomy)
         self._ratios = ReaderRatios(
@@ -563,7 +563,7 @@ class ReadersEvidence:
         change = np.abs(more_frequency) + np.abs(more_signature)
         first = np.argsort(-change, kind="stable")[: np.count_nonzero(change)]
         lengths = self._read_from[readers[first] + 1] - self._read_from[readers[first]]
-        first = first[: max(1, int(np.searchsorted(np.cumsum(lengths), _MOST_PAIRS)))]
+        first = first[: max(1, int(np.searchsorted(np.cumsum(lengths), _MAX_PAIRS)))]
         chosen, lengths = readers[first], lengths[: len(first)]
         pairs = _places(self._read_from[chosen], lengths)
         urls, weights = self._read[pairs], 1.0 if self._read_weights is None else self._read_weights[pairs]

@@ -73,7 +73,7 @@ class Memory(Protocol):
         ...
 
     def compared(self, fetch: Fetch) -> Fetch:
-        """The answer, told to be UNCHANGED where its body is the one that is known."""
+        """The answer, marked UNCHANGED if its body is the known one."""
         ...
 
     def noted(self, visit: Visit) -> Visit:

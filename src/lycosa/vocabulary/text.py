@@ -86,7 +86,7 @@ def _with_pairs(words_and_runs: Iterable[str]) -> list[str]:
 
 Marks = np.ndarray[tuple[int], np.dtype[np.bool_]]  # one for each of some words
 
-LONGEST_WORD = 64  # bytes; what is longer is no word
+MAX_WORD_LENGTH = 64  # bytes; what is longer is no word
 _STRETCH = 1 << 16  # bytes
 
 _BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2 ** 64
@@ -141,7 +141,7 @@ def _codes_in(data: bytes) -> tuple[Codes, Marks, Marks]:
     begin_with_digit = ((characters[starts] - _ZERO) < 10).nonzero()[0]  # what lies below "0" wraps around to above
     for word in begin_with_digit.tolist():
         are_numbers[word] = data[starts[word] : ends[word]].isdigit()
-    return codes, are_numbers, ends - starts > LONGEST_WORD
+    return codes, are_numbers, ends - starts > MAX_WORD_LENGTH
 
 
 @lru_cache(maxsize=8)

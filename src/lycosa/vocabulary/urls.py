@@ -88,7 +88,11 @@ def origin_of(url: str) -> str:
 
 
 def host_of(url: str) -> Host:
-    """Host name and port: what a delay, a robots.txt and a queue belong to."""
+    """Host name, and port where it is not the scheme's own: what a delay, a robots.txt and a queue belong to.
+
+    >>> host_of("http://a.example:8080/bees")
+    'a.example:8080'
+    """
     return Host(url.split("/", 3)[2])
 
 

@@ -7,10 +7,10 @@ from io import BytesIO
 import brotli
 import zstandard
 
-MOST_LAYERS = 3  # encodings applied one after the other
+MAX_LAYERS = 3  # encodings applied one after the other
 _STEP = 16_384  # bytes of input given to a decoder at a time
 _PIECE = 65_536  # bytes of output taken from a decoder at a time
-_MOST_MEMBERS = 10_000  # gzip members in one body
+_MAX_MEMBERS = 10_000  # gzip members in one body
 _ZSTD_WINDOW = 1 << 23  # bytes; what RFC 9659 allows a sender of Content-Encoding: zstd
 
 Pieces = Iterator[bytes]
@@ -18,8 +18,8 @@ Pieces = Iterator[bytes]
 
 def decoded(body: bytes, content_encoding: str, limit: int) -> tuple[bytes, bool]:
     """The first `limit` bytes of the content, and whether there was more; of damaged data, what can be decoded."""
-    layers = [name.strip().lower() for name in content_encoding.split(",", MOST_LAYERS)] if content_encoding else []
-    if len(layers) > MOST_LAYERS:
+    layers = [name.strip().lower() for name in content_encoding.split(",", MAX_LAYERS)] if content_encoding else []
+    if len(layers) > MAX_LAYERS:
         return b"", False
     cut = False
     for name in reversed(layers):
@@ -47,7 +47,7 @@ def _gunzip(body: bytes) -> Pieces:
         yield body
         return
     at = 0
-    for _ in range(_MOST_MEMBERS):
+    for _ in range(_MAX_MEMBERS):
         decoder = zlib.decompressobj(wbits=31)
         at = yield from _inflated(decoder, body, at)
         if not decoder.eof or not body.startswith(b"\x1f\x8b", at):

@@ -14,7 +14,7 @@ from lycosa.vocabulary.urls import join
 Headers = tuple[tuple[str, str], ...]
 
 DEFAULT_WAIT = 30.0  # seconds until a busy host is asked again, without a Retry-After
-LONGEST_WAIT = 86_400.0  # seconds; a longer Retry-After is cut to this
+MAX_WAIT = 86_400.0  # seconds; a longer Retry-After is cut to this
 SNIFFED = 512  # bytes of content that are looked at where there is no content type
 
 _PAGE_STATUSES = frozenset({200, 203})
@@ -100,14 +100,14 @@ def seconds_to_wait(retry_after: str, now: float) -> float:
     """Seconds that a Retry-After header asks for, as a number or a date; at most a day."""
     text = retry_after.strip()
     if text.isascii() and text.isdigit():
-        return min(float(text[:12]), LONGEST_WAIT)
+        return min(float(text[:12]), MAX_WAIT)
     try:
         moment = parsedate_to_datetime(text[:64])
     except (ValueError, TypeError, OverflowError, IndexError):  # whatever strange dates make of the parser
         return DEFAULT_WAIT
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return min(max(moment.timestamp() - now, 0.0), LONGEST_WAIT)
+    return min(max(moment.timestamp() - now, 0.0), MAX_WAIT)
 
 
 class FetchCounts:

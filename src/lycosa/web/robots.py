@@ -14,15 +14,15 @@ from lycosa.vocabulary.contracts import Web
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.vocabulary.urls import join, origin_of, path_of
 
-LONGEST_CRAWL_DELAY = 30.0  # seconds; a longer Crawl-delay is cut to this
+MAX_CRAWL_DELAY = 30.0  # seconds; a longer Crawl-delay is cut to this
 _BYTES_READ = 512_000  # of a robots.txt: 500 KiB, as RFC 9309 asks for
-_MOST_HOPS = 5  # redirects
+_MAX_HOPS = 5  # redirects
 _LIFETIME = 86_400.0  # seconds
 _FIRST_WAIT = 60.0  # seconds until a robots.txt that is out of reach is requested again; doubles
 _FIRST_WAIT_UNANSWERED = 5.0  # the same where there is no response at all: no such name, no TLS, no connection
-_LONGEST_WAIT = 3_600.0
-_MOST_HOSTS = 10_000
-_MOST_TEXT = 8_000_000  # characters of robots.txt cached over all hosts; parsed rules take many times their text
+_MAX_WAIT = 3_600.0
+_MAX_HOSTS = 10_000
+_MAX_TEXT = 8_000_000  # characters of robots.txt cached over all hosts; parsed rules take many times their text
 _AGENT_LINE = re.compile(r"\s*user[-\s]?\s*agent[\s:]+([^#]*)", re.IGNORECASE)
 _PRODUCT_TOKEN = re.compile(r"[a-z_-]*", re.IGNORECASE)
 
@@ -121,7 +121,7 @@ class RobotsWeb:
         url = Url(f"{origin}/robots.txt")
         fetch = await self._web.fetch_text(url, limit=_BYTES_READ)
         hops = 0
-        while fetch.outcome is Outcome.MOVED and fetch.location is not None and hops < _MOST_HOPS:
+        while fetch.outcome is Outcome.MOVED and fetch.location is not None and hops < _MAX_HOPS:
             fetch = await self._web.fetch_text(fetch.location, limit=_BYTES_READ)
             hops += 1
         now = self._clock.now()
@@ -131,7 +131,7 @@ class RobotsWeb:
             return _Policy(now, barred=Outcome.REFUSED, detail=fetch.detail)
         if fetch.outcome in (Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED):
             first_wait = _FIRST_WAIT if fetch.status else _FIRST_WAIT_UNANSWERED
-            wait = min(earlier.wait * 2 or first_wait, _LONGEST_WAIT) if earlier else first_wait
+            wait = min(earlier.wait * 2 or first_wait, _MAX_WAIT) if earlier else first_wait
             until = max(now + wait, fetch.host_not_before or 0.0)
             detail = f"robots.txt is out of reach: {fetch.detail}"
             return _Policy(until, barred=Outcome.BUSY, detail=detail, wait=wait)
@@ -140,14 +140,14 @@ class RobotsWeb:
     def _policy_of(self, content: bytes, until: float) -> _Policy:
         text = _for_one_robot(content[:_BYTES_READ].decode("utf-8-sig", "replace"), self._token)
         rules = Protego.parse(text)
-        delay = min(rules.crawl_delay(self._token) or 0.0, LONGEST_CRAWL_DELAY)
+        delay = min(rules.crawl_delay(self._token) or 0.0, MAX_CRAWL_DELAY)
         return _Policy(until, rules=rules, crawl_delay=delay, size=len(text))
 
     def _keep(self, origin: str, policy: _Policy) -> None:
         replaced = self._policies.pop(origin, None)
         self._text_kept += policy.size - (replaced.size if replaced else 0)
         self._policies[origin] = policy
-        while len(self._policies) > _MOST_HOSTS or (self._text_kept > _MOST_TEXT and len(self._policies) > 1):
+        while len(self._policies) > _MAX_HOSTS or (self._text_kept > _MAX_TEXT and len(self._policies) > 1):
             _, dropped = self._policies.popitem(last=False)
             self._text_kept -= dropped.size
 

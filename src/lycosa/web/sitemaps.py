@@ -11,9 +11,9 @@ from lycosa.vocabulary.urls import join, normalise
 from .encodings import decoded
 from .robots import TextWeb
 
-_MOST_BYTES = 10_000_000  # of one sitemap, unzipped
-_MOST_SITEMAPS = 100  # downloads
-_LONGEST_URL = 2_048  # characters, by the protocol
+_MAX_BYTES = 10_000_000  # of one sitemap, unzipped
+_MAX_SITEMAPS = 100  # downloads
+_MAX_URL_LENGTH = 2_048  # characters, by the protocol
 
 
 class _EnoughReadError(Exception):
@@ -38,27 +38,27 @@ async def urls_in_sitemaps(
     found: dict[Url, None] = {}
     waiting = deque((url, True) for url in sitemap_urls)  # with whether it may be an index: those do not nest
     asked: set[Url] = set()
-    while waiting and len(asked) < _MOST_SITEMAPS and len(found) < limit:
+    while waiting and len(asked) < _MAX_SITEMAPS and len(found) < limit:
         url, may_be_index = waiting.popleft()
         if url in asked:
             continue
         asked.add(url)
         if not await before(url):
             break
-        fetch = await web.fetch_text(url, limit=_MOST_BYTES)
+        fetch = await web.fetch_text(url, limit=_MAX_BYTES)
         if fetch.outcome is Outcome.MOVED and fetch.location is not None:
             waiting.appendleft((fetch.location, may_be_index))
         if fetch.outcome is not Outcome.OK:
             continue
         content = fetch.content
         if content.startswith(b"\x1f\x8b"):
-            content, _ = decoded(content, "gzip", _MOST_BYTES)
+            content, _ = decoded(content, "gzip", _MAX_BYTES)
         pages, sitemaps = _listed(url, content, limit)
         for page in pages:
             if len(found) < limit:
                 found[page] = None
         if may_be_index:
-            waiting.extend((target, False) for target in sitemaps[:_MOST_SITEMAPS])
+            waiting.extend((target, False) for target in sitemaps[:_MAX_SITEMAPS])
     return list(found)
 
 
@@ -69,7 +69,7 @@ def _listed(url: Url, content: bytes, limit: int) -> tuple[list[Url], list[Url]]
         return _absolute(url, pages), _absolute(url, sitemaps)
     lines = content.decode("utf-8-sig", "replace").splitlines()[: 2 * limit]
     named = (
-        normalise(line) for line in lines if line.startswith(("http://", "https://")) and len(line) <= _LONGEST_URL
+        normalise(line) for line in lines if line.startswith(("http://", "https://")) and len(line) <= _MAX_URL_LENGTH
     )
     return [page for page in named if page is not None][:limit], []
 
@@ -91,14 +91,14 @@ def _in_xml(content: bytes, limit: int) -> tuple[list[str], list[str]]:
             raise _EnoughReadError
 
     def data(characters: str) -> None:
-        if path and path[-1] == "loc" and len(text) < _LONGEST_URL:
+        if path and path[-1] == "loc" and len(text) < _MAX_URL_LENGTH:
             text.append(characters)
 
     def end(_tag: str) -> None:
         if path[-2:] in (["url", "loc"], ["sitemap", "loc"]):
             listed = pages if path[-2] == "url" else sitemaps
             location = "".join(text).strip()
-            if location and len(location) <= _LONGEST_URL:
+            if location and len(location) <= _MAX_URL_LENGTH:
                 listed.append(location)
             if len(listed) >= limit:
                 raise _EnoughReadError

@@ -1,3 +1,5 @@
+"""`lycosa demo`: three strategies crawl a synthetic web, side by side."""
+
 import random
 import shutil
 from collections.abc import Mapping
@@ -51,9 +53,9 @@ def demo(
         raise UsageError(f"no topic {topic!r}; there are {', '.join(TOPICS)}")
     world = SyntheticWorld(seed=seed, **WORLD)
     on_topic = [url for url in world.urls() if _is_about(world, url, topic)]
-    chance = random.Random(seed)
-    good = chance.sample(on_topic, GOOD_EXAMPLES)
-    bad = chance.sample([url for url in world.urls() if not _is_about(world, url, topic)], BAD_EXAMPLES)
+    rng = random.Random(seed)
+    good = rng.sample(on_topic, GOOD_EXAMPLES)
+    bad = rng.sample([url for url in world.urls() if not _is_about(world, url, topic)], BAD_EXAMPLES)
     typer.echo(
         f"A made-up web: {len(world)} pages on {len(world.hosts)} hosts, {len(on_topic)} of them about {topic}.\n"
         f"Lycosa learns the topic from {len(good)} pages on it and {len(bad)} on others, and crawls {pages} pages"

@@ -16,7 +16,7 @@ from lycosa.vocabulary.plugins import distribution_of, plugins
 from lycosa_lab.comparison import FreeComparison
 from lycosa_lab.results import PAGE_FILE, Results, Row, format_value, read_results, verdict
 from lycosa_lab.studies import STUDIES, study_named
-from lycosa_lab.study import Study, run
+from lycosa_lab.study import PACKAGES, Study, run
 from lycosa_lab.topics import FEWEST_ENTRIES
 from lycosa_lab.worlds.registry import open_world
 
@@ -113,9 +113,19 @@ def _run(
     if isinstance(study, FreeComparison) and not quiet:
         _warn_of_fewer_topics(study.topics_in(opened), study.scales[scale]["topics"])
     folder = out or _folder_of(HOME / study.name / f"{_slug(world)}-{scale}-{seed}", study, scale)
+    packages = study.packages if isinstance(study, FreeComparison) else PACKAGES
     try:
         with Counting(f"{study.name} on {opened.name}", quiet=quiet) as progress:
-            results = run(study, opened, scale=scale, seed=seed, out=folder, workers=workers, progress=progress)
+            results = run(
+                study,
+                opened,
+                scale=scale,
+                seed=seed,
+                out=folder,
+                workers=workers,
+                progress=progress,
+                packages=packages,
+            )
     except KeyboardInterrupt:
         tell(f"stopped; the same command goes on ({folder} has what is done)")
         raise

@@ -1,4 +1,4 @@
-"""Collections of people with overlapping interests: crawled in the lab, written as by `lycosa crawl`."""
+"""Simulated crawls by people with overlapping interests, written in the same format as `lycosa crawl`."""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.shared_collection import SharedCollection
 
 FETCHED_AT = 1_000_000_000.0  # all pages, so that the same run gives the same collections
-SECOND_TOPIC = 0.5  # of the peers have one
+SECOND_TOPIC = 0.5  # share of peers with a second topic
 SEEDS = 5  # of each topic
 _RECIPE = '[topic]\ntext = "crawled in the lab"\n'
 _HEADERS = (("content-type", "text/html; charset=utf-8"),)
@@ -33,7 +33,7 @@ class Collector(Struct, frozen=True):
 
 
 def collectors_of(
-    topics: Sequence[DirectoryTopic], *, peers: int, pages: int, library: PageCache, seed: int
+    topics: Sequence[DirectoryTopic], *, peers: int, pages: int, page_cache: PageCache, seed: int
 ) -> list[Collector]:
     """Each peer crawls one topic or two, from random seeds of the directory.
 
@@ -47,19 +47,19 @@ def collectors_of(
             own.append(rng.choice([number for number in range(len(topics)) if number != own[0]]))
         found: dict[Url, float] = {}
         for number in own:
-            for step in _crawled(topics[number], pages // len(own), library, rng):
+            for step in _crawled(topics[number], pages // len(own), page_cache, rng):
                 found[step.url] = max(step.relevance, found.get(step.url, 0.0))
         collectors.append(Collector(tuple(own), found))
     return collectors
 
 
-def _crawled(topic: DirectoryTopic, pages: int, library: PageCache, rng: random.Random) -> Iterable[Step]:
+def _crawled(topic: DirectoryTopic, pages: int, page_cache: PageCache, rng: random.Random) -> Iterable[Step]:
     listed = [*topic.seeds, *topic.others]
     strategy = strategy_for(BestFirst.name, topic, pages=pages, buffer=None, seed=rng.randrange(1 << 30))
     return crawl(
         strategy,
         rng.sample(listed, min(SEEDS, len(listed))),
-        read=library.read,
+        read=page_cache.read,
         judge=TopicCosine(topic.as_page()),
         pages=pages,
     )

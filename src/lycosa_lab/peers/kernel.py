@@ -35,7 +35,7 @@ from .records import (
 F = TypeVar("F", bound=Callable[..., Any])
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-MOST_ATTEMPTS = 64
+MAX_ATTEMPTS = 64
 
 
 def compiled(function: F) -> F:
@@ -224,7 +224,7 @@ def walk(
         among -= leaves_out
         hop = -1
         if among > 0:
-            for attempt in range(MOST_ATTEMPTS):
+            for attempt in range(MAX_ATTEMPTS):
                 hop = neighbours[begin + drawn(start, walker, ttl, among, attempt)]
                 if leaves_out and hop == came_from:
                     hop = neighbours[begin + among]

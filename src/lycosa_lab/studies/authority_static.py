@@ -124,8 +124,8 @@ def _known(degrees: Ints, are_targets: Flags, k: int) -> float:
         return float(are_targets.sum())
     border = np.partition(degrees, len(degrees) - k)[len(degrees) - k]
     above, at_border = degrees > border, degrees == border
-    chance = (k - above.sum()) / at_border.sum()
-    return float(are_targets[above].sum() + chance * are_targets[at_border].sum())
+    probability = (k - above.sum()) / at_border.sum()
+    return float(are_targets[above].sum() + probability * are_targets[at_border].sum())
 
 
 def a_source(graph: LinkGraph, seed: int) -> int:

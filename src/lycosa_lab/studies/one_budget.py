@@ -1,6 +1,8 @@
-"""How to share one budget between finding new pages and fetching again those that are held.
+"""How to split one request budget between new pages and refetches of the pages held.
 
-Pages are judged by what the world knows of them, not by a classifier: what is studied is how requests are shared."""
+The relevance of pages is that of the world, not of a classifier, so that only the split of requests is studied. Links
+to new pages are found only by refetching known pages.
+"""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -46,12 +48,12 @@ Bools = NDArray[np.bool_]
 
 ON_TOPIC, NEAR_TOPIC, OFF_TOPIC = 0.9, 0.4, 0.1  # relevance of pages of the topic, of its siblings, of the rest
 AUTHORITIES = 0.9  # quantile of the topic's in-links from which a page is an authority
-UNKNOWN_RATE = 0.02  # changes a day of a page, as long as no page was looked at twice
+UNKNOWN_RATE = 0.02  # changes a day of a page, until some page was fetched twice
 _NO_WORDS = FoldedWords(b"", stem=True)
 
 
 class Days:
-    """A world on each of its days, made once. Pages go by their numbers."""
+    """The states of a world on each day, computed once. Pages are identified by their numbers."""
 
     def __init__(self, world: SyntheticWorld, days: int):
         self.last = days
@@ -64,14 +66,14 @@ class Days:
 
     @cached_property
     def standing(self) -> Floats:
-        """The esteem of every page that ever is, 0 to 1: the sigmoid of its status less the median."""
+        """The standing of every page of all days, 0 to 1: sigmoid(s - median of s), with s = ln(1 + in-links)."""
         status = np.log1p(self.end.plan.in_links.astype(np.float64))
         weights: Floats = 1.0 / (1.0 + np.exp(np.median(status) - status))
         return weights
 
     @cached_property
     def _there(self) -> list[Bools]:
-        """Which pages there are on each day."""
+        """Which pages exist on each day."""
         days = []
         for world in self.on:
             there = np.zeros(len(self.end.plan), dtype=np.bool_)
@@ -83,7 +85,7 @@ class Days:
         return self._there[day]
 
     def relevance(self, topic: str) -> Floats:
-        """How well every page fits a topic."""
+        """The relevance of every page to a topic."""
         kin = topic.partition("/")[0]
         by_topic = [
             ON_TOPIC if name == topic else NEAR_TOPIC if name.partition("/")[0] == kin else OFF_TOPIC
@@ -92,7 +94,7 @@ class Days:
         return np.array(by_topic)[self.end.plan.topic]
 
     def next_change(self, number: int, day: float) -> float:
-        """When the text of a page changes for the first time after a day; infinite if not before the end."""
+        """When the text of a page first changes after a day; infinity if it does not before the end."""
         changes = self._changes.get(number)
         if changes is None:
             changes = self._changes[number] = self.end.changes(number).tolist()
@@ -101,7 +103,7 @@ class Days:
 
 
 class HeldPages:
-    """The pages that were fetched, the history of each, and what waits to be fetched."""
+    """The pages held, their histories, and the frontier."""
 
     def __init__(self, days: Days, topic: str, strategy: Strategy):
         self._days, self.relevance = days, days.relevance(topic)
@@ -109,21 +111,21 @@ class HeldPages:
         self._frontier = SequentialFrontier()
         self._loop = Loop(strategy, self._frontier)
         self.stale_from: dict[int, float] = {}  # of the pages held
-        self._links: dict[int, frozenset[Url]] = {}  # that the version held has
+        self._links: dict[int, frozenset[Url]] = {}  # of the version held
         self._looks: list[Look] = []
 
     def start(self, seeds: Sequence[int]) -> None:
         self._loop.start(cast("Sequence[Url]", seeds))
 
     def expand(self, day: int) -> bool:
-        """Spends a request on the best page that waits; returns whether there was one."""
+        """Fetches the best waiting page; returns whether there was one."""
         candidate = self._frontier.take()
         if candidate is not None:
             self._fetch(candidate, day)
         return candidate is not None
 
     def refresh(self, policy: RefreshPolicy, day: int, requests: int) -> int:
-        """Spends requests on pages that are held; returns how many."""
+        """Refetches pages that are held; returns how many."""
         looks = [look for look in self._looks if cast("int", look.url) in self.stale_from]
         importance = {look.url: float(self._importance[cast("int", look.url)]) for look in looks}
         table = history_of(looks, importance=importance, unknown_rate=UNKNOWN_RATE)
@@ -138,7 +140,7 @@ class HeldPages:
         self._loop.step(candidate, fetch, self._assess)
 
     def _assess(self, candidate: Candidate, fetch: Fetch) -> Visit:
-        """Holds the page as it is on the day, or lets go of one that is there no longer."""
+        """Stores the page as it is on the day, or drops it if it no longer exists."""
         url, number, day = candidate.url, cast("int", candidate.url), int(fetch.at)
         is_again = candidate.lane == REFRESH
         if fetch.outcome is Outcome.GONE:
@@ -177,17 +179,19 @@ def share_budget(
     measured_from: int,
     seed: int,
 ) -> dict[str, Plain]:
-    """What a collection of `start_pages` has become, when each request of so many a day goes to a new page with the
-    chance `expand`, and else to one that is held; where either has nothing left to fetch, the other gets its requests.
+    """Measures of a collection that starts with `start_pages` pages and makes `requests` requests a day.
+
+    Each request goes to a new page with probability `expand`, otherwise to a page that is held; if one kind has nothing
+    left to fetch, the other gets its requests.
     """
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     holdings = HeldPages(days, topic, strategy)
     holdings.start(seeds)
     while len(holdings.stale_from) < start_pages and holdings.expand(0):
         pass
     measured = []
     for day in range(1, days.last + 1):
-        again = requests - int(chance.binomial(requests, expand))
+        again = requests - int(rng.binomial(requests, expand))
         spent = holdings.refresh(policy, day, again)
         while spent < requests and holdings.expand(day):
             spent += 1
@@ -200,7 +204,7 @@ def share_budget(
 
 
 def _fresh(holdings: HeldPages, days: Days, day: int) -> tuple[int, int, float]:
-    """Pages on the topic that are held and still there; those of them that are fresh; the standing of these, summed."""
+    """Relevant pages held that still exist; how many of these are fresh; the sum of the standing of the fresh ones."""
     numbers = np.array(list(holdings.stale_from), dtype=np.int64)
     stale_from = np.array(list(holdings.stale_from.values()))
     good = (holdings.relevance[numbers] >= RELEVANT) & days.there(day)[numbers]
@@ -333,7 +337,7 @@ def _best_split(rows: Sequence[Row]) -> Claim:
 
 
 def _recommended(rows: Sequence[Row]) -> float:
-    """The share whose worth, relative to the best of each budget, is highest in the mean."""
+    """The share whose worth, relative to the best of each budget, has the highest mean."""
     shares = list(dict.fromkeys(row["expand"] for row in rows))
     mean = {share: summary(row["share_of_best"] for row in rows if row["expand"] == share).mean for share in shares}
     return float(max(shares, key=lambda share: mean[share]))

@@ -1,4 +1,5 @@
-"""Graphs whose links have times, seen through a sliding window; read from files of lines `FROM TO TIME`."""
+"""Graphs whose links have times: read from files of lines `FROM TO TIME`, seen through a sliding window
+(`WindowedGraph`), and as worlds (`TimedLinkGraph`, `TimedGraphWorld`)."""
 
 import math
 from bisect import bisect_left, bisect_right
@@ -33,7 +34,7 @@ WEEK = 7 * DAY
 _TIMES = "times.npz"
 _LINE_RULE = "a line is to be FROM TO TIME, two node numbers and seconds since 1970"
 _MILLISECONDS = 1e11  # larger times are milliseconds: as seconds they would be after the year 5138
-_TOO_LARGE = 1e14  # larger times are not even milliseconds
+_TOO_LARGE = 1e14  # larger values are rejected
 
 
 class TimedLinks(Struct, frozen=True):
@@ -42,7 +43,7 @@ class TimedLinks(Struct, frozen=True):
     sources: Ints
     targets: Ints
     times: Floats  # seconds
-    size: int  # nodes
+    node_count: int
     names: Ints | None = None  # the numbers of the nodes in the file, if these leave gaps
     self_links: int = 0  # left out: a node that links to itself
     repeated: int = 0  # left out: the same link at the same time
@@ -166,14 +167,14 @@ class WindowedGraph:
         order = np.argsort(links.sources, kind="stable")  # by source, then by time
         self._targets = links.targets[order].astype(np.int64)
         self._times = np.ascontiguousarray(links.times[order])
-        self._rows = np.zeros(links.size + 1, np.int64)
-        np.cumsum(np.bincount(links.sources, minlength=links.size), out=self._rows[1:])
+        self._rows = np.zeros(links.node_count + 1, np.int64)
+        np.cumsum(np.bincount(links.sources, minlength=links.node_count), out=self._rows[1:])
         # Reading single numbers is faster from memory views than from arrays.
         self._target_at, self._time_at, self._row_at = self._targets.data, self._times.data, self._rows.data
 
     def __len__(self) -> int:
         """How many nodes there are."""
-        return self.links.size
+        return self.links.node_count
 
     @property
     def begin(self) -> float:
@@ -272,9 +273,9 @@ class TimedLinkGraph(LinkGraph):
 
     def __init__(self, links: TimedLinks, *, options: Mapping[str, Plain] | None = None):
         self.timed = links
-        keys = np.unique(links.sources.astype(np.int64) * links.size + links.targets)
-        sources, targets = (ends.astype(np.int32) for ends in (keys // links.size, keys % links.size))
-        super().__init__(graph_from_edges(sources, targets, links.size, links.names), options=options)
+        keys = np.unique(links.sources.astype(np.int64) * links.node_count + links.targets)
+        sources, targets = (ends.astype(np.int32) for ends in (keys // links.node_count, keys % links.node_count))
+        super().__init__(graph_from_edges(sources, targets, links.node_count, links.names), options=options)
 
     @property
     def facts(self) -> Mapping[str, Plain]:

@@ -16,7 +16,7 @@ from lycosa.run.imports import PeerPage
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import Url
-from lycosa_peers.addresses import Place, is_local, parse_place
+from lycosa_peers.addresses import Endpoint, is_local, parse_endpoint
 from lycosa_peers.control import Reply, Request, answer_request, ask_running_peer
 from lycosa_peers.identity import KEY_FILE, Group, Identity
 from lycosa_peers.peer import OtherGroupError, Peer, pinned_names
@@ -38,21 +38,23 @@ class Settings(Struct, frozen=True):
 
 
 class NotJoined(Struct, frozen=True):
-    """Places where no peer has accepted us."""
+    """Endpoints at which no peer has accepted us."""
 
     not_reached: tuple[str, ...] = ()
     other_group: tuple[str, ...] = ()  # the peer there is not of our group
 
 
 class Joins:
-    """Joins several places concurrently. A search may begin while some are still being dialled."""
+    """Joins several endpoints concurrently. A search may begin while some are still being dialled."""
 
-    def __init__(self, peer: Peer, places: Sequence[tuple[str, Place]]):
-        self._tasks = [(str(place), asyncio.ensure_future(peer.join(name, place))) for name, place in places]
+    def __init__(self, peer: Peer, endpoints: Sequence[tuple[str, Endpoint]]):
+        self._tasks = [
+            (str(endpoint), asyncio.ensure_future(peer.join(name, endpoint))) for name, endpoint in endpoints
+        ]
         self.seconds = 0.0  # spent in `wait`
 
     async def wait(self, seconds: float) -> None:
-        """Waits until all have answered, at most so many seconds; raises where a place has another key."""
+        """Waits until all have answered, at most so many seconds; raises where an endpoint has another key."""
         if self._tasks:
             loop = asyncio.get_running_loop()
             began = loop.time()
@@ -62,12 +64,12 @@ class Joins:
 
     def not_joined(self) -> NotJoined:
         not_reached, other_group = list[str](), list[str]()
-        for place, task in self._tasks:
+        for endpoint, task in self._tasks:
             try:
                 if not task.done() or task.result() is None:
-                    not_reached.append(place)
+                    not_reached.append(endpoint)
             except OtherGroupError:
-                other_group.append(place)
+                other_group.append(endpoint)
         return NotJoined(tuple(not_reached), tuple(other_group))
 
     def cancel(self) -> None:
@@ -87,7 +89,7 @@ class PeerClient(Struct, frozen=True):
 class ClientOptions(Struct, frozen=True):
     """The options of a command that concern the peer."""
 
-    joins: Sequence[tuple[str, Place]] = ()
+    joins: Sequence[tuple[str, Endpoint]] = ()
     join_seconds: float = 1.0
     group: Path | None = None
     no_group: bool = False
@@ -123,9 +125,9 @@ async def _temporary_peer(
     settings = _settings(folder)
     identity = load_identity(folder, options.group, options.no_group)
     content = open_content(collection, folder, options.allow_private or settings.allow_private, quiet=options.quiet)
-    listen, at = parse_place(settings.listen), parse_place(settings.at or "")
-    named = [place for _, place in options.joins] + [
-        place for each in pinned_names(folder) if (place := parse_place(each))
+    listen, at = parse_endpoint(settings.listen), parse_endpoint(settings.at or "")
+    named = [endpoint for _, endpoint in options.joins] + [
+        endpoint for each in pinned_names(folder) if (endpoint := parse_endpoint(each))
     ]
     peer = Peer(
         identity,
@@ -204,11 +206,11 @@ async def _running_peer(name: Path) -> PeerClient | None:
     return PeerClient(statuses[-1]["name"], ask)
 
 
-def allows_private_addresses(own: Place | None, named: Sequence[Place]) -> bool:
+def allows_private_addresses(own: Endpoint | None, named: Sequence[Endpoint]) -> bool:
     """Whether a peer may dial private addresses that others gave: it has a private address itself, or, where it has
-    none, all places that its owner named are private."""
-    places = [own] if own is not None else named
-    return bool(places) and all(map(is_local, places))
+    none, all endpoints that its owner named are private."""
+    endpoints = [own] if own is not None else named
+    return bool(endpoints) and all(map(is_local, endpoints))
 
 
 def load_identity(folder: PeerFolder, group: Path | None, no_group: bool) -> Identity:
@@ -216,12 +218,12 @@ def load_identity(folder: PeerFolder, group: Path | None, no_group: bool) -> Ide
     if group is not None and no_group:
         raise UsageError("--group and --no-group cannot be combined")
     if group is not None:
-        folder.write(GROUP_FILE, Group.of_file(group).secret.encode())
+        folder.write(GROUP_FILE, Group.from_file(group).secret.encode())
     elif no_group:
         folder.remove(GROUP_FILE)
     secret = folder.read(GROUP_FILE)
     try:
-        return Identity.load(folder, None if secret is None else Group.of_text(secret.decode("ascii", "replace")))
+        return Identity.load(folder, None if secret is None else Group.from_secret(secret.decode("ascii", "replace")))
     except UsageError as error:
         raise CollectionError(
             f"{folder.path(GROUP_FILE)} is damaged; give the secret again with --group FILE, or leave with --no-group"
@@ -249,11 +251,11 @@ def _interruptible() -> Iterator[None]:
             signal.signal(number, handler or signal.SIG_DFL)
 
 
-async def start_listening(peer: Peer, place: Place, at: Place | None) -> Place | None:
+async def start_listening(peer: Peer, endpoint: Endpoint, at: Endpoint | None) -> Endpoint | None:
     try:
-        return await peer.begin(place, at)
+        return await peer.begin(endpoint, at)
     except OSError as error:
-        raise UsageError(f"cannot listen at {place}: {error.strerror or error}; choose another --listen") from error
+        raise UsageError(f"cannot listen at {endpoint}: {error.strerror or error}; choose another --listen") from error
 
 
 async def fetch_pages(ranking: Ranking, most: int, ask: Ask) -> AsyncIterator[PeerPage]:

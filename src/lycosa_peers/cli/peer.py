@@ -19,8 +19,8 @@ from lycosa.vocabulary.records import Plain
 from lycosa.vocabulary.text import visible
 
 try:
-    from lycosa_peers.addresses import is_local, is_unspecified, join_argument, place_argument
-    from lycosa_peers.control import LONGEST_WORDS, Control, Request
+    from lycosa_peers.addresses import endpoint_argument, is_local, is_unspecified, join_argument
+    from lycosa_peers.control import MAX_QUERY_LENGTH, Control, Request
     from lycosa_peers.identity import Group
     from lycosa_peers.peer import Peer, SearchProgress
     from lycosa_peers.peer_folder import PeerFolder
@@ -45,7 +45,7 @@ except ModuleNotFoundError as missing:
     raise UsageError(f"peers need {missing.name}; install it with: pip install 'lycosa[peers]'") from missing
 
 LEAST_SECONDS = 0.05  # that a search may take
-MOST_OF_EACH = 30  # hits requested of one peer, more than are shown, as its best may not be the best of all
+MAX_PER_PEER = 30  # hits requested of one peer, more than are shown, as its best may not be the best of all
 app = typer.Typer(name="peer", help="Search each other's collections.", **LOOK)
 Join = Annotated[
     list[str] | None, typer.Option(metavar="[NAME@]ADDR:PORT", help="A peer to begin with; its name makes sure who.")
@@ -89,10 +89,10 @@ def serve(
     quiet: Quiet = False,
 ) -> None:
     """Serve a collection as a peer. It is read only, and what comes into it is served, too."""
-    place = place_argument(listen, option="--listen")
-    at = place_argument(reached_at, option="--at") if reached_at else None
+    endpoint = endpoint_argument(listen, option="--listen")
+    at = endpoint_argument(reached_at, option="--at") if reached_at else None
     joins = [join_argument(each) for each in join or ()]
-    if at is None and is_unspecified(place):
+    if at is None and is_unspecified(endpoint):
         raise UsageError(f"--listen {listen} is everywhere; say with --at ADDR:PORT where others reach it")
     notify = (lambda line: None) if quiet else tell
 
@@ -114,11 +114,11 @@ def serve(
                     identity,
                     content,
                     folder,
-                    allow_private=is_local(at or place),
+                    allow_private=is_local(at or endpoint),
                     notify=notify,
                     logs_queries=log_queries and not quiet,
                 )
-                listens_at = await start_listening(peer, place, at)
+                listens_at = await start_listening(peer, endpoint, at)
                 folder.write_json(SETTINGS_FILE, Settings(listen, reached_at, allow_private))
                 control = Control(peer, folder)
                 await control.open()
@@ -154,8 +154,8 @@ def search(
 ) -> None:
     """Search at home, then at buddies, then farther. Results come as they are found, ranked together."""
     query = replace_surrogates(query)
-    if len(query) > LONGEST_WORDS:
-        raise UsageError(f"WORDS are {len(query)} characters; {LONGEST_WORDS} are the most")
+    if len(query) > MAX_QUERY_LENGTH:
+        raise UsageError(f"WORDS are {len(query)} characters; {MAX_QUERY_LENGTH} are the most")
     if not query_words(query):
         raise UsageError("nothing to search for; give a word or more")
     joins = [join_argument(each) for each in join or ()]
@@ -165,7 +165,7 @@ def search(
             waited = mine.joins.seconds if mine.joins else 0.0
             left = max(LEAST_SECONDS, deadline - waited)
             request = Request(
-                "search", query, most=max(limit, min(3 * limit, MOST_OF_EACH)), enough=limit, deadline=left
+                "search", query, most=max(limit, min(3 * limit, MAX_PER_PEER)), enough=limit, deadline=left
             )
             last, ranking = None, Ranking((), 0)
             with LiveResults(not quiet and not as_json) as showing:

@@ -10,7 +10,7 @@ from lycosa.cli.options import tell
 from lycosa.run.imports import ImportedPeerPages
 from lycosa.vocabulary.records import Plain
 from lycosa.vocabulary.text import visible
-from lycosa_peers.identity import is_name
+from lycosa_peers.identity import is_peer_name
 from lycosa_peers.peer import SearchProgress
 from lycosa_peers.ranking import RankedPage, Ranking
 from lycosa_peers.search import Answers
@@ -95,12 +95,12 @@ def summary_lines(
 
 
 def _names(names: list[str]) -> list[str]:
-    """Names of peers shortened to 8 letters; places as they are."""
-    return [visible(name[:8] if is_name(name) else name, 80) for name in names]
+    """Names of peers shortened to 8 letters; endpoints as they are."""
+    return [visible(name[:8] if is_peer_name(name) else name, 80) for name in names]
 
 
 def _cost(progress: SearchProgress, me: str, not_joined: NotJoined) -> dict[str, Any]:
-    """Who answered, what it cost, who was not reached: peers by name, and places that could not be joined."""
+    """Who answered, what it cost, who was not reached: peers by name, and endpoints that could not be joined."""
     answers: Answers = progress.answers
     by_reply = {what: [name for name, reply in answers.asked.items() if reply == what] for what in _REPLIES}
     who = ["home" if each.provider.name == me else each.provider.name for each in answers.answers]

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urlsplit
 
-from lycosa import BaseStrategy, Candidate, Skip, Visit
+from lycosa import BaseStrategy, Candidate, Skip, Visit, clamped, host_of
 
 
 class HostHarvest(BaseStrategy):
@@ -25,9 +24,8 @@ class HostHarvest(BaseStrategy):
     def learn(self, event: Visit | Skip) -> None:
         if isinstance(event, Visit) and event.page is not None:
             host = host_of(event.candidate.url)
-            relevance = event.relevance if event.relevance is not None and 0 <= event.relevance <= 1 else 0.0
             self._pages[host] = self._pages.get(host, 0) + 1
-            self._relevance[host] = self._relevance.get(host, 0.0) + relevance
+            self._relevance[host] = self._relevance.get(host, 0.0) + clamped(event.relevance)
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if isinstance(event, Skip):
@@ -50,7 +48,3 @@ class HostHarvest(BaseStrategy):
 
     def restore(self, state: Any) -> None:
         self._pages, self._relevance = dict(state["pages"]), dict(state["relevance"])
-
-
-def host_of(url: str) -> str:
-    return urlsplit(url).netloc

@@ -19,7 +19,7 @@ from lycosa_lab.topics import topics_of
 from lycosa_lab.worlds import StudyWorld
 from lycosa_peers.content import Change, Found
 from lycosa_peers.content import Summary as HeldSummary
-from lycosa_peers.messages import MOST_HITS, Contact, Hit, Item, Statistics, Wanted
+from lycosa_peers.messages import MAX_HITS, Contact, Hit, Item, Statistics, Wanted
 from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.ranking import merge, query_words
 from lycosa_peers.search import Answer, Stage
@@ -61,8 +61,8 @@ class PeerSearchInputs:
 def prepare(world: StudyWorld, size: Size, seed: int) -> PeerSearchInputs:
     """Crawls all collections and writes them to disk, the central one too."""
     topics = topics_of(world, size["topics"])
-    library = PageCache(world)
-    collectors = collectors_of(topics, peers=size["peers"], pages=size["pages"], library=library, seed=seed)
+    page_cache = PageCache(world)
+    collectors = collectors_of(topics, peers=size["peers"], pages=size["pages"], page_cache=page_cache, seed=seed)
     listed = {category.name: [entry.description for entry in category.entries] for category in world.directory()}
     descriptions = [listed[topic.name] for topic in topics]
     inputs = PeerSearchInputs(tempfile.TemporaryDirectory(prefix="peers-"), descriptions, collectors, size, seed)
@@ -118,7 +118,7 @@ class OpenCollections:
         self.inputs = inputs
         self._stack = ExitStack()
         self.contents = [self._open(inputs.place(peer), inputs.size["limit"]) for peer in range(peers)]
-        self._central = self._open(inputs.central, MOST_HITS)
+        self._central = self._open(inputs.central, MAX_HITS)
 
     def _open(self, folder: Path, most: int) -> CachedContent:
         collection = self._stack.enter_context(open_for_reading(folder))
@@ -134,7 +134,7 @@ class OpenCollections:
 
     def best(self, words: str) -> tuple[str, ...]:
         """The best pages by the central index."""
-        found = self._central.find(words, MOST_HITS)
+        found = self._central.find(words, MAX_HITS)
         return best_of(words, [Answer(Contact(_CENTRAL), _CENTRAL, Stage.HOME, found.hits, found.statistics)], _CENTRAL)
 
     def questions(self, many: int, seed: int) -> list[Question]:

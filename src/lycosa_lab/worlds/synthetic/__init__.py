@@ -1,7 +1,7 @@
 """A random web of any size, calibrated to measurements of the real one: see `SyntheticWorld`.
 
 plan -> links                  columns of numbers (sites, topics, standing; who links to whom), made once and saved
-vocabulary -> pages            one page, generated when it is requested
+vocabulary -> text -> pages    one page, generated when it is requested
 directory, evolution, readers  what editors list, how pages change over time, who reads them
 """
 

@@ -9,8 +9,8 @@ from lycosa_lab.worlds.world import Category, Entry
 
 from .addresses import Addresses
 from .counter_rng import Floats, Ints, key, uniforms
-from .pages import TextGenerator
 from .plan import Options, Plan
+from .text import TextGenerator
 
 SHARE = 0.025  # of a topic's pages
 MIN_ENTRIES = 12  # of a topic, if it has as many pages

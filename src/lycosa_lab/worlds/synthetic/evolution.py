@@ -13,8 +13,8 @@ from lycosa.vocabulary.errors import UsageError
 
 from .counter_rng import Floats, Ints, key, normals, subkey, uniforms, uniforms_at
 from .links import SECTIONS_SHOWN, Attraction, Links
-from .pages import CHUNK
 from .plan import Features, Kind, Options, Plan, draw_features
+from .text import CHUNK
 
 BIRTHS = 0.002  # new pages a day, per page of the start
 DEATHS = (0.00003, 0.00015, 0.0015)  # median rates a day of home pages, sections and articles

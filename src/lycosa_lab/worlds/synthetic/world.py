@@ -18,9 +18,10 @@ from .addresses import Addresses
 from .directory import make_directory
 from .evolution import Snapshot
 from .links import Attraction, Links, make_links
-from .pages import Anchor, PageLayout, TextGenerator, parsed_page, render_html, split_paragraphs
+from .pages import Anchor, PageLayout, parsed_page, render_html, split_paragraphs
 from .plan import COLUMNS, Kind, Options, Plan, draw_host_names, make_plan
 from .readers import BrowsedWeb, simulate_accesses
+from .text import TextGenerator
 from .vocabulary import make_vocabulary
 
 _FORMAT = 1

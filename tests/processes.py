@@ -16,19 +16,15 @@ import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
-from weakref import WeakSet
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["lycosa.cli", "lycosa_peers.cli.peer", "lycosa_lab.cli.world"])
 
 
-_STARTED: "WeakSet[Process]" = WeakSet()
-
-
 @atexit.register
 def _end() -> None:
     """No process outlives the tests."""
-    for process in _STARTED:
+    for process in multiprocessing.active_children():
         process.kill()
 
 
@@ -50,7 +46,6 @@ class Process:
         given = (program, words, dict(os.environ if env is None else env), before, its_out, its_err)
         self._process = _CONTEXT.Process(target=_run, args=given)
         self._process.start()
-        _STARTED.add(self)
         assert self._process.pid is not None
         self.pid: int = self._process.pid
         self.stdout, self.stderr = _text_of(out), _text_of(err)

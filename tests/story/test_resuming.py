@@ -6,7 +6,20 @@ import sqlite3
 
 import pytest
 
-from crawling import apart, begin, collection, done, end, listing, pages, rows, site, skipped, wait_until, waiting
+from crawling import (
+    apart,
+    assert_goes_on_where_it_stopped,
+    begin,
+    collection,
+    done,
+    end,
+    listing,
+    pages,
+    rows,
+    site,
+    wait_until,
+    waiting,
+)
 from fixtures.fixed_world import FixedWorld
 from fixtures.made_up_web import MadeUpWeb
 from lycosa.strategies import STRATEGIES
@@ -24,15 +37,7 @@ TOPIC = f'text = "{WORLD.topics[0]}"'
 def test_a_crawl_that_was_stopped_goes_on_as_if_it_had_not(tmp_path, strategy):
     with WorldServer(WORLD) as served:
         command = ["--strategy", strategy, "--concurrency", 1, "--resolve", served.resolve]
-        whole = collection(tmp_path / "whole", [WORLD.front_page], topic=TOPIC)
-        done("crawl", whole, "--pages", 80, *command)
-        stopped = collection(tmp_path / "stopped", [WORLD.front_page], topic=TOPIC)
-        for size in (1, 17, 50, 80):
-            done("crawl", stopped, "--pages", size, *command)
-            assert len(pages(stopped)) == size
-    assert pages(stopped) == pages(whole)
-    assert waiting(stopped) == waiting(whole)
-    assert skipped(stopped) == skipped(whole)
+        assert_goes_on_where_it_stopped(tmp_path, [WORLD.front_page], topic=TOPIC, crawl=command, sizes=(1, 17, 50, 80))
 
 
 def test_a_crawl_that_learns_goes_on_as_if_it_had_not_been_stopped(tmp_path):

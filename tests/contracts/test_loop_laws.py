@@ -104,6 +104,7 @@ def test_live_lab_and_replay_visit_the_same_pages_in_one_order(name: str, seed: 
     assert order_of_replay(visits, name, world, seeds, buffer) == urls_of(visits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRATEGIES)
 @given(seed=st.integers(0, 2**32), buffer=st.integers(2, 50), kills=st.lists(st.integers(0, 15), max_size=3))
 @settings(max_examples=4, deadline=None)

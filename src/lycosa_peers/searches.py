@@ -6,7 +6,7 @@ from .buddy_policy import BuddyPolicy
 from .fetches import Fetches, SecretNumbers
 from .forwarding import RESERVED, Forwarding
 from .messages import DIRECT, Contact, PeerName, Query, Send, Wanted
-from .search import Answer, Answers, Reply, Search, Stage
+from .search import Answer, Answers, ReplyStatus, Search, Stage
 from .state import NodeState
 
 
@@ -233,7 +233,7 @@ class Searches:
 
     def direct_query_undelivered(self, to: PeerName, query: Query, now: float) -> list[Send]:
         search = self._searches.get(query.id)
-        if search is None or not search.replied(to, Reply.DOWN):
+        if search is None or not search.replied(to, ReplyStatus.DOWN):
             return []
         if self._state.options.demotes_unreachable:
             self._policy.demote(to)

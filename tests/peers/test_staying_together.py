@@ -8,7 +8,7 @@ from lycosa_peers.neighbours import MAX_KNOWN
 from lycosa_peers.node import Node
 from lycosa_peers.options import DEFAULTS
 from lycosa_peers.search import Stage
-from lycosa_peers.simulation import Network
+from lycosa_peers.simulation import SimulatedNetwork
 from small_networks import carry, friend
 
 
@@ -42,7 +42,7 @@ def test_a_network_that_fell_apart_finds_together_again_without_a_search() -> No
     names = [f"n{number}" for number in range(8)]
     everybody = {name: [other for other in names if other != name] for name in names}
     nodes = [friend(name, [number]) for number, name in enumerate(names)]
-    net = Network(nodes, everybody)
+    net = SimulatedNetwork(nodes, everybody)
     net.part(names[:4], names[4:])
     net.run(300.0)
     assert net.ask("n0", 7).found_at is None and len(net.nodes["n0"].neighbours.down) == 4

@@ -14,7 +14,7 @@ from lycosa.logs.accesses import MAX_PER_DAY, MAX_PER_MINUTE
 from lycosa.logs.entries import DESCRIPTIONS
 from lycosa.logs.formats import FORMATS, parse_columns
 from lycosa.logs.imports import TABLE_FORMATS, ImportOptions, ImportOutcome, import_logs
-from lycosa.logs.summary import Activity, Summary, summarise
+from lycosa.logs.summary import Activity, LogSummary, summarise
 from lycosa.pictures.lines import Series, line_chart
 from lycosa.vocabulary.errors import cannot_write
 from lycosa.vocabulary.text import visible
@@ -151,7 +151,7 @@ def show(
         typer.echo(line)
 
 
-def _lines(log: Path, found: Summary) -> list[str]:
+def _lines(log: Path, found: LogSummary) -> list[str]:
     if not found.files:
         return [f"{log}: nothing imported yet"]
     since = "" if found.first is None or found.last is None else f", {_day(found.first)} to {_day(found.last)}"
@@ -203,7 +203,7 @@ def _day(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
 
 
-def _summary(log: Path, found: Summary) -> dict[str, object]:
+def _summary(log: Path, found: LogSummary) -> dict[str, object]:
     return {
         "log": str(log),
         "files": [

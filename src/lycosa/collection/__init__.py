@@ -23,7 +23,7 @@ from .collection import Collection
 from .events import Attempt, Event, Example, Place, Position, Run, Scores, Stop
 from .export import export
 from .foreign import ForeignFetches
-from .rows import ExampleRow, FetchRow, PageRow, Parent, RunRow, SkipRow, Summary
+from .rows import ExampleRow, FetchRow, InLinkRow, PageRow, RunRow, SkipRow, Summary
 from .search_index import Hit, SearchIndex
 
 __all__ = [
@@ -37,8 +37,8 @@ __all__ = [
     "FetchRow",
     "ForeignFetches",
     "Hit",
+    "InLinkRow",
     "PageRow",
-    "Parent",
     "Place",
     "Position",
     "Run",

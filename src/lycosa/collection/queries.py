@@ -14,10 +14,10 @@ from .rows import (
     ExampleRow,
     FetchRow,
     Freshness,
+    InLinkRow,
     LatestChange,
     LookRow,
     PageRow,
-    Parent,
     RefreshState,
     RunRow,
     SkipRow,
@@ -157,7 +157,7 @@ class Queries:
         sql = f"SELECT {read_fetch.columns} FROM fetches WHERE url = ? ORDER BY rowid"
         return [read_fetch(row) for row in self._rows(sql, url)]
 
-    def parents(self, url: Url, limit: int = 10) -> list[Parent]:
+    def parents(self, url: Url, limit: int = 10) -> list[InLinkRow]:
         """Pages that link to a URL, in the order of their arrival; a full table scan of the links."""
         sql = (
             f"SELECT {read_parent.columns} FROM links"

@@ -118,7 +118,7 @@ class Freshness(Struct, frozen=True):
     latest_look: float | None
 
 
-class Parent(Struct, frozen=True, gc=False):
+class InLinkRow(Struct, frozen=True, gc=False):
     """A page of the collection that links to a URL."""
 
     url: Url
@@ -246,7 +246,7 @@ read_skip = RowReader(SkipRow)
 read_refresh_state = RowReader(RefreshState, {"looked_at": "coalesce(looked_at, at)"})
 read_change = RowReader(LatestChange, {"url": "pages.url", "title": "pages.title", "at": "looks.at"})
 read_parent = RowReader(
-    Parent, {"url": "pages.url", "relevance": "pages.relevance", "anchor": "links.anchor", "rel": "links.rel"}
+    InLinkRow, {"url": "pages.url", "relevance": "pages.relevance", "anchor": "links.anchor", "rel": "links.rel"}
 )
 
 

@@ -13,7 +13,7 @@ _BLOCKED_LOOKED_AT = 8  # hosts that are considered for waiting, the best first
 _MAX_LISTINGS = 1_000  # and four for each host that has a queue; beyond, outdated ones are dropped
 
 
-class Entry(Struct, order=True, gc=False):
+class QueueEntry(Struct, order=True, gc=False):
     """A waiting URL in the queue of its host; the smallest is the best."""
 
     rank: float  # minus its priority
@@ -28,11 +28,11 @@ class _Queue:
     __slots__ = ("asked_at", "busy", "entries", "listed", "not_before")
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[QueueEntry] = []
         self.not_before = 0.0  # 0 for a host that does not rest
         self.busy = False
         self.asked_at = 0.0
-        self.listed: Entry | None = None  # by which the host is among the blocked
+        self.listed: QueueEntry | None = None  # by which the host is among the blocked
 
 
 class HostQueues:
@@ -47,7 +47,7 @@ class HostQueues:
     is_current: whether an entry still counts: it was neither re-ranked nor settled since.
     """
 
-    def __init__(self, *, delay: float, patience: float, is_current: Callable[[Entry], bool]):
+    def __init__(self, *, delay: float, patience: float, is_current: Callable[[QueueEntry], bool]):
         self.slack = inf
         self._delay = delay
         self._patience = patience
@@ -65,7 +65,7 @@ class HostQueues:
         self._resting: list[tuple[float, Host]] = []
         self._leaving: list[tuple[float, Host]] = []  # resting, with nothing waiting: forgotten when their rest is over
 
-    def push(self, host: Host, entry: Entry) -> None:
+    def push(self, host: Host, entry: QueueEntry) -> None:
         """Queues an entry; its host needs a new listing only if it is now the best."""
         queue = self._queues.get(host)
         if queue is None:
@@ -79,7 +79,7 @@ class HostQueues:
         else:
             self._list(host, queue)
 
-    def pop(self, now: float) -> Entry | None:
+    def pop(self, now: float) -> QueueEntry | None:
         """The best entry whose host is idle, unless a better one is worth waiting for; its host is now busy."""
         self._wake(now)
         self._patient_until = None
@@ -166,7 +166,7 @@ class HostQueues:
             else:
                 self._list(host, queue)
 
-    def _best(self, queue: _Queue) -> Entry | None:
+    def _best(self, queue: _Queue) -> QueueEntry | None:
         """The best entry that still counts; drops those before it that do not."""
         entries = queue.entries
         while entries and not self._is_current(entries[0]):
@@ -221,7 +221,7 @@ class HostQueues:
                 heapreplace(idle, (best.rank, best.order, host))
         return None
 
-    def _better_soon(self, idle: Entry, now: float) -> float | None:
+    def _better_soon(self, idle: QueueEntry, now: float) -> float | None:
         """Until when to wait for a better entry of a blocked host; None if none is worth it."""
         looked_at: list[tuple[float, int, Host]] = []
         wait_until = None

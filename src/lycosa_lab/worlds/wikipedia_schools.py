@@ -17,7 +17,7 @@ from lycosa.vocabulary.records import Fetch, Link, Outcome, Url
 from .archives import list_files
 from .documents import DocumentWorld, PageStore, category_name, first_sentences, required_path, store_pages
 from .mount import LinkRewriter, Site, file_url, is_html_name, mount
-from .world import Access, Category, Entry
+from .world import Access, Category, DirectoryEntry
 
 BASE = "http://schools-wikipedia.example/"
 _INDEX = "wp/index/"
@@ -94,8 +94,8 @@ def _is_article(url: Url, pages: PageStore) -> bool:
     return url.startswith(BASE + "wp/") and not url.startswith(BASE + _INDEX) and url in pages
 
 
-def _entry(link: Link, pages: PageStore) -> Entry:
-    return Entry(link.target, f"{link.anchor}. {first_sentences(pages[link.target].decode())}")
+def _entry(link: Link, pages: PageStore) -> DirectoryEntry:
+    return DirectoryEntry(link.target, f"{link.anchor}. {first_sentences(pages[link.target].decode())}")
 
 
 # Walks of people through the articles

@@ -31,7 +31,7 @@ try:
         ClientOptions,
         NotJoined,
         PeerClient,
-        Settings,
+        ServeSettings,
         fetch_pages,
         load_identity,
         open_content,
@@ -119,7 +119,7 @@ def serve(
                     logs_queries=log_queries and not quiet,
                 )
                 listens_at = await start_listening(peer, endpoint, at)
-                folder.write_json(SETTINGS_FILE, Settings(listen, reached_at, allow_private))
+                folder.write_json(SETTINGS_FILE, ServeSettings(listen, reached_at, allow_private))
                 control = Control(peer, folder)
                 await control.open()
                 peer.keep_joining(joins)

@@ -99,7 +99,7 @@ class FreeComparison:
     """
 
     name = "compare"
-    says = "Strategies side by side on one world."
+    summary = "Strategies side by side on one world."
 
     def __init__(
         self,
@@ -204,9 +204,9 @@ class FreeComparison:
         better = "lower" if measure.fewer_is_better else "higher"
         return Figure(
             name,
-            f"{measure.says[0].upper()}{measure.says[1:]}: {better} is better. Means over {len(outcomes)} topics,"
+            f"{measure.label[0].upper()}{measure.label[1:]}: {better} is better. Means over {len(outcomes)} topics,"
             " with standard errors.",
-            line_chart(series, title=name, x_title="pages fetched", y_title=measure.says),
+            line_chart(series, title=name, x_title="pages fetched", y_title=measure.label),
         )
 
 

@@ -81,19 +81,19 @@ def load_command(name: str) -> typer.Typer:
     return single
 
 
-def _stub(name: str, says: str, group: typer.Typer) -> None:
+def _stub(name: str, help_text: str, group: typer.Typer) -> None:
     """Adds a command whose modules are loaded when it is called."""
 
     def run(context: typer.Context) -> None:
         load_command(name)(context.args, prog_name=f"{context.find_root().info_name} {name}")
 
-    run.__doc__ = says
+    run.__doc__ = help_text
     settings = {"allow_extra_args": True, "ignore_unknown_options": True}
     group.command(name, context_settings=settings, add_help_option=False)(run)
 
 
-for name, says in LOADED_WHEN_CALLED.items():
-    _stub(name, says, app)
+for name, help_text in LOADED_WHEN_CALLED.items():
+    _stub(name, help_text, app)
 
 
 def _print_version(asked: bool) -> None:

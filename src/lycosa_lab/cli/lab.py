@@ -39,10 +39,10 @@ Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Processes
 def list_studies(as_json: Json = False) -> None:
     """List the studies there are."""
     if as_json:
-        print_json({name: {"says": study.says, "scales": study.scales} for name, study in STUDIES.items()})
+        print_json({name: {"says": study.summary, "scales": study.scales} for name, study in STUDIES.items()})
         return
     for name, study in STUDIES.items():
-        typer.echo(f"{name:20}{study.says}")
+        typer.echo(f"{name:20}{study.summary}")
         for scale, size in study.scales.items():
             typer.echo(f"{'':20}{scale}: {', '.join(f'{key} {value}' for key, value in size.items())}")
     for name, entry in plugins("lycosa.studies").items():
@@ -160,7 +160,7 @@ def _lines(results: Results) -> list[str]:
         lines += [
             "",
             f"{claim.id} ({claim.kind}): {verdict(claim)}{f', {claim.reason}' if claim.reason else ''}",
-            f"  says      {claim.says}",
+            f"  says      {claim.text}",
             f"  paper     {claim.paper or '–'}",
             f"  measured  {claim.measured}",
         ]

@@ -25,7 +25,7 @@ AUTHORITIES = 0.9  # quantile of in-links from which a page is an authority
 
 class FreshnessStudy:
     name = "freshness"
-    says = "How fresh each refresh policy keeps a collection in a world that goes on, against the best there is."
+    summary = "How fresh each refresh policy keeps a collection in a world that goes on, against the best there is."
     scales: Mapping[str, Size] = {
         "small": {"world_pages": 1_500, "days": 200, "measured_from": 100, "budgets": [0.02, 0.05, 0.1], "repeats": 3},
         "paper": {
@@ -166,7 +166,7 @@ def _near_optimal(rows: Sequence[Row], main_budget: float) -> Claim:
     return Claim(
         id="freshness.crawl-value-near-optimal",
         kind="beyond",
-        says=f"The greedy crawl value keeps at least {NEAR} of the weighted freshness of the best schedule that knows"
+        text=f"The greedy crawl value keeps at least {NEAR} of the weighted freshness of the best schedule that knows"
         f" all change rates: with rates estimated from its own looks at a budget of {main_budget:.0%} of the pages a"
         " day, and with known rates at every budget",
         paper=None,
@@ -189,7 +189,7 @@ def _policies(main: Sequence[Row]) -> Claim:
     return Claim(
         id="freshness.policies",
         kind="beyond",
-        says="Time-averaged freshness, weighted by importance (unweighted in brackets), and new authorities found per"
+        text="Time-averaged freshness, weighted by importance (unweighted in brackets), and new authorities found per"
         " 1000 looks, of every policy at an equal budget",
         paper=None,
         measured="; ".join(

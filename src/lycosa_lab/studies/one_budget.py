@@ -232,7 +232,7 @@ GOOD_ENOUGH = 0.95  # of the best share's worth
 
 class OneBudget:
     name = "one-budget"
-    says = "How the split of one budget between new pages and known ones changes what a collection is worth."
+    summary = "How the split of one budget between new pages and known ones changes what a collection is worth."
     scales: Mapping[str, Size] = {
         "small": {
             "world_pages": 8_000,
@@ -328,7 +328,7 @@ def _best_split(rows: Sequence[Row]) -> Claim:
     return Claim(
         id="one-budget.best-split",
         kind="beyond",
-        says="The share of requests spent on new pages at which the fresh pages on the topic are worth most, for each"
+        text="The share of requests spent on new pages at which the fresh pages on the topic are worth most, for each"
         " budget (requests a day, of the pages at the start), and the one share that is best for all of them",
         paper=None,
         measured=f"{'; '.join(splits)}; for all budgets {recommended:g}",

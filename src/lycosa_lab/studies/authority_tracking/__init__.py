@@ -26,7 +26,7 @@ SOURCES = 5  # of the best linked pages, looked at first, so that no crawl is ca
 
 class AuthorityTracking:
     name = "authority-tracking"
-    says = "How well strategies and recrawl policies keep up with the most linked pages while links come and go."
+    summary = "How well strategies and recrawl policies keep up with the most linked pages while links come and go."
     scales: Mapping[str, Size] = {
         "small": {
             "nodes": 600_000,

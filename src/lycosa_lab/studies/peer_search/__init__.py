@@ -35,7 +35,7 @@ def _parts() -> tuple[ModuleType, ModuleType]:
 
 class PeerSearch:
     name = "peer-search"
-    says = "How much of what a central index of all collections finds is found by peers that ask each other."
+    summary = "How much of what a central index of all collections finds is found by peers that ask each other."
     scales: Mapping[str, Size] = {
         "small": {
             "peers": 20,

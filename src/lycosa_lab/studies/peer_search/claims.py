@@ -29,7 +29,7 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
     return Claim(
         id="peer-search.recall",
         kind="beyond",
-        says=f"Once buddies are learnt (second half of the queries), a search that takes {limit} hits for enough finds"
+        text=f"Once buddies are learnt (second half of the queries), a search that takes {limit} hits for enough finds"
         f" at least {ENOUGH} of the ten best pages that one index of all collections finds, and more than random walks"
         " that take at least as many messages; paired t-test over peers, each with its mean over runs",
         paper=None,
@@ -63,7 +63,7 @@ def agreement(rounds: Sequence[Row], reason: str) -> Claim:
     return Claim(
         id="peer-search.simulation-agrees",
         kind="beyond",
-        says="Processes on loopback and nodes on a simulated wire, which begin with the same knowledge and are asked"
+        text="Processes on loopback and nodes on a simulated wire, which begin with the same knowledge and are asked"
         f" the same, find the same: at least {ALIKE} of the ten best hits in the mean over all queries, with a"
         f" number of messages within {MARGIN:.0%}, both when they know only neighbours, and when they have learnt whom"
         " to ask. Walks are drawn anew in each, so that two simulations differ, too",

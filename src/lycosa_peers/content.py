@@ -1,7 +1,7 @@
 """What a peer shares, and the summary of it that another peer may hold.
 
-`Content` and `Summary` are the contracts; `shared_collection` implements them for collections, `Items` here for ids of
-files, as they are searched for in simulations.
+`Content` and `ContentSummary` are the contracts; `shared_collection` implements them for collections of pages, `Items`
+here for the ids of files in simulations.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ class SummaryDelta(Struct, frozen=True):
     packed: bytes
 
 
-class Summary(Protocol):
+class ContentSummary(Protocol):
     """What one peer holds of the content of another: small, immutable, as of a version."""
 
     @property
@@ -64,17 +64,17 @@ class Content(Protocol):
         """Whether this peer is allowed to store it; what it is not is useless to it, and no fault of the provider."""
         ...
 
-    def summary(self) -> Summary: ...
+    def summary(self) -> ContentSummary: ...
 
     def changes(self, since: int) -> SummaryDelta | None:
         """The changes since a version; None where they are not known any more, or are no smaller than the whole."""
         ...
 
-    def unpack(self, packed: bytes, version: int) -> Summary:
+    def unpack(self, packed: bytes, version: int) -> ContentSummary:
         """The summary that a stranger sent; ValueError where it is malformed."""
         ...
 
-    def update(self, held: Summary, change: bytes, version: int) -> Summary:
+    def update(self, held: ContentSummary, change: bytes, version: int) -> ContentSummary:
         """A held summary with the changes that a stranger sent applied; ValueError where they are malformed."""
         ...
 

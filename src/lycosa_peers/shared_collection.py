@@ -26,7 +26,7 @@ from lycosa.vocabulary.records import Codes, Url
 from lycosa.vocabulary.text import codes_of, folded
 from lycosa.vocabulary.urls import normalise
 
-from .content import Found, Summary, SummaryDelta
+from .content import ContentSummary, Found, SummaryDelta
 from .messages import MAX_BYTES, Item, PeerHit, Statistics, Wanted
 from .peer_folder import PeerFolder
 from .ranking import has_all_words, query_words
@@ -306,7 +306,7 @@ class SharedCollection:
     def unpack(self, packed: bytes, version: int) -> CollectionSummary:
         return CollectionSummary(SegmentedSummary.unpacked(packed), version)
 
-    def update(self, held: Summary, change: bytes, version: int) -> CollectionSummary:
+    def update(self, held: ContentSummary, change: bytes, version: int) -> CollectionSummary:
         if not isinstance(held, CollectionSummary):
             raise BadSummaryError("what is held is no summary of a collection")
         return CollectionSummary(held.summary.followed_by(change), version)

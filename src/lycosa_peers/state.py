@@ -5,7 +5,7 @@ from collections import Counter
 from msgspec import Struct
 
 from .buddies import Buddy, BuddyList, HeldIndexes, HeldState
-from .content import Content, Summary
+from .content import Content, ContentSummary
 from .messages import Contact, Message, PeerName, Send
 from .neighbours import Neighbours
 from .options import NodeOptions
@@ -83,7 +83,7 @@ class NodeState:
             return self.neighbours.names[: self.options.neighbour_indexes]
         return []
 
-    def indexes(self) -> list[tuple[PeerName, Summary]]:
+    def indexes(self) -> list[tuple[PeerName, ContentSummary]]:
         """The indexes that are held, in the order in which they are searched."""
         if not len(self.held):
             return []

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.test_strategy_laws import maker
-from lycosa.collection.events import Run
+from lycosa.collection.events import RunStart
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.loop import Loop
@@ -151,7 +151,7 @@ def visited_until_killed(
     SessionOfAnyStrategy.world = world
     clock, scores = SimulatedClock(), Scores()
     session = SessionOfAnyStrategy(folder, recipe, clock=clock)
-    run = Run(clock.now(), name, tuple(world)[:2], scope=None, utility=None)
+    run = RunStart(clock.now(), name, tuple(world)[:2], scope=None, utility=None)
     session.record(run)
     session.begin_run(run)
     crawl = Crawl(

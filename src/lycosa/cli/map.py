@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from lycosa.collection.export import csv_cell, iso
-from lycosa.maps import REACHES, Atlas, CrawlMap, Reach, TopicFacts, merge_atlases
+from lycosa.maps import REACHES, Atlas, Reach, TopicFacts, UrlMap, merge_atlases
 from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.wheel import wheel
 from lycosa.relevance.taxonomy import Taxonomy
@@ -172,7 +172,7 @@ def show(
     _report_left_out(left_out)
 
 
-def _picture(topic: str | None, topics: list[TopicFacts], maps: Mapping[str, CrawlMap]) -> str:
+def _picture(topic: str | None, topics: list[TopicFacts], maps: Mapping[str, UrlMap]) -> str:
     largest = max(topics, key=lambda facts: facts.pages).name if topics else ""
     name = topic or largest
     if not name:

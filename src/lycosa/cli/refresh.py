@@ -15,7 +15,7 @@ from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.records import Change, Visit
 from lycosa.vocabulary.text import visible
 
-from .live import is_trouble, log_pages, watch
+from .crawl_display import is_trouble, log_pages, watch
 from .options import Json, Name, PageLog, Quiet, Verbose, print_json, takes
 from .progress import Form, Progress
 

@@ -20,7 +20,7 @@ errors         errors of disks and databases as one line
 from .archive import Archive
 from .catalog import Catalog
 from .collection import Collection
-from .events import Attempt, Event, Example, Place, Position, Run, Scores, Stop
+from .events import Attempt, Event, FetchedExample, Place, Position, RunStart, Scores, Stop
 from .export import export
 from .foreign import ForeignFetches
 from .rows import ExampleRow, FetchRow, InLinkRow, PageRow, RunRow, SkipRow, Summary
@@ -32,17 +32,17 @@ __all__ = [
     "Catalog",
     "Collection",
     "Event",
-    "Example",
     "ExampleRow",
     "FetchRow",
+    "FetchedExample",
     "ForeignFetches",
     "Hit",
     "InLinkRow",
     "PageRow",
     "Place",
     "Position",
-    "Run",
     "RunRow",
+    "RunStart",
     "Scores",
     "SearchIndex",
     "SkipRow",

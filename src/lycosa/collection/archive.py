@@ -40,7 +40,7 @@ from .event_records import (
     time_of,
     url_of,
 )
-from .events import Event, Place, Position, Run, Scores, fetch_of
+from .events import Event, Place, Position, RunStart, Scores, fetch_of
 from .warc import CHUNK, Record, date_of, record, records
 
 _NAME = re.compile(r".*-(\d{5,})\.warc\.gz")
@@ -445,7 +445,7 @@ def _note_without(note: Note, is_forgotten: Callable[[Url], bool]) -> Note | Non
     if url is not None and is_forgotten(url):
         return None
     match note:
-        case Run():
+        case RunStart():
             return replace(note, seeds=tuple(seed for seed in note.seeds if not is_forgotten(seed)))
         case Scores():
             relevance, standing = (

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from lycosa.vocabulary.records import Candidate, Change, Fetch, LeftOut, Outcome, PastFetch, Url, Visit
 from lycosa.vocabulary.urls import host_of, path_of
 
-from .events import Attempt, Event, Example, Run, Scores, Stop, fetch_of, is_revisit
+from .events import Attempt, Event, FetchedExample, RunStart, Scores, Stop, fetch_of, is_revisit
 from .json_text import to_json
 from .warc import Record, date_of, digest, one_line, record, records
 
@@ -77,7 +77,7 @@ class ExampleNote(Struct, frozen=True, tag_field="lycosa", tag="example"):
     fetch: FetchNote
 
 
-Note = VisitNote | AttemptNote | ExampleNote | Run | Scores | Stop
+Note = VisitNote | AttemptNote | ExampleNote | RunStart | Scores | Stop
 
 
 class EventRecords(NamedTuple):
@@ -183,7 +183,7 @@ def _note_of(event: Event) -> Note:
             )
         case Attempt():
             return AttemptNote(event.candidate, _fetch_note(event.fetch, event.candidate.url))
-        case Example():
+        case FetchedExample():
             return ExampleNote(event.url, event.good, _fetch_note(event.fetch, event.url))
         case _:
             return event
@@ -306,7 +306,7 @@ def decode_event(group: EventRecords, decode: Decode) -> Event:
         case AttemptNote():
             return Attempt(note.candidate, _fetch_of(group, note.fetch, note.candidate.url, decode))
         case ExampleNote():
-            return Example(note.url, note.good, _fetch_of(group, note.fetch, note.url, decode))
+            return FetchedExample(note.url, note.good, _fetch_of(group, note.fetch, note.url, decode))
         case _:
             return note
 

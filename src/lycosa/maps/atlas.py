@@ -24,7 +24,7 @@ from .atlas_file import TIMESTAMP_COLUMNS, atlas_errors, open_atlas_file, rewrit
 from .citations import CitationMatrix, sum_citations
 from .similarity import SketchSimilarity
 from .subgraph import Integers, link_array
-from .topic_map import MAX_LINKS, REACHES, CrawlMap, Reach, draw_map
+from .topic_map import MAX_LINKS, REACHES, Reach, UrlMap, draw_map
 
 MAX_PAGES = 2_000_000  # of a topic
 MAX_TOPICS = 1_000
@@ -69,7 +69,7 @@ class AtlasReader:
         self.left_out: dict[str, int] = {}
         self._connection = connection
         self._allow_private = allow_private
-        self._crawl_maps: dict[str, CrawlMap] = {}
+        self._crawl_maps: dict[str, UrlMap] = {}
 
     def topics(self) -> tuple[str, ...]:
         rows = self._rows("SELECT name FROM topics ORDER BY name LIMIT ?", MAX_TOPICS)
@@ -128,11 +128,11 @@ class AtlasReader:
         """The ties of a page in the map of a topic."""
         return self.crawl_map(topic).links_of(url)
 
-    def crawl_map(self, topic: str) -> CrawlMap:
+    def crawl_map(self, topic: str) -> UrlMap:
         """The map of a topic in memory, without dead pages; the spokes of a dead portal go to the next living one."""
         if topic not in self._crawl_maps:
             portals, spokes = self._living_ties(self._topic(topic))
-            self._crawl_maps[topic] = CrawlMap(portals, spokes, related=self.related(topic))
+            self._crawl_maps[topic] = UrlMap(portals, spokes, related=self.related(topic))
         return self._crawl_maps[topic]
 
     def edges(self, topic: str, *, clique: bool = True) -> Iterator[tuple[Url, Url | None, str]]:

@@ -17,7 +17,7 @@ from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.loop import Loop
 from lycosa.pictures import Series, line_chart
 from lycosa.reading.words import FoldedWords
-from lycosa.refresh import CrawlValue, Look, RefreshPolicy, history_of
+from lycosa.refresh import CrawlValue, Observation, RefreshPolicy, history_of
 from lycosa.strategies import Utility
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import (
@@ -112,7 +112,7 @@ class HeldPages:
         self._loop = Loop(strategy, self._frontier)
         self.stale_from: dict[int, float] = {}  # of the pages held
         self._links: dict[int, frozenset[Url]] = {}  # of the version held
-        self._looks: list[Look] = []
+        self._observations: list[Observation] = []
 
     def start(self, seeds: Sequence[int]) -> None:
         self._loop.start(cast("Sequence[Url]", seeds))
@@ -126,9 +126,9 @@ class HeldPages:
 
     def refresh(self, policy: RefreshPolicy, day: int, requests: int) -> int:
         """Refetches pages that are held; returns how many."""
-        looks = [look for look in self._looks if cast("int", look.url) in self.stale_from]
-        importance = {look.url: float(self._importance[cast("int", look.url)]) for look in looks}
-        table = history_of(looks, importance=importance, unknown_rate=UNKNOWN_RATE)
+        observations = [each for each in self._observations if cast("int", each.url) in self.stale_from]
+        importance = {each.url: float(self._importance[cast("int", each.url)]) for each in observations}
+        table = history_of(observations, importance=importance, unknown_rate=UNKNOWN_RATE)
         rows = policy.choose(table, float(day), requests).tolist()
         for row in rows:
             self._fetch(Candidate(table.urls[row], 0.0, lane=REFRESH), day)
@@ -161,7 +161,7 @@ class HeldPages:
             change = Change.CHANGED if has_changed or new_links else Change.UNCHANGED
             visit = replace(visit, change=change, new_links=new_links)
         self._links[number] = frozenset(targets)
-        self._looks.append(Look(url, fetch.at, changed=has_changed))
+        self._observations.append(Observation(url, fetch.at, changed=has_changed))
         self.stale_from[number] = self._days.next_change(number, day)
         return visit
 

@@ -17,8 +17,8 @@ from lycosa_lab.peers.collections import Collector, collectors_of, union_of, wri
 from lycosa_lab.study import Size
 from lycosa_lab.topics import topics_of
 from lycosa_lab.worlds import StudyWorld
+from lycosa_peers.content import ContentSummary as HeldSummary
 from lycosa_peers.content import Found, SummaryDelta
-from lycosa_peers.content import Summary as HeldSummary
 from lycosa_peers.messages import MAX_HITS, Contact, Item, PeerHit, Statistics, Wanted
 from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.ranking import merge, query_words

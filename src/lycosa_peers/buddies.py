@@ -99,9 +99,9 @@ class HeldIndexes:
     requested is not taken.
     """
 
-    def __init__(self, *, refresh_checkpoints: int = 1, settled_at_once: bool = False):
+    def __init__(self, *, refresh_checkpoints: int = 1, request_at_once: bool = False):
         self.refresh_checkpoints = refresh_checkpoints
-        self.settled_at_once = settled_at_once  # request an index already at the first checkpoint
+        self.request_at_once = request_at_once  # request an index already at the first checkpoint
         self._held: dict[PeerName, ContentSummary] = {}
         self._wanted: set[PeerName] = set()  # at the last checkpoint
         self._asked: dict[PeerName, int | None] = {}  # requested indexes, and the version held then
@@ -130,7 +130,7 @@ class HeldIndexes:
             if held is not None:
                 if refreshes:
                     due.append((name, held.version))
-            elif self.settled_at_once or name in self._wanted:
+            elif self.request_at_once or name in self._wanted:
                 due.append((name, None))
         self._wanted = set(wanted)
         self._asked = dict(due)

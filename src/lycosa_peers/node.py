@@ -267,11 +267,11 @@ class Node:
 
     def disconnected(self, peer: PeerName) -> None:
         """The connection to a peer is closed: no walker is sent there."""
-        self.neighbours.lost(peer)
+        self.neighbours.mark_down(peer)
 
     def connected(self, peer: PeerName) -> None:
         """A connection to a peer is open."""
-        self.neighbours.heard(peer)
+        self.neighbours.mark_up(peer)
 
     # ------------------------------------------------------------ time
 

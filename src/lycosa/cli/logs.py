@@ -20,10 +20,10 @@ from lycosa.vocabulary.errors import cannot_write
 from lycosa.vocabulary.text import visible
 
 from .job_progress import Counting, working
-from .options import LOOK, Json, Quiet, print_json, program, tell
+from .options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
 from .progress import SPARKS
 
-app = typer.Typer(name="logs", help="Access logs, for crawls that go where people go.", **LOOK)
+app = typer.Typer(name="logs", help="Access logs, for crawls that go where people go.", **TYPER_OPTIONS)
 SPARKLINE = 60  # characters
 MAX_EXAMPLES = 10
 PICTURE = "activity.svg"

@@ -26,9 +26,9 @@ from lycosa.vocabulary.urls import host_of, path_of
 
 from .export import STANDARD_OUTPUT
 from .job_progress import Counting, working
-from .options import LOOK, Json, Quiet, print_json, program, tell
+from .options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
 
-app = typer.Typer(name="map", help="Maps of topics, drawn from crawls, for the next ones to use.", **LOOK)
+app = typer.Typer(name="map", help="Maps of topics, drawn from crawls, for the next ones to use.", **TYPER_OPTIONS)
 AtlasArgument = Annotated[Path, typer.Argument(metavar="ATLAS", help="The file of the maps.")]
 AllowPrivate = Annotated[
     bool, typer.Option("--allow-private", help="Keep pages at private addresses; only in maps of your own.")

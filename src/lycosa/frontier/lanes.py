@@ -147,16 +147,16 @@ class Lanes:
 
     def settle(self, url: Url) -> None:
         # A page fetched again was settled when it was first visited; the frontier of links need not hear of it.
-        if self._land(url) != REFRESH:
+        if self._release(url) != REFRESH:
             self._links.settle(url)
 
     def give_back(self, candidate: Candidate) -> None:
-        if self._land(candidate.url) == REFRESH:
+        if self._release(candidate.url) == REFRESH:
             self._queue([candidate])
         else:
             self._links.give_back(candidate)
 
-    def _land(self, url: Url) -> str | None:
+    def _release(self, url: Url) -> str | None:
         """Releases the host of a URL in flight; returns its lane."""
         lane = self._lane_of.pop(url, None)
         if lane is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import RecipeError, UsageError
-from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, first_bytes, line_blocks, unpacked
+from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, decompressed, first_bytes, line_blocks
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import normalise
 
@@ -80,7 +80,7 @@ def graph_line_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
     """The text of a file in blocks of whole lines, each with the number of its first line."""
     with _readable(path), path.open("rb") as file:
         try:
-            yield from line_blocks(unpacked(file), longest_line=_MAX_LINE, size=_BLOCK)
+            yield from line_blocks(decompressed(file), longest_line=_MAX_LINE, size=_BLOCK)
         except DamagedTextError as damage:
             raise UsageError(
                 f"{path}:{damage.line}: the file is cut short or damaged here ({damage}); fetch it again"

@@ -10,7 +10,7 @@ import typer
 import xxhash
 
 from lycosa.cli.job_progress import Counting, working
-from lycosa.cli.options import LOOK, Json, Quiet, print_json, program, tell
+from lycosa.cli.options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plugins import distribution_of, plugins
 from lycosa_lab.comparison import FreeComparison
@@ -20,7 +20,7 @@ from lycosa_lab.study import PACKAGES, Study, run
 from lycosa_lab.topics import FEWEST_ENTRIES
 from lycosa_lab.worlds.registry import open_world
 
-app = typer.Typer(name="lab", help="Studies that judge strategies on fixed worlds.", **LOOK)
+app = typer.Typer(name="lab", help="Studies that judge strategies on fixed worlds.", **TYPER_OPTIONS)
 HOME = Path("lycosa-lab")
 World = Annotated[
     str | None,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from lycosa.cli.job_progress import working
-from lycosa.cli.options import LOOK, Json, print_json, program, tell
+from lycosa.cli.options import TYPER_OPTIONS, Json, print_json, program, tell
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import visible
 from lycosa_lab.worlds.calibration import Statistic, measure
@@ -17,7 +17,7 @@ from lycosa_lab.worlds.registry import WORLDS, make_world, open_world, require_e
 from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.world import StudyWorld
 
-app = typer.Typer(name="world", help="Worlds to crawl without touching the Web.", **LOOK)
+app = typer.Typer(name="world", help="Worlds to crawl without touching the Web.", **TYPER_OPTIONS)
 WorldArgument = Annotated[
     str,
     typer.Argument(

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from lycosa.reading.reader import Reader
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, numbered_lines, unpacked
+from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, decompressed, numbered_lines
 from lycosa.vocabulary.records import Fetch, Link, Outcome, Url
 
 from .archives import list_files
@@ -138,7 +138,7 @@ class _Walk(NamedTuple):
 def _walks(path: Path) -> Iterator[_Walk]:
     try:
         with path.open("rb") as file:
-            for number, data in numbered_lines(unpacked(file), longest_line=_MAX_LINE):
+            for number, data in numbered_lines(decompressed(file), longest_line=_MAX_LINE):
                 line = data.decode()
                 if line.strip() and not line.startswith("#"):
                     yield _walk(line.rstrip("\r").split("\t"), f"{path}, line {number}")

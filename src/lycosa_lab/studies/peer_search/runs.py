@@ -82,7 +82,7 @@ def network_of(
     nodes = [Node(me, content, options=options, seed=seed) for me, content in zip(who, contents, strict=True)]
     for node, neighbours in zip(nodes, overlay, strict=True):
         for neighbour in neighbours:
-            node.neighbours.know(who[neighbour])  # keeps its address, too
+            node.neighbours.remember(who[neighbour])  # keeps its address, too
         node.connect(who[neighbour] for neighbour in neighbours)
     return SimulatedNetwork(nodes, latency=latency, seed=seed)
 

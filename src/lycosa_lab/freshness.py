@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 _APART = 1e6  # days between the calendars of two pages, when all are on one axis
 
 
-def evolving(world: StudyWorld) -> SyntheticWorld:
+def require_synthetic(world: StudyWorld) -> SyntheticWorld:
     """The world, if it is one that goes on."""
     if not isinstance(world, SyntheticWorld):
         raise UsageError(f"the world {world.name} stands still; run this study on --world synthetic")

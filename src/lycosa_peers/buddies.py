@@ -71,7 +71,7 @@ class BuddyList:
         self._entries[name] = Buddy(known.contact, known.count - 1, known.since)
         return False
 
-    def moved(self, contact: Contact) -> None:
+    def update_address(self, contact: Contact) -> None:
         """Updates the address of a buddy."""
         known = self._entries.get(contact.name)
         if known is not None and contact.address:

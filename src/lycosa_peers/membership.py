@@ -80,10 +80,10 @@ class Membership:
                 return []
             case Hello(me):
                 self._neighbours.remember(me, first_hand=True)
-                self._state.buddies.moved(me)
+                self._state.buddies.update_address(me)
                 return []
             case Join(me):
-                self._state.buddies.moved(me)
+                self._state.buddies.update_address(me)
                 accepted = self._neighbours.add(me)
                 return [Send(sender, Pong(accepted, self._neighbours.contacts_to_share(sender)), me.address)]
             case Leave():

@@ -38,7 +38,7 @@ class Replies:
         is_direct = response.walker == DIRECT
         has_content = bool(response.hits or response.elsewhere)
         reply = ReplyStatus.ANSWERED if has_content else ReplyStatus.LACKS
-        is_expected = search.replied(sender, reply) if is_direct else self._is_from_walker(search, response)
+        is_expected = search.record_reply(sender, reply) if is_direct else self._is_from_walker(search, response)
         if not is_expected:
             search.dropped += 1
             self._unexpected(search, sender, is_direct, now)
@@ -58,7 +58,7 @@ class Replies:
         if search is None:  # forgotten meanwhile, or of an earlier run
             self._state.counts["unasked"] += 1
             return []
-        if not search.replied(sender, ReplyStatus.DECLINED):
+        if not search.record_reply(sender, ReplyStatus.DECLINED):
             self._unexpected(search, sender, True, now)
             return []
         self._state.counts["declined_by_others"] += 1

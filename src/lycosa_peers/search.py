@@ -118,7 +118,7 @@ class Search:
         self.waiting_for += 1
         self.issued += 1
 
-    def replied(self, name: PeerName, reply: ReplyStatus) -> bool:
+    def record_reply(self, name: PeerName, reply: ReplyStatus) -> bool:
         """Records the reply to a direct query; False where none was awaited."""
         if self.asked.get(name) is not ReplyStatus.WAITING:
             return False

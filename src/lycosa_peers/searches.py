@@ -233,7 +233,7 @@ class Searches:
 
     def direct_query_undelivered(self, to: PeerName, query: Query, now: float) -> list[Send]:
         search = self._searches.get(query.id)
-        if search is None or not search.replied(to, ReplyStatus.DOWN):
+        if search is None or not search.record_reply(to, ReplyStatus.DOWN):
             return []
         if self._state.options.demotes_unreachable:
             self._policy.demote(to)

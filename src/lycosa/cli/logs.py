@@ -19,7 +19,7 @@ from lycosa.pictures.lines import Series, line_chart
 from lycosa.vocabulary.errors import cannot_write
 from lycosa.vocabulary.text import visible
 
-from .job_progress import Counting, working
+from .job_progress import Counting, elapsed_notice
 from .options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
 from .progress import SPARKS
 
@@ -140,7 +140,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what a log holds. Days, people, pages, what was dropped and why, what is read most, and when."""
-    with working("reading the log", quiet=as_json):
+    with elapsed_notice("reading the log", quiet=as_json):
         found = summarise(log)
     if out is not None:
         _write_picture(out, found.activity)
@@ -156,15 +156,15 @@ def _lines(log: Path, found: LogSummary) -> list[str]:
         return [f"{log}: nothing imported yet"]
     since = "" if found.first is None or found.last is None else f", {_day(found.first)} to {_day(found.last)}"
     lines = [
-        f"{log}: {found.accesses} accesses of {found.users} people to {_counted(found.pages, 'page')} "
-        f"on {_counted(found.days, 'day')}{since}",
-        f"  from {_counted(len(found.files), 'file')} with {found.lines} lines",
+        f"{log}: {found.accesses} accesses of {found.users} people to {_pluralise(found.pages, 'page')} "
+        f"on {_pluralise(found.days, 'day')}{since}",
+        f"  from {_pluralise(len(found.files), 'file')} with {found.lines} lines",
     ]
     if found.groups:
-        lines.append(f"  {_counted(found.groups, 'source')} dropped as groups")
+        lines.append(f"  {_pluralise(found.groups, 'source')} dropped as groups")
     if found.min_users > 1:
         lines.append(
-            f"  {_counted(found.rare_pages, 'page')} with {found.rare_accesses} accesses left out, "
+            f"  {_pluralise(found.rare_pages, 'page')} with {found.rare_accesses} accesses left out, "
             f"read by fewer than {found.min_users} people"
         )
     if found.dropped:
@@ -178,7 +178,7 @@ def _lines(log: Path, found: LogSummary) -> list[str]:
     return lines
 
 
-def _counted(count: int, name: str) -> str:
+def _pluralise(count: int, name: str) -> str:
     return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 

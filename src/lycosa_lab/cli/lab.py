@@ -9,7 +9,7 @@ import msgspec
 import typer
 import xxhash
 
-from lycosa.cli.job_progress import Counting, working
+from lycosa.cli.job_progress import Counting, elapsed_notice
 from lycosa.cli.options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plugins import distribution_of, plugins
@@ -108,7 +108,7 @@ def _run(
     options = {"kind": "synthetic", **study.default_world(study.scales[scale]), "seed": seed}
     kind = options.pop("kind")
     world = world or kind
-    with working("opening the world", quiet=quiet):
+    with elapsed_notice("opening the world", quiet=quiet):
         opened = open_world(world, unless_given=options, of=kind)
     if isinstance(study, FreeComparison) and not quiet:
         _warn_of_fewer_topics(study.topics_in(opened), study.scales[scale]["topics"])

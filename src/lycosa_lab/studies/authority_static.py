@@ -309,7 +309,7 @@ def _greedy_worst(crawls: Curves, ranks: Curves, linkers: Linkers) -> Claim:
 
 def _why_not_worst(means: Mapping[str, float], crawls: Curves, ranks: Curves, linkers: Linkers) -> str:
     lowest = min(means, key=lambda name: means[name])
-    missed = {name: _missed(crawls, ranks, name) for name in PUBLISHED}
+    missed = {name: _missed_share(crawls, ranks, name) for name in PUBLISHED}
     worst = max(missed, key=lambda name: missed[name])
     has = crawls[lowest][:, MIDDLE].mean()
     return (
@@ -322,7 +322,7 @@ def _why_not_worst(means: Mapping[str, float], crawls: Curves, ranks: Curves, li
     )
 
 
-def _missed(crawls: Curves, ranks: Curves, name: str) -> float:
+def _missed_share(crawls: Curves, ranks: Curves, name: str) -> float:
     """Of the targets found over the first fifth of the crawl, the share that the algorithm's own ranking misses."""
     found, known = crawls[name][:, FIRST_FIFTH].mean(), ranks[name][:, FIRST_FIFTH].mean()
     return float(1 - known / found) if found else 0.0
@@ -339,7 +339,7 @@ def _order_reverses(crawls: Curves, ranks: Curves) -> Claim:
         paper="the relative order of the algorithms has nearly reversed",
         measured=f"by crawl performance over the first fifth {_in_order(early)}; by rank performance at mid-crawl"
         f" {_in_order(middle)}; Spearman's ρ of the two {rho:.2f}; missed by the rankings over the first fifth "
-        + ", ".join(f"{name} {_missed(crawls, ranks, name):.0%}" for name in PUBLISHED),
+        + ", ".join(f"{name} {_missed_share(crawls, ranks, name):.0%}" for name in PUBLISHED),
         holds=None,
     )
 

@@ -8,7 +8,15 @@ import numpy as np
 from lycosa.pictures import Series, line_chart
 from lycosa.refresh import POLICIES, policy_for
 from lycosa.vocabulary.records import Plain
-from lycosa_lab.freshness import ESTIMATED, KNOWN, UNUSED, Evolution, best_freshness, evolving, simulate_refresh
+from lycosa_lab.freshness import (
+    ESTIMATED,
+    KNOWN,
+    UNUSED,
+    Evolution,
+    best_freshness,
+    require_synthetic,
+    simulate_refresh,
+)
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.statistics import summary
 from lycosa_lab.study import Size
@@ -51,7 +59,9 @@ class FreshnessStudy:
         ]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Sequence[Evolution], int]:
-        evolutions = [Evolution.of(each, days=size["days"]) for each in self._worlds(evolving(world), size, seed)]
+        evolutions = [
+            Evolution.of(each, days=size["days"]) for each in self._worlds(require_synthetic(world), size, seed)
+        ]
         for evolution in evolutions:
             evolution.next_change(np.arange(1), 0.0)  # computes the calendar once, before workers fork
         return evolutions, size["measured_from"]

@@ -33,7 +33,7 @@ from lycosa.vocabulary.records import (
     Url,
     Visit,
 )
-from lycosa_lab.freshness import evolving
+from lycosa_lab.freshness import require_synthetic
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.statistics import summary
 from lycosa_lab.study import Size
@@ -264,7 +264,7 @@ class OneBudget:
         ]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Days, Size]:
-        return Days(evolving(world), size["days"]), size
+        return Days(require_synthetic(world), size["days"]), size
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
         days, size = prepared

@@ -21,7 +21,7 @@ LINEAR_ALPHAS = (0.25, 0.5, 0.75)  # at 0 and 1 the form does not matter
 LARGELY = 0.85  # of the topicality of α = 1 that counts as largely topical
 
 
-def fixed(alpha: float) -> str:
+def alpha_label(alpha: float) -> str:
     return f"α={alpha:g}"
 
 
@@ -29,12 +29,12 @@ def linear(alpha: float) -> str:
     return f"linear α={alpha:g}"
 
 
-COBB_DOUGLAS = [fixed(alpha) for alpha in ALPHAS]
+COBB_DOUGLAS = [alpha_label(alpha) for alpha in ALPHAS]
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
-    **{fixed(alpha): {"alpha": alpha} for alpha in ALPHAS},
+    **{alpha_label(alpha): {"alpha": alpha} for alpha in ALPHAS},
     **{linear(alpha): {"alpha": alpha, "form": "linear"} for alpha in LINEAR_ALPHAS},
 }
-STATUS_ONLY, HALF, TOPIC_ONLY = fixed(0.0), fixed(0.5), fixed(1.0)
+STATUS_ONLY, HALF, TOPIC_ONLY = alpha_label(0.0), alpha_label(0.5), alpha_label(1.0)
 
 
 class UtilityTradeoff:
@@ -182,8 +182,8 @@ def _forms(tables: CrawlTables) -> Claim:
     gains = []
     for kind in (TOPICALITY, STATUS):
         for alpha in LINEAR_ALPHAS:
-            test = tables.test(kind, fixed(alpha), linear(alpha))
-            gains.append(f"{kind} at {fixed(alpha)}: {test.difference:+.3f} (p {test.p:.2g})")
+            test = tables.test(kind, alpha_label(alpha), linear(alpha))
+            gains.append(f"{kind} at {alpha_label(alpha)}: {test.difference:+.3f} (p {test.p:.2g})")
     return Claim(
         id="utility-tradeoff.cobb-douglas-vs-linear",
         kind="paper",

@@ -105,11 +105,11 @@ def methods_agree(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
         paper="BestFirst, InfoSpiders, PageRank by all three",
         measured="; ".join(f"{method}: {' > '.join(order)}" for method, order in orders.items()),
         holds=agree,
-        reason="" if agree else _differing(tables, orders, tests),
+        reason="" if agree else _differences_text(tables, orders, tests),
     )
 
 
-def _differing(tables: TopicDrivenTables, orders: Mapping[str, Sequence[str]], tests: Sequence[Row]) -> str:
+def _differences_text(tables: TopicDrivenTables, orders: Mapping[str, Sequence[str]], tests: Sequence[Row]) -> str:
     """The pairs of crawlers on whose order the methods differ, with the p of each method."""
     said = []
     for pair in combinations(CRAWLERS, 2):

@@ -71,8 +71,8 @@ def same_topic_gain(tables: MapTables) -> Claim:
         f" {tables.downloads} downloads from the same seeds, which are not those of the earlier crawl (paired over"
         f" topics, p < {SIGNIFICANT})",
         paper="7841 to 10170 good pages of 15000 (+30 %), 7956 to 9360 (+18 %), from the seeds of the earlier crawl",
-        measured=f"{_gained(tables, MAPPED, BASELINE, test)}; from the seeds of the earlier crawl"
-        f" {_gained(tables, AGAIN, FIRST, same_seeds)}",
+        measured=f"{_gain_text(tables, MAPPED, BASELINE, test)}; from the seeds of the earlier crawl"
+        f" {_gain_text(tables, AGAIN, FIRST, same_seeds)}",
         p=finite_or_none(test.p),
         holds=holds,
         why=_why_no_gain(test),
@@ -147,8 +147,8 @@ def related_topic_gain(tables: MapTables) -> Claim:
         f" baseline (paired over topics, p < {SIGNIFICANT}), though it has fewer than {SMALL:.0%} of the pages of that"
         " crawl in the mean",
         paper="7841 to 9169 good pages (+17 %) from a map of 132 pages, 0.9 % of those crawled",
-        measured=f"{_gained(tables, RELATED, BASELINE, test)}, from maps of {share.mean * tables.downloads:.0f} pages,"
-        f" {share.mean:.1%} of those crawled, in the mean",
+        measured=f"{_gain_text(tables, RELATED, BASELINE, test)}, from maps of {share.mean * tables.downloads:.0f}"
+        f" pages, {share.mean:.1%} of those crawled, in the mean",
         p=finite_or_none(test.p),
         holds=test.is_gain and share.mean < SMALL,
         why=_why_not_related(tables, test, share.mean),
@@ -173,7 +173,7 @@ def survives_change(tables: MapTables) -> Claim:
     holds = test.is_gain
     return replace(
         claim,
-        measured=f"{_gained(tables, MAPPED_LATER, BASELINE_LATER, test)}; on the day of the first crawl"
+        measured=f"{_gain_text(tables, MAPPED_LATER, BASELINE_LATER, test)}; on the day of the first crawl"
         f" {fresh.difference:+.0f}; the gain is {before:+.0f} after {tables.points[place]} downloads and"
         f" {test.difference:+.0f} at the end; {dead:.0%} of what the crawl with the map asked for was gone",
         p=finite_or_none(test.p),
@@ -271,7 +271,7 @@ def _good_pages(tables: MapTables, kind: str) -> str:
     return f"{summary(tables.good(kind)):.0f}"
 
 
-def _gained(tables: MapTables, kind: str, over: str, test: PairedTest) -> str:
+def _gain_text(tables: MapTables, kind: str, over: str, test: PairedTest) -> str:
     before = tables.mean_good(over)
     share = f" ({test.difference / before:+.1%})" if before > 0 else ""
     return f"{before:.0f} to {tables.mean_good(kind):.0f} good pages{share}, more in {tables.ahead(kind, over)}"

@@ -141,10 +141,10 @@ def _extended(options: Options, plan: WorldPlan, parents: Ints) -> WorldPlan:
         "in_links": np.sort(plan.in_links)[np.minimum(ranks, len(plan) - 1)],
         **{field.name: getattr(features, field.name) for field in fields(PageFeatures)},
     }
-    return replace(plan, **{name: _appended(getattr(plan, name), column) for name, column in columns.items()})
+    return replace(plan, **{name: _concatenate(getattr(plan, name), column) for name, column in columns.items()})
 
 
-def _appended(column: Floats, more: Floats) -> Floats:
+def _concatenate(column: Floats, more: Floats) -> Floats:
     return np.concatenate((column, more.astype(column.dtype)))
 
 

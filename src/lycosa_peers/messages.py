@@ -49,7 +49,7 @@ class Contact(Struct, frozen=True, array_like=True):
     address: _Address = ""
 
 
-class Hit(Struct, frozen=True, array_like=True):
+class PeerHit(Struct, frozen=True, array_like=True):
     """A search result. Only `item` is given when sharing files."""
 
     item: Item
@@ -102,7 +102,7 @@ class Response(_Message, frozen=True, array_like=True, tag="response"):
 
     query: _Number
     provider: Contact
-    hits: Annotated[tuple[Hit, ...], Meta(max_length=MAX_HITS)] = ()
+    hits: Annotated[tuple[PeerHit, ...], Meta(max_length=MAX_HITS)] = ()
     elsewhere: _Contacts = ()
     statistics: Statistics | None = None
     walker: _Walker = DIRECT
@@ -130,7 +130,7 @@ class Index(_Message, frozen=True, array_like=True, tag="index"):
     since: _Count | None = None  # None: all of it; else what has changed since that version
 
 
-class Fetch(_Message, frozen=True, array_like=True, tag="fetch"):
+class FetchRequest(_Message, frozen=True, array_like=True, tag="fetch"):
     """A request for an item."""
 
     id: _Number  # of this fetch, the asker's choice
@@ -173,7 +173,7 @@ Message = (
     | Declined
     | IndexRequest
     | Index
-    | Fetch
+    | FetchRequest
     | Fetched
     | Join
     | Leave

@@ -21,7 +21,7 @@ from .node import Node
 from .options import DEFAULTS, NodeOptions
 from .peer_folder import PeerFolder
 from .search import Answers, Stage
-from .session import Notify, Session
+from .session import Notify, PeerSession
 from .shared_collection import UPDATE_SECONDS, SharedCollection, SummaryUpdates
 from .state_files import StateFiles
 
@@ -68,7 +68,7 @@ class Peer:
             secret=secrets.token_bytes(32),
             now=asyncio.get_running_loop().time(),
         )
-        self.session = Session(
+        self.session = PeerSession(
             self.node, identity, allow_private=allow_private, notify=notify, logs_queries=logs_queries
         )
         self.wire = self.session.wire
@@ -253,7 +253,7 @@ class Bootstrap:
     """Joins peers at endpoints that the user named. The peer that answers first at an endpoint is expected there from
     then on (trust on first use), unless the user gives a name."""
 
-    def __init__(self, session: Session, folder: PeerFolder, counts: Counter[str], *, notify: Notify):
+    def __init__(self, session: PeerSession, folder: PeerFolder, counts: Counter[str], *, notify: Notify):
         self._session = session
         self._folder = folder
         self._counts = counts

@@ -6,7 +6,7 @@ from .buddy_policy import BuddyPolicy
 from .fetches import Fetches, SecretNumbers
 from .forwarding import RESERVED, Forwarding
 from .messages import DIRECT, Contact, PeerName, Query, Send, Wanted
-from .search import Answer, Answers, Reply, Search, Stage
+from .search import Answer, Answers, ReplyStatus, Search, Stage
 from .state import NodeState
 
 
@@ -153,7 +153,7 @@ class Searches:
         """Sends the walkers. Only the first of a search may use the reserved part of the rate limit, so that of many
         concurrent searches each has one walker before any has more."""
         state, options = self._state, self._state.options
-        if not state.can_be_called:
+        if not state.is_reachable:
             return self._visit_neighbours(search, now)
         sends: list[Send] = []
         for number in range(1, 2 if options.floods else options.walkers + 1):
@@ -193,12 +193,12 @@ class Searches:
 
     def _waits_for_newcomers(self, search: Search, now: float) -> bool:
         state = self._state
-        return now < search.newcomers_until and bool(state.neighbours.coming) and not state.can_be_called
+        return now < search.newcomers_until and bool(state.neighbours.pending_joins) and not state.is_reachable
 
     def neighbours_changed(self, now: float) -> list[Send]:
         """A peer has become a neighbour, or will not: a node that only neighbours can answer asks the new one."""
         sends: list[Send] = []
-        for number in [] if self._state.can_be_called else sorted(self._open):
+        for number in [] if self._state.is_reachable else sorted(self._open):
             search = self._searches[number]
             if search.stage is Stage.WALKING and now < search.deadline:
                 sends += self._visit_neighbours(search, now)
@@ -233,7 +233,7 @@ class Searches:
 
     def direct_query_undelivered(self, to: PeerName, query: Query, now: float) -> list[Send]:
         search = self._searches.get(query.id)
-        if search is None or not search.replied(to, Reply.DOWN):
+        if search is None or not search.record_reply(to, ReplyStatus.DOWN):
             return []
         if self._state.options.demotes_unreachable:
             self._policy.demote(to)

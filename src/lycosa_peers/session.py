@@ -14,8 +14,8 @@ from .identity import Identity
 from .messages import (
     SMALL_FRAME,
     Declined,
-    Fetch,
     Fetched,
+    FetchRequest,
     Hello,
     Index,
     IndexRequest,
@@ -34,7 +34,7 @@ from .wire import Wire
 Notify = Callable[[str], None]  # takes a line for people
 
 
-class Session:
+class PeerSession:
     """Runs a node on a `Wire`. `changed` is set after every event.
 
     notify: called with a line for people about what happens; never with what others search for unless `logs_queries`.
@@ -110,7 +110,7 @@ class Session:
                 send.address,
                 encode(send.message),
                 purpose=self._purpose(send.message),
-                expects_large=isinstance(send.message, IndexRequest | Fetch),
+                expects_large=isinstance(send.message, IndexRequest | FetchRequest),
                 else_call=partial(self._undelivered, send),
             )
         self._set_timer()
@@ -119,7 +119,7 @@ class Session:
         match message:
             case Query():
                 return Purpose.ASKING if message.origin.name == self.node.name else Purpose.ANSWERING
-            case Fetch():
+            case FetchRequest():
                 return Purpose.ASKING
             case Response() | Declined() | Index() | Fetched() | Pong():
                 return Purpose.ANSWERING

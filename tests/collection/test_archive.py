@@ -22,7 +22,7 @@ from collection.samples import (
     visit,
     warcio_check,
 )
-from lycosa.collection import Archive, Event, Place, Position, Run, Scores, Stop
+from lycosa.collection import Archive, Event, Place, Position, RunStart, Scores, Stop
 from lycosa.collection.cdxj import surt
 from lycosa.collection.event_records import decode_event, encode_event, groups
 from lycosa.collection.warc import CHUNK, records
@@ -374,7 +374,7 @@ def everything_in(path: Path) -> bytes:
 def remembering(folder: Path) -> Archive:
     archive = archive_in(folder, max_bytes=2500)
     for event in (
-        Run(1.0, "best-first", (HOME, CARS), None),
+        RunStart(1.0, "best-first", (HOME, CARS), None),
         visit(HOME),
         visit(CARS, found_on=HOME),
         visit(WOLF, found_on=CARS, duplicate_of=CARS),

@@ -22,8 +22,8 @@ from lycosa_lab.studies.league.tasks import (
     NEGATIVES,
     POSITIVES,
     WITHIN,
-    Task,
-    Topic,
+    LeagueTask,
+    LeagueTopic,
     TopicWeb,
     WorldPages,
     _subjects,
@@ -93,7 +93,7 @@ def test_every_claim_is_computed_and_every_figure_drawn(results, folder):
 
 
 def held_out_scores(results, measure, strategy):
-    """Topic by topic, each the mean over its tasks."""
+    """LeagueTopic by topic, each the mean over its tasks."""
     by_topic = {}
     for row in results["tables"]["crawls"]:
         if row["held_out"] and row["strategy"] == strategy:
@@ -184,13 +184,13 @@ class Chain:
     """A web of numbered pages of which each links to the next."""
 
     def __init__(self, good):
-        self.topic = Topic("chain", frozenset(map(Url, good)), is_held_out=True)
+        self.topic = LeagueTopic("chain", frozenset(map(Url, good)), is_held_out=True)
 
 
 def test_figures_of_a_crawl_are_those_of_the_definition(world):
     inputs = prepare(world, (), SIZE, 5)
     truth = frozenset({Url("b"), Url("d")})
-    task = Task(Chain("abd"), WITHIN, POSITIVES, [Url("a")], [], [Url("a")], truth)
+    task = LeagueTask(Chain("abd"), WITHIN, POSITIVES, [Url("a")], [], [Url("a")], truth)
     order = [Url(name) for name in "abcdef"]
     found = _figures(inputs, task, order, frozenset(order), {0.1: 6})["budgets"]["0.1"]
     assert found["area"] == pytest.approx((1 + 1 + 2 + 2 + 2) / (1 + 2 + 2 + 2 + 2))

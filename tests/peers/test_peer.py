@@ -10,7 +10,7 @@ from lycosa.vocabulary.errors import LycosaError
 from lycosa_peers import dialer, peer
 from lycosa_peers.addresses import Endpoint
 from lycosa_peers.control import Control, Request, ask_running_peer
-from lycosa_peers.messages import Contact, Fetch, Fetched, decode, encode
+from lycosa_peers.messages import Contact, Fetched, FetchRequest, decode, encode
 from lycosa_peers.options import DEFAULTS
 from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.ranking import merge
@@ -316,7 +316,7 @@ def test_a_page_that_is_none_is_brought_by_nobody(tmp_path):
         channel = await liar.wire.call(Endpoint(host, int(port)))
         liar.heard = lambda peer, channel, frame: (
             channel.send(encode(Fetched(message.id, message.item, b"no record")))
-            if isinstance(message := decode(frame), Fetch)
+            if isinstance(message := decode(frame), FetchRequest)
             else None
         )
         assert await eventually(lambda: liar.identity.name in bees.wire.peers)

@@ -46,7 +46,7 @@ class Parsed(Struct, frozen=True, gc=False):
 
 def parse_html(html: str, url: Url) -> Parsed:
     """Parses a page; any text is one."""
-    html = prune(_unmarked(html))
+    html = prune(_strip_marks_and_references(html))
     tree = LexborHTMLParser(html)
     root, body = tree.root, tree.body
     metas = [node.attributes for node in tree.tags("meta")]
@@ -62,7 +62,7 @@ def parse_html(html: str, url: Url) -> Parsed:
     text = main = ""
     if body is not None:
         links.mark(tree.tags("a"))
-        text = links.placed(body.text(separator=" "))
+        text = links.place_links(body.text(separator=" "))
         main = _without_surroundings(tree, text, has_roles="role=" in html)
     return Parsed(
         title=_title(tree),
@@ -82,16 +82,16 @@ def _without_surroundings(tree: LexborHTMLParser, text: str, *, has_roles: bool)
         for node in tree.css(_SURROUNDING_ROLES):
             node.decompose()
     body = tree.body
-    main = _cleared(body.text(separator=" ")) if body is not None else ""
+    main = _strip_marks(body.text(separator=" ")) if body is not None else ""
     return main if main.strip() else text
 
 
-def _cleared(marked_text: str) -> str:
+def _strip_marks(marked_text: str) -> str:
     return marked_text.replace(_MARK, "")
 
 
-def _unmarked(html: str) -> str:
-    html = _cleared(html)
+def _strip_marks_and_references(html: str) -> str:
+    html = _strip_marks(html)
     return _mark_reference.sub("", html) if "&#" in html else html
 
 
@@ -165,7 +165,7 @@ class _Links:
                 marked.append((target, anchor or _image_anchor(node), rel))
                 node.insert_before(_MARK)
 
-    def placed(self, marked_text: str) -> str:
+    def place_links(self, marked_text: str) -> str:
         """The text without marks; adds the marked links with their offsets in it."""
         before, *pieces = marked_text.split(_MARK)
         place, found = len(before), self.found

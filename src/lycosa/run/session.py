@@ -10,7 +10,8 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from lycosa.collection.events import Attempt, Event, Run, Scores
+from lycosa.collection.events import Attempt, Event, Scores
+from lycosa.collection.events import RunStart as Run
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
 from lycosa.loop import Loop

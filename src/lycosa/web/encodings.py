@@ -25,12 +25,12 @@ def decoded(body: bytes, content_encoding: str, limit: int) -> tuple[bytes, bool
     for name in reversed(layers):
         decode = _DECODERS.get(name)
         if decode is not None:  # other names ("identity", "utf-8") mean no encoding
-            body, cut_here = _gathered(decode(body), limit)
+            body, cut_here = _read_limited(decode(body), limit)
             cut = cut or cut_here
     return (body[:limit], True) if len(body) > limit else (body, cut)
 
 
-def _gathered(pieces: Pieces, limit: int) -> tuple[bytes, bool]:
+def _read_limited(pieces: Pieces, limit: int) -> tuple[bytes, bool]:
     content: list[bytes] = []
     room = limit
     for piece in pieces:

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from lycosa.cli.live import run
+from lycosa.cli.crawl_display import run
 from lycosa.cli.options import program
 from lycosa.cli.progress import Progress
 from lycosa.cli.report import write_report

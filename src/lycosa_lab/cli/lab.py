@@ -9,8 +9,8 @@ import msgspec
 import typer
 import xxhash
 
-from lycosa.cli.job_progress import Counting, working
-from lycosa.cli.options import LOOK, Json, Quiet, print_json, program, tell
+from lycosa.cli.job_progress import Counting, elapsed_notice
+from lycosa.cli.options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
 from lycosa.recipe import DEFAULT_STRATEGY
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plugins import distribution_of, plugins
@@ -21,7 +21,7 @@ from lycosa_lab.study import PACKAGES, Study, run
 from lycosa_lab.topics import FEWEST_ENTRIES
 from lycosa_lab.worlds.registry import open_world
 
-app = typer.Typer(name="lab", help="Studies that judge strategies on fixed worlds.", **LOOK)
+app = typer.Typer(name="lab", help="Studies that judge strategies on fixed worlds.", **TYPER_OPTIONS)
 HOME = Path("lycosa-lab")
 _MOST_COLUMNS = 8  # strategies side by side
 COMPARED = tuple(dict.fromkeys((DEFAULT_STRATEGY, "best-first", "breadth-first")))  # unless others are named
@@ -42,10 +42,10 @@ Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Processes
 def list_studies(as_json: Json = False) -> None:
     """List the studies there are."""
     if as_json:
-        print_json({name: {"says": study.says, "scales": study.scales} for name, study in STUDIES.items()})
+        print_json({name: {"says": study.summary, "scales": study.scales} for name, study in STUDIES.items()})
         return
     for name, study in STUDIES.items():
-        typer.echo(f"{name:20}{study.says}")
+        typer.echo(f"{name:20}{study.summary}")
         for scale, size in study.scales.items():
             typer.echo(f"{'':20}{scale}: {', '.join(f'{key} {value}' for key, value in size.items())}")
     for name, entry in plugins("lycosa.studies").items():
@@ -114,7 +114,7 @@ def _run(
     options = {"kind": "synthetic", **study.default_world(study.scales[scale]), "seed": seed}
     kind = options.pop("kind")
     world = world or kind
-    with working("opening the world", quiet=quiet):
+    with elapsed_notice("opening the world", quiet=quiet):
         opened = open_world(world, unless_given=options, of=kind)
     if isinstance(study, FreeComparison) and not quiet:
         _warn_of_fewer_topics(study.topics_in(opened), study.scales[scale]["topics"])
@@ -166,7 +166,7 @@ def _lines(results: Results) -> list[str]:
         lines += [
             "",
             f"{claim.id} ({claim.kind}): {verdict(claim)}{f', {claim.reason}' if claim.reason else ''}",
-            f"  says      {claim.says}",
+            f"  says      {claim.text}",
             f"  paper     {claim.paper or '–'}",
             f"  measured  {claim.measured}",
         ]

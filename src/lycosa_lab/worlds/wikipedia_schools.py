@@ -12,13 +12,13 @@ from urllib.parse import unquote
 
 from lycosa.reading.reader import Reader
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, numbered_lines, unpacked
+from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, decompressed, numbered_lines
 from lycosa.vocabulary.records import Fetch, Link, Outcome, Url
 
 from .archives import list_files
 from .documents import DocumentWorld, PageStore, category_name, first_sentences, required_path, store_pages
 from .mount import LinkRewriter, Site, file_url, is_html_name, mount
-from .world import Access, Category, Entry
+from .world import Access, Category, DirectoryEntry
 
 BASE = "http://schools-wikipedia.example/"
 _INDEX = "wp/index/"
@@ -97,8 +97,8 @@ def _is_article(url: Url, pages: PageStore) -> bool:
     return url.startswith(BASE + "wp/") and not url.startswith(BASE + _INDEX) and url in pages
 
 
-def _entry(link: Link, pages: PageStore) -> Entry:
-    return Entry(link.target, f"{link.anchor}. {first_sentences(pages[link.target].decode())}")
+def _entry(link: Link, pages: PageStore) -> DirectoryEntry:
+    return DirectoryEntry(link.target, f"{link.anchor}. {first_sentences(pages[link.target].decode())}")
 
 
 # Walks of people through the articles
@@ -141,7 +141,7 @@ class _Walk(NamedTuple):
 def _walks(path: Path) -> Iterator[_Walk]:
     try:
         with path.open("rb") as file:
-            for number, data in numbered_lines(unpacked(file), longest_line=_MAX_LINE):
+            for number, data in numbered_lines(decompressed(file), longest_line=_MAX_LINE):
                 line = data.decode()
                 if line.strip() and not line.startswith("#"):
                     yield _walk(line.rstrip("\r").split("\t"), f"{path}, line {number}")

@@ -28,7 +28,7 @@ class League:
     them."""
 
     name = "league"
-    says = "Which strategy finds a topic with the fewest pages, and whether the crawl says honestly how well."
+    summary = "Which strategy finds a topic with the fewest pages, and whether the crawl says honestly how well."
     scales: Mapping[str, Size] = {
         "small": {
             "held_out": 6,  # topics for the final table

@@ -13,7 +13,7 @@ from lycosa.reading import Reader
 from lycosa.vocabulary.records import Page, Url
 from lycosa.vocabulary.text import tokens_of
 
-from .tasks import Task
+from .tasks import LeagueTask
 
 ORACLE, SCRIPT = "oracle", "script"
 _BACKGROUND = 200  # pages drawn at random, from which the script knows which words are common
@@ -22,7 +22,7 @@ _HIGHEST_ANCHOR = 2.0  # what an anchor can count
 _DENSITY_WEIGHT = 10.0  # of the words of linking pages, beside those of anchors
 
 
-def oracle(task: Task, pages: int) -> list[Url]:
+def oracle(task: LeagueTask, pages: int) -> list[Url]:
     """The pages in the order of a crawler that knows the truth but has to follow links.
 
     It fetches a page on the topic if a link leads to one, else the first page of the shortest way to the nearest.
@@ -70,7 +70,7 @@ class Script:
     the way. What somebody would write in an hour: a crawler that does not beat it has nothing to offer.
     """
 
-    def __init__(self, task: Task, reader: Reader, *, seed: int):
+    def __init__(self, task: LeagueTask, reader: Reader, *, seed: int):
         self._task = task
         self._reader = reader
         chance = random.Random(f"{seed} {task.web.topic.name} background")

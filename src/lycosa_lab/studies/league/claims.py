@@ -31,7 +31,7 @@ def _beats(tables: LeagueTables, default: str, other: str, *, id: str) -> Claim:
     return Claim(
         id=f"league.{id}",
         kind="beyond",
-        says=f"The default strategy has significantly more area than {other} on held-out topics",
+        text=f"The default strategy has significantly more area than {other} on held-out topics",
         paper=None,
         measured=f"{default} {summary(scores[default]):.3f}, {other} {summary(scores[other]):.3f}: {ratio}ahead on"
         f" {ahead} of {test.n} topics (p {test.p:.2g})",
@@ -46,7 +46,7 @@ def _near_oracle(tables: LeagueTables, default: str) -> Claim:
     return Claim(
         id="league.default-near-oracle",
         kind="beyond",
-        says=f"The default strategy has at least {NEAR_ORACLE:.0%} of the area of an oracle that follows links",
+        text=f"The default strategy has at least {NEAR_ORACLE:.0%} of the area of an oracle that follows links",
         paper=None,
         measured=f"{reached:.1%} of {tables.mean(AREA, ORACLE):.3f}",
         holds=reached >= NEAR_ORACLE,
@@ -58,7 +58,7 @@ def _honest(tables: LeagueTables, default: str) -> Claim:
     return Claim(
         id="league.claim-honest",
         kind="beyond",
-        says=f"The harvest rate that the default crawl states is within {HONEST:g} of the true one in the mean",
+        text=f"The harvest rate that the default crawl states is within {HONEST:g} of the true one in the mean",
         paper=None,
         measured=f"off by {off:.3f}: {claimed:.3f} claimed, {true:.3f} true",
         holds=off <= HONEST,
@@ -70,7 +70,7 @@ def _cheap(tables: LeagueTables, default: str) -> Claim:
     return Claim(
         id="league.default-cost",
         kind="beyond",
-        says=f"A page costs the default crawl at most {MOST_CPU:g} times the processor time that it costs best-first",
+        text=f"A page costs the default crawl at most {MOST_CPU:g} times the processor time that it costs best-first",
         paper=None,
         measured=f"{ours:.2f} ms a page, {theirs:.2f} ms by best-first: {ours / theirs:.2f} ×",
         holds=ours <= MOST_CPU * theirs,
@@ -82,7 +82,7 @@ def _matters(tables: LeagueTables, default: str) -> Claim:
     return Claim(
         id="league.default-relevant-and-standing",
         kind="beyond",
-        says="Relevant × standing, in the mean of all pages fetched, of the default strategy against best-first",
+        text="Relevant × standing, in the mean of all pages fetched, of the default strategy against best-first",
         paper=None,
         measured=f"{tables.mean(STANDING, default):.3f} for {tables.mean(STANDING, BEST_FIRST):.3f} (p {test.p:.2g})",
         p=finite_or_none(test.p),

@@ -18,7 +18,7 @@ from lycosa_lab.test_bed import InLinkCounts, in_links_of
 from lycosa_lab.worlds import StudyWorld
 
 from .baselines import ORACLE, SCRIPT, Script, oracle
-from .tasks import Task, Topic, TopicWeb, WorldPages, task_of, topics_of
+from .tasks import LeagueTask, LeagueTopic, TopicWeb, WorldPages, task_of, topics_of
 
 POINTS = 40  # of every curve
 FIRST = 50  # pages of which the precision is told
@@ -34,7 +34,7 @@ def league_strategies() -> list[str]:
 class LeagueInputs:
     """What all tasks share."""
 
-    topics: Mapping[str, Topic]
+    topics: Mapping[str, LeagueTopic]
     strategies: Sequence[str]
     pages: WorldPages
     in_links: InLinkCounts
@@ -87,7 +87,7 @@ def run_task(inputs: LeagueInputs, job: Plain) -> Plain:
     }
 
 
-def _live_figures(inputs: LeagueInputs, task: Task, strategy: str, budgets: Mapping[float, int]) -> Plain:
+def _live_figures(inputs: LeagueInputs, task: LeagueTask, strategy: str, budgets: Mapping[float, int]) -> Plain:
     with TemporaryDirectory(prefix="lycosa-league-") as scratch:
         table = _in_link_table(inputs, task, Path(scratch)) if uses_standing(strategy) else None
         outcome = live_crawl(
@@ -111,7 +111,7 @@ def _live_figures(inputs: LeagueInputs, task: Task, strategy: str, budgets: Mapp
     }
 
 
-def _in_link_table(inputs: LeagueInputs, task: Task, folder: Path) -> Path:
+def _in_link_table(inputs: LeagueInputs, task: LeagueTask, folder: Path) -> Path:
     """The in-links of all pages of the task's web, as a user would give them."""
     path = folder / "in-links.csv"
     with path.open("w", encoding="utf-8") as file:
@@ -123,7 +123,7 @@ def _in_link_table(inputs: LeagueInputs, task: Task, folder: Path) -> Path:
 
 
 def _figures(
-    inputs: LeagueInputs, task: Task, requested: Sequence[Url], kept: frozenset[Url], budgets: Mapping[float, int]
+    inputs: LeagueInputs, task: LeagueTask, requested: Sequence[Url], kept: frozenset[Url], budgets: Mapping[float, int]
 ) -> Plain:
     """The figures of a crawl over the pages that it requested, examples and negatives left out.
 

@@ -33,7 +33,7 @@ GIVEN = (POSITIVES, NEGATIVES)  # what the user gives: pages on the topic alone,
 
 
 @dataclass(frozen=True)
-class Topic:
+class LeagueTopic:
     """A topic of a world.
 
     hidden: pages that would give the topic away.
@@ -60,7 +60,7 @@ def is_held_out(world: str, topic: str) -> bool:
     return world == "webkb" or xxhash.xxh3_64_intdigest(topic.encode()) % _DEVELOPMENT_SHARE != 0
 
 
-def topics_of(world: StudyWorld, *, held_out: int, development: int) -> list[Topic]:
+def topics_of(world: StudyWorld, *, held_out: int, development: int) -> list[LeagueTopic]:
     """The topics of a league, at most so many of each kind, chosen by the hashes of their names."""
     every = [
         topic for topic in _ALL_TOPICS.get(world.name, _leaves)(world) if FEWEST_PAGES <= len(topic.pages) <= MOST_PAGES
@@ -75,18 +75,18 @@ def topics_of(world: StudyWorld, *, held_out: int, development: int) -> list[Top
     return chosen + [topic for topic in every if not topic.is_held_out][:development]
 
 
-def _leaves(world: StudyWorld) -> Iterator[Topic]:
+def _leaves(world: StudyWorld) -> Iterator[LeagueTopic]:
     """The categories as the world itself assigns its pages to them."""
     for name, pages in _pages_by(world, world.topic).items():
-        yield Topic(name, frozenset(pages), is_held_out(world.name, name))
+        yield LeagueTopic(name, frozenset(pages), is_held_out(world.name, name))
 
 
-def _subjects(world: StudyWorld) -> Iterator[Topic]:
+def _subjects(world: StudyWorld) -> Iterator[LeagueTopic]:
     """The subjects of Wikipedia for Schools, each with those below it; their index pages are hidden."""
     directory = world.directory()
     for category in directory:
         within = [each for each in directory if each.name == category.name or each.name.startswith(f"{category.name}/")]
-        yield Topic(
+        yield LeagueTopic(
             category.name,
             frozenset(entry.url for each in within for entry in each.entries),
             is_held_out(world.name, category.name),
@@ -95,13 +95,13 @@ def _subjects(world: StudyWorld) -> Iterator[Topic]:
         )
 
 
-def _classes(world: StudyWorld) -> Iterator[Topic]:
+def _classes(world: StudyWorld) -> Iterator[LeagueTopic]:
     """The classes of pages of each university of WebKB, seen from its department's home page."""
     universities = [site for site, pages in _pages_by(world, site_of).items() if len(pages) >= UNIVERSITY]
     for name, pages in _pages_by(world, world.topic).items():
         for site in universities if name not in _NO_TOPICS else ():
             homes = (url for url in world.urls() if world.topic(url) == "universities/department")
-            yield Topic(
+            yield LeagueTopic(
                 f"{site} {name.rpartition('/')[2]}",
                 frozenset(url for url in pages if site_of(url) == site),
                 is_held_out(world.name, name),
@@ -110,13 +110,13 @@ def _classes(world: StudyWorld) -> Iterator[Topic]:
             )
 
 
-def _manuals(world: StudyWorld) -> Iterator[Topic]:
+def _manuals(world: StudyWorld) -> Iterator[LeagueTopic]:
     """The subjects of Debian's manuals, each over all packages on it."""
     for name, pages in _pages_by(world, lambda url: (world.topic(url) or "").partition("/")[0]).items():
-        yield Topic(name, frozenset(pages), is_held_out(world.name, name))
+        yield LeagueTopic(name, frozenset(pages), is_held_out(world.name, name))
 
 
-_ALL_TOPICS: Mapping[str, Callable[[StudyWorld], Iterator[Topic]]] = {
+_ALL_TOPICS: Mapping[str, Callable[[StudyWorld], Iterator[LeagueTopic]]] = {
     "wikipedia-schools": _subjects,
     "webkb": _classes,
     "debian-docs": _manuals,
@@ -159,7 +159,7 @@ class WorldPages:
 class TopicWeb:
     """The web that crawls for a topic see: the pages of its site or of all sites, less those that give it away."""
 
-    def __init__(self, pages: WorldPages, topic: Topic):
+    def __init__(self, pages: WorldPages, topic: LeagueTopic):
         self.topic = topic
         self._pages = pages
         self._world = pages.world
@@ -243,7 +243,7 @@ def _distances(seeds: Iterable[Url], links: Mapping[Url, Sequence[Url]]) -> dict
 
 
 @dataclass(frozen=True)
-class Task:
+class LeagueTask:
     """A topic to crawl for, with what the crawler is given.
 
     truth: the pages to find, examples left out: those of the topic to which links lead from the seeds.
@@ -258,7 +258,7 @@ class Task:
     truth: frozenset[Url]
 
 
-def task_of(web: TopicWeb, start: str, given: str, *, examples: int, negatives: int, seed: int) -> Task | None:
+def task_of(web: TopicWeb, start: str, given: str, *, examples: int, negatives: int, seed: int) -> LeagueTask | None:
     """A task on a topic; None where links lead to too few of its pages. All tasks of a topic share their examples."""
     topic, chance = web.topic, random.Random(f"{seed} {web.topic.name}")
     linking = sorted(url for url in topic.pages if web.links.get(url))  # an example without links leads nowhere
@@ -271,4 +271,4 @@ def task_of(web: TopicWeb, start: str, given: str, *, examples: int, negatives: 
     truth = frozenset((web.reachable(seeds) & topic.pages) - set(good))
     if len(truth) < FEWEST_TO_FIND:
         return None
-    return Task(web, start, given, good, bad if given == NEGATIVES else (), seeds, truth)
+    return LeagueTask(web, start, given, good, bad if given == NEGATIVES else (), seeds, truth)

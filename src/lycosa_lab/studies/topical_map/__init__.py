@@ -23,7 +23,7 @@ HALF_A_YEAR = 180.0  # days
 
 class TopicalMap:
     name = "topical-map"
-    says = "What a focused crawl gains by a map of an earlier crawl of the same or a related topic."
+    summary = "What a focused crawl gains by a map of an earlier crawl of the same or a related topic."
     scales: Mapping[str, Size] = {
         "small": {"topics": 10, "pages": 1_000, "seeds": 14, "examples": 100, "world_pages": 150_000},
         "paper": {"topics": 12, "pages": 15_000, "seeds": 200, "examples": 1_000, "world_pages": 1_000_000},

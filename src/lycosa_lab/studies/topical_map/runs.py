@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.maps import CrawlMap, Reach, SketchSimilarity, TopicMap, count_citations, crawl_map_from, draw_map
+from lycosa.maps import Reach, SketchSimilarity, TopicMap, UrlMap, count_citations, crawl_map_from, draw_map
 from lycosa.pictures import bin_counts
 from lycosa.strategies import BaselineFocused, Mapped
 from lycosa.vocabulary.contracts import Strategy
@@ -145,7 +145,7 @@ class DrawnMap(NamedTuple):
     urls: Sequence[Url]
     links: int  # hyperlinks among the pages
 
-    def for_crawl(self, *, related: Sequence[str] = ()) -> CrawlMap:
+    def for_crawl(self, *, related: Sequence[str] = ()) -> UrlMap:
         """The map as a crawl uses it; pages on related topics lead to the portals, too."""
         return crawl_map_from(self.map, self.urls, related=related)
 
@@ -242,7 +242,7 @@ class TopicJob:
             crawl_map = made.for_crawl(related=[related.name])
             self._crawl(made.name, Mapped(crawl_map=crawl_map, topic_of=lambda page: self._now.topic(page.url)))
 
-    def _crawl_later(self, same: CrawlMap, later: JudgedPages) -> None:
+    def _crawl_later(self, same: UrlMap, later: JudgedPages) -> None:
         self._crawl(BASELINE_LATER, BaselineFocused(), pages=later)
         self._crawl(MAPPED_LATER, Mapped(crawl_map=same), pages=later)
         self._crawl(URLS_LATER, BaselineFocused(), self._with_good, pages=later)

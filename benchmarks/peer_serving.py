@@ -141,7 +141,7 @@ class Asker:
     def refuses(self, peer: str) -> bool:
         return False
 
-    def heard(self, peer: str, channel: Channel, frame: bytes) -> None:
+    def frame_received(self, peer: str, channel: Channel, frame: bytes) -> None:
         message = decode(frame)
         if isinstance(message, Response):
             self.answered += 1

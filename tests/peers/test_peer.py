@@ -71,7 +71,7 @@ def test_buddies_hold_indexes_and_are_asked_by_them(tmp_path):
         bees = peers["bees"]
         await searched(bees, "sail")
         for _ in range(2):
-            bees.session.act(bees.node.checkpoint())
+            bees.session.send_all(bees.node.checkpoint())
             await asyncio.sleep(0.05)
         assert await eventually(lambda: len(bees.node.held))
         assert bees.node.held.names() == [peers["ships"].identity.name]
@@ -314,7 +314,7 @@ def test_a_page_that_is_none_is_brought_by_nobody(tmp_path):
         bees, liar = peers["bees"], Caller()
         host, _, port = bees.node.me.address.rpartition(":")
         channel = await liar.wire.call(Endpoint(host, int(port)))
-        liar.heard = lambda peer, channel, frame: (
+        liar.frame_received = lambda peer, channel, frame: (
             channel.send(encode(Fetched(message.id, message.item, b"no record")))
             if isinstance(message := decode(frame), FetchRequest)
             else None

@@ -199,8 +199,8 @@ def share_budget(
             holdings.refresh(policy, day, requests - spent)
         if day >= measured_from:
             measured.append(_fresh(holdings, days, day))
-    held, fresh, worth = (float(column) for column in np.mean(np.array(measured), axis=0))
-    return {"held": held, "fresh": fresh, "worth": worth, **_authorities(holdings, days)}
+    held, fresh, value = (float(column) for column in np.mean(np.array(measured), axis=0))
+    return {"held": held, "fresh": fresh, "worth": value, **_authorities(holdings, days)}
 
 
 def _fresh(holdings: HeldPages, days: Days, day: int) -> tuple[int, int, float]:
@@ -227,7 +227,7 @@ def _authorities(holdings: HeldPages, days: Days) -> dict[str, Plain]:
 
 MEASURES = ("worth", "fresh", "held", "freshness", "authorities", "new_authorities")
 CURVES = {"pages fresh": "freshness", "authorities held": "authorities", "new ones held": "new_authorities"}
-GOOD_ENOUGH = 0.95  # of the best share's worth
+GOOD_ENOUGH = 0.95  # of the value at the best share
 
 
 class OneBudget:
@@ -289,7 +289,7 @@ class OneBudget:
         return Findings(
             claims=[_best_split(rows)],
             tables={"splits": rows, "topics": list(outcomes)},
-            figures={"worth": _worth_figure(rows), "found": _found_figure(rows)},
+            figures={"worth": _value_figure(rows), "found": _found_figure(rows)},
         )
 
 
@@ -299,13 +299,13 @@ def _rows(outcomes: Sequence[Plain]) -> list[Row]:
     for budget, expand in dict.fromkeys((each["budget"], each["expand"]) for each in outcomes):
         same = [each for each in outcomes if (each["budget"], each["expand"]) == (budget, expand)]
         known = {name: [each[name] for each in same if each[name] is not None] for name in MEASURES}
-        worth = summary(known["worth"])
+        value = summary(known["worth"])
         rows.append(
             {
                 "budget": budget,
                 "expand": expand,
                 **{name: rounded(summary(values).mean) for name, values in known.items()},
-                "worth_standard_error": rounded(worth.standard_error),
+                "worth_standard_error": rounded(value.standard_error),
                 "topics": len(same),
             }
         )
@@ -337,13 +337,13 @@ def _best_split(rows: Sequence[Row]) -> Claim:
 
 
 def _recommended(rows: Sequence[Row]) -> float:
-    """The share whose worth, relative to the best of each budget, has the highest mean."""
+    """The share of requests for new pages whose value, relative to the best of each budget, has the highest mean."""
     shares = list(dict.fromkeys(row["expand"] for row in rows))
     mean = {share: summary(row["share_of_best"] for row in rows if row["expand"] == share).mean for share in shares}
     return float(max(shares, key=lambda share: mean[share]))
 
 
-def _worth_figure(rows: Sequence[Row]) -> Figure:
+def _value_figure(rows: Sequence[Row]) -> Figure:
     title = "What a collection is worth, by the share of requests for new pages"
     series = [
         Series(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.study import Size
-from lycosa_lab.tracking import Moment, compacted, moments_of
+from lycosa_lab.tracking import Moment, moments_of, without_isolated_nodes
 from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.blogs import BlogPosts
 from lycosa_lab.worlds.timed_graphs import DAY, TimedLinkGraph, WindowedGraph
@@ -55,7 +55,7 @@ def worlds_of(world: StudyWorld, size: Size, seed: int) -> Iterator[TimedLinkGra
 
 def inputs_of(world: TimedLinkGraph, size: Size) -> TrackingInputs:
     day = day_length(world)
-    graph = compacted(world.windowed(WINDOW * day))
+    graph = without_isolated_nodes(world.windowed(WINDOW * day))
     targets = _targets_in(graph, size)
     times = np.arange(FIRST_DAY + 1 / POINTS_A_DAY, (graph.end - graph.begin) / day, 1 / POINTS_A_DAY)
     moments = moments_of(graph, (graph.begin + times * day).tolist(), k=targets, day=day)

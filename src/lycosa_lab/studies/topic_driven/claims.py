@@ -33,7 +33,7 @@ def bestfirst_first(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
         for share in TESTED_AT
     )
     measures = tables.measures()
-    said = "; ".join(f"{measure}: {_means(measures[measure])} ({lead})" for measure, lead in found.items())
+    by_measure = "; ".join(f"{measure}: {_means(measures[measure])} ({lead})" for measure, lead in found.items())
     behind = [measure for measure, lead in found.items() if not lead.is_significant]
     return Claim(
         id="topic-driven.bestfirst-first",
@@ -41,7 +41,7 @@ def bestfirst_first(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
         text="Best-first is above InfoSpiders and PageRank by mean similarity and by every classifier, p < .05",
         paper="BestFirst > InfoSpiders > PageRank, every pair significant at 95 %; best precision about 13 %;"
         " by rank at 500 and 1 000 too, at 100 InfoSpiders equal BestFirst",
-        measured=f"{said}; {ranks}",
+        measured=f"{by_measure}; {ranks}",
         p=max(lead.p for lead in found.values()),
         holds=not behind,
         reason=f"not ahead, or not significantly, by {', '.join(behind)}" if behind else "",
@@ -111,7 +111,7 @@ def methods_agree(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
 
 def _differences_text(tables: TopicDrivenTables, orders: Mapping[str, Sequence[str]], tests: Sequence[Row]) -> str:
     """The pairs of crawlers on whose order the methods differ, with the p of each method."""
-    said = []
+    differences = []
     for pair in combinations(CRAWLERS, 2):
         if len({order.index(pair[0]) < order.index(pair[1]) for order in orders.values()}) > 1:
             sure = [
@@ -121,8 +121,8 @@ def _differences_text(tables: TopicDrivenTables, orders: Mapping[str, Sequence[s
                 and row["measure"] in (*_judged_measures(), tables.rank_name(1.0))
                 and row["holm_p"] is not None
             ]
-            said.append(f"{' and '.join(pair)} ({', '.join(sure)})")
-    return f"the methods differ on {'; '.join(said)}"
+            differences.append(f"{' and '.join(pair)} ({', '.join(sure)})")
+    return f"the methods differ on {'; '.join(differences)}"
 
 
 def cost(tables: TopicDrivenTables) -> Claim:

@@ -18,9 +18,9 @@ from lycosa_lab.worlds import StudyWorld
 from .baselines import ORACLE, SCRIPT
 from .claims import BEST_FIRST, all_claims
 from .figures import all_figures
-from .runs import LeagueInputs, league_strategies, prepare, run_task
+from .runs import LeagueInputs, league_strategies, prepare, run_topic
 from .tables import LeagueTables
-from .tasks import GIVEN, STARTS, topics_of
+from .tasks import topics_of
 
 
 class League:
@@ -59,21 +59,18 @@ class League:
         return {"pages": size["world_pages"], "topics": size["world_topics"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
-        return [
-            {"topic": topic.name, "start": start, "given": given}
-            for topic in topics_of(world, held_out=size["held_out"], development=size["development"])
-            for start in STARTS
-            for given in GIVEN
-        ]
+        topics = topics_of(world, held_out=size["held_out"], development=size["development"])
+        return [topic.name for topic in topics]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> LeagueInputs:
         return prepare(world, self.strategies or league_strategies(), size, seed)
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
-        return run_task(prepared, job)
+        inputs: LeagueInputs = prepared
+        return run_topic(inputs, inputs.topics[job])
 
     def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
-        tables = LeagueTables(outcomes)
+        tables = LeagueTables([task for outcome in outcomes for task in outcome["tasks"]])
         if len(tables.topics(held_out=True)) < 2:
             raise UsageError(
                 f"in the world {world.name}, links lead to the pages of fewer than 2 held-out topics; give a larger one"

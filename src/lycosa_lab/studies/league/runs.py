@@ -1,4 +1,4 @@
-"""The crawls of one task by every strategy, the oracle and the script, and the figures of each."""
+"""The crawls for one topic by every strategy, the oracle and the script, and the figures of each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from lycosa_lab.test_bed import InLinkCounts, in_links_of
 from lycosa_lab.worlds import StudyWorld
 
 from .baselines import ORACLE, SCRIPT, Script, oracle
-from .tasks import LeagueTask, LeagueTopic, TopicWeb, WorldPages, task_of, topics_of
+from .tasks import GIVEN, STARTS, LeagueTask, LeagueTopic, TopicWeb, WorldPages, task_of, topics_of
 
 POINTS = 40  # of every curve
 FIRST = 50  # pages of which the precision is told
@@ -64,27 +64,35 @@ def budgets_of(web_pages: int, size: Size) -> dict[float, int]:
     return within or {min(budgets): size["longest"]}
 
 
-def run_task(inputs: LeagueInputs, job: Plain) -> Plain:
-    """All crawls of one task and their figures."""
-    topic, size = inputs.topics[job["topic"]], inputs.size
-    web = TopicWeb(inputs.pages, topic)
-    facts = {**job, "held_out": topic.is_held_out, "pages": len(topic.pages), "web": len(web.urls)}
-    counts = {"examples": size["examples"], "negatives": size["negatives"]}
-    task = task_of(web, job["start"], job["given"], **counts, seed=inputs.seed)
-    if task is None:
-        return {**facts, "truth": 0, "budgets": {}, "crawls": {}}
+def run_topic(inputs: LeagueInputs, topic: LeagueTopic) -> Plain:
+    """All tasks of a topic, one after the other, so that they share the pages parsed."""
+    web, size, seed = TopicWeb(inputs.pages, topic), inputs.size, inputs.seed
+    facts = {"topic": topic.name, "held_out": topic.is_held_out, "pages": len(topic.pages), "web": len(web.urls)}
     budgets = budgets_of(len(web.urls), size)
-    pages = max(budgets.values())
-    crawls = {name: _live_figures(inputs, task, name, budgets) for name in inputs.strategies}
-    script = Script(task, Reader(), seed=inputs.seed).crawl(pages)
-    for name, order in ((ORACLE, oracle(task, pages)), (SCRIPT, script)):
-        crawls[name] = _figures(inputs, task, order, frozenset(order), budgets)
-    return {
-        **facts,
-        "truth": len(task.truth),
-        "budgets": {f"{share:g}": count for share, count in budgets.items()},
-        "crawls": crawls,
-    }
+    tasks = []
+    for start in STARTS:
+        orders: dict[str, Sequence[Url]] = {}  # of the oracle and the script, which use no negatives
+        for given in GIVEN:
+            task = task_of(web, start, given, examples=size["examples"], negatives=size["negatives"], seed=seed)
+            outcome: Plain = {**facts, "start": start, "given": given, "truth": 0, "budgets": {}, "crawls": {}}
+            if task is not None:
+                orders = orders or {
+                    ORACLE: oracle(task, max(budgets.values())),
+                    SCRIPT: Script(task, Reader(), seed=seed).crawl(max(budgets.values())),
+                }
+                outcome["truth"] = len(task.truth)
+                outcome["budgets"] = {f"{share:g}": count for share, count in budgets.items()}
+                outcome["crawls"] = _crawls(inputs, task, orders, budgets)
+            tasks.append(outcome)
+    return {"tasks": tasks}
+
+
+def _crawls(
+    inputs: LeagueInputs, task: LeagueTask, orders: Mapping[str, Sequence[Url]], budgets: Mapping[float, int]
+) -> Plain:
+    """The figures of the crawl by every strategy, and of the orders of those outside of the registry."""
+    live = {name: _live_figures(inputs, task, name, budgets) for name in inputs.strategies}
+    return live | {name: _figures(inputs, task, order, frozenset(order), budgets) for name, order in orders.items()}
 
 
 def _live_figures(inputs: LeagueInputs, task: LeagueTask, strategy: str, budgets: Mapping[float, int]) -> Plain:

@@ -22,13 +22,11 @@ _AT_A_BUDGET = (AREA, RECALL, STANDING, *(f"pages to {share:.0%}" for share in R
 _OF_A_CRAWL = {PRECISION: "first", "claimed harvest": "claimed", "true harvest": "true", CPU: "milliseconds"}
 MEASURES = (*_AT_A_BUDGET[:2], PRECISION, *_AT_A_BUDGET[2:], "claimed harvest", "true harvest", OFF, CPU)
 
-Outcomes = Sequence[Plain]
-
 
 class LeagueTables:
     """The outcomes of all tasks; those that could not be set are left out."""
 
-    def __init__(self, outcomes: Outcomes):
+    def __init__(self, outcomes: Sequence[Plain]):
         self.left_out = [outcome for outcome in outcomes if not outcome["crawls"]]
         self._outcomes = [outcome for outcome in outcomes if outcome["crawls"]]
         self.strategies: list[str] = list(self._outcomes[0]["crawls"]) if self._outcomes else []

@@ -17,7 +17,7 @@ from lycosa.cli.crawl_display import run
 from lycosa.cli.options import program
 from lycosa.cli.progress import Progress
 from lycosa.cli.report import write_report
-from lycosa.recipe import FILE_NAME, load_recipe
+from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, load_recipe
 from lycosa.run.new import new_collection
 from lycosa.run.open import open_for_reading
 from lycosa.run.options import Settings
@@ -27,7 +27,7 @@ from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 from lycosa_lab.worlds.synthetic.vocabulary import TOPICS
 
-STRATEGIES = ("adaptive", "best-first", "breadth-first")
+STRATEGIES = tuple(dict.fromkeys((DEFAULT_STRATEGY, "best-first", "breadth-first")))
 WORLD = {"pages": 40_000, "sites": 800, "topics": 24}
 GOOD_EXAMPLES, BAD_EXAMPLES = 20, 40
 LONGEST = 40  # characters of a bar

@@ -140,8 +140,8 @@ def choose_predicates(world: StudyWorld, size: Size) -> list[Plain]:
     about = [[leaf] for leaf in leaves] + fields
     if len(about) < 2:
         raise UsageError(
-            f"collaborative needs two topics with {MIN_TOPIC_PAGES} pages or more, which this {world.name} world has not;"
-            " say synthetic or wikipedia-schools:path=FILE,walks=FILE"
+            f"collaborative needs two topics with {MIN_TOPIC_PAGES} pages or more, which this {world.name} world has"
+            " not; say synthetic or wikipedia-schools:path=FILE,walks=FILE"
         )
     apart = about[len(leaves) - 1 if len(leaves) > 1 else -1]
     others = [name for name in topics.names if name not in leaves] or leaves

@@ -1,4 +1,4 @@
-"""The serving half of a node: it answers the queries of others, sends its index and hands out what it shares."""
+"""The requests that a node serves: it answers queries, sends its index and delivers items."""
 
 from .forwarding import Forwarding
 from .messages import (

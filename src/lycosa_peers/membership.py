@@ -41,7 +41,7 @@ class Membership:
         return [self._state.send(name, Leave()) for name in self._neighbours.names]
 
     def resume(self, now: float) -> None:
-        """Begins, or goes on after having been down: nobody's answer is awaited any more."""
+        """Starts, or restarts after having been down: no answer is awaited any more."""
         self._neighbours.awaited.clear()
         self.next_ping = now + self._state.options.ping if self._state.options.ping else float("inf")
 
@@ -106,18 +106,18 @@ class Membership:
         for contact in known:
             if contact.name != self._state.name:
                 self._neighbours.remember(contact)
-        return self._join_some(known) if accepted else self._turned_down(sender)
+        return self._join_some(known) if accepted else self._join_refused(sender)
 
     def _join_some(self, contacts: Iterable[Contact]) -> list[Send]:
         """Asks peers that a neighbour has just named to join, where neighbours are few."""
-        without = {self._state.name, *self._neighbours.names, *self._neighbours.awaited}
-        others = [self._state.contact(each.name, each.address) for each in contacts if each.name not in without]
+        excluded = {self._state.name, *self._neighbours.names, *self._neighbours.awaited}
+        others = [self._state.contact(each.name, each.address) for each in contacts if each.name not in excluded]
         if self._neighbours.have_addresses:
             others = [contact for contact in others if contact.address]
         room = self._neighbours.missing - len(self._neighbours.pending_joins)
         return self.join(others[: max(0, room)])
 
-    def _turned_down(self, name: PeerName) -> list[Send]:
+    def _join_refused(self, name: PeerName) -> list[Send]:
         """The peer does not count us as a neighbour; a former neighbour is asked once more."""
         was_neighbour = name in self._neighbours
         self._neighbours.remove(name)

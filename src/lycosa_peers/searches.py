@@ -1,4 +1,4 @@
-"""The searching half of a node: its own searches, at home, in held indexes, among buddies, by a walk."""
+"""The searches that a node makes: in its own content, in the indexes it holds, of its buddies, and by random walks."""
 
 from collections import OrderedDict
 
@@ -78,7 +78,7 @@ class Searches:
         sends: list[Send] = []
         while search.stage is not Stage.DONE and search.fetching is None:
             if now >= search.deadline:
-                self._settle(search)
+                self._finish(search)
                 break
             answer = search.next_to_try() if options.downloads else None
             if answer is not None:
@@ -89,7 +89,7 @@ class Searches:
             if search.waiting_for and now < search.wait_until:
                 break
             if not options.downloads and search.has_enough:
-                self._settle(search)
+                self._finish(search)
                 break
             if search.stage is Stage.HOME:
                 search.stage = Stage.INDEXES
@@ -103,7 +103,7 @@ class Searches:
             elif search.walkers or self._waits_for_newcomers(search, now):
                 break
             else:
-                self._settle(search)
+                self._finish(search)
         return sends
 
     def end(self, search: Search, found_at: Stage | None, provider: PeerName | None) -> None:
@@ -111,7 +111,7 @@ class Searches:
         self._open.discard(search.id)
         self._state.counts["found" if found_at is not None else "not_found"] += 1
 
-    def _settle(self, search: Search) -> None:
+    def _finish(self, search: Search) -> None:
         """Ends a search with what it has: hits are answers where nothing is to be fetched."""
         has_answer = search.found and not self._state.options.downloads
         self.end(search, search.answers[-1].stage if has_answer else None, None)
@@ -206,7 +206,7 @@ class Searches:
         return sends
 
     def walker_returned(self, sender: PeerName, query: Query, now: float) -> list[Send]:
-        """A walker of one's own is forwarded without a lookup."""
+        """Forwards a walker of this node's own search without a lookup."""
         state = self._state
         query = self._forwarding.clamp_ttl(query)
         if query.walker == DIRECT:

@@ -1,3 +1,4 @@
+import gzip
 import io
 import json
 import random
@@ -416,3 +417,16 @@ def test_what_a_kill_left_of_forgetting_is_swept_away(tmp_path):
     leftover.write_bytes(b"half a file")
     assert len(list(archive_in(tmp_path).events())) == len(list(archive.events())) == 6
     assert not leftover.exists()
+
+
+@pytest.mark.parametrize(
+    ("event", "uri"),
+    [
+        (RunStart(1.0, "best-first", ()), b"urn:lycosa:run"),
+        (Scores(1.0, "trained", {}), b"urn:lycosa:scores"),
+        (Stop(1.0, "done"), b"urn:lycosa:stop"),
+    ],
+)
+def test_events_of_no_page_are_archived_under_fixed_uris(event: Event, uri: bytes) -> None:
+    (member,) = encode_event(event, lambda: "<urn:uuid:1>").members
+    assert b"WARC-Target-URI: " + uri + b"\r\n" in gzip.decompress(member)

@@ -149,7 +149,7 @@ def _references(fetch: Fetch, known: PastFetch | None) -> list[str]:
 
 def metadata_record(note: Note, record_id: str, answer_id: str | None) -> bytes:
     """The record that completes the group of an event."""
-    lines = [f"WARC-Target-URI: {url_of(note) or f'urn:lycosa:{type(note).__name__.lower()}'}"]
+    lines = [f"WARC-Target-URI: {url_of(note) or f'urn:lycosa:{note.__struct_config__.tag}'}"]
     if answer_id:
         lines += [f"WARC-Concurrent-To: {answer_id}", f"WARC-Refers-To: {answer_id}"]
     return record("metadata", record_id, date_of(time_of(note)), "application/json", to_json(note), *lines)

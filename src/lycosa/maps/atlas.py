@@ -131,7 +131,7 @@ class AtlasReader:
     def crawl_map(self, topic: str) -> UrlMap:
         """The map of a topic in memory, without dead pages; the spokes of a dead portal go to the next living one."""
         if topic not in self._crawl_maps:
-            portals, spokes = self._living_ties(self._topic(topic))
+            portals, spokes = self._alive_ties(self._topic(topic))
             self._crawl_maps[topic] = UrlMap(portals, spokes, related=self.related(topic))
         return self._crawl_maps[topic]
 
@@ -148,7 +148,7 @@ class AtlasReader:
                 yield portal, None, "portal"
             yield from ((portal, node, "spoke") for node in crawl_map.spokes[portal])
 
-    def _living_ties(self, topic: int) -> tuple[list[Url], dict[Url, list[Url]]]:
+    def _alive_ties(self, topic: int) -> tuple[list[Url], dict[Url, list[Url]]]:
         sql = (
             f"SELECT page, url, portal, rank, {DEAD} FROM members JOIN pages ON number = page WHERE topic = ?"
             " ORDER BY rank IS NULL, rank, page LIMIT ?"

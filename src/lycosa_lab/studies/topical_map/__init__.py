@@ -15,7 +15,7 @@ from lycosa_lab.worlds.synthetic import SyntheticWorld
 from .claims import all_claims
 from .figures import all_figures
 from .runs import TopicJob
-from .shared import MapInputs, chosen_leaves, prepare
+from .shared import MapInputs, choose_leaves, prepare
 from .tables import MapTables
 
 HALF_A_YEAR = 180.0  # days
@@ -33,7 +33,7 @@ class TopicalMap:
         return {"pages": size["world_pages"], "topics": 24}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
-        leaves = chosen_leaves(world, size["topics"])
+        leaves = choose_leaves(world, size["topics"])
         return [category.name for tops in leaves for category in tops][: size["topics"]]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[MapInputs, StudyWorld | None]:

@@ -10,10 +10,10 @@ from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, holm,
 
 from .shared import (
     AGAIN,
-    ALIKE,
     BASELINE,
     BASELINE_LATER,
     BOTH,
+    BY_TEXT,
     CONTENT,
     CONTENT_LATER,
     FAR,
@@ -197,20 +197,20 @@ def both_kinds(tables: MapTables) -> Claim:
 def reach(tables: MapTables) -> Claim:
     tests = {
         f"{one} − {other}": tables.gain(one, other)
-        for one, other in ((FAR, NEAR), (NEAR, MAPPED), (FAR, MAPPED), (ALIKE, MAPPED))
+        for one, other in ((FAR, NEAR), (NEAR, MAPPED), (FAR, MAPPED), (BY_TEXT, MAPPED))
     }
     corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
     new = ", ".join(
         f"{kind} {tables.mean(kind, _seen_share):.0%} known pages and {tables.mean(kind, _new_share):.1%} of the new"
         " ones good"
-        for kind in (NEAR, FAR, MAPPED, ALIKE)
+        for kind in (NEAR, FAR, MAPPED, BY_TEXT)
     )
     return _beyond_the_paper(
         "reach",
         text="Pages tied to portals near them, far from them, to any, or to portals with like texts",
         measured="; ".join(
             (
-                ", ".join(f"{kind} {_good_pages(tables, kind)}" for kind in (NEAR, FAR, MAPPED, ALIKE)),
+                ", ".join(f"{kind} {_good_pages(tables, kind)}" for kind in (NEAR, FAR, MAPPED, BY_TEXT)),
                 *(f"{name} {test.difference:+.1f}, p {corrected[name]:.2g}" for name, test in tests.items()),
                 new,
             )

@@ -87,8 +87,12 @@ class Loop:
         if self._journal is not None:
             self._journal.record_skips(skips)
 
+    def put(self, candidates: Iterable[Candidate]) -> Sequence[Skip]:
+        """Ranks URLs again that the strategy thinks of otherwise than before; returns what was skipped."""
+        return self._resolve_skips(self.frontier.put(candidates))
+
     def _start(self, seeds: Iterable[Url]) -> Sequence[Skip]:
-        return self._resolve_skips(self.frontier.put(self.strategy.start(list(seeds))))
+        return self.put(self.strategy.start(list(seeds)))
 
     def step(self, candidate: Candidate, fetch: Fetch, assess: Assess) -> Visit | None:
         """Turns a fetch into a visit by `assess` and processes it; None where the fetch will be tried again."""

@@ -5,7 +5,7 @@ This is the only place where a name becomes an object.
 
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,6 +19,7 @@ from lycosa.reading.words import terms_of
 from lycosa.relevance import predicates
 from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LINEAR, is_trainer, trainer_names
+from lycosa.strategies.hunter import WordWeights
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy, is_strategy, strategy_names
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError, mistake_in
@@ -27,7 +28,7 @@ from lycosa.vocabulary.text import tokens_of
 from lycosa.vocabulary.urls import normalise
 
 FILE_NAME = "lycosa.toml"
-DEFAULT_STRATEGY = "adaptive"  # of a crawl whose recipe names none
+DEFAULT_STRATEGY = "hunter"  # of a crawl whose recipe names none
 
 _PROXY = re.compile(r"(\w+://)?[^/\s]*[^/\s:]:\d{1,5}/?")  # which schemes there are is for the web to know
 NotNegative = Annotated[float, Meta(ge=0)]
@@ -245,6 +246,7 @@ def make_strategy(
     topic_words: Mapping[str, int],
     stem: bool = False,
     utility: Utility = Utility(),
+    judge: Callable[[], WordWeights | None] = lambda: None,
     taught: Collection[Url] = (),
     readings: Readings | None = None,
     options: Mapping[str, Plain] = {},
@@ -252,6 +254,7 @@ def make_strategy(
     """A strategy with what it can use of all this.
 
     stem: whether the topic's words are stems.
+    judge: gives the present model of the topic's words, None where there is none.
     taught: pages from which the topic was learnt.
     readings: of the log to go by.
     options: what the user sets for this strategy; they come before what the table [utility] says.
@@ -263,6 +266,7 @@ def make_strategy(
         "target": utility.target,
         "alpha": utility.alpha,
         "form": utility.form,
+        "judge": judge,
         "taught": taught,
         "readings": readings,
     }

@@ -4,11 +4,11 @@ from .cosine import Cosine
 from .examples import Example, background, read_examples
 from .function import Function, load_function
 from .predicates import All, Either, Keywords, Not, Predicate, UrlPattern
-from .svm import RETRAIN_AT, LinearModel, least_like, retrain, train
+from .positive_unlabelled import train_from_positives
+from .svm import LinearModel, train
 from .taxonomy import Taxonomy
 
 __all__ = [
-    "RETRAIN_AT",
     "All",
     "Cosine",
     "Either",
@@ -21,9 +21,8 @@ __all__ = [
     "Taxonomy",
     "UrlPattern",
     "background",
-    "least_like",
     "load_function",
     "read_examples",
-    "retrain",
     "train",
+    "train_from_positives",
 ]

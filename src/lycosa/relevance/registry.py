@@ -7,7 +7,8 @@ from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.plugins import find_piece, insist_on, names_of, plugins
 from lycosa.vocabulary.records import Plain
 
-from .svm import LinearModel, retrain, train
+from .positive_unlabelled import train_from_positives
+from .svm import LinearModel
 
 Terms = Mapping[str, int]  # how often a page says each word, less stop words and numbers
 LINEAR = "linear"
@@ -24,11 +25,18 @@ class TrainedRelevance(Relevance, Protocol):
 class Trainer(Protocol):
     """What makes a model; mostly its class."""
 
-    def train(self, good: Sequence[Terms], bad: Sequence[Terms], crawled: Sequence[Terms]) -> TrainedRelevance:
-        """A model of the good pages against the bad ones; the same pages in the same order give the same model.
+    def train(
+        self,
+        good: Sequence[Terms],
+        bad: Sequence[Terms],
+        unlabelled: Sequence[Terms],
+        background: Sequence[Terms],
+    ) -> TrainedRelevance:
+        """A model of the good pages; the same pages in the same order give the same model.
 
-        crawled: where the user gave no bad pages, a sample of the crawl so far, on the topic or not, from which to take
-        some; empty at first.
+        bad: pages that the user calls bad, if any.
+        unlabelled: a sample of the crawl so far, on the topic or not; empty at first.
+        background: texts on many subjects; empty where the user gave a file of bad pages.
         """
         ...
 
@@ -40,8 +48,14 @@ class Trainer(Protocol):
 class LinearTrainer:
     """Trains the linear support vector machine that judges pages by default."""
 
-    def train(self, good: Sequence[Terms], bad: Sequence[Terms], crawled: Sequence[Terms]) -> LinearModel:
-        return retrain(good, bad, crawled) if crawled else train(good, bad)
+    def train(
+        self,
+        good: Sequence[Terms],
+        bad: Sequence[Terms],
+        unlabelled: Sequence[Terms],
+        background: Sequence[Terms],
+    ) -> LinearModel:
+        return train_from_positives(good, bad, unlabelled, background)
 
     def from_plain(self, plain: Plain) -> LinearModel:
         return LinearModel.from_plain(plain)

@@ -4,15 +4,14 @@ A page is the vector of its words, x_w = (1 + ln count_w) * idf_w, scaled to len
 
     idf_w = 1 + ln((1 + pages) / (1 + pages with w)).
 
-`fit` finds the hyperplane between good and bad examples, `train` calibrates its distances to probabilities, and
-`retrain` adds pages of the crawl itself to the bad examples.
+`fit` finds the hyperplane between good and bad examples, and `train` calibrates its distances to probabilities. Where
+there are good examples and pages of which nothing is known, `positive_unlabelled` trains the same kind of model.
 """
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, inf, log, sqrt
-from typing import TypeVar
+from math import exp, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +23,7 @@ from lycosa.vocabulary.text import codes_of
 MAX_TERMS = 200_000  # words of a model; the rarest are left out
 MAX_TERM_LENGTH = 200  # characters
 SLOPE = 2.0  # of the sigmoid of a distance: 0.88 and 0.12 at distances of 1 and -1
-RETRAIN_AT = (100, 300, 1000)  # pages in the collection
-MAX_NEGATIVE_SHARE = 0.5  # of the crawl that may be taken as bad, where the good examples give a threshold
-DEFAULT_NEGATIVE_SHARE = 0.2  # of the crawl that may be taken as bad without a threshold
-MIN_NEGATIVE_SHARE = 0.05  # of the crawl that is always taken as bad: no crawl is that clean
 _FOLDS = 3  # of the examples, to calibrate
-_THRESHOLD_FOLDS = 5  # of the good examples, to find the threshold of negatives
 _CLOSEST = 0.05  # distance between the means of good and bad below which there is nothing to calibrate
 _NEWTON_STEPS = 100
 _CONVERGED = 1e-9  # largest step of Newton's method that ends it
@@ -41,8 +35,6 @@ Floats = NDArray[np.float64]
 Columns = np.ndarray[tuple[int], np.dtype[np.intp]]
 Values = np.ndarray[tuple[int], np.dtype[np.float64]]
 Row = tuple[Columns, Values]  # a sparse vector
-
-X = TypeVar("X")
 
 
 class LinearModel:
@@ -66,7 +58,11 @@ class LinearModel:
         self._weights = np.append(np.array([weight for _, weight in terms.values()])[order], 0.0)
 
     def relevance(self, page: Page) -> float:
-        return 1.0 / (1.0 + exp(-SLOPE * self._distance(*page.words.counted)))
+        return self.relevance_of(*page.words.counted)
+
+    def relevance_of(self, codes: Codes, counts: Codes) -> float:
+        """The relevance of a page of these terms, each so often."""
+        return 1.0 / (1.0 + exp(-SLOPE * self._distance(codes, counts)))
 
     def distance(self, terms: Terms) -> float:
         """The signed distance to the hyperplane, clipped to ±30; a good page is near 1, a bad one near -1."""
@@ -85,6 +81,10 @@ class LinearModel:
         """The same hyperplane with every distance d replaced by (d - by) * scale."""
         terms = {term: (idf, weight * scale) for term, (idf, weight) in self._terms.items()}
         return LinearModel(terms, bias=(self._bias - by) * scale, idf_of_new=self._idf_of_new)
+
+    def weights_by_code(self) -> tuple[Codes, Floats]:
+        """The codes of the words, and what one of each says for or against the topic in a page: weight * idf."""
+        return self._codes[:-1], self._weights[:-1] * self._idfs[:-1]
 
     def to_plain(self) -> Plain:
         """The model as JSON-compatible data."""
@@ -349,47 +349,3 @@ def calibrate(good: Sequence[float], bad: Sequence[float]) -> tuple[float, float
             break
     slope = float(found[0] / half)
     return slope, float(found[1] - slope * middle)
-
-
-def least_like(
-    scored: Sequence[tuple[float, X]],
-    share: float = DEFAULT_NEGATIVE_SHARE,
-    *,
-    below: float = inf,
-    fewest: float = MIN_NEGATIVE_SHARE,
-) -> list[X]:
-    """The items of the lowest scores: those below `below`, at most `share` of all, at least `fewest` of all."""
-    ranked = sorted(scored, key=lambda pair: pair[0])
-    under = sum(score < below for score, _ in ranked)
-    taken = max(min(under, int(share * len(ranked))), int(fewest * len(ranked)))
-    return [item for _, item in ranked[:taken]]
-
-
-def negative_threshold(good: Sequence[Page | Terms], bad: Sequence[Page | Terms], *, seed: int = 0) -> float:
-    """The first decile of the distances of the good examples, each by a model that was trained without it."""
-    folds = min(_THRESHOLD_FOLDS, len(good))
-    if folds < 2:
-        return -1.0  # the margin of the bad ones
-    distances: list[float] = []
-    for fold in range(folds):
-        model = fit([page for number, page in enumerate(good) if number % folds != fold], bad, seed=seed)
-        distances.extend(model.distance(terms_in(page)) for page in good[fold::folds])
-    return sorted(distances)[len(distances) // 10]
-
-
-def retrain(
-    good: Sequence[Page | Terms], bad: Sequence[Page | Terms], crawled: Sequence[Page | Terms], *, seed: int = 0
-) -> LinearModel:
-    """The model of the good pages against the bad ones and those pages of the crawl that are least like the good.
-
-    A background of everyday texts is not the web that is crawled: whatever shares this web's common words looks good
-    beside it. So crawled pages become bad examples too, the lowest first, up to half of the crawl, as far as they lie
-    below nine tenths of the good examples (`negative_threshold`): where most of the crawl is on the topic, half of it
-    would be mostly wrong, and the model would learn to refuse its own topic.
-
-    Crawled pages are judged by a model of `good` and `bad` alone, so that no mistake of an earlier retraining lasts.
-    """
-    first = fit(good, bad, seed=seed)
-    placed = [(first.distance(terms_in(page)), page) for page in crawled]
-    negatives = least_like(placed, MAX_NEGATIVE_SHARE, below=negative_threshold(good, bad, seed=seed))
-    return train(good, [*bad, *negatives], seed=seed)

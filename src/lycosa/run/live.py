@@ -209,9 +209,13 @@ class LiveRun:
             status=session.status,
             budget=session.recipe.stop,
             concurrency=session.recipe.requests.concurrency,
-            observe=observe,
+            observe=lambda visit: self._observe(visit, observe),
             between_visits=self._between_visits,
         )
+
+    def _observe(self, visit: Visit, observe: Callable[[Visit], None]) -> None:
+        self._topic.observe(visit)
+        observe(visit)
 
     def _between_visits(self) -> None:
         self._session.checkpoint_if_due()
@@ -227,6 +231,8 @@ class LiveRun:
         session = self._session
         if kind is None:
             self._report_dead_pages()
+            if not session.status.is_interrupted:
+                self._topic.finish()
         session.record(Stop(session.clock.now(), session.status.stop_reason or INTERRUPTED))
         session.checkpoint()
 

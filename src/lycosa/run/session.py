@@ -30,7 +30,7 @@ from .crawl import Assessor, Status
 from .forgotten import is_forgotten, read_forgotten
 from .guides import Guide
 from .open import open_collection
-from .topic import Terms, TopicJudge
+from .topic import TopicJudge
 from .topical_map import map_of_run
 
 _RANKS_BEHIND = (
@@ -290,6 +290,7 @@ class Session:
             topic_words=self.topic.words,
             stem=stem,
             utility=self._utility,
+            judge=self.topic.word_weights,
             options=self._options,
             taught=taught,
             readings=self.log.active.readings if self.log.active else None,
@@ -348,13 +349,6 @@ class Session:
         if example is not None and example.place is not None:
             return self.reader(self.collection.archive.fetch_at(example.place))
         return None
-
-    def sample_of_terms(self, most: int = 2_000) -> list[Terms]:
-        """The terms of the pages, or of every n-th so that there are not more than so many."""
-        step = 1 + self.status.pages // most
-        places = [row.place for row in self.collection.catalog.pages() if row.number % step == 0 and row.place]
-        pages = (self.reader(self.collection.archive.fetch_at(place)) for place in places)
-        return [page.terms for page in pages if page is not None]
 
     def _finish_forgetting(self) -> int:
         """Removes what is to be forgotten from archive, catalog, index and frontier; returns how many pages went.

@@ -1,9 +1,8 @@
 """From what a user says of a topic to something that judges pages.
 
 Of the ways to name a topic, the first given decides: a predicate, a function, keywords, examples, words. A predicate
-may ask for the topic that the other ways name. Examples train a linear model. Where no negatives are given, a built-in
-background stands for them, and at 100, 300 and 1 000 pages the model is trained again with the pages of the crawl
-least like the examples.
+may ask for the topic that the other ways name. Examples train a linear model, against negatives where some are given, a
+built-in background where not, and pages of the crawl, of which nothing is known; it is trained again as the crawl grows.
 """
 
 import hashlib
@@ -22,6 +21,7 @@ from lycosa.relevance.examples import Example, background, read_examples
 from lycosa.relevance.function import load_function
 from lycosa.relevance.predicates import Keywords, Predicate, relevance_of
 from lycosa.relevance.registry import LINEAR, TrainedRelevance, find_trainer
+from lycosa.relevance.svm import LinearModel
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.files import atomic_write
@@ -136,6 +136,7 @@ class TopicJudge:
         self._reader = reader
         self.examples = Examples() if is_rule(topic) else examples_of(topic, folder)
         self.rounds = 0
+        self._model: TrainedRelevance | None = None  # the present one
 
     @property
     def words(self) -> Terms:
@@ -147,9 +148,15 @@ class TopicJudge:
         return bool(self.examples.good)
 
     @property
-    def wants_negatives(self) -> bool:
-        """Whether pages of the crawl serve as negatives, because the user gave none."""
+    def wants_background(self) -> bool:
+        """Whether a built-in background stands for what is off the topic, because the user gave no negatives."""
         return self.learns and not self.examples.negatives_given
+
+    def word_weights(self) -> LinearModel | None:
+        """The present model as far as it judges by words; the one that was saved where none is at hand yet."""
+        if self._model is None and self.learns and self._topic.model == LINEAR:
+            self._model = self.load()
+        return self._model if isinstance(self._model, LinearModel) else None
 
     def has_good_page(self, recall: Recall) -> bool:
         """Whether there is an example to learn from without another fetch."""
@@ -232,12 +239,13 @@ class TopicJudge:
         if saved.examples != self._made_of:
             return None
         self.rounds = saved.rounds
-        return find_trainer(self._topic.model).from_plain(saved.model)
+        self._model = find_trainer(self._topic.model).from_plain(saved.model)
+        return self._model
 
-    def train(self, recall: Recall, crawled: Sequence[Terms], rounds: int) -> TrainedRelevance:
+    def train(self, recall: Recall, unlabelled: Sequence[Terms], rounds: int) -> TrainedRelevance:
         """A model of the examples.
 
-        crawled: pages among which to find negatives where none were given, after `rounds` of learning.
+        unlabelled: pages of the crawl, examples left out, after `rounds` of learning.
         """
         good = self._terms_of(self.examples.good, recall)
         bad = self._terms_of(self.examples.bad, recall)
@@ -245,14 +253,14 @@ class TopicJudge:
             raise LycosaError(
                 f"{self._folder}: none of the examples could be read; give others in {self._topic.examples}"
             )
-        if self.wants_negatives:
-            bad = [*bad, *map(self._terms, background())]
-        if not bad:
+        behind = list(map(self._terms, background())) if self.wants_background else []
+        if not bad and not behind:
             raise LycosaError(
                 f"{self._folder}: none of the negatives could be read; give others in {self._topic.negatives}"
             )
         self.rounds = rounds
-        return find_trainer(self._topic.model).train(good, bad, crawled)
+        self._model = find_trainer(self._topic.model).train(good, bad, unlabelled, behind)
+        return self._model
 
     def save(self, model: TrainedRelevance) -> None:
         """Keeps a model in the collection, as plain data."""

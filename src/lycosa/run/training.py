@@ -13,7 +13,8 @@ from lycosa.collection.events import Scores
 from lycosa.reading import Reader
 from lycosa.recipe import StandingSource
 from lycosa.relevance.registry import TrainedRelevance
-from lycosa.relevance.svm import RETRAIN_AT
+from lycosa.relevance.positive_unlabelled import MAX_UNLABELLED
+from lycosa.relevance.svm import LinearModel
 from lycosa.standing import (
     StandingModel,
     count_in_links,
@@ -25,13 +26,15 @@ from lycosa.standing import (
     read_in_links,
     read_traffic,
 )
+from lycosa.strategies.base import RanksAgain
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write
-from lycosa.vocabulary.records import Page, Plain, Url
+from lycosa.vocabulary.records import RELEVANT, Codes, Page, Plain, Url, Visit
 
 from .open import open_for_reading
 from .session import Session
+from .topic import Terms
 
 STANDING_FILE = "standing.json"
 LEARN_AT = (100, 1_000)  # pages of the collection with which its model is learnt anew; θ is settled at the first
@@ -40,11 +43,18 @@ EXPLORED = 500  # pages of the collection whose median prediction is θ
 _BUILT_IN = "no in-links are given: a model that comes with Lycosa tells how much pages matter"
 
 
+RETRAIN_AT = tuple(5 * 2**doubling for doubling in range(20))  # pages of the collection
+RERANK_AT = frozenset((20, 80, 320, 1_280))  # the same where what waits is ranked by reading the archive again
+MAX_REJUDGED = 2_000  # of the latest pages, that are judged anew by their words
 _PREDICATE = "predicate"  # state: by which the pages were judged
 
 
 class TopicTrainer:
     """Judges pages by the topic of a session, by a model that is trained again as the collection grows.
+
+    At 5 pages, and whenever their number has doubled, the model is trained again with a sample of them, the latest
+    pages are judged anew, and what waits is ranked by it. A strategy that cannot rank again by itself has its history
+    read from the archive, which costs as much as reading the pages did, so it is done at fewer sizes.
 
     standing: tells the standing of earlier visits that have none, where what waits is ranked again.
     """
@@ -53,11 +63,17 @@ class TopicTrainer:
         self._session = session
         self._standing = standing
         self._judge: Relevance | None = None
+        self._crawled = _CrawledPages(session)
 
     def relevance(self, page: Page) -> float:
         """The relevance of a page by the present judge."""
         assert self._judge is not None
         return self._judge.relevance(page)
+
+    def observe(self, visit: Visit) -> None:
+        """Remembers a page that was kept, to learn from."""
+        if self._session.topic.learns and visit.page is not None and visit.is_kept and visit.change is None:
+            self._crawled.add(visit.page)
 
     async def learn(self, fetch_examples: Callable[[], Awaitable[None]]) -> None:
         """Makes the judge: by a rule, by the model that was saved, or from example pages, which are fetched for it.
@@ -76,10 +92,10 @@ class TopicTrainer:
             await fetch_examples()
             if session.status.is_interrupted:
                 return
-            if topic.wants_negatives:
+            if topic.wants_background:
                 session.tell(
-                    "no negatives given: a built-in background stands for them, and at "
-                    f"{', '.join(map(str, RETRAIN_AT))} pages the pages least like the examples join it"
+                    "no negatives given: a built-in background stands for what is off the topic, and pages of the "
+                    "crawl itself as they come in"
                 )
             self._train_first()
         self._use_predicate()
@@ -114,10 +130,44 @@ class TopicTrainer:
         self._session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
 
     def train_if_due(self) -> None:
-        """Where no negatives were given, trains again once there are pages enough to take some from."""
+        """Trains again once there are twice as many pages to learn from as the last time."""
         topic, pages = self._session.topic, self._session.status.pages
-        if topic.wants_negatives and topic.rounds < len(RETRAIN_AT) and pages >= RETRAIN_AT[topic.rounds]:
-            self.train_again(f"{pages} pages are there to learn from")
+        if not topic.learns:
+            return
+        due = bisect_right(RETRAIN_AT, pages)
+        if topic.rounds < due and (self._ranks_again() or any(RETRAIN_AT[n] in RERANK_AT for n in range(topic.rounds, due))):
+            self._train_on_crawl()
+
+    def finish(self) -> None:
+        """A short crawl is judged once more at its end, by all that was learnt in it."""
+        topic, pages = self._session.topic, self._session.status.pages
+        if topic.learns and self._judge is not None and self._crawled.is_new and pages <= MAX_REJUDGED:
+            self._train_on_crawl(rank=self._ranks_again())
+
+    def _train_on_crawl(self, *, rank: bool = True) -> None:
+        session = self._session
+        model = self._train()
+        if isinstance(self._judge, LinearModel) and (self._ranks_again() or not rank):
+            self._rejudge(self._judge)
+        else:
+            self._judge_anew(f"{session.status.pages} pages are there to learn from")
+        session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
+
+    def _ranks_again(self) -> bool:
+        """Whether the strategy can rank what waits by new judgements itself."""
+        return isinstance(self._judge, LinearModel) and isinstance(self._session.loop.strategy, RanksAgain)
+
+    def _rejudge(self, judge: LinearModel) -> None:
+        """Judges the latest pages anew, by their words, and lets the strategy rank again what waits."""
+        session = self._session
+        relevances = self._crawled.judged_by(judge)
+        strategy = session.loop.strategy
+        if isinstance(strategy, RanksAgain):
+            session.record_skips(session.loop.put(strategy.rejudge(relevances)))
+        session.record(Scores(session.clock.now(), "the topic is known better", dict(relevances)))
+        session.checkpoint()
+        rows = session.collection.catalog.pages()
+        session.status.recount([row.relevance is not None and row.relevance >= RELEVANT for row in rows])
 
     def _train_first(self) -> None:
         """Trains a first time; where there are pages already, they are judged anew."""
@@ -128,9 +178,8 @@ class TopicTrainer:
 
     def _train(self) -> TrainedRelevance:
         session = self._session
-        rounds = bisect_right(RETRAIN_AT, session.status.pages) if session.topic.wants_negatives else 0
-        crawled = session.sample_of_terms() if rounds else []
-        model = session.topic.train(session.page, crawled, rounds)
+        rounds = bisect_right(RETRAIN_AT, session.status.pages)
+        model = session.topic.train(session.page, self._crawled.sample() if rounds else [], rounds)
         self._judge = session.topic.judge(model)
         return model
 
@@ -141,6 +190,61 @@ class TopicTrainer:
         relevance, _ = session.rerank(judge=self, missing_standing=missing)
         session.record(Scores(session.clock.now(), reason, relevance))
         session.checkpoint()
+
+
+class _CrawledPages:
+    """The words of pages of a collection: of a sample, to train on, and of the latest, to judge them anew.
+
+    Of n pages, every (n / 200)-th is in the sample, that number rounded up to a power of 2; examples are not in it.
+    """
+
+    def __init__(self, session: Session):
+        self._session = session
+        self._latest: dict[Url, tuple[Codes, Codes]] | None = None  # None: not read from the archive yet
+        self._sample: dict[int, Terms] = {}
+        self.is_new = False  # whether pages came since the last sample was taken
+
+    def add(self, page: Page) -> None:
+        """A page that the collection has as its latest."""
+        self.is_new = True
+        if self._latest is not None:
+            self._add(self._session.status.pages, page)
+
+    def _add(self, number: int, page: Page) -> None:
+        assert self._latest is not None
+        self._latest[page.url] = page.words.counted
+        if len(self._latest) > MAX_REJUDGED:
+            del self._latest[next(iter(self._latest))]
+        if number % self._step() == 0 and page.url not in self._session.topic.examples.urls:
+            self._sample[number] = page.terms
+
+    def _step(self) -> int:
+        step = 1
+        while self._session.status.pages > step * MAX_UNLABELLED:
+            step *= 2
+        return step
+
+    def sample(self) -> list[Terms]:
+        """The terms of the pages to train on."""
+        self._load()
+        self.is_new, step = False, self._step()
+        self._sample = {number: terms for number, terms in self._sample.items() if number % step == 0}
+        return [terms for _, terms in sorted(self._sample.items()) if terms]
+
+    def judged_by(self, judge: LinearModel) -> dict[Url, float]:
+        """The relevance of the latest pages."""
+        latest = self._load()
+        return {url: judge.relevance_of(*words) for url, words in latest.items()}
+
+    def _load(self) -> dict[Url, tuple[Codes, Codes]]:
+        if self._latest is None:
+            session, self._latest = self._session, {}
+            first = max(0, session.status.pages - MAX_REJUDGED)
+            step = self._step()
+            for row in session.collection.catalog.pages():
+                if (row.number > first or row.number % step == 0) and (page := session.page(row.url)) is not None:
+                    self._add(row.number, page)
+        return self._latest
 
 
 class _SavedStanding(Struct, frozen=True):

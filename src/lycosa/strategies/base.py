@@ -1,9 +1,9 @@
 """What strategies have in common: the defaults of the contract, and the arithmetic of the unit scale."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Link, Plain, Skip, Url, Visit
@@ -52,6 +52,15 @@ class BaseStrategy(ABC):
 
     def restore(self, state: Plain) -> None:  # noqa: B027
         """There is nothing to restore."""
+
+
+@runtime_checkable
+class RanksAgain(Protocol):
+    """A strategy that can rank what waits by new judgements of earlier pages, without seeing those pages again."""
+
+    def rejudge(self, relevances: Mapping[Url, float]) -> Iterable[Candidate]:
+        """Waiting URLs whose priority changes where earlier pages have these relevances from now on."""
+        ...
 
 
 def clamped(value: float | None) -> float:

@@ -23,6 +23,7 @@ from .authority import CrawlAI, CrawlGAI
 from .best_first import BaselineFocused, BestFirst
 from .collaborative import Collaborative, Combined
 from .guided import Guided
+from .hunter import Hunter
 from .infospiders import InfoSpiders
 from .linkage import Intelligent
 from .mapped import Mapped
@@ -37,6 +38,7 @@ GIVEN = frozenset(  # keywords that a crawl fills in, not its user
     (
         "topic_words",  # how often the topic says which words; None where it is not given in words
         "split",  # gives the words of a text as `topic_words` spells them
+        "judge",  # gives the present model of the topic's words, None where there is none
         "taught",  # URLs of the examples from which the topic was learnt
         "readings",  # of the access log
         "inner",  # the strategy that another one wraps
@@ -104,6 +106,7 @@ STRATEGIES: Mapping[str, Entry] = {
     CrawlAI.name: Entry(CrawlAI),
     CrawlGAI.name: Entry(CrawlGAI),
     Guided.name: Entry(Guided, passes_on_to=ReadersEvidence),
+    Hunter.name: Entry(Hunter),
     InfoSpiders.name: Entry(InfoSpiders),
     InLinks.name: Entry(InLinks),
     Intelligent.name: Entry(Intelligent),

@@ -1,0 +1,218 @@
+"""Relevance learnt from positives and unlabelled pages: the ordinary case, where a user gives a few pages on the topic.
+
+Pages of the crawl and a shipped background are *unlabelled*, not bad: an example's whole site may be on the topic. Each
+has a responsibility r, the probability that it is on the topic, found by rounds of training and judging. In a round, an
+unlabelled page is a bad example of weight 1 - r, or a good one of weight 0.3 r where that is more:
+
+    minimise (|w|² + b²) / 2 + Σ C_i max(0, 1 - y_i (w · x_i + b))²,
+
+the weights C_i of each class summing up to `_STRENGTH` times half the number of pages. Scores of training pages are
+leave-one-out scores, which the solution gives at no further cost. The logit of relevance is linear in the score s,
+
+    logit = slope * (s - threshold),
+
+where the threshold leaves so many unlabelled pages above it as are estimated to be on the topic (`_share_on_topic`).
+
+Elkan, Noto: Learning classifiers from only positive and unlabeled data (KDD 2008). Chapelle: Training a support vector
+machine in the primal (2007). Scott, Blanchard, Handy: Classification with asymmetric label noise (COLT 2013).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lycosa.vocabulary.errors import RecipeError
+
+from .svm import MAX_TERM_LENGTH, SLOPE, LinearModel
+
+Terms = Mapping[str, int]
+Floats = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+MAX_UNLABELLED = 200  # pages of the crawl that a model is trained on; more make it no better
+_ROUNDS = 6
+_STRENGTH = 0.3  # of the loss against the size of the weights
+_SELF_TRAINING = 0.3  # weight of an unlabelled page that is surely on the topic, against an example's 1
+_BACKGROUND = 0.3  # weight of a background text once there are pages of the crawl
+_FEW = 20  # pages of the crawl up to which the background counts in full
+_NEWTON_STEPS = 20
+_EXPECTED_SHARE, _EXPECTED_PAGES = 0.2, 10.0  # of a crawl that is on the topic, and how many pages that belief weighs
+_ODDS_PER_RATIO = 0.52  # odds of the share on the topic by the ratio of tails, over crawls whose truth is known
+_SPREAD, _SPREAD_PAGES = 0.1, 3.0  # of the scores of good pages, and how many pages that belief weighs
+_STEEPNESS = 3.0  # logit between a page of the lowest quarter and a middling good one
+
+
+def train_from_positives(
+    good: Sequence[Terms], bad: Sequence[Terms], unlabelled: Sequence[Terms], background: Sequence[Terms]
+) -> LinearModel:
+    """The model of the good pages; the same pages in the same order give the same model.
+
+    bad: pages that the user calls bad, if any.
+    unlabelled: pages of the crawl, without those that are good or bad.
+    background: texts on many subjects; needed as long as nothing has been crawled.
+    """
+    documents = _Documents(good, bad, unlabelled[:MAX_UNLABELLED], background)
+    weights = documents.first_weights()
+    active = np.ones(len(documents.kinds), np.bool_)
+    for _ in range(_ROUNDS):
+        labels = np.where(documents.is_good | (weights.as_good > weights.as_bad), 1.0, -1.0)
+        solution = _solve(documents.kernel, labels, weights.costs(labels), active)
+        active = solution.active
+        calibration = _calibrate(solution.left_out[documents.is_good], solution.left_out[documents.is_calibrating])
+        weights = documents.weights(calibration.probability(solution.left_out))
+    return documents.model(solution).shifted(calibration.threshold, calibration.slope / SLOPE)
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """How much each page counts as a good and as a bad example."""
+
+    as_good: Floats
+    as_bad: Floats
+
+    def costs(self, labels: Floats) -> Floats:
+        counts = np.where(labels > 0, self.as_good, self.as_bad)
+        sums = np.where(labels > 0, counts[labels > 0].sum(), counts[labels < 0].sum())
+        costs: Floats = _STRENGTH * len(labels) / 2 * counts / sums + 1e-6
+        return costs
+
+
+@dataclass(frozen=True)
+class _Solution:
+    """Of the support vector machine: w = Σ multiplier_i x_i, b = Σ multiplier_i."""
+
+    multipliers: Floats
+    active: Marks  # pages within the margin
+    left_out: Floats  # the score of each page by the machine trained without it
+
+
+@dataclass(frozen=True)
+class _Calibration:
+    threshold: float
+    slope: float
+
+    def probability(self, scores: Floats) -> Floats:
+        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(self.slope * (scores - self.threshold), -30, 30))))
+
+
+class _Documents:
+    """Pages as vectors x_w = (1 + ln count_w) * idf_w of length 1, with their kernel x_i · x_j + 1."""
+
+    def __init__(
+        self, good: Sequence[Terms], bad: Sequence[Terms], unlabelled: Sequence[Terms], background: Sequence[Terms]
+    ):
+        kinds = [
+            [terms for terms in map(_usable, given) if terms] for given in (good, bad, unlabelled, background)
+        ]
+        if not kinds[0]:
+            raise RecipeError("no good example has a word in it; give at least one page with text")
+        if not any(kinds[1:]):
+            raise RecipeError("no bad example has a word in it; give at least one page with text")
+        self.kinds = np.repeat(np.arange(4), list(map(len, kinds)))
+        self.is_good = self.kinds == 0
+        self.is_calibrating = self.kinds == (2 if kinds[2] else 3 if kinds[3] else 1)
+        pages = [terms for kind in kinds for terms in kind]
+        self.words = sorted(set().union(*pages))
+        places = {word: place for place, word in enumerate(self.words)}
+        self._rows = np.repeat(np.arange(len(pages)), list(map(len, pages)))
+        self._columns = np.fromiter((places[word] for terms in pages for word in terms), np.intp, len(self._rows))
+        counts = np.fromiter((count for terms in pages for count in terms.values()), np.float64, len(self._rows))
+        containing = np.bincount(self._columns, minlength=len(self.words))
+        self._idf = np.log((1 + len(pages)) / (1.0 + containing)) + 1.0
+        values = (1.0 + np.log(counts)) * self._idf[self._columns]
+        lengths = np.sqrt(np.bincount(self._rows, values * values))
+        self._values = values / lengths[self._rows]
+        self.kernel = self._kernel(containing)
+
+    def _kernel(self, containing: NDArray[np.int64]) -> Floats:
+        """A word that only one page says counts in the length of that page alone, which is 1."""
+        is_shared = containing[self._columns] > 1
+        column_of = np.cumsum(containing > 1) - 1
+        dense = np.zeros((len(self.kinds), int(np.count_nonzero(containing > 1))), np.float32)
+        dense[self._rows[is_shared], column_of[self._columns[is_shared]]] = self._values[is_shared]
+        kernel = (dense @ dense.T).astype(np.float64)
+        np.fill_diagonal(kernel, 1.0)
+        return kernel + 1.0
+
+    def first_weights(self) -> _Weights:
+        return self.weights(np.zeros(len(self.kinds)))
+
+    def weights(self, probabilities: Floats) -> _Weights:
+        """probabilities: of being on the topic, of which only those of unlabelled pages count."""
+        crawled = self.kinds == 2
+        # The square root is cautious: a page that is on the topic by one half counts little as a bad example.
+        responsibility = np.sqrt(probabilities)
+        background = _BACKGROUND if np.count_nonzero(crawled) > _FEW else 1.0
+        as_bad = np.select([self.kinds == 1, crawled, self.kinds == 3], [1.0, 1.0 - responsibility, background], 0.0)
+        as_good = np.select([self.is_good, crawled], [1.0, _SELF_TRAINING * responsibility], 0.0)
+        if not np.any(as_bad > as_good):  # every page is surely on the topic: the least sure is no bad guess
+            as_bad[np.argmin(np.where(self.is_good, np.inf, as_good))] = 1.0
+        return _Weights(as_good, as_bad)
+
+    def model(self, solution: _Solution) -> LinearModel:
+        products = solution.multipliers[self._rows] * self._values
+        weights = np.bincount(self._columns, products, len(self.words)).tolist()
+        terms = dict(zip(self.words, zip(self._idf.tolist(), weights, strict=True), strict=True))
+        bias = float(solution.multipliers.sum())
+        return LinearModel(terms, bias=bias, idf_of_new=log((1 + len(self.kinds)) / 2) + 1.0)
+
+
+def _usable(terms: Terms) -> Terms:
+    if max(map(len, terms), default=0) <= MAX_TERM_LENGTH:
+        return terms
+    return {word: count for word, count in terms.items() if len(word) <= MAX_TERM_LENGTH}
+
+
+def _solve(kernel: Floats, labels: Floats, costs: Floats, active: Marks) -> _Solution:
+    """The squared-hinge support vector machine by Newton's method on the set of active pages.
+
+    With A = K + diag(1 / 2C) over the active pages, the multipliers are A⁻¹ y; where the set of pages within the margin
+    does not change any more, they are exact. The leave-one-out score of an active page is y_i - (A⁻¹ y)_i / (A⁻¹)_ii.
+
+    active: where to begin, such as the active pages of a similar problem.
+    """
+    for _ in range(_NEWTON_STEPS):
+        (places,) = active.nonzero()
+        if not len(places):
+            active = np.ones(len(labels), np.bool_)
+            continue
+        inverse = np.linalg.inv(kernel[np.ix_(places, places)] + np.diag(0.5 / costs[places]))
+        found = inverse @ labels[places]
+        scores = kernel[:, places] @ found
+        within_margin = labels * scores < 1.0
+        if np.array_equal(within_margin, active):
+            break
+        active, before = within_margin, active
+    else:
+        active = before  # the multipliers at hand belong to it
+    multipliers, left_out = np.zeros(len(labels)), scores.copy()
+    multipliers[places] = found
+    left_out[places] = labels[places] - found / np.diag(inverse)
+    return _Solution(multipliers, active, left_out)
+
+
+def _calibrate(good: Floats, others: Floats) -> _Calibration:
+    """Threshold and slope of the logit, from the leave-one-out scores of good pages and of all others."""
+    if len(good) == 1:
+        good = (good + np.median(others)) / 2  # a page like the single example is less like it than itself
+    share = _share_on_topic(good, others)
+    middle, low = float(np.median(good)), float(np.quantile(others, 0.25))
+    return _Calibration(float(np.quantile(others, 1.0 - share)), _STEEPNESS / max(middle - low, 0.1))
+
+
+def _share_on_topic(good: Floats, others: Floats) -> float:
+    """How many of the others are on the topic, drawn towards what crawls usually have.
+
+    The least ratio of tails, P(other > t) / P(good > t), with t around the median of the good, bounds the share from
+    above. How far below that bound it lies was found on crawls whose truth is known: odds(share) = 0.52 * ratio.
+    """
+    spread = np.sqrt((good.var() * len(good) + _SPREAD**2 * _SPREAD_PAGES) / (len(good) + _SPREAD_PAGES))
+    thresholds = np.median(good) + spread * np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+    good_tails = np.array([0.84, 0.69, 0.5, 0.31, 0.16])  # of a normal distribution
+    ratio = float(((others[:, None] > thresholds).mean(axis=0) / good_tails).min())
+    odds = _ODDS_PER_RATIO * (min(ratio, 1.0) + 0.02)
+    share = odds / (1.0 + odds)
+    return (share * len(others) + _EXPECTED_SHARE * _EXPECTED_PAGES) / (len(others) + _EXPECTED_PAGES)

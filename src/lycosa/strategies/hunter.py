@@ -1,0 +1,541 @@
+"""The default strategy: judges the link, not only the page it is on."""
+
+import base64
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.resources import files
+from math import exp, log
+from random import Random
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from lycosa.vocabulary.records import Candidate, Codes, Link, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.text import codes_of, tokens_of
+from lycosa.vocabulary.urls import host_of, key_of, path_of
+
+from .base import BaseStrategy, checked_share, clamped, distinct_links, random_state, restore_random
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Marks = NDArray[np.bool_]
+
+FEATURES = (
+    "page",  # mean logit of the relevance of the pages that link here
+    "best page",  # the highest of them
+    "anchor",  # weights of the words of anchors by the judge: the highest
+    "anchors",  # and their sum over the square root of their number, mean over the links that lead here
+    "around",  # the same sum for the words around
+    "address",  # the highest weight of the words of the URL
+    "siblings",  # log odds ratio: how many of the links of the same pages led to relevant ones
+    "neighbours",  # the same for the links up to three places before and after
+    "anchor led",  # mean log odds ratio of what links with these words in their anchors led to
+    "around led",  # and around them
+    "directory",  # log odds ratio: how many pages of the same directory were relevant
+    "host",  # and of the same host
+    "links",  # log of the number of pages that link here
+)
+MAX_ROWS = 12_000  # links whose evidence is kept up to date, the latest; others keep the priority they had
+MAX_LINKS_PER_PAGE = 1_000  # of a page, that are scored one by one
+PLACES = 1 << 17  # of words, directories and hosts, which are hashed into them
+_ANCHOR_WORDS, _AROUND_WORDS, _ADDRESS_WORDS = 6, 24, 6  # of a link, that count
+_AROUND = 100  # characters on each side of an anchor
+_LOGIT_LIMIT = 8.0
+_EXAMPLE_LOGIT = 3.0  # of an example page, at least: its links come first
+_NEIGHBOURS = ((1, 1.0), (2, 0.6), (3, 0.35))  # places away, weight
+_SMOOTHING = {"siblings": 3.0, "neighbours": 1.5, "words": 2.0, "sites": 5.0}  # pages that the base rate counts as
+_ROWS_PER_VISIT = 800  # scored again for each page visited, on average
+_OFFER_FROM = 0.01  # change of a priority that is worth telling the frontier
+_MOST_OFFERS = 400  # waiting links that are ranked again at one page, the best
+
+
+class WordWeights(Protocol):
+    """The present model of the topic's words."""
+
+    def weights_by_code(self) -> tuple[Codes, Floats]:
+        """Words as codes, and what each says for the topic (> 0) or against it."""
+        ...
+
+
+class Hunter(BaseStrategy):
+    """Follows the links that are likeliest to lead to relevant pages.
+
+    priority = 1 / (1 + exp(-(intercept + Σ weight_i * feature_i)))
+
+    The features are listed in `FEATURES`: what links from relevant pages, what the anchor, the words around it and the
+    URL say of the topic, and what came of links like it: those on the same pages, those next to it, those with the same
+    words, those into the same directory or host. The weights were learnt on many topics (`hunter.json`). Evidence of
+    the latest `MAX_ROWS` links is kept in a table, and what waits is scored again as pages arrive, some 800 links a
+    page; the frontier is told where the order changes.
+
+    A few links of the seeds are drawn at random and followed first, so that the topic is seen beside the rest of its
+    web; later, a share of `explore` of the pages has a random link followed next.
+
+    judge: gives the present model of the topic's words, None where there is none.
+    taught: pages from which the topic was learnt.
+    sample: random links of the seeds that are followed first.
+    explore: share of pages one of whose links is followed whatever its score.
+    """
+
+    name = "hunter"
+
+    def __init__(
+        self,
+        *,
+        judge: Callable[[], WordWeights | None] = lambda: None,
+        taught: Iterable[Url] = (),
+        sample: int = 8,
+        explore: float = 0.0,
+        seed: int = 0,
+    ):
+        self._judge = judge
+        self._taught = frozenset(taught)
+        self._sample = sample
+        self._explore = checked_share("explore", explore)
+        self._random = Random(seed)
+        self._weights, self._intercept = _learnt_weights()
+        self._model: WordWeights | None = None
+        self._table = _LinkTable()
+        self._to_sample: dict[Url, int] = {}  # links to draw from each seed
+        self._visits_since_scored = 0
+
+    def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
+        new = [seed for seed in seeds if seed not in self._to_sample]
+        for number, seed in enumerate(new):
+            self._to_sample[seed] = self._sample // len(new) + (number < self._sample % len(new))
+        return super().start(seeds)
+
+    def learn(self, event: Visit | Skip) -> None:
+        table = self._table
+        if isinstance(event, Skip):
+            table.drop(event.candidate.url)
+        elif event.page is None or event.relevance is None:
+            table.drop(event.candidate.url)
+        elif event.change is None:
+            table.settle(event.candidate.url, self._logit(event.candidate.url, event.relevance))
+
+    def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
+        if isinstance(event, Skip) or event.page is None:
+            return ()
+        links = list(distinct_links(event))
+        logit = self._logit(event.candidate.url, event.relevance)
+        rows = self._table.add(event, links[:MAX_LINKS_PER_PAGE], logit)
+        candidates = self._rest(event, links[MAX_LINKS_PER_PAGE:], logit)
+        self._visits_since_scored += 1
+        if self._visits_since_scored * _ROWS_PER_VISIT >= len(self._table):
+            self._visits_since_scored = 0
+            candidates += self._rescored(new=rows)
+        else:
+            candidates += self._scored(rows)
+        return self._with_samples(event, candidates)
+
+    def rejudge(self, relevances: Mapping[Url, float]) -> Iterable[Candidate]:
+        """Pages were judged anew: the waiting links whose priority changes by that."""
+        self._table.rejudge({url: self._logit(url, relevance) for url, relevance in relevances.items()})
+        self._visits_since_scored = 0
+        return self._rescored(new=None)
+
+    def merge(self, url: Url, waiting: float, offered: float) -> float:
+        """A link is offered anew because more is known of it."""
+        return offered
+
+    def _logit(self, url: Url, relevance: float | None) -> float:
+        share = min(max(clamped(relevance), 1e-4), 1.0 - 1e-4)
+        logit = min(max(log(share / (1.0 - share)), -_LOGIT_LIMIT), _LOGIT_LIMIT)
+        return max(logit, _EXAMPLE_LOGIT) if url in self._taught else logit
+
+    def _rest(self, visit: Visit, links: Sequence[Link], logit: float) -> list[Candidate]:
+        """The links of a very long list: by their page alone."""
+        depth, found_on = visit.candidate.depth + 1, visit.candidate.url
+        weight = self._weights[FEATURES.index("page")] + self._weights[FEATURES.index("best page")]
+        priority = _logistic(self._intercept + weight * logit)
+        return [Candidate(link.target, priority, found_on, link.anchor, {"page": logit}, depth) for link in links]
+
+    def _scored(self, rows: Ints) -> list[Candidate]:
+        """Candidates for the links that are new with these rows."""
+        table = self._table
+        slots = np.unique(table.slots[rows])
+        slots = slots[table.is_new[slots] & table.is_waiting[slots]]
+        return self._candidates(slots, table.features(self._word_table(), slots, rows))
+
+    def _rescored(self, new: Ints | None) -> list[Candidate]:
+        """Candidates for new links, and for those that wait whose priority has changed, the best of them."""
+        table = self._table
+        (slots,) = table.is_waiting.nonzero()
+        features = table.features(self._word_table(), slots, None)
+        priorities = self._priorities(features)
+        has_changed = np.abs(priorities - table.priorities[slots]) >= _OFFER_FROM
+        is_new = table.is_new[slots]
+        best = np.flatnonzero(has_changed & ~is_new)
+        if len(best) > _MOST_OFFERS:
+            # A link that falls counts by where it stood: left there, it would be taken before better ones.
+            ranks = np.maximum(priorities, table.priorities[slots])[best]
+            best = best[np.argpartition(-ranks, _MOST_OFFERS)[:_MOST_OFFERS]]
+        chosen = np.sort(np.concatenate((best, np.flatnonzero(is_new))))
+        return self._candidates(slots[chosen], features[chosen])
+
+    def _candidates(self, slots: Ints, features: Floats) -> list[Candidate]:
+        table = self._table
+        priorities = self._priorities(features)
+        table.priorities[slots], table.is_new[slots] = priorities, False
+        parts = features * self._weights
+        candidates = []
+        for slot, priority, part in zip(slots.tolist(), priorities.tolist(), parts.round(2).tolist(), strict=True):
+            because = {name: value for name, value in zip(FEATURES, part, strict=True) if value}
+            candidates.append(table.candidate(slot, priority, because))
+        return candidates
+
+    def _priorities(self, features: Floats) -> Floats:
+        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(features @ self._weights + self._intercept, -30.0, 30.0))))
+
+    def _with_samples(self, visit: Visit, candidates: list[Candidate]) -> list[Candidate]:
+        """The candidates, with random ones first where it is time for them."""
+        drawn = self._to_sample.pop(visit.candidate.url, 0)
+        if self._explore and self._random.random() < self._explore:
+            drawn += 1
+        if not drawn:
+            return candidates
+        own = [place for place, each in enumerate(candidates) if each.found_on == visit.candidate.url]
+        for place in self._random.sample(own, min(drawn, len(own))):
+            each = candidates[place]
+            because = {"sample": True, **each.because}
+            candidates[place] = Candidate(each.url, 1.0, each.found_on, each.anchor, because, each.depth)
+            self._table.pin(each.url)
+        return candidates
+
+    def _word_table(self) -> Floats:
+        """What the judge says of each hashed word."""
+        model = self._judge()
+        if model is not self._model or model is None:
+            self._model = model
+            self._table.use_model(model)
+        return self._table.word_weights
+
+    def state(self) -> Plain:
+        return {
+            "table": self._table.state(),
+            "to_sample": self._to_sample,
+            "random": random_state(self._random),
+            "visits_since_scored": self._visits_since_scored,
+        }
+
+    def restore(self, state: Plain) -> None:
+        self._table.restore(state["table"])
+        self._to_sample = dict(state["to_sample"])
+        restore_random(self._random, state["random"])
+        self._visits_since_scored = state["visits_since_scored"]
+
+
+def _learnt_weights() -> tuple[Floats, float]:
+    """Weights and intercept as `training/hunter` has learnt them on many topics."""
+    learnt = msgspec.json.decode(files(__package__).joinpath("hunter.json").read_bytes())
+    return np.array([learnt["weights"][name] for name in FEATURES]), learnt["intercept"]
+
+
+def _logistic(logit: float) -> float:
+    return 1.0 / (1.0 + exp(-min(max(logit, -30.0), 30.0)))
+
+
+class _LinkTable:
+    """The latest links, a row for each that a page has, and a slot for each URL that links lead to.
+
+    All evidence is computed from the rows; what the oldest rows said of words and sites stays when they are dropped.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0  # of rows
+        self.slots: Ints = np.empty(0, np.int64)  # where each row leads
+        self._parents: Ints = np.empty(0, np.int64)  # the page of each row; the rows of a page lie side by side
+        self._words: NDArray[np.int32] = np.empty((0, _ANCHOR_WORDS + _AROUND_WORDS), np.int32)  # hashed; 0 for none
+        self._logits: list[float] = []  # of each parent
+        self._parent_urls: list[Url] = []
+        self._slot_of: dict[Url, int] = {}
+        self._links: list[tuple[Url, Url | None, str, int]] = []  # of each slot: URL, page, anchor, depth
+        self.is_waiting: Marks = np.empty(0, np.bool_)
+        self.is_new: Marks = np.empty(0, np.bool_)  # not given to the frontier yet
+        self.priorities: Floats = np.empty(0)
+        self._outcomes: Floats = np.empty(0)  # relevance of each slot that was visited; NaN for others
+        self._address: NDArray[np.int32] = np.empty((0, _ADDRESS_WORDS), np.int32)
+        self._sites: NDArray[np.int32] = np.empty((0, 2), np.int32)  # directory and host, hashed
+        self._seen = np.zeros(PLACES)  # pages that words and sites led to, of rows that were dropped
+        self._good = np.zeros(PLACES)  # and the relevance of these pages, summed up
+        self._pages, self._relevant = 0.0, 0.0
+        self.word_weights: Floats = np.zeros(PLACES)
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def use_model(self, model: WordWeights | None) -> None:
+        self.word_weights = np.zeros(PLACES)
+        if model is not None:
+            codes, weights = model.weights_by_code()
+            self.word_weights[_hashed(codes)] = weights
+
+    # ------------------------------------------------------------ what happens
+
+    def settle(self, url: Url, logit: float) -> None:
+        """A page was visited."""
+        self._pages += 1.0
+        self._relevant += _logistic(logit)
+        slot = self._slot_of.get(url)
+        if slot is not None:
+            self._outcomes[slot] = _logistic(logit)
+            self.is_waiting[slot] = False
+
+    def drop(self, url: Url) -> None:
+        """A link led to no page, or is not to be followed; another page may offer it again."""
+        slot = self._slot_of.pop(url, None)
+        if slot is not None:
+            self.is_waiting[slot] = False
+
+    def pin(self, url: Url) -> None:
+        """A link that is followed next whatever is learnt of it."""
+        self.is_waiting[self._slot_of[url]] = False
+
+    def rejudge(self, logits: Mapping[Url, float]) -> None:
+        for place, url in enumerate(self._parent_urls):
+            self._logits[place] = logits.get(url, self._logits[place])
+        for url, slot in self._slot_of.items():
+            if url in logits and not np.isnan(self._outcomes[slot]):
+                self._outcomes[slot] = _logistic(logits[url])
+        relevances = [_logistic(logit) for logit in logits.values()]
+        if relevances:
+            self._pages, self._relevant = float(len(relevances)), sum(relevances)
+
+    def add(self, visit: Visit, links: Sequence[Link], logit: float) -> Ints:
+        """Adds the links of a page; returns their rows."""
+        if len(self.slots) + len(links) > MAX_ROWS:
+            self._drop_oldest(len(links))
+        page, candidate = visit.page, visit.candidate
+        assert page is not None
+        parent = len(self._logits)
+        self._logits.append(logit)
+        self._parent_urls.append(candidate.url)
+        new = [link for link in links if link.target not in self._slot_of]
+        self._add_slots(new, candidate.url, candidate.depth + 1, page)
+        rows = np.arange(len(self.slots), len(self.slots) + len(links))
+        slots = np.array([self._slot_of[link.target] for link in links], np.int64)
+        self.slots = np.concatenate((self.slots, slots))
+        self._parents = np.concatenate((self._parents, np.full(len(links), parent)))
+        self._words = np.concatenate((self._words, _words_of(page, links)))
+        return rows
+
+    def _add_slots(self, links: Sequence[Link], found_on: Url, depth: int, page: Page) -> None:
+        start = len(self._links)
+        for number, link in enumerate(links):
+            self._slot_of[link.target] = start + number
+            self._links.append((link.target, found_on, link.anchor, depth))
+        self.is_waiting = np.concatenate((self.is_waiting, np.ones(len(links), np.bool_)))
+        self.is_new = np.concatenate((self.is_new, np.ones(len(links), np.bool_)))
+        self.priorities = np.concatenate((self.priorities, np.zeros(len(links))))
+        self._outcomes = np.concatenate((self._outcomes, np.full(len(links), np.nan)))
+        texts = [path_of(link.target).replace("_", " ") for link in links]
+        self._address = np.concatenate((self._address, _matrix(page.words.codes_of(texts), _ADDRESS_WORDS)))
+        mask = PLACES - 1
+        sites = [
+            (key_of(link.target.rpartition("/")[0]) % mask + 1, key_of("host " + host_of(link.target)) % mask + 1)
+            for link in links
+        ]
+        self._sites = np.concatenate((self._sites, np.array(sites, np.int32).reshape(-1, 2)))
+
+    def _drop_oldest(self, room: int) -> None:
+        """Drops the rows of the oldest pages, a quarter of the table at least; what they say of words and sites stays."""
+        wanted = max(room, MAX_ROWS // 4)
+        first = int(self._parents[wanted]) if wanted < len(self._parents) else len(self._logits)
+        kept = self._parents >= first
+        dropped = self.slots[~kept]
+        self._count_words(self._seen, self._good, ~kept)
+        still_used = np.zeros(len(self._links), np.bool_)
+        still_used[self.slots[kept]] = True
+        place = np.cumsum(still_used) - 1
+        del dropped
+        self.slots = place[self.slots[kept]]
+        self._parents = self._parents[kept] - first
+        self._words = self._words[kept]
+        self._logits, self._parent_urls = self._logits[first:], self._parent_urls[first:]
+        self._slot_of = {url: int(place[slot]) for url, slot in self._slot_of.items() if still_used[slot]}
+        self._links = [link for link, used in zip(self._links, still_used.tolist(), strict=True) if used]
+        for name in ("is_waiting", "is_new", "priorities", "_outcomes", "_address", "_sites"):
+            setattr(self, name, getattr(self, name)[still_used])
+
+    # ------------------------------------------------------------ what it says
+
+    def candidate(self, slot: int, priority: float, because: Mapping[str, Plain]) -> Candidate:
+        url, found_on, anchor, depth = self._links[slot]
+        return Candidate(url, priority, found_on, anchor, because, depth)
+
+    def features(self, word_weights: Floats, slots: Ints, rows: Ints | None) -> Floats:
+        """The features of some slots, from all rows or from these alone."""
+        found = np.zeros((len(slots), len(FEATURES)))
+        if not len(slots):
+            return found
+        place = np.full(len(self._links), -1)
+        place[slots] = np.arange(len(slots))
+        rows = np.arange(len(self.slots)) if rows is None else rows
+        at = place[self.slots[rows]]
+        rows, at = rows[at >= 0], at[at >= 0]
+        links = np.maximum(np.bincount(at, minlength=len(slots)), 1)
+        base = self._base_rate()
+
+        def mean(values: Floats) -> Floats:
+            return np.asarray(np.bincount(at, values, len(slots)) / links)
+
+        parents = self._parents[rows]
+        logits = np.array(self._logits)[parents]
+        words = self._words[rows]
+        said = word_weights[words]
+        ratios = self._word_ratios(base)[words]
+        anchor, around = slice(0, _ANCHOR_WORDS), slice(_ANCHOR_WORDS, None)
+        has_words = words > 0
+        anchor_counts, around_counts = has_words[:, anchor].sum(1), has_words[:, around].sum(1)
+        found[:, 0] = mean(logits)
+        found[:, 1] = _maximum(at, logits, len(slots), -_LOGIT_LIMIT)
+        found[:, 2] = _maximum(at, said[:, anchor].max(1), len(slots), 0.0)
+        found[:, 3] = mean(said[:, anchor].sum(1) / np.sqrt(np.maximum(anchor_counts, 1)))
+        found[:, 4] = mean(said[:, around].sum(1) / np.sqrt(np.maximum(around_counts, 1)))
+        found[:, 5] = word_weights[self._address[slots]].max(1)
+        good, seen = self._sibling_outcomes()
+        found[:, 6] = _log_odds_ratio(
+            np.bincount(at, good[parents], len(slots)), np.bincount(at, seen[parents], len(slots)), base, "siblings"
+        )
+        good, seen = self._neighbour_outcomes(rows)
+        found[:, 7] = _log_odds_ratio(
+            np.bincount(at, good, len(slots)), np.bincount(at, seen, len(slots)), base, "neighbours"
+        )
+        found[:, 8] = mean(ratios[:, anchor].sum(1) / np.sqrt(np.maximum(anchor_counts, 1)))
+        found[:, 9] = mean(ratios[:, around].sum(1) / np.maximum(around_counts, 1))
+        seen, good = self._site_outcomes()
+        sites = self._sites[slots]
+        found[:, 10:12] = _log_odds_ratio(good[sites], seen[sites], base, "sites")
+        found[:, 12] = np.log(links)
+        return found
+
+    def _base_rate(self) -> float:
+        return min(max((self._relevant + 1.0) / (self._pages + 4.0), 0.02), 0.9)
+
+    def _sibling_outcomes(self) -> tuple[Floats, Floats]:
+        """For each parent: the summed relevance of the pages visited that it links to, and their number."""
+        outcomes = self._outcomes[self.slots]
+        known = ~np.isnan(outcomes)
+        parents, count = self._parents[known], len(self._logits)
+        return np.bincount(parents, outcomes[known], count), np.bincount(parents, minlength=count).astype(float)
+
+    def _neighbour_outcomes(self, rows: Ints) -> tuple[Floats, Floats]:
+        """For each row: the weighted relevance of the pages visited that the links next to it lead to, and weights."""
+        outcomes, parents = self._outcomes[self.slots], self._parents
+        good, seen = np.zeros(len(rows)), np.zeros(len(rows))
+        for distance, weight in _NEIGHBOURS:
+            for other in (rows - distance, rows + distance):
+                inside = (other >= 0) & (other < len(parents))
+                other = np.where(inside, other, 0)
+                counts = inside & (parents[other] == parents[rows]) & ~np.isnan(outcomes[other])
+                good += np.where(counts, weight * np.nan_to_num(outcomes[other]), 0.0)
+                seen += np.where(counts, weight, 0.0)
+        return good, seen
+
+    def _word_ratios(self, base: float) -> Floats:
+        """What links with each hashed word led to, as log odds ratios."""
+        seen, good = self._seen.copy(), self._good.copy()
+        self._count_words(seen, good, np.ones(len(self.slots), np.bool_))
+        ratios = np.zeros(PLACES)
+        (known,) = seen.nonzero()
+        ratios[known] = _log_odds_ratio(good[known], seen[known], base, "words")
+        ratios[0] = 0.0
+        return ratios
+
+    def _count_words(self, seen: Floats, good: Floats, rows: Marks) -> None:
+        """Adds what the words of rows led to; a page that n links led to counts 1 / n for each."""
+        outcomes = self._outcomes[self.slots]
+        (known,) = (rows & ~np.isnan(outcomes)).nonzero()
+        slots = self.slots[known]
+        share = 1.0 / np.bincount(slots, minlength=len(self._links))[slots]
+        words = self._words[known]
+        width = words.shape[1]
+        np.add.at(seen, words.ravel(), np.repeat(share, width))
+        np.add.at(good, words.ravel(), np.repeat(share * outcomes[known], width))
+
+    def _site_outcomes(self) -> tuple[Floats, Floats]:
+        """How many pages of each hashed directory and host were visited, and their relevance summed up."""
+        (known,) = (~np.isnan(self._outcomes)).nonzero()
+        sites = self._sites[known]
+        seen = np.bincount(sites.ravel(), minlength=PLACES).astype(float)
+        good = np.bincount(sites.ravel(), np.repeat(self._outcomes[known], 2), PLACES)
+        return seen, good
+
+    # ------------------------------------------------------------ its state
+
+    _ARRAYS = ("slots", "_parents", "_words", "is_waiting", "is_new", "priorities", "_outcomes", "_address", "_sites")
+
+    def state(self) -> Plain:
+        (places,) = self._seen.nonzero()
+        return {
+            "arrays": {name: _packed(getattr(self, name)) for name in self._ARRAYS},
+            "links": self._links,
+            "dropped": [slot for slot, link in enumerate(self._links) if self._slot_of.get(link[0]) != slot],
+            "parents": self._parent_urls,
+            "logits": self._logits,
+            "words": [_packed(places), _packed(self._seen[places]), _packed(self._good[places])],
+            "pages": [self._pages, self._relevant],
+        }
+
+    def restore(self, state: Plain) -> None:
+        for name in self._ARRAYS:
+            setattr(self, name, _unpacked(state["arrays"][name]))
+        self._links = [tuple(link) for link in state["links"]]
+        dropped = set(state["dropped"])
+        self._slot_of = {link[0]: slot for slot, link in enumerate(self._links) if slot not in dropped}
+        self._parent_urls, self._logits = list(state["parents"]), list(state["logits"])
+        places, seen, good = map(_unpacked, state["words"])
+        self._seen, self._good = np.zeros(PLACES), np.zeros(PLACES)
+        self._seen[places], self._good[places] = seen, good
+        self._pages, self._relevant = state["pages"]
+
+
+def _words_of(page: Page, links: Sequence[Link]) -> NDArray[np.int32]:
+    """The hashed words of the anchors of links and of the text around them, a row for each."""
+    text = page.text
+    around = [
+        text[max(0, link.position - _AROUND) : link.position]
+        + " "
+        + text[link.position + len(link.anchor) : link.position + len(link.anchor) + _AROUND]
+        for link in links
+    ]
+    codes = page.words.codes_of([*(link.anchor for link in links), *around])
+    anchors = _matrix(codes[: len(links)], _ANCHOR_WORDS)
+    return np.concatenate((anchors, _matrix(codes[len(links) :], _AROUND_WORDS)), axis=1)
+
+
+def _matrix(texts: Sequence[Codes], width: int) -> NDArray[np.int32]:
+    """The first words of each text, hashed; 0 where there are fewer."""
+    matrix = np.zeros((len(texts), width), np.int32)
+    lengths = np.array([min(len(codes), width) for codes in texts], np.intp)
+    if lengths.sum():
+        matrix[np.arange(width) < lengths[:, None]] = _hashed(np.concatenate([codes[:width] for codes in texts]))
+    return matrix
+
+
+def _hashed(codes: Codes) -> NDArray[np.int32]:
+    return (codes % np.uint64(PLACES - 1)).astype(np.int32) + 1
+
+
+def _maximum(at: Ints, values: Floats, count: int, least: float) -> Floats:
+    found = np.full(count, least)
+    np.maximum.at(found, at, values)
+    return found
+
+
+def _log_odds_ratio(good: Floats, seen: Floats, base: float, kind: str) -> Floats:
+    """log odds of the share of good among those seen, less that of the base rate, towards which it is smoothed."""
+    smoothing = _SMOOTHING[kind]
+    share = np.clip((good + smoothing * base) / (seen + smoothing), 1e-3, 1.0 - 1e-3)
+    return np.asarray(np.log(share / (1.0 - share)) - log(base / (1.0 - base)))
+
+
+def _packed(array: NDArray[Any]) -> Plain:
+    return [str(array.dtype), list(array.shape), base64.b85encode(np.ascontiguousarray(array).tobytes()).decode()]
+
+
+def _unpacked(plain: Plain) -> NDArray[Any]:
+    kind, shape, text = plain
+    return np.frombuffer(base64.b85decode(text), dtype=kind).reshape(shape).copy()

@@ -90,7 +90,7 @@ class Hunter(BaseStrategy):
         seed: int = 0,
     ):
         self._judge = judge
-        self._taught = frozenset(taught)
+        self._taught = dict.fromkeys(taught)
         self._sample = sample
         self._explore = checked_share("explore", explore)
         self._random = Random(seed)
@@ -101,10 +101,13 @@ class Hunter(BaseStrategy):
         self._visits_since_scored = 0
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
-        new = [seed for seed in seeds if seed not in self._to_sample]
-        for number, seed in enumerate(new):
-            self._to_sample[seed] = self._sample // len(new) + (number < self._sample % len(new))
-        return super().start(seeds)
+        """The examples, whose links come first, and the seeds."""
+        starts = list(dict.fromkeys((*self._taught, *seeds)))
+        new = [url for url in starts if url not in self._to_sample]
+        for number, url in enumerate(new):
+            self._to_sample[url] = self._sample // len(new) + (number < self._sample % len(new))
+        because = {True: {"example": True}, False: {"seed": True}}
+        return [Candidate(url, 1.0, because=because[url in self._taught]) for url in starts]
 
     def learn(self, event: Visit | Skip) -> None:
         table = self._table

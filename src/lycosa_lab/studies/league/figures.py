@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from lycosa.pictures import GroupedBar, bar_chart, grouped_bars, line_chart
-from lycosa.pictures.bars import Bar
+from lycosa.pictures import Bar, GroupedBar, bar_chart, grouped_bars, line_chart
 from lycosa_lab.results import Figure
 from lycosa_lab.statistics import bootstrap_interval, summary
 from lycosa_lab.tables import by_mean
@@ -25,7 +24,7 @@ def all_figures(tables: LeagueTables, default: str, *, seed: int) -> dict[str, F
             "Area under the harvest curve",
             f"1 is a crawl that fetches nothing but the topic. {over}, with 95 % intervals; the default strategy is"
             f" {default}.",
-            bar_chart(_bars(tables, ranked, seed=seed), title="Area under the harvest curve"),
+            bar_chart(_bars(tables, ranked, default, seed=seed), title="Area under the harvest curve"),
         ),
         "harvest": Figure(
             "Pages of the topic found along the crawl",
@@ -57,12 +56,14 @@ def all_figures(tables: LeagueTables, default: str, *, seed: int) -> dict[str, F
     }
 
 
-def _bars(tables: LeagueTables, ranked: Sequence[str], *, seed: int) -> list[Bar]:
+def _bars(tables: LeagueTables, ranked: Sequence[str], default: str, *, seed: int) -> list[Bar]:
+    """A bar for each strategy, dark for the default."""
     scores = tables.scores(AREA)
     bars = []
     for name in ranked:
         low, high = bootstrap_interval(scores[name], seed=seed)
-        bars.append(Bar(name, summary(scores[name]).mean, note=f"({low:.2f}–{high:.2f})"))
+        part = None if name == default else 0.0
+        bars.append(Bar(name, summary(scores[name]).mean, part, note=f"({low:.2f}–{high:.2f})"))
     return bars
 
 

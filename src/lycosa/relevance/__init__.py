@@ -3,8 +3,8 @@
 from .cosine import Cosine
 from .examples import Example, background, read_examples
 from .function import Function, load_function
-from .predicates import All, Either, Keywords, Not, Predicate, UrlPattern
 from .positive_unlabelled import train_from_positives
+from .predicates import All, Either, Keywords, Not, Predicate, UrlPattern
 from .svm import LinearModel, train
 from .taxonomy import Taxonomy
 

@@ -34,13 +34,15 @@ Marks = NDArray[np.bool_]
 
 MAX_UNLABELLED = 200  # pages of the crawl that a model is trained on; more make it no better
 _ROUNDS = 6
-_STRENGTH = 0.3  # of the loss against the size of the weights
+_STRENGTH = 0.5  # of the loss against the size of the weights
 _SELF_TRAINING = 0.3  # weight of an unlabelled page that is surely on the topic, against an example's 1
 _BACKGROUND = 0.3  # weight of a background text once there are pages of the crawl
 _FEW = 20  # pages of the crawl up to which the background counts in full
 _NEWTON_STEPS = 20
 _EXPECTED_SHARE, _EXPECTED_PAGES = 0.2, 10.0  # of a crawl that is on the topic, and how many pages that belief weighs
-_ODDS_PER_RATIO = 0.52  # odds of the share on the topic by the ratio of tails, over crawls whose truth is known
+_ODDS_PER_RATIO = 0.9  # odds of the share on the topic by the ratio of tails, over crawls whose truth is known
+_SHARE_ABOVE_OF_BAD = 0.05  # of bad examples, that the threshold leaves above it
+_TWO_GROUPS = 0.85  # of the variance of scores, between two groups of them, from which on they are two
 _SPREAD, _SPREAD_PAGES = 0.1, 3.0  # of the scores of good pages, and how many pages that belief weighs
 _STEEPNESS = 3.0  # logit between a page of the lowest quarter and a middling good one
 
@@ -54,14 +56,19 @@ def train_from_positives(
     unlabelled: pages of the crawl, without those that are good or bad.
     background: texts on many subjects; needed as long as nothing has been crawled.
     """
-    documents = _Documents(good, bad, unlabelled[:MAX_UNLABELLED], background)
+    step = -(-len(unlabelled) // MAX_UNLABELLED) or 1
+    documents = _Documents(good, bad, unlabelled[::step], background)
     weights = documents.first_weights()
     active = np.ones(len(documents.kinds), np.bool_)
     for _ in range(_ROUNDS):
         labels = np.where(documents.is_good | (weights.as_good > weights.as_bad), 1.0, -1.0)
         solution = _solve(documents.kernel, labels, weights.costs(labels), active)
         active = solution.active
-        calibration = _calibrate(solution.left_out[documents.is_good], solution.left_out[documents.is_calibrating])
+        calibration = _calibrate(
+            solution.left_out[documents.is_good],
+            solution.left_out[documents.is_calibrating],
+            are_bad=bool((documents.kinds[documents.is_calibrating] == 1).any()),
+        )
         weights = documents.weights(calibration.probability(solution.left_out))
     return documents.model(solution).shifted(calibration.threshold, calibration.slope / SLOPE)
 
@@ -104,16 +111,14 @@ class _Documents:
     def __init__(
         self, good: Sequence[Terms], bad: Sequence[Terms], unlabelled: Sequence[Terms], background: Sequence[Terms]
     ):
-        kinds = [
-            [terms for terms in map(_usable, given) if terms] for given in (good, bad, unlabelled, background)
-        ]
+        kinds = [[terms for terms in map(_usable, given) if terms] for given in (good, bad, unlabelled, background)]
         if not kinds[0]:
             raise RecipeError("no good example has a word in it; give at least one page with text")
         if not any(kinds[1:]):
             raise RecipeError("no bad example has a word in it; give at least one page with text")
         self.kinds = np.repeat(np.arange(4), list(map(len, kinds)))
         self.is_good = self.kinds == 0
-        self.is_calibrating = self.kinds == (2 if kinds[2] else 3 if kinds[3] else 1)
+        self.is_calibrating = self.kinds == (2 if kinds[2] else 1 if kinds[1] else 3)
         pages = [terms for kind in kinds for terms in kind]
         self.words = sorted(set().union(*pages))
         places = {word: place for place, word in enumerate(self.words)}
@@ -138,7 +143,21 @@ class _Documents:
         return kernel + 1.0
 
     def first_weights(self) -> _Weights:
-        return self.weights(np.zeros(len(self.kinds)))
+        """Of unlabelled pages as bad examples, but for those of the upper group where they clearly fall into two.
+
+        By the good examples against the background alone, a crawl that is mostly on the topic still has the others
+        below; trained against itself, it has not.
+        """
+        crawled = self.kinds == 2
+        probabilities = np.zeros(len(self.kinds))
+        if crawled.any() and not crawled[~self.is_good].all():
+            labels = np.where(self.is_good, 1.0, -1.0)
+            counted = np.where(crawled, 1e-6, 1.0)
+            solution = _solve(self.kernel, labels, _Weights(counted, counted).costs(labels), ~crawled)
+            gap = _gap(solution.left_out[crawled])
+            if gap is not None:
+                probabilities[crawled] = solution.left_out[crawled] > gap
+        return self.weights(probabilities)
 
     def weights(self, probabilities: Floats) -> _Weights:
         """probabilities: of being on the topic, of which only those of unlabelled pages count."""
@@ -194,11 +213,14 @@ def _solve(kernel: Floats, labels: Floats, costs: Floats, active: Marks) -> _Sol
     return _Solution(multipliers, active, left_out)
 
 
-def _calibrate(good: Floats, others: Floats) -> _Calibration:
-    """Threshold and slope of the logit, from the leave-one-out scores of good pages and of all others."""
+def _calibrate(good: Floats, others: Floats, *, are_bad: bool) -> _Calibration:
+    """Threshold and slope of the logit, from the leave-one-out scores of good pages and of others.
+
+    are_bad: whether the others are known to be bad.
+    """
     if len(good) == 1:
         good = (good + np.median(others)) / 2  # a page like the single example is less like it than itself
-    share = _share_on_topic(good, others)
+    share = _SHARE_ABOVE_OF_BAD if are_bad else _share_on_topic(good, others)
     middle, low = float(np.median(good)), float(np.quantile(others, 0.25))
     return _Calibration(float(np.quantile(others, 1.0 - share)), _STEEPNESS / max(middle - low, 0.1))
 
@@ -206,13 +228,32 @@ def _calibrate(good: Floats, others: Floats) -> _Calibration:
 def _share_on_topic(good: Floats, others: Floats) -> float:
     """How many of the others are on the topic, drawn towards what crawls usually have.
 
-    The least ratio of tails, P(other > t) / P(good > t), with t around the median of the good, bounds the share from
-    above. How far below that bound it lies was found on crawls whose truth is known: odds(share) = 0.52 * ratio.
+    Where the others fall into two groups with a gap between them, it is the share of the upper one. Else the least
+    ratio of tails, P(other > t) / P(good > t), with t around the median of the good, bounds it from above; how far
+    below that bound it lies was found on crawls whose truth is known: odds(share) = 0.9 * ratio.
     """
-    spread = np.sqrt((good.var() * len(good) + _SPREAD**2 * _SPREAD_PAGES) / (len(good) + _SPREAD_PAGES))
-    thresholds = np.median(good) + spread * np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
-    good_tails = np.array([0.84, 0.69, 0.5, 0.31, 0.16])  # of a normal distribution
-    ratio = float(((others[:, None] > thresholds).mean(axis=0) / good_tails).min())
-    odds = _ODDS_PER_RATIO * (min(ratio, 1.0) + 0.02)
-    share = odds / (1.0 + odds)
+    gap = _gap(others)
+    if gap is not None and np.median(good) > gap:
+        share = float((others > gap).mean())
+    else:
+        spread = np.sqrt((good.var() * len(good) + _SPREAD**2 * _SPREAD_PAGES) / (len(good) + _SPREAD_PAGES))
+        thresholds = np.median(good) + spread * np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+        good_tails = np.array([0.84, 0.69, 0.5, 0.31, 0.16])  # of a normal distribution
+        ratio = float(((others[:, None] > thresholds).mean(axis=0) / good_tails).min())
+        odds = _ODDS_PER_RATIO * (min(ratio, 1.0) + 0.02)
+        share = odds / (1.0 + odds)
     return (share * len(others) + _EXPECTED_SHARE * _EXPECTED_PAGES) / (len(others) + _EXPECTED_PAGES)
+
+
+def _gap(scores: Floats) -> float | None:
+    """The threshold that splits scores into two groups with the most variance between them (Otsu's method); None where
+    they are not clearly two: of a single normal distribution, 64 % of the variance lies between the halves."""
+    ordered = np.sort(scores)
+    count, total, variance = len(ordered), ordered.sum(), float(ordered.var())
+    if count < 4 or variance < 1e-12:
+        return None
+    below = np.arange(1, count)
+    sums = np.cumsum(ordered)[:-1]
+    between = (sums / below - (total - sums) / (count - below)) ** 2 * below * (count - below) / count**2
+    place = int(between.argmax())
+    return float(ordered[place : place + 2].mean()) if between[place] > _TWO_GROUPS * variance else None

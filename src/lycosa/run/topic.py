@@ -2,7 +2,8 @@
 
 Of the ways to name a topic, the first given decides: a predicate, a function, keywords, examples, words. A predicate
 may ask for the topic that the other ways name. Examples train a linear model, against negatives where some are given, a
-built-in background where not, and pages of the crawl, of which nothing is known; it is trained again as the crawl grows.
+built-in background where not, and pages of the crawl, of which nothing is known. It is trained again as the crawl
+grows.
 """
 
 import hashlib

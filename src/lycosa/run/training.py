@@ -12,8 +12,8 @@ from lycosa.collection.errors import disk_errors
 from lycosa.collection.events import Scores
 from lycosa.reading import Reader
 from lycosa.recipe import StandingSource
-from lycosa.relevance.registry import TrainedRelevance
 from lycosa.relevance.positive_unlabelled import MAX_UNLABELLED
+from lycosa.relevance.registry import TrainedRelevance
 from lycosa.relevance.svm import LinearModel
 from lycosa.standing import (
     StandingModel,
@@ -135,7 +135,9 @@ class TopicTrainer:
         if not topic.learns:
             return
         due = bisect_right(RETRAIN_AT, pages)
-        if topic.rounds < due and (self._ranks_again() or any(RETRAIN_AT[n] in RERANK_AT for n in range(topic.rounds, due))):
+        if topic.rounds < due and (
+            self._ranks_again() or any(RETRAIN_AT[n] in RERANK_AT for n in range(topic.rounds, due))
+        ):
             self._train_on_crawl()
 
     def finish(self) -> None:
@@ -164,7 +166,7 @@ class TopicTrainer:
         strategy = session.loop.strategy
         if isinstance(strategy, RanksAgain):
             session.record_skips(session.loop.put(strategy.rejudge(relevances)))
-        session.record(Scores(session.clock.now(), "the topic is known better", dict(relevances)))
+        session.record(Scores(session.clock.now(), "the topic is known better", relevances))
         session.checkpoint()
         rows = session.collection.catalog.pages()
         session.status.recount([row.relevance is not None and row.relevance >= RELEVANT for row in rows])
@@ -231,7 +233,7 @@ class _CrawledPages:
         self._sample = {number: terms for number, terms in self._sample.items() if number % step == 0}
         return [terms for _, terms in sorted(self._sample.items()) if terms]
 
-    def judged_by(self, judge: LinearModel) -> dict[Url, float]:
+    def judged_by(self, judge: LinearModel) -> dict[str, float]:
         """The relevance of the latest pages."""
         latest = self._load()
         return {url: judge.relevance_of(*words) for url, words in latest.items()}

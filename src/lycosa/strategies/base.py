@@ -58,7 +58,7 @@ class BaseStrategy(ABC):
 class RanksAgain(Protocol):
     """A strategy that can rank what waits by new judgements of earlier pages, without seeing those pages again."""
 
-    def rejudge(self, relevances: Mapping[Url, float]) -> Iterable[Candidate]:
+    def rejudge(self, relevances: Mapping[str, float]) -> Iterable[Candidate]:
         """Waiting URLs whose priority changes where earlier pages have these relevances from now on."""
         ...
 

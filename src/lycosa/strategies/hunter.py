@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.records import Candidate, Codes, Link, Page, Plain, Skip, Url, Visit
-from lycosa.vocabulary.text import codes_of, tokens_of
 from lycosa.vocabulary.urls import host_of, key_of, path_of
 
 from .base import BaseStrategy, checked_share, clamped, distinct_links, random_state, restore_random
@@ -46,7 +45,7 @@ _EXAMPLE_LOGIT = 3.0  # of an example page, at least: its links come first
 _NEIGHBOURS = ((1, 1.0), (2, 0.6), (3, 0.35))  # places away, weight
 _SMOOTHING = {"siblings": 3.0, "neighbours": 1.5, "words": 2.0, "sites": 5.0}  # pages that the base rate counts as
 _ROWS_PER_VISIT = 800  # scored again for each page visited, on average
-_OFFER_FROM = 0.01  # change of a priority that is worth telling the frontier
+_OFFER_FROM = 0.05  # change of a logit that is worth telling the frontier
 _MOST_OFFERS = 400  # waiting links that are ranked again at one page, the best
 
 
@@ -111,9 +110,7 @@ class Hunter(BaseStrategy):
 
     def learn(self, event: Visit | Skip) -> None:
         table = self._table
-        if isinstance(event, Skip):
-            table.drop(event.candidate.url)
-        elif event.page is None or event.relevance is None:
+        if isinstance(event, Skip) or event.page is None or event.relevance is None:
             table.drop(event.candidate.url)
         elif event.change is None:
             table.settle(event.candidate.url, self._logit(event.candidate.url, event.relevance))
@@ -133,9 +130,9 @@ class Hunter(BaseStrategy):
             candidates += self._scored(rows)
         return self._with_samples(event, candidates)
 
-    def rejudge(self, relevances: Mapping[Url, float]) -> Iterable[Candidate]:
+    def rejudge(self, relevances: Mapping[str, float]) -> Iterable[Candidate]:
         """Pages were judged anew: the waiting links whose priority changes by that."""
-        self._table.rejudge({url: self._logit(url, relevance) for url, relevance in relevances.items()})
+        self._table.rejudge({url: self._logit(Url(url), relevance) for url, relevance in relevances.items()})
         self._visits_since_scored = 0
         return self._rescored(new=None)
 
@@ -167,30 +164,28 @@ class Hunter(BaseStrategy):
         table = self._table
         (slots,) = table.is_waiting.nonzero()
         features = table.features(self._word_table(), slots, None)
-        priorities = self._priorities(features)
-        has_changed = np.abs(priorities - table.priorities[slots]) >= _OFFER_FROM
+        scores = features @ self._weights
+        has_changed = np.abs(scores - table.scores[slots]) >= _OFFER_FROM
         is_new = table.is_new[slots]
         best = np.flatnonzero(has_changed & ~is_new)
         if len(best) > _MOST_OFFERS:
             # A link that falls counts by where it stood: left there, it would be taken before better ones.
-            ranks = np.maximum(priorities, table.priorities[slots])[best]
+            ranks = np.maximum(scores, table.scores[slots])[best]
             best = best[np.argpartition(-ranks, _MOST_OFFERS)[:_MOST_OFFERS]]
         chosen = np.sort(np.concatenate((best, np.flatnonzero(is_new))))
         return self._candidates(slots[chosen], features[chosen])
 
     def _candidates(self, slots: Ints, features: Floats) -> list[Candidate]:
         table = self._table
-        priorities = self._priorities(features)
-        table.priorities[slots], table.is_new[slots] = priorities, False
         parts = features * self._weights
+        scores = parts.sum(axis=1)
+        table.scores[slots], table.is_new[slots] = scores, False
+        priorities = 1.0 / (1.0 + np.exp(-np.clip(scores + self._intercept, -30.0, 30.0)))
         candidates = []
         for slot, priority, part in zip(slots.tolist(), priorities.tolist(), parts.round(2).tolist(), strict=True):
             because = {name: value for name, value in zip(FEATURES, part, strict=True) if value}
             candidates.append(table.candidate(slot, priority, because))
         return candidates
-
-    def _priorities(self, features: Floats) -> Floats:
-        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(features @ self._weights + self._intercept, -30.0, 30.0))))
 
     def _with_samples(self, visit: Visit, candidates: list[Candidate]) -> list[Candidate]:
         """The candidates, with random ones first where it is time for them."""
@@ -248,16 +243,17 @@ class _LinkTable:
 
     def __init__(self) -> None:
         self._count = 0  # of rows
-        self.slots: Ints = np.empty(0, np.int64)  # where each row leads
-        self._parents: Ints = np.empty(0, np.int64)  # the page of each row; the rows of a page lie side by side
-        self._words: NDArray[np.int32] = np.empty((0, _ANCHOR_WORDS + _AROUND_WORDS), np.int32)  # hashed; 0 for none
+        capacity = MAX_ROWS + MAX_LINKS_PER_PAGE
+        self._all_slots: Ints = np.zeros(capacity, np.int64)  # where each row leads
+        self._all_parents: Ints = np.zeros(capacity, np.int64)  # the page of each row; those of a page side by side
+        self._all_words: NDArray[np.int32] = np.zeros((capacity, _ANCHOR_WORDS + _AROUND_WORDS), np.int32)  # hashed
         self._logits: list[float] = []  # of each parent
         self._parent_urls: list[Url] = []
         self._slot_of: dict[Url, int] = {}
         self._links: list[tuple[Url, Url | None, str, int]] = []  # of each slot: URL, page, anchor, depth
         self.is_waiting: Marks = np.empty(0, np.bool_)
         self.is_new: Marks = np.empty(0, np.bool_)  # not given to the frontier yet
-        self.priorities: Floats = np.empty(0)
+        self.scores: Floats = np.empty(0)  # as of the last time that the frontier was told
         self._outcomes: Floats = np.empty(0)  # relevance of each slot that was visited; NaN for others
         self._address: NDArray[np.int32] = np.empty((0, _ADDRESS_WORDS), np.int32)
         self._sites: NDArray[np.int32] = np.empty((0, 2), np.int32)  # directory and host, hashed
@@ -266,8 +262,22 @@ class _LinkTable:
         self._pages, self._relevant = 0.0, 0.0
         self.word_weights: Floats = np.zeros(PLACES)
 
+        self._ratios: Floats | None = None  # of words; None where pages have come since
+
     def __len__(self) -> int:
-        return len(self.slots)
+        return self._count
+
+    @property
+    def slots(self) -> Ints:
+        return self._all_slots[: self._count]
+
+    @property
+    def _parents(self) -> Ints:
+        return self._all_parents[: self._count]
+
+    @property
+    def _words(self) -> NDArray[np.int32]:
+        return self._all_words[: self._count]
 
     def use_model(self, model: WordWeights | None) -> None:
         self.word_weights = np.zeros(PLACES)
@@ -296,7 +306,7 @@ class _LinkTable:
         """A link that is followed next whatever is learnt of it."""
         self.is_waiting[self._slot_of[url]] = False
 
-    def rejudge(self, logits: Mapping[Url, float]) -> None:
+    def rejudge(self, logits: Mapping[str, float]) -> None:
         for place, url in enumerate(self._parent_urls):
             self._logits[place] = logits.get(url, self._logits[place])
         for url, slot in self._slot_of.items():
@@ -308,7 +318,7 @@ class _LinkTable:
 
     def add(self, visit: Visit, links: Sequence[Link], logit: float) -> Ints:
         """Adds the links of a page; returns their rows."""
-        if len(self.slots) + len(links) > MAX_ROWS:
+        if self._count + len(links) > MAX_ROWS:
             self._drop_oldest(len(links))
         page, candidate = visit.page, visit.candidate
         assert page is not None
@@ -317,12 +327,12 @@ class _LinkTable:
         self._parent_urls.append(candidate.url)
         new = [link for link in links if link.target not in self._slot_of]
         self._add_slots(new, candidate.url, candidate.depth + 1, page)
-        rows = np.arange(len(self.slots), len(self.slots) + len(links))
-        slots = np.array([self._slot_of[link.target] for link in links], np.int64)
-        self.slots = np.concatenate((self.slots, slots))
-        self._parents = np.concatenate((self._parents, np.full(len(links), parent)))
-        self._words = np.concatenate((self._words, _words_of(page, links)))
-        return rows
+        start, end = self._count, self._count + len(links)
+        self._all_slots[start:end] = [self._slot_of[link.target] for link in links]
+        self._all_parents[start:end] = parent
+        self._all_words[start:end] = _words_of(page, links)
+        self._count = end
+        return np.arange(start, end)
 
     def _add_slots(self, links: Sequence[Link], found_on: Url, depth: int, page: Page) -> None:
         start = len(self._links)
@@ -331,35 +341,30 @@ class _LinkTable:
             self._links.append((link.target, found_on, link.anchor, depth))
         self.is_waiting = np.concatenate((self.is_waiting, np.ones(len(links), np.bool_)))
         self.is_new = np.concatenate((self.is_new, np.ones(len(links), np.bool_)))
-        self.priorities = np.concatenate((self.priorities, np.zeros(len(links))))
+        self.scores = np.concatenate((self.scores, np.zeros(len(links))))
         self._outcomes = np.concatenate((self._outcomes, np.full(len(links), np.nan)))
-        texts = [path_of(link.target).replace("_", " ") for link in links]
-        self._address = np.concatenate((self._address, _matrix(page.words.codes_of(texts), _ADDRESS_WORDS)))
-        mask = PLACES - 1
-        sites = [
-            (key_of(link.target.rpartition("/")[0]) % mask + 1, key_of("host " + host_of(link.target)) % mask + 1)
-            for link in links
-        ]
-        self._sites = np.concatenate((self._sites, np.array(sites, np.int32).reshape(-1, 2)))
+        urls = [link.target if isinstance(link.target, str) else "" for link in links]  # in a graph, they are numbers
+        words = page.words.codes_of([path_of(url).replace("_", " ") for url in urls])
+        self._address = np.concatenate((self._address, _matrix(words, _ADDRESS_WORDS)))
+        sites = np.array([_sites_of(url) for url in urls], np.int32).reshape(-1, 2)
+        self._sites = np.concatenate((self._sites, sites))
 
     def _drop_oldest(self, room: int) -> None:
-        """Drops the rows of the oldest pages, a quarter of the table at least; what they say of words and sites stays."""
+        """Drops the rows of the oldest pages, a quarter of the table at least; what their words led to stays."""
         wanted = max(room, MAX_ROWS // 4)
         first = int(self._parents[wanted]) if wanted < len(self._parents) else len(self._logits)
         kept = self._parents >= first
-        dropped = self.slots[~kept]
         self._count_words(self._seen, self._good, ~kept)
         still_used = np.zeros(len(self._links), np.bool_)
         still_used[self.slots[kept]] = True
         place = np.cumsum(still_used) - 1
-        del dropped
-        self.slots = place[self.slots[kept]]
-        self._parents = self._parents[kept] - first
-        self._words = self._words[kept]
+        slots, parents, words = place[self.slots[kept]], self._parents[kept] - first, self._words[kept]
+        self._count = len(slots)
+        self.slots[:], self._parents[:], self._words[:] = slots, parents, words
         self._logits, self._parent_urls = self._logits[first:], self._parent_urls[first:]
         self._slot_of = {url: int(place[slot]) for url, slot in self._slot_of.items() if still_used[slot]}
         self._links = [link for link, used in zip(self._links, still_used.tolist(), strict=True) if used]
-        for name in ("is_waiting", "is_new", "priorities", "_outcomes", "_address", "_sites"):
+        for name in self._SLOTS:
             setattr(self, name, getattr(self, name)[still_used])
 
     # ------------------------------------------------------------ what it says
@@ -375,7 +380,8 @@ class _LinkTable:
             return found
         place = np.full(len(self._links), -1)
         place[slots] = np.arange(len(slots))
-        rows = np.arange(len(self.slots)) if rows is None else rows
+        is_complete = rows is None
+        rows = np.arange(self._count) if rows is None else rows
         at = place[self.slots[rows]]
         rows, at = rows[at >= 0], at[at >= 0]
         links = np.maximum(np.bincount(at, minlength=len(slots)), 1)
@@ -388,7 +394,7 @@ class _LinkTable:
         logits = np.array(self._logits)[parents]
         words = self._words[rows]
         said = word_weights[words]
-        ratios = self._word_ratios(base)[words]
+        ratios = self._word_ratios(base, again=is_complete)[words]
         anchor, around = slice(0, _ANCHOR_WORDS), slice(_ANCHOR_WORDS, None)
         has_words = words > 0
         anchor_counts, around_counts = has_words[:, anchor].sum(1), has_words[:, around].sum(1)
@@ -398,31 +404,27 @@ class _LinkTable:
         found[:, 3] = mean(said[:, anchor].sum(1) / np.sqrt(np.maximum(anchor_counts, 1)))
         found[:, 4] = mean(said[:, around].sum(1) / np.sqrt(np.maximum(around_counts, 1)))
         found[:, 5] = word_weights[self._address[slots]].max(1)
-        good, seen = self._sibling_outcomes()
-        found[:, 6] = _log_odds_ratio(
-            np.bincount(at, good[parents], len(slots)), np.bincount(at, seen[parents], len(slots)), base, "siblings"
-        )
-        good, seen = self._neighbour_outcomes(rows)
-        found[:, 7] = _log_odds_ratio(
-            np.bincount(at, good, len(slots)), np.bincount(at, seen, len(slots)), base, "neighbours"
-        )
+        siblings, neighbours = self._sibling_outcomes(), self._neighbour_outcomes(rows)
+        good, seen = (np.bincount(at, each[parents], len(slots)) for each in siblings)
+        found[:, 6] = _log_odds_ratio(good, seen, base, "siblings")
+        good, seen = (np.bincount(at, each, len(slots)) for each in neighbours)
+        found[:, 7] = _log_odds_ratio(good, seen, base, "neighbours")
         found[:, 8] = mean(ratios[:, anchor].sum(1) / np.sqrt(np.maximum(anchor_counts, 1)))
         found[:, 9] = mean(ratios[:, around].sum(1) / np.maximum(around_counts, 1))
-        seen, good = self._site_outcomes()
-        sites = self._sites[slots]
-        found[:, 10:12] = _log_odds_ratio(good[sites], seen[sites], base, "sites")
+        good, seen = (each[self._sites[slots]] for each in self._site_outcomes())
+        found[:, 10:12] = _log_odds_ratio(good, seen, base, "sites")
         found[:, 12] = np.log(links)
         return found
 
     def _base_rate(self) -> float:
         return min(max((self._relevant + 1.0) / (self._pages + 4.0), 0.02), 0.9)
 
-    def _sibling_outcomes(self) -> tuple[Floats, Floats]:
+    def _sibling_outcomes(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """For each parent: the summed relevance of the pages visited that it links to, and their number."""
         outcomes = self._outcomes[self.slots]
         known = ~np.isnan(outcomes)
         parents, count = self._parents[known], len(self._logits)
-        return np.bincount(parents, outcomes[known], count), np.bincount(parents, minlength=count).astype(float)
+        return np.bincount(parents, outcomes[known], count), np.bincount(parents, minlength=count)
 
     def _neighbour_outcomes(self, rows: Ints) -> tuple[Floats, Floats]:
         """For each row: the weighted relevance of the pages visited that the links next to it lead to, and weights."""
@@ -437,14 +439,17 @@ class _LinkTable:
                 seen += np.where(counts, weight, 0.0)
         return good, seen
 
-    def _word_ratios(self, base: float) -> Floats:
-        """What links with each hashed word led to, as log odds ratios."""
+    def _word_ratios(self, base: float, *, again: bool) -> Floats:
+        """What links with each hashed word led to, as log odds ratios; as of the last time, or computed again."""
+        if self._ratios is not None and not again:
+            return self._ratios
         seen, good = self._seen.copy(), self._good.copy()
         self._count_words(seen, good, np.ones(len(self.slots), np.bool_))
         ratios = np.zeros(PLACES)
         (known,) = seen.nonzero()
         ratios[known] = _log_odds_ratio(good[known], seen[known], base, "words")
         ratios[0] = 0.0
+        self._ratios = ratios
         return ratios
 
     def _count_words(self, seen: Floats, good: Floats, rows: Marks) -> None:
@@ -455,25 +460,28 @@ class _LinkTable:
         share = 1.0 / np.bincount(slots, minlength=len(self._links))[slots]
         words = self._words[known]
         width = words.shape[1]
-        np.add.at(seen, words.ravel(), np.repeat(share, width))
-        np.add.at(good, words.ravel(), np.repeat(share * outcomes[known], width))
+        seen += np.bincount(words.ravel(), np.repeat(share, width), PLACES)
+        good += np.bincount(words.ravel(), np.repeat(share * outcomes[known], width), PLACES)
 
-    def _site_outcomes(self) -> tuple[Floats, Floats]:
-        """How many pages of each hashed directory and host were visited, and their relevance summed up."""
+    def _site_outcomes(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """For each hashed directory and host: the summed relevance of its pages that were visited, and their number."""
         (known,) = (~np.isnan(self._outcomes)).nonzero()
         sites = self._sites[known]
-        seen = np.bincount(sites.ravel(), minlength=PLACES).astype(float)
+        seen = np.bincount(sites.ravel(), minlength=PLACES)
         good = np.bincount(sites.ravel(), np.repeat(self._outcomes[known], 2), PLACES)
-        return seen, good
+        return good, seen
 
     # ------------------------------------------------------------ its state
 
-    _ARRAYS = ("slots", "_parents", "_words", "is_waiting", "is_new", "priorities", "_outcomes", "_address", "_sites")
+    _ROWS = ("slots", "_parents", "_words")
+    _SLOTS = ("is_waiting", "is_new", "scores", "_outcomes", "_address", "_sites")
 
     def state(self) -> Plain:
         (places,) = self._seen.nonzero()
         return {
-            "arrays": {name: _packed(getattr(self, name)) for name in self._ARRAYS},
+            "arrays": {name: _packed(getattr(self, name)) for name in (*self._ROWS, *self._SLOTS)},
+            "ratios": None if self._ratios is None else _packed(self._ratios[(known := self._ratios.nonzero()[0])]),
+            "known": None if self._ratios is None else _packed(known),
             "links": self._links,
             "dropped": [slot for slot, link in enumerate(self._links) if self._slot_of.get(link[0]) != slot],
             "parents": self._parent_urls,
@@ -483,8 +491,16 @@ class _LinkTable:
         }
 
     def restore(self, state: Plain) -> None:
-        for name in self._ARRAYS:
-            setattr(self, name, _unpacked(state["arrays"][name]))
+        arrays = {name: _unpacked(packed) for name, packed in state["arrays"].items()}
+        self._count = len(arrays["slots"])
+        for name in self._ROWS:
+            getattr(self, name)[:] = arrays[name]
+        for name in self._SLOTS:
+            setattr(self, name, arrays[name])
+        self._ratios = None
+        if state["ratios"] is not None:
+            self._ratios = np.zeros(PLACES)
+            self._ratios[_unpacked(state["known"])] = _unpacked(state["ratios"])
         self._links = [tuple(link) for link in state["links"]]
         dropped = set(state["dropped"])
         self._slot_of = {link[0]: slot for slot, link in enumerate(self._links) if slot not in dropped}
@@ -509,6 +525,13 @@ def _words_of(page: Page, links: Sequence[Link]) -> NDArray[np.int32]:
     return np.concatenate((anchors, _matrix(codes[len(links) :], _AROUND_WORDS)), axis=1)
 
 
+def _sites_of(url: str) -> tuple[int, int]:
+    """Directory and host, hashed."""
+    if not url:
+        return 0, 0
+    return key_of(url.rpartition("/")[0]) % (PLACES - 1) + 1, key_of(f"host {host_of(url)}") % (PLACES - 1) + 1
+
+
 def _matrix(texts: Sequence[Codes], width: int) -> NDArray[np.int32]:
     """The first words of each text, hashed; 0 where there are fewer."""
     matrix = np.zeros((len(texts), width), np.int32)
@@ -528,7 +551,7 @@ def _maximum(at: Ints, values: Floats, count: int, least: float) -> Floats:
     return found
 
 
-def _log_odds_ratio(good: Floats, seen: Floats, base: float, kind: str) -> Floats:
+def _log_odds_ratio(good: NDArray[Any], seen: NDArray[Any], base: float, kind: str) -> Floats:
     """log odds of the share of good among those seen, less that of the base rate, towards which it is smoothed."""
     smoothing = _SMOOTHING[kind]
     share = np.clip((good + smoothing * base) / (seen + smoothing), 1e-3, 1.0 - 1e-3)

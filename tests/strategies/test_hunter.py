@@ -1,0 +1,157 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from lycosa.reading import page_of_html
+from lycosa.strategies.hunter import FEATURES, MAX_LINKS_PER_PAGE, MAX_ROWS, Hunter
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.text import codes_of
+
+
+class Words:
+    """A model of the topic's words."""
+
+    def __init__(self, **weights: float):
+        self._weights = weights
+
+    def weights_by_code(self) -> tuple[np.ndarray, np.ndarray]:
+        return codes_of(self._weights), np.array(list(self._weights.values()))
+
+
+def visit(path: str, links: Sequence[str | tuple[str, str]], *, relevance: float = 0.5) -> Visit:
+    """A page at http://a.example/PATH with links: paths, or anchors and paths."""
+    pairs = [link if isinstance(link, tuple) else ("more", link) for link in links]
+    html = "<p>".join(f'<a href="/{target}">{anchor}</a>' for anchor, target in pairs)
+    url = url_of(path)
+    return Visit(Candidate(url, 0.5), Fetch(url, Outcome.OK, 0.0), page_of_html(url, html), relevance)
+
+
+def url_of(path: str) -> Url:
+    return Url(f"http://a.example/{path}")
+
+
+def proposed(strategy: Hunter, *visits: Visit) -> dict[str, float]:
+    """Priorities by path after some visits: those proposed last."""
+    found = {}
+    for each in visits:
+        strategy.learn(each)
+        found |= {
+            candidate.url.removeprefix("http://a.example/"): candidate.priority for candidate in strategy.propose(each)
+        }
+    return found
+
+
+def hunter(**options: object) -> Hunter:
+    return Hunter(**{"sample": 0, **options})
+
+
+def test_links_that_say_the_topic_come_first() -> None:
+    strategy = hunter(judge=lambda: Words(lava=1.0, cake=-1.0))
+    found = proposed(strategy, visit("", [("hot lava", "a"), ("sweet cake", "b"), ("other", "c")]))
+    assert found["a"] > found["c"] > found["b"]
+
+
+def test_addresses_that_say_the_topic_come_first() -> None:
+    found = proposed(hunter(judge=lambda: Words(lava=3.0)), visit("", ["lava_flow.html", "sugar.html"]))
+    assert found["lava_flow.html"] > found["sugar.html"]
+
+
+def test_links_of_relevant_pages_come_first() -> None:
+    found = proposed(hunter(), visit("x", ["a"], relevance=0.95), visit("y", ["b"], relevance=0.05))
+    assert found["a"] > found["b"]
+
+
+def test_links_of_examples_count_as_links_of_relevant_pages() -> None:
+    found = proposed(hunter(taught=[url_of("x")]), visit("x", ["a"], relevance=0.1), visit("y", ["b"], relevance=0.1))
+    assert found["a"] > found["b"]
+
+
+def test_links_between_others_that_led_to_relevant_pages_rise_and_fall_with_them() -> None:
+    before = visit("", [f"{number}" for number in range(12)])
+    found = proposed(hunter(), before, visit("3", [], relevance=0.99), visit("10", [], relevance=0.01))
+    assert found["4"] > found["7"] > found["9"]
+
+
+def test_links_with_words_that_led_to_relevant_pages_rise() -> None:
+    links = [("red apple", "1"), ("plum", "2"), ("plum", "3"), ("plum", "4"), ("plum", "5"), ("red pear", "6")]
+    found = proposed(hunter(), visit("", links), visit("1", [], relevance=0.99))
+    assert found["6"] > found["5"]
+
+
+def test_links_that_many_pages_have_come_first() -> None:
+    found = proposed(hunter(), visit("x", ["a", "b"]), visit("y", ["a"]), visit("z", ["a"]))
+    assert found["a"] > found["b"]
+
+
+def test_pages_judged_anew_rank_what_waits_anew() -> None:
+    strategy = hunter()
+    found = proposed(strategy, visit("x", ["a"], relevance=0.9), visit("y", ["b"], relevance=0.1))
+    again = {each.url: each.priority for each in strategy.rejudge({url_of("x"): 0.1, url_of("y"): 0.9})}
+    assert again[url_of("b")] == pytest.approx(found["a"], abs=0.02)
+    assert again[url_of("a")] == pytest.approx(found["b"], abs=0.02)
+
+
+def test_a_new_model_of_the_words_counts_from_the_next_page_on() -> None:
+    models = [Words(lava=2.0)]
+    strategy = hunter(judge=lambda: models[-1])
+    first = proposed(strategy, visit("", [("lava", "a"), ("cake", "b")]))
+    models.append(Words(cake=2.0))
+    again = proposed(strategy, visit("x", []))
+    assert first["a"] > first["b"] and again["b"] > again["a"]
+
+
+def test_some_links_of_the_seeds_are_followed_first() -> None:
+    strategy = Hunter(sample=5)
+    seeds = [url_of("x"), url_of("y")]
+    assert [candidate.url for candidate in strategy.start(seeds)] == seeds
+    drawn = []
+    for path in ("x", "y", "z"):
+        page = visit(path, [f"{path}{number}" for number in range(50)])
+        strategy.learn(page)
+        drawn.append(sum(candidate.priority == 1.0 for candidate in strategy.propose(page)))
+    assert drawn == [3, 2, 0]
+
+
+def test_the_examples_are_seeds_too() -> None:
+    strategy = Hunter(taught=[url_of("example")])
+    assert [candidate.url for candidate in strategy.start([url_of("seed")])] == [url_of("example"), url_of("seed")]
+
+
+def test_what_is_skipped_is_forgotten_until_it_is_offered_again() -> None:
+    strategy = hunter()
+    proposed(strategy, visit("x", ["a", "b"]))
+    strategy.learn(Skip(Candidate(url_of("a"), 0.5), SkipReason.EVICTED))
+    assert "a" not in proposed(strategy, visit("b", [], relevance=0.99))
+    assert "a" in proposed(strategy, visit("y", ["a"]))
+
+
+def test_a_page_of_very_many_links_proposes_them_all() -> None:
+    found = proposed(hunter(), visit("", [str(number) for number in range(2 * MAX_LINKS_PER_PAGE)]))
+    assert len(found) == 2 * MAX_LINKS_PER_PAGE
+
+
+def test_the_table_is_bounded_and_goes_on_where_it_was_left() -> None:
+    first, second = hunter(judge=lambda: Words(more=1.0)), hunter(judge=lambda: Words(more=1.0))
+    for number in range(40):
+        page = visit(str(number), [f"{number}-{link}" for link in range(500)], relevance=number % 7 / 7)
+        assert len(proposed(first, page)) >= 500
+    assert len(first._table) <= MAX_ROWS
+    second.restore(first.state())
+    page = visit("39-3", ["38-7", "z"], relevance=0.9)
+    assert proposed(second, page) == proposed(first, page)
+
+
+def test_every_part_of_a_priority_is_explained() -> None:
+    strategy = hunter(judge=lambda: Words(lava=1.0))
+    page = visit("", [("lava", "lava.html")], relevance=0.9)
+    strategy.learn(page)
+    (candidate,) = strategy.propose(page)
+    assert set(candidate.because) <= set(FEATURES)
+    assert candidate.because["page"] > 0 and candidate.because["anchors"] > 0
+
+
+def test_a_share_beyond_1_is_refused() -> None:
+    with pytest.raises(UsageError, match="explore must lie between 0 and 1"):
+        Hunter(explore=2.0)

@@ -1,0 +1,158 @@
+"""Words as vectors: what a text is about, in whatever words it says so.
+
+A table gives each of some ten thousands of English words a vector v_w. The vector of a text is
+
+    e = Σ_w count_w v_w / |Σ_w count_w v_w|,
+
+so that the cosine of two texts is high where they are about the same, even if they have no word in common. The length
+of v_w is the weight of the word: a word that says little about its text has a short vector. The table that comes with
+Lycosa, `embedding.npz`, was made by `training/embedding`, where its sources are told.
+
+>>> table = shipped_table()
+>>> volcano, lava, piano = (table.of_terms({word: 1}) for word in ("volcano", "lava", "piano"))
+>>> bool(volcano @ lava > volcano @ piano)
+True
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lycosa.vocabulary.records import Codes, Page
+from lycosa.vocabulary.text import codes_of
+
+Vector = np.ndarray[tuple[int], np.dtype[np.float32]]  # of length 1, or 0 where nothing is known of a text
+Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # one a row
+Weights = NDArray[np.float32]
+Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
+
+TABLE = "embedding.npz"
+RIDGE = 0.03  # of `Direction`, beside a mean square of 1 of the vectors
+_NO_CODE = np.uint64((1 << 64) - 1)
+
+
+class Embedding:
+    """A table of word vectors: v_w = scales[row] * vectors[row], where row = rows[w].
+
+    words: all words of the table; forms of one word may share a row.
+    rows: the row of each word.
+    vectors: 8-bit numbers, so that the table is small.
+    """
+
+    def __init__(self, words: Sequence[str], rows: Rows, vectors: NDArray[np.int8], scales: Weights):
+        codes = codes_of(words)
+        if not (len(codes) == len(rows) and len(vectors) == len(scales) and rows.max(initial=0) < len(vectors)):
+            raise ValueError("words, rows, vectors and scales of the table do not fit each other")
+        order = np.argsort(codes)
+        self._codes = np.append(codes[order], _NO_CODE)  # the last makes every place that `searchsorted` finds a valid one
+        self._rows = np.append(rows[order], 0)
+        self._vectors = vectors
+        self._scales = scales
+
+    @property
+    def dimensions(self) -> int:
+        return int(self._vectors.shape[1])
+
+    def __len__(self) -> int:
+        """The number of words."""
+        return len(self._codes) - 1
+
+    def of_page(self, page: Page) -> Vector:
+        """The vector of a page whose terms are whole words, not stems; of others, see `of_tokens`."""
+        return self.of_codes(*page.words.counted)
+
+    def of_terms(self, terms: Mapping[str, int]) -> Vector:
+        """The vector of the words of a text and their counts."""
+        return self.of_codes(codes_of(terms), np.fromiter(terms.values(), np.uint64, len(terms)))
+
+    def of_tokens(self, codes: Codes) -> Vector:
+        """The vector of a text, from the code of each of its tokens."""
+        return self.of_codes(*np.unique(codes, return_counts=True))
+
+    def of_codes(self, codes: Codes, counts: NDArray[np.integer]) -> Vector:
+        """The vector of a text, from the codes of its words and their counts."""
+        places = self._codes.searchsorted(codes)
+        known = (self._codes[places] == codes).nonzero()[0]
+        rows = self._rows[places[known]]
+        total = (counts[known] * self._scales[rows]).astype(np.float32) @ self._vectors[rows].astype(np.float32)
+        return normalised(total)
+
+    def coverage(self, codes: Codes, counts: NDArray[np.integer]) -> float:
+        """The share of a text's words that the table knows, each as often as it occurs; 0 for a text without words.
+
+        It is some 0.9 for English prose and below 0.4 for other languages, of which the table says nothing.
+        """
+        is_known = self._codes[self._codes.searchsorted(codes)] == codes
+        return float(counts[is_known].sum() / (counts.sum() or 1))
+
+
+@cache
+def shipped_table() -> Embedding:
+    """The table that comes with Lycosa, read when it is first asked for."""
+    with files(__package__).joinpath(TABLE).open("rb") as file:
+        return read_table(file)
+
+
+def read_table(file: IO[bytes]) -> Embedding:
+    with np.load(file, allow_pickle=False) as arrays:
+        words = arrays["words"].tobytes().decode().split("\n")
+        return Embedding(words, arrays["rows"].astype(np.intp), arrays["vectors"], arrays["scales"])
+
+
+def write_table(file: IO[bytes], words: Sequence[str], rows: Rows, vectors: Vectors) -> None:
+    """Writes a table, its vectors rounded to 8 bits a number."""
+    scales = np.maximum(np.abs(vectors).max(axis=1), 1e-9).astype(np.float32) / 127
+    np.savez_compressed(
+        file,
+        words=np.frombuffer("\n".join(words).encode(), np.uint8),
+        rows=rows.astype(np.uint32),
+        vectors=np.rint(vectors / scales[:, None]).astype(np.int8),
+        scales=scales,
+    )
+
+
+def normalised(vectors: Weights) -> Weights:
+    """The same vectors, of length 1; those of length 0 stay as they are."""
+    lengths = np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True))
+    return vectors / np.where(lengths > 0.0, lengths, 1.0)
+
+
+class Direction:
+    """The direction in which a topic lies from other texts.
+
+        similarity(e) = (e - o) · d / |e - o|,    |d| = 1,
+
+    where o is the mean of the other texts and d points from there to the topic.
+    """
+
+    def __init__(self, direction: Weights, origin: Weights):
+        self._direction = normalised(direction)
+        self._origin = origin
+
+    @classmethod
+    def of_words(cls, topic: Vector, others: Vectors) -> "Direction":
+        """Of a topic named by a few words: they point there from everywhere, d = topic."""
+        return cls(topic, others.mean(axis=0))
+
+    @classmethod
+    def of_examples(cls, good: Vectors, others: Vectors, *, ridge: float = RIDGE) -> "Direction":
+        """Of a topic shown by examples: Fisher's discriminant with a ridge,
+
+            d = (C + ridge I)⁻¹ (mean of good - mean of others),
+
+        C being the mean of v vᵀ over both kinds in equal parts, v = e - the mean of both. Others may be bad examples,
+        pages of the crawl, whatever they are about, or texts on many subjects.
+        """
+        origin, peak = others.mean(axis=0), good.mean(axis=0)
+        middle = (origin + peak) / 2
+        covariance = sum((kind - middle).T @ (kind - middle) / (2 * len(kind)) for kind in (good, others))
+        return cls(np.linalg.solve(covariance + ridge * np.eye(len(middle), dtype=np.float32), peak - origin), origin)
+
+    def similarity(self, vectors: Weights) -> Weights:
+        """Of one vector or of many; 0 for texts of which nothing is known."""
+        centred = normalised(vectors - self._origin)
+        return np.where((vectors != 0.0).any(axis=-1), centred @ self._direction, 0.0)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lycosa.standing import FEATURES, Features, ModelTree, StandingModel, count_in_links
+from lycosa.standing import FEATURES, FeatureExtractor, ModelTree, StandingModel, count_in_links
 from lycosa.standing.model_tree import Floats, Line, fit_line
 from lycosa_lab.worlds.calibration import spearman
 from lycosa_lab.worlds.registry import open_world
@@ -37,7 +37,7 @@ Sample = tuple[Floats, Floats]  # rows of features, and the status behind each
 
 def sample_of(world: StudyWorld, pages: int) -> Sample:
     """Some pages; where the world does not know what links to them from everywhere, links within it count."""
-    features, urls = Features(), list(world.urls())
+    features, urls = FeatureExtractor(), list(world.urls())
     knows = world.standing(urls[0]) is not None
     chosen = set(random.Random(1).sample(urls, min(pages, len(urls))))
     rows, links = {}, []
@@ -75,7 +75,7 @@ def model_of(samples: list[Sample]) -> StandingModel:
         {"rows": len(rows), "intercept": round(MIDDLE - middle, 4), "weights": [list(pair) for pair in weights]}
     ]
     seen = (*zip(lows.tolist(), highs.tolist(), strict=True), (0.0, round(highest, 4)))
-    return StandingModel(ModelTree.from_plain(plain), Features(), seen, theta=MIDDLE, pages=len(rows))
+    return StandingModel(ModelTree.from_plain(plain), FeatureExtractor(), seen, theta=MIDDLE, pages=len(rows))
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from statistics import median
 import numpy as np
 
 from lycosa.frontier.sequential import SequentialFrontier
-from lycosa.maps import REACHES, Atlas, CrawlMap, Sighting
+from lycosa.maps import REACHES, Atlas, Sighting, UrlMap
 from lycosa.reading import page_of_text
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.strategies import BaselineFocused, Mapped
@@ -56,7 +56,7 @@ def take_in(path: Path, first: int, last: int, links: int, options: argparse.Nam
         atlas.extend("bees", good, links_among(first, last, links, seed=first), at=float(last), reach=options.reach)
 
 
-def look_up(crawl_map: CrawlMap, urls: list[Url]) -> float:
+def look_up(crawl_map: UrlMap, urls: list[Url]) -> float:
     """Microseconds of one, as a crawl does it."""
     spokes, portal_of = crawl_map.spokes, crawl_map.portal_of
     return 1e6 * seconds_of(lambda: [spokes.get(url) or portal_of.get(url) for url in urls] and None) / len(urls)
@@ -103,7 +103,7 @@ def hears_and_queues(strategy: Strategy, visits: list[Visit]) -> float:
 
 
 def beside_the_baseline(
-    measured: Callable[[Strategy, list[Visit]], float], crawl_map: CrawlMap, visits: list[Visit], rounds: int
+    measured: Callable[[Strategy, list[Visit]], float], crawl_map: UrlMap, visits: list[Visit], rounds: int
 ) -> tuple[float, float]:
     """The baseline's cost, and that of `mapped` as a multiple of it."""
     turns = [

@@ -33,7 +33,7 @@ from lycosa_peers.identity import Identity
 from lycosa_peers.messages import Contact, Declined, Query, Response, decode, encode
 from lycosa_peers.options import DEFAULTS
 from lycosa_peers.peer_folder import PeerFolder
-from lycosa_peers.summary import Segment, Summary, byte_budget
+from lycosa_peers.summary import Segment, SegmentedSummary, byte_budget
 from lycosa_peers.wire import Wire
 
 LYCOSA = (sys.executable, "-c", "from lycosa.cli import main; main()")
@@ -141,7 +141,7 @@ class Asker:
     def refuses(self, peer: str) -> bool:
         return False
 
-    def heard(self, peer: str, channel: Channel, frame: bytes) -> None:
+    def frame_received(self, peer: str, channel: Channel, frame: bytes) -> None:
         message = decode(frame)
         if isinstance(message, Response):
             self.answered += 1
@@ -190,7 +190,7 @@ def row(what: str, value: str, wanted: str) -> None:
 def summary_figures(texts: list[list[str]], chance: random.Random) -> None:
     pages = [codes_of(text) for text in texts]
     segment = Segment.of(pages, room=byte_budget(len(pages), len(pages)))
-    summary = Summary([segment])
+    summary = SegmentedSummary([segment])
     size = len(summary.packed())
     sets = [set(text) for text in texts]
     everything = sorted(set().union(*sets))

@@ -12,7 +12,7 @@ from time import perf_counter
 
 from lycosa.reading.words import FoldedWords
 from lycosa.relevance import train
-from lycosa.standing import Features, learn
+from lycosa.standing import FeatureExtractor, learn
 from lycosa.standing import features as each
 from lycosa.vocabulary.records import Page
 from lycosa.vocabulary.text import folded
@@ -46,7 +46,7 @@ def best_of(rounds: int, pages: Callable[[], list[Page]], work: Callable[[Page],
     return 1e3 * min(times) / len(given)
 
 
-def parts(features: Features) -> dict[str, Callable[[Page], object]]:
+def parts(features: FeatureExtractor) -> dict[str, Callable[[Page], object]]:
     return {
         "volume": each.information_volume,
         "location": lambda page: each.information_location(page.url),

@@ -58,7 +58,7 @@ class Caller:
     def refuses(self, peer):
         return False
 
-    def heard(self, peer, channel, frame):
+    def frame_received(self, peer, channel, frame):
         self.heard_messages.append(decode(frame))
 
 

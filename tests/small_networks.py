@@ -8,7 +8,7 @@ from lycosa_peers.content import Items
 from lycosa_peers.messages import Contact, Message, PeerName, Send
 from lycosa_peers.node import Node
 from lycosa_peers.options import DEFAULTS, options_for
-from lycosa_peers.simulation import Network
+from lycosa_peers.simulation import SimulatedNetwork
 
 QUICK = {"walkers": 2, "ttl": 16, "checkpoint": 100.0}
 
@@ -27,10 +27,10 @@ def network(
     seed: int = 1,
     wire: Mapping[str, object] | None = None,
     **options: object,
-) -> Network:
+) -> SimulatedNetwork:
     """Peers of one algorithm; `overlay` names the links of each, both ends of a link do."""
     nodes = [node(name, items, algorithm=algorithm, seed=seed, **options) for name, items in has.items()]
-    return Network(nodes, overlay, seed=seed, **(wire or {}))
+    return SimulatedNetwork(nodes, overlay, seed=seed, **(wire or {}))
 
 
 def ring(names: Sequence[str], reach: int = 2) -> dict[str, list[str]]:

@@ -91,7 +91,7 @@ def test_importing_lycosa_loads_nothing_heavy():
 
 
 def test_all_is_the_public_surface():
-    assert set(lycosa.__all__) == {*lycosa._HOMES, "__version__"}
+    assert set(lycosa.__all__) == {*lycosa._MODULES, "__version__"}
     public = {name for name in dir(lycosa) if not name.startswith("_")} - {"Any", "TYPE_CHECKING"}
     assert public - {path.stem for path in (SOURCE / "lycosa").iterdir()} == set(lycosa.__all__) - {"__version__"}
     for name in lycosa.__all__:

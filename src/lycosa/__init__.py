@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .vocabulary.urls import host_of
 
 __version__ = "0.1.0"
-_HOMES = {  # of what is public: first what one crawls with, then what a plug-in needs
+_MODULES = {  # of public names: first those to crawl with, then those that a plug-in needs
     "crawl": "lycosa.api",
     "new": "lycosa.api",
     "open": "lycosa.api",
@@ -63,12 +63,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Loads what is public when it is first asked for, so that `import lycosa` costs nothing."""
-    if name not in _HOMES:
+    """Imports public names on first access, so that `import lycosa` is fast."""
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

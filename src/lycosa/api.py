@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import Literal, Self, Unpack
 
 from lycosa.collection import Collection
-from lycosa.collection.rows import LookRow, PageRow, Summary
+from lycosa.collection.rows import ObservationRow as LookRow
+from lycosa.collection.rows import PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import Recipe, load_recipe

@@ -27,6 +27,7 @@ from lycosa.vocabulary.text import tokens_of
 from lycosa.vocabulary.urls import normalise
 
 FILE_NAME = "lycosa.toml"
+DEFAULT_STRATEGY = "adaptive"  # of a crawl whose recipe names none
 
 _PROXY = re.compile(r"(\w+://)?[^/\s]*[^/\s:]:\d{1,5}/?")  # which schemes there are is for the web to know
 NotNegative = Annotated[float, Meta(ge=0)]
@@ -116,7 +117,7 @@ class Waiting(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
     contact: str = ""  # an address or page where people who run sites can reach you; goes into the User-Agent
-    strategy: str = "adaptive"
+    strategy: str = DEFAULT_STRATEGY
     options: Mapping[str, Plain] = {}  # of the strategy, as its constructor calls them
     seeds: str = ""  # file of URLs to start from; without one, the examples
     sitemaps: bool = False  # also start from the sitemaps that the seeds' hosts name in robots.txt
@@ -307,7 +308,7 @@ def recipe_text(*, name: str, topic_text: str, examples: str, negatives: str, se
     return f"""# The recipe of the collection {name}. Everything has a default; what is said here, or by a flag, counts.
 
 contact = {quoted(contact).decode()}  # your e-mail address or web page; required before a public host is asked
-strategy = "adaptive"  # {", ".join(STRATEGIES)}
+strategy = "{DEFAULT_STRATEGY}"  # {", ".join(STRATEGIES)}
 seeds = {quoted(seeds).decode()}  # file of URLs to start from; empty: the examples
 
 [topic]

@@ -42,7 +42,7 @@ NO_NUMBERS: tuple[float | None, ...] = (None, 0.0, 1.0, -1.0, 7.5, math.inf, -ma
 # ------------------------------------------------------------ worlds
 
 
-class World(Struct, frozen=True):
+class SmallWeb(Struct, frozen=True):
     """A small web in memory."""
 
     pages: Mapping[Url, bytes]  # HTML
@@ -75,7 +75,7 @@ class World(Struct, frozen=True):
         return f"a world of {len(self.pages)} pages" + ("" if self.seed is None else f", seed {self.seed}")
 
 
-Make = Callable[[World], Strategy]  # a strategy for a world: one that needs an access log gets that of the world
+Make = Callable[[SmallWeb], Strategy]  # a strategy for a world: one that needs an access log gets that of the world
 
 
 @lru_cache(maxsize=10_000)
@@ -83,14 +83,14 @@ def _read(url: Url, html: bytes) -> Page | None:
     return Reader()(Fetch(url, Outcome.OK, 0.0, status=200, content=html))
 
 
-def random_world(seed: int, *, pages: int = 12) -> World:
+def random_world(seed: int, *, pages: int = 12) -> SmallWeb:
     """Pages on four hosts that link to one another at random; the first few are mostly on the topic."""
     random = Random(seed)
     urls = [Url(f"http://h{page % 4}.example/{random.choice(WORDS)}/{page}") for page in range(pages)]
     links = {url: [random.choice(urls) for _ in range(random.randrange(7))] for url in urls}
     html = {url: html_page(" ".join(random.choices(WORDS, k=40)), links[url]) for url in urls}
     relevances = {url: round(random.random() ** (1 + page / 4), 3) for page, url in enumerate(urls)}
-    return World(html, relevances=relevances, seed=seed)
+    return SmallWeb(html, relevances=relevances, seed=seed)
 
 
 def html_page(text: str, links: Iterable[str], *, rel: str = "") -> bytes:
@@ -100,7 +100,7 @@ def html_page(text: str, links: Iterable[str], *, rel: str = "") -> bytes:
 
 
 def crawl(
-    world: World, loop: Loop, seeds: Sequence[Url] | None = None, *, pages: int | None = None, anew: bool = True
+    world: SmallWeb, loop: Loop, seeds: Sequence[Url] | None = None, *, pages: int | None = None, anew: bool = True
 ) -> list[Visit]:
     """The visits of a crawl that fetches one page after the other, until nothing waits or there are so many pages.
 
@@ -138,7 +138,7 @@ def check_strategy(strategy: Callable[..., Strategy], *, worlds: int = 20) -> No
     """
     needs = getattr(strategy, "needs", getattr(getattr(strategy, "func", None), "needs", ()))
 
-    def make(world: World) -> Strategy:
+    def make(world: SmallWeb) -> Strategy:
         return strategy(readings=world.readings()) if "log" in needs else strategy()
 
     follows_no_link_that_asks_so(make)
@@ -156,7 +156,7 @@ def check_strategy(strategy: Callable[..., Strategy], *, worlds: int = 20) -> No
         stays_finite_whatever_models_say(make, world, judged)
 
 
-def visits_each_page_once(make: Make, world: World) -> None:
+def visits_each_page_once(make: Make, world: SmallWeb) -> None:
     """No page twice; every reachable page where it calls itself exhaustive."""
     strategy = make(world)
     visited = urls_of(crawl(world, loop_for(strategy)))
@@ -166,7 +166,7 @@ def visits_each_page_once(make: Make, world: World) -> None:
         _insist(set(visited) >= reachable, "calls itself exhaustive and so visits every reachable page", world)
 
 
-def stays_within_links_and_budget(make: Make, world: World, *, budget: int) -> None:
+def stays_within_links_and_budget(make: Make, world: SmallWeb, *, budget: int) -> None:
     """Every candidate is a seed, a link seen, or a page of the access log it needs; it stops when it is told to."""
     strategy = make(world)
     known = {world.home, *(world.pages if "log" in getattr(strategy, "needs", ()) else ())}
@@ -177,7 +177,7 @@ def stays_within_links_and_budget(make: Make, world: World, *, budget: int) -> N
     _insist(len(visits) <= len(world.pages), "ends", world)
 
 
-def offers_priorities_on_its_scale(make: Make, world: World) -> None:
+def offers_priorities_on_its_scale(make: Make, world: SmallWeb) -> None:
     """Priorities are finite, within 0 and 1 on the unit scale, and every candidate says why."""
     strategy = make(world)
     offered = list(strategy.start([world.home]))
@@ -189,7 +189,7 @@ def offers_priorities_on_its_scale(make: Make, world: World) -> None:
 
 
 def stays_finite_whatever_models_say(
-    make: Make, world: World, judged: Sequence[tuple[float | None, float | None]]
+    make: Make, world: SmallWeb, judged: Sequence[tuple[float | None, float | None]]
 ) -> None:
     """On the unit scale, whatever relevance and standing are, NaN too, priorities and state remain in bounds."""
     strategy = make(world)
@@ -207,7 +207,7 @@ def stays_finite_whatever_models_say(
         raise AssertionError(f"{error}, after pages of relevance and standing {judged}") from error
 
 
-def goes_on_where_it_stopped(make: Make, world: World, *, stop_after: int) -> None:
+def goes_on_where_it_stopped(make: Make, world: SmallWeb, *, stop_after: int) -> None:
     """Stopped after any page, saved as JSON and restored, it goes on as if it had not been stopped: it visits the same
     pages in the same order, and proposes the same for the same reasons. Pages have standings too.
     """
@@ -229,7 +229,7 @@ def goes_on_where_it_stopped(make: Make, world: World, *, stop_after: int) -> No
         _insist(same, "proposes the same, for the same reasons, once it was saved and restored", world)
 
 
-def takes_over_from_another(make: Make, world: World, *, after: int) -> None:
+def takes_over_from_another(make: Make, world: SmallWeb, *, after: int) -> None:
     """Given the visits of another strategy, it goes on from there; all is visited in the end if it is exhaustive."""
     loop = loop_for(BreadthFirst())
     begun = crawl(world, loop, pages=after)
@@ -245,15 +245,15 @@ def takes_over_from_another(make: Make, world: World, *, after: int) -> None:
 def follows_no_link_that_asks_so(make: Make) -> None:
     """A link with rel=nofollow is not proposed."""
     home = Url("http://a.example/")
-    world = World({home: html_page("text", ["http://a.example/1"], rel="nofollow")})
-    strategy = make(World({}))
+    world = SmallWeb({home: html_page("text", ["http://a.example/1"], rel="nofollow")})
+    strategy = make(SmallWeb({}))
     visit = world.visit(Candidate(home, 1.0))
     _insist(list(strategy.propose(visit)) == [], "follows no link that asks not to be followed", world)
 
 
 def learns_from_skips_and_failures(make: Make) -> None:
     """Skips and failures of URLs that it knows nothing of neither raise nor bring candidates."""
-    strategy, candidate = make(World({})), Candidate(Url("http://a.example/"), 0.5)
+    strategy, candidate = make(SmallWeb({})), Candidate(Url("http://a.example/"), 0.5)
     for event in (
         Skip(candidate, SkipReason.TRAP, "host is full"),
         Visit(candidate, Fetch(candidate.url, Outcome.FAILED, 0.0)),
@@ -270,8 +270,8 @@ def passes_dead_moved_and_refused_links(make: Make) -> None:
     refused = [Url(f"http://b.example/{n}") for n in range(4)]
     targets = {url: html_page(f"number {url}", [home]) for url in moved.values()}
     pages = {home: html_page("Many links.", [*moved, *dead, *refused]), **targets}
-    world = World(pages, moved)
-    log = World(dict.fromkeys((*pages, *moved, *dead, *refused), b""))
+    world = SmallWeb(pages, moved)
+    log = SmallWeb(dict.fromkeys((*pages, *moved, *dead, *refused), b""))
     loop = loop_for(make(log), Admission(Scope(exclude_hosts=("b.example",))))
     visited = set(urls_of(crawl(world, loop)))
     _insist(visited == {*pages, *moved, *dead}, "goes on where links are dead, moved or refused", world)
@@ -279,12 +279,12 @@ def passes_dead_moved_and_refused_links(make: Make) -> None:
 
 def ends_when_its_seeds_are_refused(make: Make) -> None:
     """Where no seed may be fetched, the crawl ends."""
-    world = World({Url("http://a.example/"): html_page("text", [])})
-    loop = loop_for(make(World({})), Admission(Scope(hosts=("b.example",))))
+    world = SmallWeb({Url("http://a.example/"): html_page("text", [])})
+    loop = loop_for(make(SmallWeb({})), Admission(Scope(hosts=("b.example",))))
     _insist(crawl(world, loop) == [], "ends where its seeds are refused", world)
 
 
-def _check_candidate(strategy: Strategy, candidate: Candidate, world: World, given: str = "") -> None:
+def _check_candidate(strategy: Strategy, candidate: Candidate, world: SmallWeb, given: str = "") -> None:
     priority = candidate.priority
     _insist(math.isfinite(priority), f"offers finite priorities, not {priority}{given}", world)
     on_scale = strategy.scale == "order" or 0.0 <= priority <= 1.0
@@ -302,7 +302,7 @@ def _numbers_in(because: Mapping[str, Plain]) -> Iterator[float]:
             yield value
 
 
-def _plain(state: Plain, world: World) -> Plain:
+def _plain(state: Plain, world: SmallWeb) -> Plain:
     """A state as it comes back from a file."""
     try:
         return json.loads(json.dumps(state, allow_nan=False))
@@ -334,7 +334,7 @@ def check_trainer(trainer: Any, *, pages: int = 50) -> None:
     crawled = [_terms(random, WORDS) for _ in range(9)]
     for sample in ([], crawled):
         first, again = trainer.train(good, bad, sample), trainer.train(good, bad, sample)
-        loaded = trainer.from_plain(_plain(first.to_plain(), World({})))
+        loaded = trainer.from_plain(_plain(first.to_plain(), SmallWeb({})))
         for seed in range(pages):
             page = random_page(seed)
             judges_within_0_and_1(first, page)

@@ -65,7 +65,7 @@ class Pool(NamedTuple):
 def pool_of(topic: DirectoryTopic, cache: PageCache, crawls: Iterable[Sequence[Step]]) -> Pool:
     """The pages of all crawls of a topic, ranked together."""
     urls = list(dict.fromkeys(step.url for steps in crawls for step in steps))
-    documents = TermMatrix.of(_counted(cache, url) for url in urls)
+    documents = TermMatrix.of(_term_counts(cache, url) for url in urls)
     about = topic.as_page().words.counted
     similarities, ranks = tfidf_similarities(about, documents), pooled_ranks(about, documents)
     return Pool(urls, documents, _by_url(urls, similarities), _by_url(urls, ranks))
@@ -82,7 +82,7 @@ def truth_of(world: StudyWorld, topic: DirectoryTopic, pool: Pool) -> Truth:
     )
 
 
-def _counted(cache: PageCache, url: Url) -> TermCounts:
+def _term_counts(cache: PageCache, url: Url) -> TermCounts:
     page = cache.read(url)
     assert page is not None  # it was crawled
     return page.words.counted
@@ -99,7 +99,7 @@ class FreeComparison:
     """
 
     name = "compare"
-    says = "Strategies side by side on one world."
+    summary = "Strategies side by side on one world."
 
     def __init__(
         self,
@@ -204,9 +204,9 @@ class FreeComparison:
         better = "lower" if measure.fewer_is_better else "higher"
         return Figure(
             name,
-            f"{measure.says[0].upper()}{measure.says[1:]}: {better} is better. Means over {len(outcomes)} topics,"
+            f"{measure.label[0].upper()}{measure.label[1:]}: {better} is better. Means over {len(outcomes)} topics,"
             " with standard errors.",
-            line_chart(series, title=name, x_title="pages fetched", y_title=measure.says),
+            line_chart(series, title=name, x_title="pages fetched", y_title=measure.label),
         )
 
 

@@ -60,13 +60,13 @@ class CrawlTables:
         scores = self.at_end(kind)
         return paired_t(scores[first], scores[second])
 
-    def lead_claim(self, kind: str, leader: str, other: str, *, id: str, says: str, paper: str) -> Claim:
+    def lead_claim(self, kind: str, leader: str, other: str, *, id: str, text: str, paper: str) -> Claim:
         """The claim that one setting has significantly more of a measure than another."""
         test = self.test(kind, leader, other)
         return Claim(
             id=id,
             kind="paper",
-            says=says,
+            text=text,
             paper=paper,
             measured=f"{test.difference:+.4g} (p {test.p:.2g}); {self.mean_line(kind, [leader, other])}",
             p=finite_or_none(test.p),
@@ -193,7 +193,7 @@ def evaluators_claim(study: str, tables: CrawlTables, *, world: str) -> Claim:
     return Claim(
         id=f"{study}.evaluators",
         kind="calibration" if world == FITTED else "paper",
-        says="Accuracy of the evaluation classifiers on the crawler's own examples, which they have not learnt from",
+        text="Accuracy of the evaluation classifiers on the crawler's own examples, which they have not learnt from",
         paper="78.14 ± .70 %",
         measured=f"{accuracy:.2%}; {topped_up} of {examples} good examples are not from the directory",
         holds=None,

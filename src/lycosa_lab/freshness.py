@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 _APART = 1e6  # days between the calendars of two pages, when all are on one axis
 
 
-def evolving(world: StudyWorld) -> SyntheticWorld:
+def require_synthetic(world: StudyWorld) -> SyntheticWorld:
     """The world, if it is one that goes on."""
     if not isinstance(world, SyntheticWorld):
         raise UsageError(f"the world {world.name} stands still; run this study on --world synthetic")
@@ -88,17 +88,17 @@ class Evolution:
 Bools = NDArray[np.bool_]
 
 ESTIMATED, KNOWN, UNUSED = "estimated", "known", "not asked for"  # how a policy comes by change rates
-UNKNOWN_RATE = 0.02  # changes a day of a page, as long as no page was looked at twice
+UNKNOWN_RATE = 0.02  # changes a day of a page, as long as no page was fetched twice
 
 
 class FetchHistory:
-    """What is known from past looks; on day 0 every page was looked at once."""
+    """What is known from past fetches; on day 0 every page was fetched once."""
 
     def __init__(self, evolution: Evolution, *, rates: str):
         self._evolution, self._rates = evolution, rates
         count = len(evolution)
         self._urls = [evolution.world.url(number) for number in evolution.numbers.tolist()]
-        self.looked_at = np.zeros(count)
+        self.fetched_at = np.zeros(count)
         self.stale_from = evolution.next_change(np.arange(count), 0.0)
         self._fetches, self._changes = np.ones(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
         self.out_links = np.zeros(count, dtype=np.int64)
@@ -110,7 +110,7 @@ class FetchHistory:
         return HistoryTable(
             urls=self._urls,
             importance=evolution.importance,
-            fetched_at=self.looked_at,
+            fetched_at=self.fetched_at,
             fetches=self._fetches,
             changes=self._changes,
             rate=evolution.rates if self._rates == KNOWN else self._estimated(),
@@ -119,13 +119,13 @@ class FetchHistory:
             link_score=self.link_score,
         )
 
-    def look(self, rows: Ints, day: float) -> Bools:
-        """Notes that pages are looked at, and tells which have changed."""
+    def fetch(self, rows: Ints, day: float) -> Bools:
+        """Records a fetch of some pages; returns which of them have changed."""
         changed = self.stale_from[rows] <= day
-        self._past.append((rows, day - self.looked_at[rows], changed))
+        self._past.append((rows, day - self.fetched_at[rows], changed))
         self._fetches[rows] += 1
         self._changes[rows] += changed
-        self.looked_at[rows] = day
+        self.fetched_at[rows] = day
         self.stale_from[rows] = self._evolution.next_change(rows, day)
         return changed
 
@@ -138,7 +138,7 @@ class FetchHistory:
 
 
 class LinksSeen:
-    """The links that looks have shown, and the pages born since the start that they led to."""
+    """The links that were seen on pages, and the pages born since the start that they led to."""
 
     def __init__(self, evolution: Evolution, *, authority: float):
         self._numbers = evolution.numbers.tolist()
@@ -160,8 +160,8 @@ class LinksSeen:
     def counts(self) -> Ints:
         return np.array([len(links) for links in self._shown], dtype=np.int64)
 
-    def look(self, row: int, world: SyntheticWorld) -> tuple[int, int]:
-        """How many links are new on a page, and how many links to their targets have been seen in all."""
+    def update(self, row: int, world: SyntheticWorld) -> tuple[int, int]:
+        """The number of new links on a page, and of all links to their targets seen so far."""
         links = set(world.links_of(self._numbers[row])[0].tolist())
         new = links - self._shown[row]
         self._shown[row] = links
@@ -183,40 +183,40 @@ def simulate_refresh(
     measured_from: int,
     authority: float | None,
 ) -> Mapping[str, Plain]:
-    """How fresh a policy keeps the pages with so many looks a day, from some day on to the end.
+    """How fresh a policy keeps the pages with so many fetches a day, from some day on to the end.
 
-    rates: `KNOWN` tells the policy the true ones, `ESTIMATED` those that its own looks suggest, `UNUSED` none.
+    rates: `KNOWN` gives the policy the true ones, `ESTIMATED` those estimated from its own fetches, `UNUSED` none.
     authority: in-links from which a new page is an authority; None reads no links, for policies that need none.
     """
-    fetched = FetchHistory(evolution, rates=rates)
+    history = FetchHistory(evolution, rates=rates)
     links = None if authority is None else LinksSeen(evolution, authority=authority)
     if links is not None:
-        fetched.out_links += links.counts()
-    fresh_days, found_changed, looks = np.zeros(len(evolution)), 0, 0
+        history.out_links += links.counts()
+    fresh_days, found_changed, fetches = np.zeros(len(evolution)), 0, 0
     weight = evolution.importance / evolution.importance.sum()
     curve = []
     for day in range(1, evolution.days):
-        curve.append(float(weight @ (fetched.stale_from > day)))
-        rows = policy.choose(fetched.table(), float(day), budget)
-        since = np.maximum(fetched.looked_at[rows], measured_from)
-        fresh_days[rows] += np.maximum(0.0, np.minimum(fetched.stale_from[rows], day) - since)
-        waited = day - fetched.looked_at[rows]
-        changed = fetched.look(rows, float(day))
-        looks += len(rows)
+        curve.append(float(weight @ (history.stale_from > day)))
+        rows = policy.choose(history.table(), float(day), budget)
+        since = np.maximum(history.fetched_at[rows], measured_from)
+        fresh_days[rows] += np.maximum(0.0, np.minimum(history.stale_from[rows], day) - since)
+        waited = day - history.fetched_at[rows]
+        changed = history.fetch(rows, float(day))
+        fetches += len(rows)
         found_changed += int(changed.sum())
         if links is not None:
             world = evolution.world.at(float(day))
             for row, days in zip(rows.tolist(), waited.tolist(), strict=True):
-                new, score = links.look(row, world)
-                fetched.out_links[row] += new
-                fetched.yielded[row], fetched.link_score[row] = new / days, score
-    since = np.maximum(fetched.looked_at, measured_from)
-    fresh_days += np.maximum(0.0, np.minimum(fetched.stale_from, evolution.days) - since)
+                new, score = links.update(row, world)
+                history.out_links[row] += new
+                history.yielded[row], history.link_score[row] = new / days, score
+    since = np.maximum(history.fetched_at, measured_from)
+    fresh_days += np.maximum(0.0, np.minimum(history.stale_from, evolution.days) - since)
     fresh = fresh_days / (evolution.days - measured_from)
     return {
         "freshness": float(fresh.mean()),
         "weighted_freshness": float(weight @ fresh),
-        "looks": looks,
+        "looks": fetches,
         "found_changed": found_changed,
         "new_pages": None if links is None else len(links.new_pages),
         "new_authorities": None if links is None else len(links.new_authorities),
@@ -226,19 +226,19 @@ def simulate_refresh(
 
 
 _ROUNDS = 100  # of bisection
-_EXPECTED = np.geomspace(1e-4, 700.0, 20_001)  # changes between two looks
+_EXPECTED = np.geomspace(1e-4, 700.0, 20_001)  # changes between two fetches
 _LEFT = _EXPECTED - np.log1p(_EXPECTED)  # −ln((1 + x)e^{−x}), so that also the longest intervals can be told apart
 
 
 def best_intervals(importance: Floats, rate: Floats, per_day: float) -> Floats:
-    """Days between looks at each page, infinite for those not worth a look, that make weighted freshness highest.
+    """The days between two fetches of each page that maximise weighted freshness; infinite for pages not to be fetched.
 
-    A page looked at every I days is fresh for (1 − e^{−ΔI})/(ΔI) of the time. At the optimum one more look is worth the
-    same on every page, λ = (μ/Δ)(1 − (1 + ΔI)e^{−ΔI}), and λ is such that the looks make up the budget.
+    A page fetched every I days is fresh for (1 − e^{−ΔI})/(ΔI) of the time. At the optimum the marginal value of a
+    fetch is the same for every page, λ = (μ/Δ)(1 − (1 + ΔI)e^{−ΔI}), and λ is such that the fetches use up the budget.
     """
-    most = importance / rate  # that any look at a page can be worth
+    most = importance / rate  # the highest marginal value of a fetch of the page
     shortfall = most.max() / most
-    low, high = float(_LEFT[0]), float(_LEFT[-1])  # λ is sought as 1 − e^{−y} of the most that any page is worth
+    low, high = float(_LEFT[0]), float(_LEFT[-1])  # λ = (1 − e^{−y}) times the highest of these; bisection is on y
     for _ in range(_ROUNDS):
         y = float(np.sqrt(low * high))
         if (1.0 / _intervals_at(y, shortfall, rate)).sum() > per_day:
@@ -246,29 +246,29 @@ def best_intervals(importance: Floats, rate: Floats, per_day: float) -> Floats:
         else:
             high = y
     few, many = (1.0 / _intervals_at(y, shortfall, rate) for y in (high, low))
-    # Where a page begins to be worth a look, rounding makes its looks jump up from none, all of them worth the same.
+    # Where a page begins to be fetched at all, rounding makes its rate jump up from 0, all at one marginal value.
     missing, jump = per_day - few.sum(), (many - few).sum()
-    looks = few + (many - few) * (min(1.0, missing / jump) if jump > 0 else 0.0)
+    rates = few + (many - few) * (min(1.0, missing / jump) if jump > 0 else 0.0)
     with np.errstate(divide="ignore"):
-        intervals: Floats = 1.0 / looks
+        intervals: Floats = 1.0 / rates
     return intervals
 
 
 def freshness_at(intervals: Floats, rate: Floats) -> Floats:
-    """The share of time for which each page is fresh, if looked at so often."""
+    """The share of time for which each page is fresh, if fetched at these intervals."""
     expected = rate * intervals
     with np.errstate(invalid="ignore"):
         return np.where(np.isfinite(expected), -np.expm1(-expected) / expected, 0.0)
 
 
 def best_freshness(importance: Floats, rate: Floats, per_day: float) -> float:
-    """The highest weighted freshness that so many looks a day can keep up."""
+    """The highest weighted freshness that so many fetches a day can keep up."""
     fresh = freshness_at(best_intervals(importance, rate, per_day), rate)
     return float((importance * fresh).sum() / importance.sum())
 
 
 def _intervals_at(y: float, shortfall: Floats, rate: Floats) -> Floats:
-    """The intervals after which looks are worth the share 1 − e^{−y} of the most, divided by each page's shortfall."""
+    """The intervals at which the marginal value of a fetch is 1 − e^{−y} times the highest of all pages."""
     left = np.exp(-y) * shortfall + (1.0 - shortfall)
     with np.errstate(divide="ignore"):
         expected = np.interp(-np.log(np.maximum(left, 0.0)), _LEFT, _EXPECTED)

@@ -59,7 +59,7 @@ class Measure:
     """
 
     name: str
-    says: str = field(compare=False)
+    label: str = field(compare=False)  # of the axis of a chart
     fold: Callable[[Iterable[Step], Any], Iterator[float]] = field(compare=False)
     needs: str | None = field(default=None, compare=False)  # the part of `Truth` that `fold` is given
     fewer_is_better: bool = field(default=False, compare=False)

@@ -28,7 +28,7 @@ class Claim(Struct, frozen=True):
 
     id: str  # "study.claim"
     kind: Kind  # of a paper; beyond it; or one to which the world was fitted, so that it proves nothing
-    says: str  # the statement
+    text: str = msgspec.field(name="says")  # the statement
     paper: str | None  # what the paper reports
     measured: str
     holds: bool | None  # None for what is only reported
@@ -64,14 +64,14 @@ class Results(Struct, frozen=True):
     seconds: float
 
 
-def write_results(out: Path, results: Results, figures: Mapping[str, Figure], *, says: str) -> None:
+def write_results(out: Path, results: Results, figures: Mapping[str, Figure], *, summary: str) -> None:
     """Writes all files of a finished study; results.json comes last, so that where it is, the others are."""
     try:
         for name, rows in results.tables.items():
             _write_csv(out / f"{name}.csv", rows)
         for name, figure in figures.items():
             (out / f"{name}.svg").write_text(figure.svg, encoding="utf-8")
-        (out / PAGE_FILE).write_text(_html(results, figures, says), encoding="utf-8")
+        (out / PAGE_FILE).write_text(_html(results, figures, summary), encoding="utf-8")
         encoded = msgspec.json.format(msgspec.json.encode(results), indent=1)
         with atomic_write(out / RESULTS_FILE) as file:
             file.write(encoded)
@@ -111,10 +111,11 @@ def format_value(value: Plain) -> str:
     return "–" if value is None else str(value)
 
 
-def _html(results: Results, figures: Mapping[str, Figure], says: str) -> str:
+def _html(results: Results, figures: Mapping[str, Figure], summary: str) -> str:
     facts = ", ".join(f"{key} {format_value(value)}" for key, value in results.world.items() if key != "name")
     lead = (
-        f'<p class="topic">{escape(says)}</p><p>World: {escape(str(results.world.get("name", "")))} ({escape(facts)}). '
+        f'<p class="topic">{escape(summary)}</p>'
+        f"<p>World: {escape(str(results.world.get('name', '')))} ({escape(facts)}). "
         f"Scale: {escape(results.scale)}. Seed: {results.seed}. Took {results.seconds:.0f} s.</p>"
     )
     parts = [section("Claims", "What was computed, beside what was published.", _claims(results.claims))]
@@ -137,7 +138,7 @@ def _claim(claim: Claim) -> str:
         if value not in (None, "")
     )
     heading = f"{escape(claim.id)} ({claim.kind}): {verdict(claim)}"
-    return f'<div class="claim"><h3>{heading}</h3><p>{escape(claim.says)}.</p><table>{rows}</table></div>\n'
+    return f'<div class="claim"><h3>{heading}</h3><p>{escape(claim.text)}.</p><table>{rows}</table></div>\n'
 
 
 def _table(rows: Sequence[Row]) -> str:

@@ -32,7 +32,7 @@ class Study(Protocol):
     """Code that states a paper's claim and tests it."""
 
     name: str
-    says: str  # one sentence, for `lycosa lab list`
+    summary: str  # one sentence, for `lycosa lab list`
     scales: Mapping[str, Size]  # "small" and "paper"
 
     def default_world(self, size: Size) -> Mapping[str, Plain]:
@@ -98,7 +98,7 @@ def run(
         tables=findings.tables,
         seconds=round(time.monotonic() - began + earlier / workers, 1),
     )
-    write_results(out, results, findings.figures, says=study.says)
+    write_results(out, results, findings.figures, summary=study.summary)
     return results
 
 

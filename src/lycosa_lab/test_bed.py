@@ -69,12 +69,12 @@ class InLinkCounts:
     """In-links as one source counts them: the true standing by which the studies learn and judge.
 
     status: ln(1 + in-links) of a page.
-    says: where the counts come from.
+    description: where the counts come from.
     """
 
-    def __init__(self, status: StatusOf, says: str):
+    def __init__(self, status: StatusOf, description: str):
         self.status = status
-        self.says = says
+        self.description = description
 
     def sampled(self, *, share: float = 0.5, seed: int) -> "InLinkCounts":
         """The counts of another source that saw each link with this probability; the same for the same seed."""
@@ -86,7 +86,7 @@ class InLinkCounts:
             rng = np.random.default_rng([key_of(str(url)) & 0xFFFFFFFFFFFFFFFF, seed])
             return log1p(int(rng.binomial(round(expm1(known)), share)))
 
-        return InLinkCounts(status, f"a sample, each link with chance {share:g}, of {self.says}")
+        return InLinkCounts(status, f"a sample, each link with chance {share:g}, of {self.description}")
 
 
 def in_links_of(world: StudyWorld) -> InLinkCounts:

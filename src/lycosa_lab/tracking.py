@@ -24,11 +24,11 @@ from .recrawls import RECRAWLS, PageHistory
 Ints = NDArray[np.signedinteger[Any]]
 
 _NO_WORDS = FoldedWords(b"", stem=True)
-_TRIES = 50  # draws of a page that is not crawled yet; where all fail, nearly everything is
+_MAX_DRAWS = 50  # of pages until one is not crawled yet; where all fail, nearly all pages are crawled
 
 
 class TrackingPoint(Struct, frozen=True):
-    """How a crawl stands at a moment."""
+    """The measures of a crawl at a moment."""
 
     day: float  # since the first link
     crawled: int  # pages
@@ -40,7 +40,7 @@ class TrackingPoint(Struct, frozen=True):
 
 
 class UniformFrontier(SequentialFrontier):
-    """Any page that has appeared and is not crawled yet is next, which no crawler can know."""
+    """Draws any page that has appeared and is not crawled yet: a baseline, since no crawler can know these pages."""
 
     def __init__(self, graph: WindowedGraph, random: Random):
         super().__init__()
@@ -57,7 +57,7 @@ class UniformFrontier(SequentialFrontier):
 
     def take(self, now: float = 0.0) -> Candidate | None:
         count = int(np.searchsorted(self._appeared, now, side="right"))
-        for _ in range(_TRIES if count else 0):
+        for _ in range(_MAX_DRAWS if count else 0):
             page = self._pages[int(self._random.random() * count)]
             if page not in self._crawled:
                 return Candidate(cast("Url", page), 0.0)
@@ -93,8 +93,8 @@ class Tracker:
         self._pages: list[Url] = []  # that were fetched, in the order of their first fetch
         self._rows: dict[int, int] = {}  # of the pages crawled, in the order of their first crawl
         self._fetched_at: list[float] = []
-        self._last: list[tuple[int, int]] = []  # where the links stand that the latest fetch has shown
-        self._ever: list[set[int]] = []  # links at any
+        self._last_spans: list[tuple[int, int]] = []  # positions of the links that the latest fetch has shown
+        self._links_seen: list[set[int]] = []  # by any fetch
         self._in_links = [0] * len(graph)  # seen so far
         self.is_crawled = np.zeros(len(graph), np.bool_)
         self.is_known = np.zeros(len(graph), np.bool_)
@@ -131,8 +131,8 @@ class Tracker:
             self._rows[page] = len(self._pages)
             self._pages.append(candidate.url)
             self._fetched_at.append(time)
-            self._last.append(span)
-            self._ever.append(set(new))
+            self._last_spans.append(span)
+            self._links_seen.append(set(new))
             self.is_crawled[page] = self.is_known[page] = True
             self._recrawls.add(PageHistory(len(new)))
         targets = cast("tuple[Url, ...]", tuple(new))
@@ -147,22 +147,22 @@ class Tracker:
 
     def _compare(self, row: int, span: tuple[int, int], time: float) -> list[int]:
         """The links of a page fetched again that were never seen on it; its recrawl policy learns of them."""
-        (low, high), ever = self._last[row], self._ever[row]
+        (low, high), seen = self._last_spans[row], self._links_seen[row]
         # What is shown now and was not at the latest fetch is among what was linked since.
         since = list(dict.fromkeys(self._graph.targets_between(max(span[0], high), span[1])))
-        new = [link for link in since if link not in ever]
+        new = [link for link in since if link not in seen]
         if len(new) < len(since):
             shown = set(self._graph.targets_between(low, high))
             since = [link for link in since if link not in shown]
         self._count(new)
-        ever.update(new)
+        seen.update(new)
         history = PageHistory(
-            out_links=len(ever),
+            out_links=len(seen),
             yielded=len(since) * self._day / max(time - self._fetched_at[row], 1.0),
             link_score=float(sum(self._in_links[link] for link in since)),
         )
         self._recrawls.update(row, history)
-        self._last[row] = span
+        self._last_spans[row] = span
         self._fetched_at[row] = time
         return new
 
@@ -182,7 +182,7 @@ class Moment(Struct, frozen=True):
 
 
 def moments_of(graph: WindowedGraph, times: Sequence[float], *, k: int, day: float) -> list[Moment]:
-    """The k most linked pages at each of some times, of which none may be before the one before it."""
+    """The k most linked pages at each of the times, which must be ascending."""
     window = graph.window_degrees()
     moments = []
     for time in times:
@@ -200,7 +200,7 @@ def track(
     crawls_a_day: float,
     day: float,
 ) -> Iterator[TrackingPoint]:
-    """How a crawl stands at each of some moments, looking at so many pages a day, some sources first."""
+    """Runs a crawl that fetches `crawls_a_day` pages a day, the sources first; yields its measures at each moment."""
     for source in sources:
         tracker.fetch(source, begin)
     done = len(sources)
@@ -209,26 +209,26 @@ def track(
         while done < due:
             tracker.step(begin + done * day / crawls_a_day)
             done += 1
-        yield _standing(tracker, moment)
+        yield _tracking_point(tracker, moment)
 
 
-def _standing(tracker: Tracker, moment: Moment) -> TrackingPoint:
+def _tracking_point(tracker: Tracker, moment: Moment) -> TrackingPoint:
     targets, any_page = moment.targets, len(moment.targets) / moment.appeared
     crawled, known = int(tracker.is_crawled.sum()), int(tracker.is_known.sum())
-    found, seen = int(tracker.is_crawled[targets].sum()), int(tracker.is_known[targets].sum())
+    found, linked = int(tracker.is_crawled[targets].sum()), int(tracker.is_known[targets].sum())
     return TrackingPoint(
         moment.day,
         crawled,
         known,
         found / len(targets),
-        seen / len(targets),
+        linked / len(targets),
         found / crawled / any_page,
-        seen / known / any_page,
+        linked / known / any_page,
     )
 
 
-def compacted(graph: WindowedGraph) -> WindowedGraph:
-    """The same graph less the nodes that never have a link."""
+def without_isolated_nodes(graph: WindowedGraph) -> WindowedGraph:
+    """The graph without the nodes that never have a link."""
     links = graph.links
     nodes = np.unique(np.concatenate([links.sources, links.targets]))
     sources, targets = (np.searchsorted(nodes, ends) for ends in (links.sources, links.targets))

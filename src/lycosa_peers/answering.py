@@ -1,12 +1,12 @@
-"""The serving half of a node: it answers the queries of others, sends its index and hands out what it shares."""
+"""The requests that a node serves: it answers queries, sends its index and delivers items."""
 
 from .forwarding import Forwarding
 from .messages import (
     DIRECT,
     MAX_HITS,
     Declined,
-    Fetch,
     Fetched,
+    FetchRequest,
     Index,
     IndexRequest,
     PeerName,
@@ -78,7 +78,7 @@ class Answering:
         state.counts["indexes_sent"] += 1
         return [state.send(sender, Index(summary.version, summary.packed()))]
 
-    def fetch(self, sender: PeerName, fetch: Fetch, now: float) -> list[Send]:
+    def fetch(self, sender: PeerName, fetch: FetchRequest, now: float) -> list[Send]:
         state = self._state
         if not self.capacity.take(now):
             state.counts["declined"] += 1

@@ -6,7 +6,7 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct
 
-from .content import Summary
+from .content import ContentSummary
 from .messages import Contact, Index, PeerName
 
 
@@ -71,7 +71,7 @@ class BuddyList:
         self._entries[name] = Buddy(known.contact, known.count - 1, known.since)
         return False
 
-    def moved(self, contact: Contact) -> None:
+    def update_address(self, contact: Contact) -> None:
         """Updates the address of a buddy."""
         known = self._entries.get(contact.name)
         if known is not None and contact.address:
@@ -99,10 +99,10 @@ class HeldIndexes:
     requested is not taken.
     """
 
-    def __init__(self, *, refresh_checkpoints: int = 1, settled_at_once: bool = False):
+    def __init__(self, *, refresh_checkpoints: int = 1, request_at_once: bool = False):
         self.refresh_checkpoints = refresh_checkpoints
-        self.settled_at_once = settled_at_once  # request an index already at the first checkpoint
-        self._held: dict[PeerName, Summary] = {}
+        self.request_at_once = request_at_once  # request an index already at the first checkpoint
+        self._held: dict[PeerName, ContentSummary] = {}
         self._wanted: set[PeerName] = set()  # at the last checkpoint
         self._asked: dict[PeerName, int | None] = {}  # requested indexes, and the version held then
         self._checkpoints = 0
@@ -116,7 +116,7 @@ class HeldIndexes:
     def names(self) -> list[PeerName]:
         return list(self._held)
 
-    def get(self, name: PeerName) -> Summary | None:
+    def get(self, name: PeerName) -> ContentSummary | None:
         return self._held.get(name)
 
     def checkpoint(self, wanted: Sequence[PeerName]) -> list[tuple[PeerName, int | None]]:
@@ -130,7 +130,7 @@ class HeldIndexes:
             if held is not None:
                 if refreshes:
                     due.append((name, held.version))
-            elif self.settled_at_once or name in self._wanted:
+            elif self.request_at_once or name in self._wanted:
                 due.append((name, None))
         self._wanted = set(wanted)
         self._asked = dict(due)
@@ -148,8 +148,8 @@ class HeldIndexes:
         self,
         sender: PeerName,
         index: Index,
-        unpack: Callable[[bytes, int], Summary],
-        update: Callable[[Summary, bytes, int], Summary],
+        unpack: Callable[[bytes, int], ContentSummary],
+        update: Callable[[ContentSummary, bytes, int], ContentSummary],
     ) -> bool:
         """Holds an index that was requested; False for any other. ValueError where it is malformed."""
         if sender not in self._asked:
@@ -182,7 +182,7 @@ class HeldIndexes:
         held = {name: (summary.version, summary.packed()) for name, summary in self._held.items()}
         return HeldState(held, sorted(self._wanted), self._checkpoints)
 
-    def restore(self, state: "HeldState", unpack: Callable[[bytes, int], Summary]) -> None:
+    def restore(self, state: "HeldState", unpack: Callable[[bytes, int], ContentSummary]) -> None:
         """Restores a saved state; an index that cannot be read is dropped."""
         self._held = {}
         for name, (version, packed) in state.held.items():

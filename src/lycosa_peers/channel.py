@@ -22,14 +22,14 @@ _CHUNK = 1 << 16
 _UNVERIFIED = "certificate verify failed"  # the text of OpenSSL
 
 
-class Owner(Protocol):
+class ChannelHandler(Protocol):
     """Callbacks of a channel."""
 
     def accepts(self, channel: "Channel") -> bool: ...
 
     def opened(self, channel: "Channel") -> None: ...
 
-    def longest(self, channel: "Channel") -> int: ...
+    def max_frame(self, channel: "Channel") -> int: ...
 
     def received(self, channel: "Channel", frame: bytes) -> None: ...
 
@@ -43,13 +43,13 @@ class Owner(Protocol):
 class Channel(asyncio.Protocol):
     """Performs the handshake, then carries frames. `peer` is the name that the other side has proved by its key."""
 
-    def __init__(self, context: SSL.Context, owner: Owner, *, dials: bool, address: str = ""):
+    def __init__(self, context: SSL.Context, handler: ChannelHandler, *, dials: bool, address: str = ""):
         self.peer: str = ""  # until the handshake is done
         self.dials = dials
         self.address = address  # dialled, or of the other side
         self.last_heard = 0.0
         self.is_open = False
-        self._owner = owner
+        self._handler = handler
         self._frames = FrameReader(SMALL_FRAME)
         self._pending: deque[bytes] = deque()  # frames that are not processed yet
         self._is_paused = False  # frames are pending, and reading is paused
@@ -114,7 +114,7 @@ class Channel(asyncio.Protocol):
         if not self.address:
             host, port, *_ = transport.get_extra_info("peername") or ("", 0)
             self.address = f"{host}:{port}"
-        if not self._owner.accepts(self):
+        if not self._handler.accepts(self):
             self.close("too many connections")
             return
         self._close_after(HANDSHAKE_SECONDS, "no handshake")
@@ -137,7 +137,7 @@ class Channel(asyncio.Protocol):
             self._timer.cancel()
         self.is_open = False
         self._transport = None
-        self._owner.closed(self, self._why or (str(error) if error else "it hung up"))
+        self._handler.closed(self, self._why or (str(error) if error else "it hung up"))
 
     # ------------------------------------------------------------ TLS
 
@@ -179,7 +179,7 @@ class Channel(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
         self.last_heard = asyncio.get_running_loop().time()
-        self._owner.opened(self)
+        self._handler.opened(self)
         if self._why:
             return False
         self._opened()
@@ -190,7 +190,7 @@ class Channel(asyncio.Protocol):
 
     def _take(self, data: bytes) -> None:
         was_within = self._frames.is_within
-        self._frames.limit = self._owner.longest(self)
+        self._frames.limit = self._handler.max_frame(self)
         try:
             frames = self._frames.feed(data)
         except FrameTooLongError:
@@ -203,11 +203,11 @@ class Channel(asyncio.Protocol):
 
     def _process_pending(self) -> None:
         """Processes some frames, and the rest after other channels had their turn; reading is paused until then."""
-        if not self._owner.wait(self):
+        if not self._handler.wait(self):
             self._process_some()
         if self._transport is None or self._why:
             return
-        wait = self._owner.wait(self)
+        wait = self._handler.wait(self)
         if self._pending or wait:
             self._is_paused = True
             self._transport.pause_reading()
@@ -224,7 +224,7 @@ class Channel(asyncio.Protocol):
         for _ in range(FRAMES_PER_TURN):
             if not self._pending or not self.is_open or self._why:
                 return
-            self._owner.received(self, self._pending.popleft())
+            self._handler.received(self, self._pending.popleft())
             if time() >= until:
                 return
 

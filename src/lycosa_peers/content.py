@@ -1,7 +1,7 @@
 """What a peer shares, and the summary of it that another peer may hold.
 
-`Content` and `Summary` are the contracts; `shared_collection` implements them for collections, `Items` here for ids of
-files, as they are searched for in simulations.
+`Content` and `ContentSummary` are the contracts; `shared_collection` implements them for collections of pages, `Items`
+here for the ids of files in simulations.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,24 +10,24 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from .messages import Hit, Item, Statistics, Wanted
+from .messages import Item, PeerHit, Statistics, Wanted
 
 
 class Found(Struct, frozen=True):
     """The result of a lookup in a content."""
 
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[PeerHit, ...] = ()
     statistics: Statistics | None = None
 
 
-class Change(Struct, frozen=True):
+class SummaryDelta(Struct, frozen=True):
     """The changes of a summary since a version of it."""
 
     version: int
     packed: bytes
 
 
-class Summary(Protocol):
+class ContentSummary(Protocol):
     """What one peer holds of the content of another: small, immutable, as of a version."""
 
     @property
@@ -37,7 +37,7 @@ class Summary(Protocol):
         """Whether the content may have it. A summary that leaves words out has false negatives."""
         ...
 
-    def find(self, wanted: Wanted, most: int) -> Sequence[Hit]:
+    def find(self, wanted: Wanted, most: int) -> Sequence[PeerHit]:
         """Certain hits; none from a summary that knows only what may be there."""
         ...
 
@@ -55,7 +55,7 @@ class Content(Protocol):
         """Whether the body that a stranger sent is that item, as far as can be checked."""
         ...
 
-    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
         """Whether a hit of a stranger can be an answer, as far as can be checked without the item. `statistics`
         came with the hit."""
         ...
@@ -64,17 +64,17 @@ class Content(Protocol):
         """Whether this peer is allowed to store it; what it is not is useless to it, and no fault of the provider."""
         ...
 
-    def summary(self) -> Summary: ...
+    def summary(self) -> ContentSummary: ...
 
-    def changes(self, since: int) -> Change | None:
+    def changes(self, since: int) -> SummaryDelta | None:
         """The changes since a version; None where they are not known any more, or are no smaller than the whole."""
         ...
 
-    def unpack(self, packed: bytes, version: int) -> Summary:
+    def unpack(self, packed: bytes, version: int) -> ContentSummary:
         """The summary that a stranger sent; ValueError where it is malformed."""
         ...
 
-    def update(self, held: Summary, change: bytes, version: int) -> Summary:
+    def update(self, held: ContentSummary, change: bytes, version: int) -> ContentSummary:
         """A held summary with the changes that a stranger sent applied; ValueError where they are malformed."""
         ...
 
@@ -94,8 +94,8 @@ class ItemSummary:
     def may_have(self, wanted: Wanted) -> bool:
         return wanted in self.ids
 
-    def find(self, wanted: Wanted, most: int) -> Sequence[Hit]:
-        return (Hit(wanted),) if wanted in self.ids else ()
+    def find(self, wanted: Wanted, most: int) -> Sequence[PeerHit]:
+        return (PeerHit(wanted),) if wanted in self.ids else ()
 
     def packed(self) -> bytes:
         return _encode(sorted(self.ids))
@@ -126,7 +126,7 @@ class Items:
         del self._changes[: -self._changes_kept]
 
     def find(self, wanted: Wanted, most: int) -> Found:
-        return Found((Hit(wanted),)) if wanted in self.ids else Found()
+        return Found((PeerHit(wanted),)) if wanted in self.ids else Found()
 
     def fetch(self, item: Item) -> bytes | None:
         """The id stands for the body of the file."""
@@ -135,7 +135,7 @@ class Items:
     def verify(self, item: Item, body: bytes) -> bool:
         return body == str(item).encode()
 
-    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
         return hit.item == wanted
 
     def may_take(self, item: Item) -> bool:
@@ -144,14 +144,14 @@ class Items:
     def summary(self) -> ItemSummary:
         return ItemSummary(frozenset(self.ids), self.version)
 
-    def changes(self, since: int) -> Change | None:
+    def changes(self, since: int) -> SummaryDelta | None:
         first = self.version - len(self._changes)
         if not first <= since <= self.version:
             return None
         last = {item: added for added, item in self._changes[since - first :]}
         added = sorted(item for item, there in last.items() if there)
         removed = sorted(item for item, there in last.items() if not there)
-        return Change(self.version, _encode((added, removed)))
+        return SummaryDelta(self.version, _encode((added, removed)))
 
     def unpack(self, packed: bytes, version: int) -> ItemSummary:
         try:

@@ -5,7 +5,7 @@ from collections import OrderedDict
 
 from msgspec import Struct
 
-from .messages import Contact, Fetch, Item, PeerName, Send
+from .messages import Contact, FetchRequest, Item, PeerName, Send
 from .search import Failure
 from .state import NodeState
 
@@ -58,7 +58,7 @@ class Fetches:
             self.time_out(next(iter(self._pending)))
         self._pending[number] = PendingFetch(provider, item, now + self._state.options.fetch_wait, search)
         self._state.counts["fetches"] += 1
-        return number, [Send(provider.name, Fetch(number, item), provider.address)]
+        return number, [Send(provider.name, FetchRequest(number, item), provider.address)]
 
     def pending(self, number: int, provider: PeerName) -> PendingFetch | None:
         """The fetch of that number, if it is under way and from that provider."""

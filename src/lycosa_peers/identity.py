@@ -41,7 +41,9 @@ class Group:
     def __init__(self, key: Ed25519PrivateKey):
         self._key = key
         self.name = _key_name(key.public_key())
-        self.certificate = _signed(key.public_key(), subject="group", issuer="group", by=key, is_authority=True)
+        self.certificate = _sign_certificate(
+            key.public_key(), subject="group", issuer="group", by=key, is_authority=True
+        )
 
     @classmethod
     def new(cls) -> "Group":
@@ -86,7 +88,7 @@ class Group:
         return _SECRET_PREFIX + base64.b32encode(raw).decode().rstrip("=").lower()
 
     def sign(self, member: Ed25519PublicKey) -> x509.Certificate:
-        return _signed(member, subject="peer", issuer="group", by=self._key)
+        return _sign_certificate(member, subject="peer", issuer="group", by=self._key)
 
 
 class Identity:
@@ -126,7 +128,7 @@ class Identity:
         if self.group:
             certificate = self.group.sign(self._key.public_key())
         else:
-            certificate = _signed(self._key.public_key(), subject="peer", issuer="peer", by=self._key)
+            certificate = _sign_certificate(self._key.public_key(), subject="peer", issuer="peer", by=self._key)
         context = SSL.Context(SSL.TLS_METHOD)
         context.set_min_proto_version(SSL.TLS1_3_VERSION)
         context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
@@ -177,13 +179,13 @@ def _key_name(key: Ed25519PublicKey) -> str:
     return base64.b32encode(digest[:20]).decode().lower()
 
 
-def _signed(
+def _sign_certificate(
     key: Ed25519PublicKey, *, subject: str, issuer: str, by: Ed25519PrivateKey, is_authority: bool = False
 ) -> x509.Certificate:
     return (
         x509.CertificateBuilder()
-        .subject_name(_named(subject))
-        .issuer_name(_named(issuer))
+        .subject_name(_x509_name(subject))
+        .issuer_name(_x509_name(issuer))
         .public_key(key)
         .serial_number(int.from_bytes(hashlib.sha256(key.public_bytes(*_RAW)).digest()[:16]) or 1)
         .not_valid_before(_SINCE)
@@ -193,5 +195,5 @@ def _signed(
     )
 
 
-def _named(who: str) -> x509.Name:
+def _x509_name(who: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"lycosa {who}")])

@@ -19,21 +19,21 @@ class Membership:
     def connect(self, neighbours: Iterable[Contact | PeerName]) -> None:
         """Makes them neighbours, in this order, without asking; for overlays that are given."""
         for each in neighbours:
-            self._neighbours.place(Contact(each) if isinstance(each, str) else each)
+            self._neighbours.insert(Contact(each) if isinstance(each, str) else each)
 
     def join(self, contacts: Iterable[Contact]) -> list[Send]:
         """Asks them to be neighbours."""
         sends = []
         for contact in contacts:
             if contact.name != self._state.name:
-                self._neighbours.know(contact)
+                self._neighbours.remember(contact)
                 self._neighbours.awaited.add(contact.name)
                 sends.append(Send(contact.name, Join(self._state.me), contact.address))
         return sends
 
     def rejoin(self) -> list[Send]:
         """Asks the neighbours of the last run to be neighbours again, and others where those are few."""
-        names = [*self._neighbours.names, *self._neighbours.to_join([self._state.name])]
+        names = [*self._neighbours.names, *self._neighbours.join_candidates([self._state.name])]
         return self.join(self._state.contact(name) for name in names)
 
     def leave(self) -> list[Send]:
@@ -41,7 +41,7 @@ class Membership:
         return [self._state.send(name, Leave()) for name in self._neighbours.names]
 
     def resume(self, now: float) -> None:
-        """Begins, or goes on after having been down: nobody's answer is awaited any more."""
+        """Starts, or restarts after having been down: no answer is awaited any more."""
         self._neighbours.awaited.clear()
         self.next_ping = now + self._state.options.ping if self._state.options.ping else float("inf")
 
@@ -57,7 +57,7 @@ class Membership:
         self._state.drop_unwanted_indexes()
         self._neighbours.awaited = set(self._neighbours.names)
         sends = [self._state.send(name, Ping()) for name in self._neighbours.names]
-        for name in self._neighbours.to_join([self._state.name]):
+        for name in self._neighbours.join_candidates([self._state.name]):
             self._neighbours.awaited.add(name)
             sends.append(self._state.send(name, Join(self._state.me)))
         return sends
@@ -68,7 +68,7 @@ class Membership:
         return sends
 
     def undelivered(self, to: PeerName, message: Ping | Join) -> None:
-        self._neighbours.lost(to)
+        self._neighbours.mark_down(to)
         if isinstance(message, Join):
             self._neighbours.join_failed(to)
             self._neighbours.awaited.discard(to)
@@ -79,20 +79,20 @@ class Membership:
                 self._state.counts["forged"] += 1
                 return []
             case Hello(me):
-                self._neighbours.know(me, first_hand=True)
-                self._state.buddies.moved(me)
+                self._neighbours.remember(me, first_hand=True)
+                self._state.buddies.update_address(me)
                 return []
             case Join(me):
-                self._state.buddies.moved(me)
+                self._state.buddies.update_address(me)
                 accepted = self._neighbours.add(me)
-                return [Send(sender, Pong(accepted, self._neighbours.to_show(sender)), me.address)]
+                return [Send(sender, Pong(accepted, self._neighbours.contacts_to_share(sender)), me.address)]
             case Leave():
                 self._neighbours.remove(sender)
                 return []
             case Ping():
-                self._neighbours.heard(sender)
+                self._neighbours.mark_up(sender)
                 is_neighbour = sender in self._neighbours
-                return [self._state.send(sender, Pong(is_neighbour, self._neighbours.to_show(sender)))]
+                return [self._state.send(sender, Pong(is_neighbour, self._neighbours.contacts_to_share(sender)))]
             case Pong(accepted, known):
                 return self._receive_pong(sender, accepted, known)
 
@@ -105,19 +105,19 @@ class Membership:
             self._neighbours.add(self._neighbours.contact(sender))
         for contact in known:
             if contact.name != self._state.name:
-                self._neighbours.know(contact)
-        return self._join_some(known) if accepted else self._turned_down(sender)
+                self._neighbours.remember(contact)
+        return self._join_some(known) if accepted else self._join_refused(sender)
 
     def _join_some(self, contacts: Iterable[Contact]) -> list[Send]:
         """Asks peers that a neighbour has just named to join, where neighbours are few."""
-        without = {self._state.name, *self._neighbours.names, *self._neighbours.awaited}
-        others = [self._state.contact(each.name, each.address) for each in contacts if each.name not in without]
+        excluded = {self._state.name, *self._neighbours.names, *self._neighbours.awaited}
+        others = [self._state.contact(each.name, each.address) for each in contacts if each.name not in excluded]
         if self._neighbours.have_addresses:
             others = [contact for contact in others if contact.address]
-        room = self._neighbours.missing - len(self._neighbours.coming)
+        room = self._neighbours.missing - len(self._neighbours.pending_joins)
         return self.join(others[: max(0, room)])
 
-    def _turned_down(self, name: PeerName) -> list[Send]:
+    def _join_refused(self, name: PeerName) -> list[Send]:
         """The peer does not count us as a neighbour; a former neighbour is asked once more."""
         was_neighbour = name in self._neighbours
         self._neighbours.remove(name)

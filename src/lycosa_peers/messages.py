@@ -1,17 +1,17 @@
 """The messages of the protocol: small frozen records, their encoding, and the frames that carry them.
 
-    HELLO                         who speaks, once on every connection
-    QUERY         -> RESPONSE     who has this? answered straight to the asker, by the one who has it or knows who has
-                  -> DECLINED     too busy to look
-    INDEX_REQUEST -> INDEX        what is there to be found at yours? all of it, or what changed since a version
-    FETCH         -> FETCHED      the thing itself, from the one who has it
-    JOIN          -> PONG         let us be neighbours on the overlay
-    PING          -> PONG         are you there?
-    LEAVE                         going down
+    HELLO                         the name of the sender, once on every connection
+    QUERY         -> RESPONSE     a search request; answered directly to the asker, by a peer that has hits or knows one
+                  -> DECLINED     the receiver is too busy
+    INDEX_REQUEST -> INDEX        the summary of a peer's content, or its changes since a version
+    FETCH         -> FETCHED      an item, from its provider
+    JOIN          -> PONG         a request to become neighbours on the overlay
+    PING          -> PONG         whether a neighbour is up
+    LEAVE                         the sender is going down
 
 A message is encoded as one byte, the version, then a msgpack array whose first member names the kind. On a connection
-it travels in a frame: its length in four bytes, then so many bytes. All of it is input from strangers: lengths and
-ranges are part of the types, so that a decoded message is within bounds.
+it travels in a frame: its length in four bytes, then the bytes. All of it is untrusted input: lengths and ranges are
+part of the types, so that a decoded message is within bounds.
 """
 
 from typing import Annotated, Literal
@@ -49,7 +49,7 @@ class Contact(Struct, frozen=True, array_like=True):
     address: _Address = ""
 
 
-class Hit(Struct, frozen=True, array_like=True):
+class PeerHit(Struct, frozen=True, array_like=True):
     """A search result. Only `item` is given when sharing files."""
 
     item: Item
@@ -102,7 +102,7 @@ class Response(_Message, frozen=True, array_like=True, tag="response"):
 
     query: _Number
     provider: Contact
-    hits: Annotated[tuple[Hit, ...], Meta(max_length=MAX_HITS)] = ()
+    hits: Annotated[tuple[PeerHit, ...], Meta(max_length=MAX_HITS)] = ()
     elsewhere: _Contacts = ()
     statistics: Statistics | None = None
     walker: _Walker = DIRECT
@@ -130,7 +130,7 @@ class Index(_Message, frozen=True, array_like=True, tag="index"):
     since: _Count | None = None  # None: all of it; else what has changed since that version
 
 
-class Fetch(_Message, frozen=True, array_like=True, tag="fetch"):
+class FetchRequest(_Message, frozen=True, array_like=True, tag="fetch"):
     """A request for an item."""
 
     id: _Number  # of this fetch, the asker's choice
@@ -173,7 +173,7 @@ Message = (
     | Declined
     | IndexRequest
     | Index
-    | Fetch
+    | FetchRequest
     | Fetched
     | Join
     | Leave

@@ -27,7 +27,7 @@ class Neighbours:
     def __len__(self) -> int:
         return len(self.names)
 
-    def know(self, contact: Contact, *, first_hand: bool = False) -> None:
+    def remember(self, contact: Contact, *, first_hand: bool = False) -> None:
         """Remembers a peer. Third parties can add unknown peers, but only the peer itself (`first_hand`) can change an
         address that is known."""
         if contact.name not in self._known or (contact.address and (first_hand or not self._known[contact.name])):
@@ -46,39 +46,39 @@ class Neighbours:
 
     def add(self, contact: Contact) -> bool:
         """Makes it a neighbour, if there is room; the one that has been down for longest makes room."""
-        self.know(contact, first_hand=True)
+        self.remember(contact, first_hand=True)
         if contact.name not in self._addresses and len(self.names) >= self.most:
             if not self.down:
                 return False
             self.remove(next(iter(self.down)))
-        self.place(contact)
+        self.insert(contact)
         return True
 
-    def heard(self, name: PeerName) -> None:
-        """The peer is up."""
+    def mark_up(self, name: PeerName) -> None:
+        """Marks a peer as up."""
         self.silent.pop(name, None)
         self.down.pop(name, None)
 
-    def lost(self, name: PeerName) -> None:
-        """The peer is down: no walker is sent to it."""
+    def mark_down(self, name: PeerName) -> None:
+        """Marks a neighbour as down: no walker is sent to it."""
         if name in self._addresses:
             self.down.setdefault(name)
 
     def join_failed(self, name: PeerName) -> None:
-        """The peer did not accept us: all other known peers are asked before it."""
+        """The peer did not accept us: it is asked again only after all other known peers."""
         if name in self._known:
             self._known.move_to_end(name, last=False)
 
     def ping_unanswered(self, name: PeerName) -> int:
         """Marks a neighbour that did not answer a ping as down; returns how many it did not answer in a row. It is
         still pinged, so that a network that was partitioned heals."""
-        self.lost(name)
+        self.mark_down(name)
         self.silent[name] = self.silent.get(name, 0) + 1
         return self.silent[name]
 
-    def place(self, contact: Contact) -> None:
+    def insert(self, contact: Contact) -> None:
         """Makes it a neighbour, whether there is room or not."""
-        self.heard(contact.name)
+        self.mark_up(contact.name)
         if contact.name not in self._addresses:
             self.names.append(contact.name)
         self._addresses[contact.name] = contact.address or self.address(contact.name)
@@ -87,31 +87,31 @@ class Neighbours:
         if name in self._addresses:
             self.names.remove(name)
             del self._addresses[name]
-        self.heard(name)
+        self.mark_up(name)
 
     def forget(self, name: PeerName) -> None:
         self.remove(name)
         self._known.pop(name, None)
 
-    def to_show(self, besides: PeerName) -> tuple[Contact, ...]:
-        """Some neighbours, the last ones first, for a peer that looks for others to join."""
-        names = [name for name in reversed(self.names) if name != besides and name not in self.down]
+    def contacts_to_share(self, exclude: PeerName) -> tuple[Contact, ...]:
+        """Some neighbours, the latest first, for a peer that wants to join others."""
+        names = [name for name in reversed(self.names) if name != exclude and name not in self.down]
         return tuple(self.contact(name) for name in names[:MAX_CONTACTS])
 
-    def to_join(self, besides: Iterable[PeerName]) -> list[PeerName]:
-        """Known peers to ask where neighbours are too few; those heard of last come first."""
+    def join_candidates(self, exclude: Iterable[PeerName]) -> list[PeerName]:
+        """Known peers to ask to join, if neighbours are too few; the latest known come first."""
         if self.missing <= 0:
             return []
-        without = {*besides, *self.names}
-        return [name for name in reversed(self._known) if name not in without][: self.missing]
+        excluded = {*exclude, *self.names}
+        return [name for name in reversed(self._known) if name not in excluded][: self.missing]
 
     @property
     def missing(self) -> int:
-        """How many neighbours that are up it lacks."""
+        """How many more neighbours that are up it needs."""
         return self.least - (len(self.names) - len(self.down))
 
     @property
-    def coming(self) -> set[PeerName]:
+    def pending_joins(self) -> set[PeerName]:
         """Peers that were asked to join and have not answered."""
         return self.awaited.difference(self._addresses)
 

@@ -38,8 +38,8 @@ from .membership import Membership
 from .messages import (
     Contact,
     Declined,
-    Fetch,
     Fetched,
+    FetchRequest,
     Hello,
     Index,
     IndexRequest,
@@ -226,7 +226,7 @@ class Node:
             case Index():
                 self.policy.receive_index(sender, message, now)
                 return []
-            case Fetch():
+            case FetchRequest():
                 return self.answering.fetch(sender, message, now)
             case Fetched():
                 return self.replies.fetched(sender, message, now)
@@ -243,7 +243,7 @@ class Node:
                 return self.searches.direct_query_undelivered(to, message, now)
             case Query():
                 return self._walker_undelivered(to, message, now)
-            case Fetch() if message.id in self.fetches:
+            case FetchRequest() if message.id in self.fetches:
                 return self.replies.fetch_failed(to, message.id, Failure.DOWN, now)
             case IndexRequest():
                 self.held.request_failed(to)
@@ -267,11 +267,11 @@ class Node:
 
     def disconnected(self, peer: PeerName) -> None:
         """The connection to a peer is closed: no walker is sent there."""
-        self.neighbours.lost(peer)
+        self.neighbours.mark_down(peer)
 
     def connected(self, peer: PeerName) -> None:
         """A connection to a peer is open."""
-        self.neighbours.heard(peer)
+        self.neighbours.mark_up(peer)
 
     # ------------------------------------------------------------ time
 

@@ -21,7 +21,7 @@ from .node import Node
 from .options import DEFAULTS, NodeOptions
 from .peer_folder import PeerFolder
 from .search import Answers, Stage
-from .session import Notify, Session
+from .session import Notify, PeerSession
 from .shared_collection import UPDATE_SECONDS, SharedCollection, SummaryUpdates
 from .state_files import StateFiles
 
@@ -68,7 +68,7 @@ class Peer:
             secret=secrets.token_bytes(32),
             now=asyncio.get_running_loop().time(),
         )
-        self.session = Session(
+        self.session = PeerSession(
             self.node, identity, allow_private=allow_private, notify=notify, logs_queries=logs_queries
         )
         self.wire = self.session.wire
@@ -99,7 +99,7 @@ class Peer:
             (SWEEP_SECONDS, self.wire.sweep),
         ):
             self._start(self._every(seconds, do))
-        self.session.act(self.node.rejoin())
+        self.session.send_all(self.node.rejoin())
         return endpoint
 
     def follow_collection(self) -> None:
@@ -117,7 +117,7 @@ class Peer:
 
     async def end(self) -> None:
         """Says goodbye and saves its state."""
-        self.session.act(self.node.leave())
+        self.session.send_all(self.node.leave())
         for task in list(self._tasks):
             task.cancel()
         self.session.end()
@@ -146,7 +146,7 @@ class Peer:
         began = loop.time()
         number, sends = self.node.ask(words, began, most=most, enough=enough, deadline=deadline)
         self._report_content_error()
-        self.session.act(sends)
+        self.session.send_all(sends)
         yielded, answers = -1, self.node.answers(number)
         while answers is not None:
             left = began + deadline - loop.time()
@@ -165,7 +165,7 @@ class Peer:
         """The stored page of a provider; None where it did not come."""
         loop = asyncio.get_running_loop()
         number, sends = self.node.fetch(provider, url, loop.time())
-        self.session.act(sends)
+        self.session.send_all(sends)
         until = loop.time() + self._options.fetch_wait
         while (result := self.node.fetch_result(number)) is None and (left := until - loop.time()) > 0:
             await self.session.wait(left)
@@ -253,7 +253,7 @@ class Bootstrap:
     """Joins peers at endpoints that the user named. The peer that answers first at an endpoint is expected there from
     then on (trust on first use), unless the user gives a name."""
 
-    def __init__(self, session: Session, folder: PeerFolder, counts: Counter[str], *, notify: Notify):
+    def __init__(self, session: PeerSession, folder: PeerFolder, counts: Counter[str], *, notify: Notify):
         self._session = session
         self._folder = folder
         self._counts = counts
@@ -278,7 +278,7 @@ class Bootstrap:
                 f"{endpoint} is answered by {channel.peer}, and not by {expected} as before; if that is right, use"
                 f" --join {channel.peer}@{endpoint}"
             )
-        self._session.act(node.join([Contact(channel.peer, str(endpoint))]))
+        self._session.send_all(node.join([Contact(channel.peer, str(endpoint))]))
         until = asyncio.get_running_loop().time() + ACCEPT_SECONDS
         while channel.is_open and not self._is_joined(channel.peer):
             left = until - asyncio.get_running_loop().time()

@@ -17,7 +17,7 @@ from lycosa.reading.stop_words import STOP_WORDS
 from lycosa.vocabulary.hosts import why_url_refused
 from lycosa.vocabulary.text import tokens_of
 
-from .messages import Contact, Hit, PeerName, Statistics
+from .messages import Contact, PeerHit, PeerName, Statistics
 from .search import Answer, Stage
 
 K1, B = 1.2, 0.75
@@ -40,7 +40,7 @@ def query_words(query: str) -> tuple[str, ...]:
     return (tuple(word for word in words if word not in STOP_WORDS) or words)[:MAX_WORDS]
 
 
-def has_all_words(words: Sequence[str], statistics: Statistics | None, hit: Hit) -> bool:
+def has_all_words(words: Sequence[str], statistics: Statistics | None, hit: PeerHit) -> bool:
     """Whether a page has every word of a query, by the counts that came with it; False for a query without words."""
     times = dict(zip(statistics.terms, hit.frequencies, strict=False)) if statistics else {}
     return bool(words) and all(times.get(word, 0) for word in words)
@@ -72,7 +72,7 @@ class _Copy(NamedTuple):
     """A page as one provider has it."""
 
     score: float
-    hit: Hit
+    hit: PeerHit
     provider: Contact
     is_strange: bool  # from a peer that a walker met
     fetched_at: float
@@ -118,7 +118,9 @@ def _scale(words: Sequence[str], statistics: Iterable[Statistics]) -> tuple[list
     return weights, total / documents if documents and total else 1.0
 
 
-def _score(words: Sequence[str], weights: Sequence[float], mean: float, times: Mapping[str, int], hit: Hit) -> float:
+def _score(
+    words: Sequence[str], weights: Sequence[float], mean: float, times: Mapping[str, int], hit: PeerHit
+) -> float:
     length = min(max(hit.length, 1), MAX_PAGE_LENGTH)
     norm = K1 * (1 - B + B * length / mean)
     score = 0.0
@@ -128,7 +130,7 @@ def _score(words: Sequence[str], weights: Sequence[float], mean: float, times: M
     return score
 
 
-def _page(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, Hit]:
+def _page(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, PeerHit]:
     """One page with several copies: ours is shown, else the newest, with those of buddies before those of strangers."""
     copies.sort(key=lambda copy: (copy.provider.name != me, copy.is_strange, -copy.fetched_at))
     shown = copies[0]
@@ -147,7 +149,7 @@ def _page(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, Hit]:
     return ranked, shown.hit
 
 
-def _without_copies(pages: Sequence[tuple[RankedPage, Hit]]) -> list[RankedPage]:
+def _without_copies(pages: Sequence[tuple[RankedPage, PeerHit]]) -> list[RankedPage]:
     """Merges pages of one digest into the best of them, or the own one: claims of others never hide our pages."""
     first: dict[str, str] = {}  # by digest, the URL of the page that is shown
     for page, hit in sorted(pages, key=lambda each: not each[0].at_home):

@@ -3,7 +3,7 @@
 from .buddy_policy import BuddyPolicy
 from .fetches import Fetches, PendingFetch
 from .messages import DIRECT, Declined, Fetched, Message, PeerName, Response, Send
-from .search import Answer, Failure, Reply, Search, Stage
+from .search import Answer, Failure, ReplyStatus, Search, Stage
 from .searches import Searches
 from .state import NodeState
 
@@ -37,8 +37,8 @@ class Replies:
             return []
         is_direct = response.walker == DIRECT
         has_content = bool(response.hits or response.elsewhere)
-        reply = Reply.ANSWERED if has_content else Reply.LACKS
-        is_expected = search.replied(sender, reply) if is_direct else self._is_from_walker(search, response)
+        reply = ReplyStatus.ANSWERED if has_content else ReplyStatus.LACKS
+        is_expected = search.record_reply(sender, reply) if is_direct else self._is_from_walker(search, response)
         if not is_expected:
             search.dropped += 1
             self._unexpected(search, sender, is_direct, now)
@@ -58,7 +58,7 @@ class Replies:
         if search is None:  # forgotten meanwhile, or of an earlier run
             self._state.counts["unasked"] += 1
             return []
-        if not search.replied(sender, Reply.DECLINED):
+        if not search.record_reply(sender, ReplyStatus.DECLINED):
             self._unexpected(search, sender, True, now)
             return []
         self._state.counts["declined_by_others"] += 1

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from .messages import DIRECT, Contact, Hit, Item, PeerName, Statistics, Wanted
+from .messages import DIRECT, Contact, Item, PeerHit, PeerName, Statistics, Wanted
 
 
 class Stage(StrEnum):
@@ -24,7 +24,7 @@ class Stage(StrEnum):
     DONE = "done"
 
 
-class Reply(StrEnum):
+class ReplyStatus(StrEnum):
     """The outcome of a direct query."""
 
     WAITING = "waiting"
@@ -49,7 +49,7 @@ class Answer(Struct, frozen=True):
     provider: Contact
     via: PeerName  # the provider itself, one that holds its index, or the asker where it holds it
     stage: Stage
-    hits: tuple[Hit, ...]
+    hits: tuple[PeerHit, ...]
     statistics: Statistics | None = None
     at: float = 0.0
     walker: int = 0  # that met `via`
@@ -66,7 +66,7 @@ class Answers(Struct, frozen=True):
     found_at: Stage | None  # the stage that had the answer
     issued: int  # queries the node itself sent
     received: int  # answers that came
-    asked: dict[PeerName, Reply]  # directly
+    asked: dict[PeerName, ReplyStatus]  # directly
     walkers_out: int  # that are not known to have ended
     fetches: int  # attempts
     dropped: int  # answers that were refused: forged, repeated, too many, not matching the query
@@ -87,7 +87,7 @@ class Search:
         self.wait_until = now  # for direct queries
         self.newcomers_until = now + deadline / 4  # for peers that were asked to join
         self.stage = Stage.HOME
-        self.asked: dict[PeerName, Reply] = {}
+        self.asked: dict[PeerName, ReplyStatus] = {}
         self.asked_at: dict[PeerName, Stage] = {}
         self.waiting_for = 0  # direct queries without a reply
         self.answers: list[Answer] = []
@@ -113,14 +113,14 @@ class Search:
         self.found.update(found)
 
     def ask(self, name: PeerName) -> None:
-        self.asked[name] = Reply.WAITING
+        self.asked[name] = ReplyStatus.WAITING
         self.asked_at[name] = self.stage
         self.waiting_for += 1
         self.issued += 1
 
-    def replied(self, name: PeerName, reply: Reply) -> bool:
+    def record_reply(self, name: PeerName, reply: ReplyStatus) -> bool:
         """Records the reply to a direct query; False where none was awaited."""
-        if self.asked.get(name) is not Reply.WAITING:
+        if self.asked.get(name) is not ReplyStatus.WAITING:
             return False
         self.asked[name] = reply
         self.waiting_for -= 1
@@ -128,7 +128,7 @@ class Search:
 
     def awaits(self, name: PeerName, walker: int) -> bool:
         """Whether an answer of a peer, for a walker or to a direct query, is awaited."""
-        return walker in self.walkers if walker != DIRECT else self.asked.get(name) is Reply.WAITING
+        return walker in self.walkers if walker != DIRECT else self.asked.get(name) is ReplyStatus.WAITING
 
     def takes_from_walker(self, walker: int) -> bool:
         """Whether a response for a walker is to be taken: only the first, as a walker ends with one peer."""

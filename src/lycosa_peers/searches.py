@@ -1,4 +1,4 @@
-"""The searching half of a node: its own searches, at home, in held indexes, among buddies, by a walk."""
+"""The searches that a node makes: in its own content, in the indexes it holds, of its buddies, and by random walks."""
 
 from collections import OrderedDict
 
@@ -6,7 +6,7 @@ from .buddy_policy import BuddyPolicy
 from .fetches import Fetches, SecretNumbers
 from .forwarding import RESERVED, Forwarding
 from .messages import DIRECT, Contact, PeerName, Query, Send, Wanted
-from .search import Answer, Answers, Reply, Search, Stage
+from .search import Answer, Answers, ReplyStatus, Search, Stage
 from .state import NodeState
 
 
@@ -78,7 +78,7 @@ class Searches:
         sends: list[Send] = []
         while search.stage is not Stage.DONE and search.fetching is None:
             if now >= search.deadline:
-                self._settle(search)
+                self._finish(search)
                 break
             answer = search.next_to_try() if options.downloads else None
             if answer is not None:
@@ -89,7 +89,7 @@ class Searches:
             if search.waiting_for and now < search.wait_until:
                 break
             if not options.downloads and search.has_enough:
-                self._settle(search)
+                self._finish(search)
                 break
             if search.stage is Stage.HOME:
                 search.stage = Stage.INDEXES
@@ -103,7 +103,7 @@ class Searches:
             elif search.walkers or self._waits_for_newcomers(search, now):
                 break
             else:
-                self._settle(search)
+                self._finish(search)
         return sends
 
     def end(self, search: Search, found_at: Stage | None, provider: PeerName | None) -> None:
@@ -111,7 +111,7 @@ class Searches:
         self._open.discard(search.id)
         self._state.counts["found" if found_at is not None else "not_found"] += 1
 
-    def _settle(self, search: Search) -> None:
+    def _finish(self, search: Search) -> None:
         """Ends a search with what it has: hits are answers where nothing is to be fetched."""
         has_answer = search.found and not self._state.options.downloads
         self.end(search, search.answers[-1].stage if has_answer else None, None)
@@ -153,7 +153,7 @@ class Searches:
         """Sends the walkers. Only the first of a search may use the reserved part of the rate limit, so that of many
         concurrent searches each has one walker before any has more."""
         state, options = self._state, self._state.options
-        if not state.can_be_called:
+        if not state.is_reachable:
             return self._visit_neighbours(search, now)
         sends: list[Send] = []
         for number in range(1, 2 if options.floods else options.walkers + 1):
@@ -193,12 +193,12 @@ class Searches:
 
     def _waits_for_newcomers(self, search: Search, now: float) -> bool:
         state = self._state
-        return now < search.newcomers_until and bool(state.neighbours.coming) and not state.can_be_called
+        return now < search.newcomers_until and bool(state.neighbours.pending_joins) and not state.is_reachable
 
     def neighbours_changed(self, now: float) -> list[Send]:
         """A peer has become a neighbour, or will not: a node that only neighbours can answer asks the new one."""
         sends: list[Send] = []
-        for number in [] if self._state.can_be_called else sorted(self._open):
+        for number in [] if self._state.is_reachable else sorted(self._open):
             search = self._searches[number]
             if search.stage is Stage.WALKING and now < search.deadline:
                 sends += self._visit_neighbours(search, now)
@@ -206,7 +206,7 @@ class Searches:
         return sends
 
     def walker_returned(self, sender: PeerName, query: Query, now: float) -> list[Send]:
-        """A walker of one's own is forwarded without a lookup."""
+        """Forwards a walker of this node's own search without a lookup."""
         state = self._state
         query = self._forwarding.clamp_ttl(query)
         if query.walker == DIRECT:
@@ -233,7 +233,7 @@ class Searches:
 
     def direct_query_undelivered(self, to: PeerName, query: Query, now: float) -> list[Send]:
         search = self._searches.get(query.id)
-        if search is None or not search.replied(to, Reply.DOWN):
+        if search is None or not search.record_reply(to, ReplyStatus.DOWN):
             return []
         if self._state.options.demotes_unreachable:
             self._policy.demote(to)

@@ -14,8 +14,8 @@ from .identity import Identity
 from .messages import (
     SMALL_FRAME,
     Declined,
-    Fetch,
     Fetched,
+    FetchRequest,
     Hello,
     Index,
     IndexRequest,
@@ -34,7 +34,7 @@ from .wire import Wire
 Notify = Callable[[str], None]  # takes a line for people
 
 
-class Session:
+class PeerSession:
     """Runs a node on a `Wire`. `changed` is set after every event.
 
     notify: called with a line for people about what happens; never with what others search for unless `logs_queries`.
@@ -75,7 +75,7 @@ class Session:
     def refuses(self, peer: str) -> bool:
         return self.node.is_banned(peer, _now())
 
-    def heard(self, peer: str, channel: Channel, frame: bytes) -> None:
+    def frame_received(self, peer: str, channel: Channel, frame: bytes) -> None:
         try:
             message = decode(frame)
         except MessageError as error:
@@ -83,14 +83,14 @@ class Session:
             self._reject(peer, channel, error.why)
             return
         if _may_be_large(message):
-            self.wire.large_came(peer)
+            self.wire.large_answer_received(peer)
         elif len(frame) > SMALL_FRAME:
             self._notify(f"{peer[:8]} sent a message too long")
             self._reject(peer, channel, "too_long")
             return
         if self._logs_queries and isinstance(message, Query):
             self._notify(f"{peer[:8]} asks for {message.wanted}")
-        self.act(self.node.receive(peer, message, _now()))
+        self.send_all(self.node.receive(peer, message, _now()))
         if self.refuses(peer):
             self._notify(f"{peer[:8]} is not listened to for a while")
             self.wire.disconnect(peer, "not listened to")
@@ -102,7 +102,7 @@ class Session:
 
     # ------------------------------------------------------------ sending
 
-    def act(self, sends: Iterable[Send]) -> None:
+    def send_all(self, sends: Iterable[Send]) -> None:
         """Sends the messages of the node, and sets the timer of its next deadline."""
         for send in sends:
             self.wire.send(
@@ -110,7 +110,7 @@ class Session:
                 send.address,
                 encode(send.message),
                 purpose=self._purpose(send.message),
-                expects_large=isinstance(send.message, IndexRequest | Fetch),
+                expects_large=isinstance(send.message, IndexRequest | FetchRequest),
                 else_call=partial(self._undelivered, send),
             )
         self._set_timer()
@@ -119,7 +119,7 @@ class Session:
         match message:
             case Query():
                 return Purpose.ASKING if message.origin.name == self.node.name else Purpose.ANSWERING
-            case Fetch():
+            case FetchRequest():
                 return Purpose.ASKING
             case Response() | Declined() | Index() | Fetched() | Pong():
                 return Purpose.ANSWERING
@@ -127,8 +127,8 @@ class Session:
                 return Purpose.UPKEEP
 
     def _undelivered(self, send: Send) -> None:
-        self.act(self.node.undelivered(send.to, send.message, _now()))
-        self.act(self.node.tick(_now()))  # a search whose last walker has just ended is done
+        self.send_all(self.node.undelivered(send.to, send.message, _now()))
+        self.send_all(self.node.tick(_now()))  # a search whose last walker has just ended is done
         self.changed.set()
 
     def _set_timer(self) -> None:
@@ -138,7 +138,7 @@ class Session:
 
     def _tick(self) -> None:
         self._timer = None
-        self.act(self.node.tick(_now()))
+        self.send_all(self.node.tick(_now()))
         self.changed.set()
 
 

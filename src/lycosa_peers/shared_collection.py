@@ -26,9 +26,8 @@ from lycosa.vocabulary.records import Codes, Url
 from lycosa.vocabulary.text import codes_of, folded
 from lycosa.vocabulary.urls import normalise
 
-from .content import Change, Found
-from .content import Summary as HeldSummary
-from .messages import MAX_BYTES, Hit, Item, Statistics, Wanted
+from .content import ContentSummary, Found, SummaryDelta
+from .messages import MAX_BYTES, Item, PeerHit, Statistics, Wanted
 from .peer_folder import PeerFolder
 from .ranking import has_all_words, query_words
 from .summary import (
@@ -37,7 +36,7 @@ from .summary import (
     TAKEN_BYTES,
     BadSummaryError,
     Segment,
-    Summary,
+    SegmentedSummary,
     byte_budget,
     term_budget,
 )
@@ -199,7 +198,7 @@ class SummaryUpdates:
 class CollectionSummary:
     """The summary of a collection as of a version."""
 
-    def __init__(self, summary: Summary, version: int):
+    def __init__(self, summary: SegmentedSummary, version: int):
         self.summary = summary
         self.version = version
 
@@ -209,7 +208,7 @@ class CollectionSummary:
             bool(words) and STOP_WORDS.issuperset(words)
         )  # summaries have no stop words
 
-    def find(self, wanted: Wanted, most: int) -> tuple[Hit, ...]:
+    def find(self, wanted: Wanted, most: int) -> tuple[PeerHit, ...]:
         return ()  # a summary has no URLs
 
     def packed(self) -> bytes:
@@ -286,7 +285,7 @@ class SharedCollection:
     def verify(self, item: Item, body: bytes) -> bool:
         return isinstance(item, str) and unpack_record(item, body) is not None
 
-    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
         """A page that claims to have every word of the query."""
         words = query_words(wanted) if isinstance(wanted, str) else ()
         return isinstance(hit.item, str) and has_all_words(words, statistics, hit)
@@ -296,34 +295,34 @@ class SharedCollection:
         return isinstance(item, str) and not self._is_withheld(item)
 
     def summary(self) -> CollectionSummary:
-        return CollectionSummary(Summary(self._segments), self._version)
+        return CollectionSummary(SegmentedSummary(self._segments), self._version)
 
-    def changes(self, since: int) -> Change | None:
+    def changes(self, since: int) -> SummaryDelta | None:
         if not self._since or not self._since[0] <= since <= self._version:
             return None
         later = [segment for segment, at in zip(self._segments, self._since, strict=True) if at > since]
-        return Change(self._version, Summary(later).packed())
+        return SummaryDelta(self._version, SegmentedSummary(later).packed())
 
     def unpack(self, packed: bytes, version: int) -> CollectionSummary:
-        return CollectionSummary(Summary.unpacked(packed), version)
+        return CollectionSummary(SegmentedSummary.unpacked(packed), version)
 
-    def update(self, held: HeldSummary, change: bytes, version: int) -> CollectionSummary:
+    def update(self, held: ContentSummary, change: bytes, version: int) -> CollectionSummary:
         if not isinstance(held, CollectionSummary):
             raise BadSummaryError("what is held is no summary of a collection")
         return CollectionSummary(held.summary.followed_by(change), version)
 
     def _statistics(self, words: tuple[str, ...]) -> Statistics:
-        summary = Summary(self._segments)
+        summary = SegmentedSummary(self._segments)
         return Statistics(summary.pages, summary.words, words, tuple(summary.frequency(word) for word in words))
 
-    def _hit(self, url: str, title: str, snippet: str, codes: Codes) -> Hit:
+    def _hit(self, url: str, title: str, snippet: str, codes: Codes) -> PeerHit:
         page, text = self._texts.row(url), self._texts.text(Url(url))
         assert page is not None  # as `_is_shared` holds
         in_title = text.hashes[: text.title_words]
         times = [
             int((text.hashes == code).sum()) + int((in_title == code).sum()) for code in codes
         ]  # title words count twice
-        return Hit(
+        return PeerHit(
             url,
             title[:_TITLE],
             snippet[:_SNIPPET],
@@ -410,7 +409,7 @@ class SharedCollection:
             self._segments += build.segments
             self._since += [self._version] * len(build.segments)
         self._known = build.pages
-        packed = Summary(self._segments).packed()
+        packed = SegmentedSummary(self._segments).packed()
         self._folder.write(
             SUMMARY_FILE, msgspec.msgpack.encode(_SavedSummary(self._version, self._since, packed, self._known))
         )
@@ -421,7 +420,7 @@ class SharedCollection:
             return
         try:
             saved = msgspec.msgpack.decode(data, type=_SavedSummary)
-            segments = Summary.unpacked(saved.packed).segments
+            segments = SegmentedSummary.unpacked(saved.packed).segments
         except (msgspec.DecodeError, BadSummaryError):
             return  # it is built again
         self._version = saved.version

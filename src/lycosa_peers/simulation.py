@@ -24,7 +24,7 @@ _CHANGE, _MESSAGE, _DEADLINE = range(3)
 _ALL = (1 << 64) - 1
 
 
-class Outcome(Struct, frozen=True):
+class QueryOutcome(Struct, frozen=True):
     """The result of one query, in the measures of the paper (see `routing`)."""
 
     id: int
@@ -67,7 +67,7 @@ class _Tally:
         self.issued_before: dict[tuple[PeerName, int], int] = {}  # by responder and walker
 
 
-class Network:
+class SimulatedNetwork:
     """Nodes, the overlay between them, and the simulated time.
 
     `latency` is that of every message, or its least and most; `loss` the probability that a message is lost; `skew` the
@@ -135,7 +135,7 @@ class Network:
 
     # ------------------------------------------------------------ searches
 
-    def ask(self, name: PeerName, wanted: Wanted, *, most: int = 1, enough: int = 1) -> Outcome:
+    def ask(self, name: PeerName, wanted: Wanted, *, most: int = 1, enough: int = 1) -> QueryOutcome:
         """One search, begun when no message is in flight, until its last message has arrived."""
         self.settle()
         number = self.begin(name, wanted, most=most, enough=enough)
@@ -155,7 +155,7 @@ class Network:
         self._dispatch(node, sends)
         return number
 
-    def outcome(self, number: int) -> Outcome:
+    def outcome(self, number: int) -> QueryOutcome:
         """The outcome of a search, once."""
         tally = self._tallies.pop(number)
         search = self.nodes[tally.asker].answers(number)
@@ -163,7 +163,7 @@ class Network:
             raise LookupError(f"{tally.asker} has forgotten its search for {tally.wanted!r}")
         given = (tally.issued_before[each.via, each.walker] for each in search.answers if each.via != tally.asker)
         path = 0 if search.found_at in (Stage.HOME, Stage.INDEXES) else next(given, None)
-        return Outcome(
+        return QueryOutcome(
             id=number,
             asker=tally.asker,
             wanted=tally.wanted,

@@ -5,7 +5,7 @@ from collections import Counter
 from msgspec import Struct
 
 from .buddies import Buddy, BuddyList, HeldIndexes, HeldState
-from .content import Content, Summary
+from .content import Content, ContentSummary
 from .messages import Contact, Message, PeerName, Send
 from .neighbours import Neighbours
 from .options import NodeOptions
@@ -35,7 +35,7 @@ class NodeState:
         self.counts: Counter[str] = Counter()
         self.buddies = BuddyList(options.buddies)
         self.held = HeldIndexes(
-            refresh_checkpoints=options.refresh_checkpoints, settled_at_once=options.indexes == "neighbours"
+            refresh_checkpoints=options.refresh_checkpoints, request_at_once=options.indexes == "neighbours"
         )
         self.neighbours = Neighbours(least=options.neighbours, most=options.most_neighbours)
         self.reputation = Reputation(
@@ -49,7 +49,7 @@ class NodeState:
         return self.asked_before or self.counts["asked"] > 0
 
     @property
-    def can_be_called(self) -> bool:
+    def is_reachable(self) -> bool:
         """Whether peers other than its neighbours can answer it: it has an address, or nobody has any."""
         return bool(self.me.address) or not self.neighbours.have_addresses
 
@@ -76,14 +76,14 @@ class NodeState:
 
     def index_owners(self) -> list[PeerName]:
         """The peers whose indexes this node wants to hold, in the order in which it searches them. A node that never
-        began a search wants none of its neighbours': nobody holds what does not serve themselves."""
+        began a search wants none of its neighbours': no node holds indexes that only serve others."""
         if self.options.indexes == "buddies":
             return self.buddies.names()
         if self.options.indexes == "neighbours" and self.has_asked:
             return self.neighbours.names[: self.options.neighbour_indexes]
         return []
 
-    def indexes(self) -> list[tuple[PeerName, Summary]]:
+    def indexes(self) -> list[tuple[PeerName, ContentSummary]]:
         """The indexes that are held, in the order in which they are searched."""
         if not len(self.held):
             return []
@@ -105,13 +105,13 @@ class NodeState:
         )
 
     def restore(self, saved: SavedState, now: float) -> None:
-        """Takes up a saved state."""
+        """Restores a saved state."""
         self.held.restore(saved.held, self.content.unpack)
         self.buddies.replace(saved.buddies)
         for contact in saved.known:
-            self.neighbours.know(contact)
+            self.neighbours.remember(contact)
         for neighbour in saved.neighbours:
-            self.neighbours.place(Contact(neighbour) if isinstance(neighbour, str) else neighbour)
+            self.neighbours.insert(Contact(neighbour) if isinstance(neighbour, str) else neighbour)
         for name in saved.shunned:
             self.reputation.ban(name, now)
         self.asked_before = saved.has_asked

@@ -314,7 +314,7 @@ class Segment:
         return ((ones - np.arange(count)) << width) | lows
 
 
-class Summary:
+class SegmentedSummary:
     """The summary of a collection: segments, in the order in which their pages were added."""
 
     def __init__(self, segments: Sequence[Segment] = ()):
@@ -342,11 +342,11 @@ class Summary:
         return msgspec.msgpack.encode([segment.packed for segment in self.segments])
 
     @classmethod
-    def unpacked(cls, data: bytes) -> "Summary":
+    def unpacked(cls, data: bytes) -> "SegmentedSummary":
         """The summary that a stranger sent. Raises BadSummaryError where it is malformed or too large."""
         return cls().followed_by(data)
 
-    def followed_by(self, data: bytes) -> "Summary":
+    def followed_by(self, data: bytes) -> "SegmentedSummary":
         """The summary with the segments that a stranger sent added. Raises BadSummaryError like `unpacked`."""
         if sum(segment.size for segment in self.segments) + len(data) > TAKEN_BYTES:
             raise BadSummaryError("too long")
@@ -359,7 +359,7 @@ class Summary:
         terms = sum(each.terms for each in packed)
         if terms > 8 * len(data) or sum(segment.terms for segment in self.segments) + terms > MAX_TERMS:
             raise BadSummaryError("too many words")
-        return Summary((*self.segments, *map(Segment, packed)))
+        return SegmentedSummary((*self.segments, *map(Segment, packed)))
 
 
 _decoder = msgspec.msgpack.Decoder(Annotated[list[PackedSegment], Meta(max_length=_MAX_SEGMENTS)])

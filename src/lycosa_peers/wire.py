@@ -25,12 +25,12 @@ IDLE_SECONDS = 300.0  # without a message, after which a channel is closed
 Undelivered = Callable[[], None]
 
 
-class Ends(Protocol):
+class WireHandler(Protocol):
     """Callbacks of the wire."""
 
     def connected(self, peer: str, channel: Channel) -> None: ...
 
-    def heard(self, peer: str, channel: Channel, frame: bytes) -> None: ...
+    def frame_received(self, peer: str, channel: Channel, frame: bytes) -> None: ...
 
     def disconnected(self, peer: str) -> None: ...
 
@@ -43,10 +43,10 @@ class Wire:
     allow_private: whether addresses that others gave may be private ones; those the user typed may always be.
     """
 
-    def __init__(self, context: SSL.Context, ends: Ends, *, me: str, allow_private: bool):
+    def __init__(self, context: SSL.Context, handler: WireHandler, *, me: str, allow_private: bool):
         self.counts: Counter[str] = Counter()
         self._context = context
-        self._ends = ends
+        self._handler = handler
         self._me = me
         self._dialer = Dialer(self.call, self.counts, allow_private=allow_private)
         self._channels: dict[str, list[Channel]] = {}
@@ -100,7 +100,7 @@ class Wire:
         for channel in reversed(self._channels.get(peer, ())):
             if self._sent(channel, frame, expects_large):
                 return
-        if not address or peer == self._me or self._ends.refuses(peer) or self._dialer.has_failed(peer, address):
+        if not address or peer == self._me or self._handler.refuses(peer) or self._dialer.has_failed(peer, address):
             self.counts["unsent"] += 1
             asyncio.get_running_loop().call_soon(else_call)
         elif not self._dialer.call(
@@ -170,7 +170,7 @@ class Wire:
         others = self._channels.get(channel.peer, [])
         if channel.peer == self._me:
             channel.close("it is ourselves")
-        elif self._ends.refuses(channel.peer):
+        elif self._handler.refuses(channel.peer):
             self.counts["refused"] += 1
             channel.close("not listened to")
         elif not channel.dials and len(others) >= MAX_PER_PEER:
@@ -178,14 +178,14 @@ class Wire:
             channel.close("too many connections")
         else:
             self._channels.setdefault(channel.peer, []).append(channel)
-            self._ends.connected(channel.peer, channel)
+            self._handler.connected(channel.peer, channel)
             self._dialer.on_connected(channel)
 
-    def longest(self, channel: Channel) -> int:
+    def max_frame(self, channel: Channel) -> int:
         """The frame size that is accepted: large frames only from peers that were asked for one."""
         return MAX_BYTES if self._large_expected[channel.peer] > 0 else SMALL_FRAME
 
-    def large_came(self, peer: str) -> None:
+    def large_answer_received(self, peer: str) -> None:
         """A peer has answered a request whose answer may be large."""
         if self._large_expected[peer] > 0:
             self._large_expected[peer] -= 1
@@ -194,7 +194,7 @@ class Wire:
         self.counts["heard"] += 1
         time = asyncio.get_running_loop().time
         began = time()
-        self._ends.heard(channel.peer, channel, frame)
+        self._handler.frame_received(channel.peer, channel, frame)
         self._turns.spent(channel.peer, time() - began, now=time())
 
     def wait(self, channel: Channel) -> float:
@@ -209,7 +209,7 @@ class Wire:
             if not others:
                 del self._channels[channel.peer]
                 del self._large_expected[channel.peer]
-                self._ends.disconnected(channel.peer)
+                self._handler.disconnected(channel.peer)
 
 
 class _Dialled(Channel):

@@ -9,7 +9,7 @@ from lycosa_peers.cli.results import LiveResults, hit_lines, search_json, summar
 from lycosa_peers.messages import Contact
 from lycosa_peers.peer import SearchProgress
 from lycosa_peers.ranking import RankedPage, Ranking
-from lycosa_peers.search import Answer, Answers, Reply, Stage
+from lycosa_peers.search import Answer, Answers, ReplyStatus, Stage
 
 pytestmark = pytest.mark.peers
 
@@ -50,7 +50,12 @@ def test_lines_hold_nothing_that_steers_a_terminal(text):
 
 
 def test_who_was_not_reached_is_told():
-    asked = {"anna": Reply.DOWN, "bert": Reply.WAITING, "carl": Reply.DECLINED, "dora": Reply.LACKS}
+    asked = {
+        "anna": ReplyStatus.DOWN,
+        "bert": ReplyStatus.WAITING,
+        "carl": ReplyStatus.DECLINED,
+        "dora": ReplyStatus.LACKS,
+    }
     lines = summary_lines(searched(asked, dropped_hits=3, held_back=5), "me", Ranking((), 2))
     assert lines == [
         "answered by nobody; 4 messages, 250 ms",
@@ -66,7 +71,13 @@ def test_who_was_not_reached_is_told():
 
 def test_programs_get_all_of_it():
     told = search_json(
-        "bees", searched({"dora": Reply.LACKS}), "me", Ranking((), 0), (ranked(),), ImportedPeerPages((), (), ()), 0
+        "bees",
+        searched({"dora": ReplyStatus.LACKS}),
+        "me",
+        Ranking((), 0),
+        (ranked(),),
+        ImportedPeerPages((), (), ()),
+        0,
     )
     assert (told["lack_it"], told["messages"], len(told["hits"])) == (["dora"], 4, 1)
     assert "taken" not in told

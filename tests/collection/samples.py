@@ -12,7 +12,7 @@ from pathlib import Path
 import warcio.cli
 from msgspec.structs import replace
 
-from lycosa.collection import Archive, Attempt, Collection, Event, Example, Run, Scores, Stop
+from lycosa.collection import Archive, Attempt, Collection, Event, FetchedExample, RunStart, Scores, Stop
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import REFRESH, Candidate, Change, Fetch, Link, Outcome, Page, PastFetch, Url, Visit
 from pages import GivenWords
@@ -110,7 +110,7 @@ def every_kind_of_event() -> list[Event]:
         return Visit(candidate, Fetch(url=WOLF, outcome=outcome, at=1.7e9 + 1.5, **more))
 
     return [
-        Run(1.7e9, "best-first", (HOME, CARS), {"hosts": ["spiders.example"]}),
+        RunStart(1.7e9, "best-first", (HOME, CARS), {"hosts": ["spiders.example"]}),
         Visit(candidate, fetched(WOLF), relevance=0.25, duplicate_of=HOME),
         Visit(candidate, fetched(WOLF, body=packed, content=HTML, headers=gzip_headers, http_version="2")),
         Visit(candidate, fetched(WOLF, body=packed, content=HTML[:20], headers=gzip_headers, truncated="length")),
@@ -125,10 +125,10 @@ def every_kind_of_event() -> list[Event]:
         ended(Outcome.FORBIDDEN, detail="robots.txt"),
         ended(Outcome.REFUSED, detail="a private address", address="127.0.0.1"),
         Attempt(candidate, Fetch(WOLF, Outcome.FAILED, 1.7e9, request_headers=(("A", "b"),), detail="timeout")),
-        Example(WOLF, True, fetched(WOLF)),
-        Example(CARS, False, Fetch(CARS, Outcome.FAILED, 1.7e9, detail="no such host")),
+        FetchedExample(WOLF, True, fetched(WOLF)),
+        FetchedExample(CARS, False, Fetch(CARS, Outcome.FAILED, 1.7e9, detail="no such host")),
         Scores(1.7e9 + 2, "labelled", {WOLF: 0.9, HOME: 0.125}),
-        Run(1.7e9 + 2.5, "best-first", (), None, None, {"policy": "fixed", "budget": 3, "expand": 0.5}),
+        RunStart(1.7e9 + 2.5, "best-first", (), None, None, {"policy": "fixed", "budget": 3, "expand": 0.5}),
         replace(look(WOLF, Change.CHANGED, at=1.7e9 + 9, text="Newer", new=(str(HOME),)), page=None),
         look(WOLF, Change.UNCHANGED, at=1.7e9 + 10),
         look(WOLF, Change.VANISHED, at=1.7e9 + 11),

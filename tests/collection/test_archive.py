@@ -1,3 +1,4 @@
+import gzip
 import io
 import json
 import random
@@ -22,7 +23,7 @@ from collection.samples import (
     visit,
     warcio_check,
 )
-from lycosa.collection import Archive, Event, Place, Position, Run, Scores, Stop
+from lycosa.collection import Archive, Event, Place, Position, RunStart, Scores, Stop
 from lycosa.collection.cdxj import surt
 from lycosa.collection.event_records import decode_event, encode_event, groups
 from lycosa.collection.warc import CHUNK, records
@@ -374,7 +375,7 @@ def everything_in(path: Path) -> bytes:
 def remembering(folder: Path) -> Archive:
     archive = archive_in(folder, max_bytes=2500)
     for event in (
-        Run(1.0, "best-first", (HOME, CARS), None),
+        RunStart(1.0, "best-first", (HOME, CARS), None),
         visit(HOME),
         visit(CARS, found_on=HOME),
         visit(WOLF, found_on=CARS, duplicate_of=CARS),
@@ -416,3 +417,16 @@ def test_what_a_kill_left_of_forgetting_is_swept_away(tmp_path):
     leftover.write_bytes(b"half a file")
     assert len(list(archive_in(tmp_path).events())) == len(list(archive.events())) == 6
     assert not leftover.exists()
+
+
+@pytest.mark.parametrize(
+    ("event", "uri"),
+    [
+        (RunStart(1.0, "best-first", ()), b"urn:lycosa:run"),
+        (Scores(1.0, "trained", {}), b"urn:lycosa:scores"),
+        (Stop(1.0, "done"), b"urn:lycosa:stop"),
+    ],
+)
+def test_events_of_no_page_are_archived_under_fixed_uris(event: Event, uri: bytes) -> None:
+    (member,) = encode_event(event, lambda: "<urn:uuid:1>").members
+    assert b"WARC-Target-URI: " + uri + b"\r\n" in gzip.decompress(member)

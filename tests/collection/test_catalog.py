@@ -4,7 +4,7 @@ import sqlite3
 import pytest
 
 from collection.samples import CARS, HOME, WOLF, every_kind_of_event, fetched, page_of, visit
-from lycosa.collection import Attempt, Catalog, Example, Place, Position, Run, Scores, Stop
+from lycosa.collection import Attempt, Catalog, FetchedExample, Place, Position, RunStart, Scores, Stop
 from lycosa.collection.schema import MIGRATIONS, version_of
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Candidate, Fetch, LeftOut, LeftOutReason, Link, Outcome, Skip, SkipReason, Url
@@ -87,7 +87,7 @@ def test_nothing_is_kept_before_commit_and_all_is_kept_after(tmp_path):
     catalog.connection.execute("INSERT INTO waiting VALUES ('a')")
     catalog.commit(Position("f", 1))
     catalog.add(visit(WOLF), PLACE)
-    catalog.add(Run(1.0, "random", ()), None)
+    catalog.add(RunStart(1.0, "random", ()), None)
     catalog.put_state("strategy", {"seen": [1, 2]})
     catalog.connection.execute("INSERT INTO waiting VALUES ('b')")
     catalog.close()
@@ -131,19 +131,19 @@ def test_scores_replace_relevance(catalog):
 
 
 def test_a_page_labelled_again_has_the_newest_label(catalog):
-    catalog.add(Example(WOLF, True, fetched(WOLF)), PLACE)
-    catalog.add(Example(WOLF, False, fetched(WOLF)), PLACE)
+    catalog.add(FetchedExample(WOLF, True, fetched(WOLF)), PLACE)
+    catalog.add(FetchedExample(WOLF, False, fetched(WOLF)), PLACE)
     assert [(example.url, example.good) for example in catalog.examples()] == [(WOLF, False)]
 
 
 def test_the_summary_counts(catalog):
     assert catalog.summary().harvest_rate == 0.0
-    catalog.add(Run(1.0, "best-first", (HOME,)), None)
+    catalog.add(RunStart(1.0, "best-first", (HOME,)), None)
     for number in range(4):
         catalog.add(visit(Url(f"http://a.example/{number}"), number / 4, at=float(number)), PLACE)
     catalog.add(visit(HOME, 0.9, at=9.0), PLACE)
     catalog.add(Stop(2.0, "dry"), None)
-    catalog.add(Run(3.0, "random", (HOME,)), None)
+    catalog.add(RunStart(3.0, "random", (HOME,)), None)
     summary = catalog.summary()
     assert (summary.pages, summary.relevant, summary.harvest_rate) == (5, 3, 0.6)
     assert list(summary.hosts.items()) == [("a.example", 4), ("spiders.example", 1)]
@@ -162,11 +162,11 @@ def test_hostile_text_is_stored(catalog):
 
 
 def test_forgetting_leaves_no_trace(catalog):
-    catalog.add(Run(1.0, "best-first", (HOME, CARS)), None)
+    catalog.add(RunStart(1.0, "best-first", (HOME, CARS)), None)
     catalog.add(visit(HOME, page=page_of(HOME, links=(Link(CARS), Link(WOLF)))), PLACE)
     catalog.add(visit(WOLF, found_on=CARS, duplicate_of=CARS), PLACE)
     catalog.add(visit(CARS, page=page_of(CARS, links=(Link(HOME),))), PLACE)
-    catalog.add(Example(CARS, True, fetched(CARS)), PLACE)
+    catalog.add(FetchedExample(CARS, True, fetched(CARS)), PLACE)
     catalog.add_skips([Skip(Candidate(Url("http://x.example/"), 0.1, CARS), SkipReason.NOFOLLOW)], 1.0)
     catalog.put_state("indexed_up_to", 3)
     assert catalog.forget(lambda url: "cars.example" in url) == 1
@@ -257,11 +257,11 @@ def test_a_missing_catalog_names_the_way_out(tmp_path):
 def test_a_catalog_in_use_is_one_line(tmp_path):
     path = tmp_path / "catalog.sqlite"
     first = Catalog(path, writable=True)
-    first.add(Run(1.0, "random", ()), None)
+    first.add(RunStart(1.0, "random", ()), None)
     second = Catalog(path, writable=True)
     second.connection.execute("PRAGMA busy_timeout = 10")
     with pytest.raises(CollectionError, match="in use by another program"):
-        second.add(Run(1.0, "random", ()), None)
+        second.add(RunStart(1.0, "random", ()), None)
     first.close()
     second.close()
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.test_strategy_laws import maker
-from lycosa.collection.events import Run
+from lycosa.collection.events import RunStart
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.loop import Loop
@@ -21,7 +21,7 @@ from lycosa.recipe import Recipe, Requests, Topic, Waiting
 from lycosa.run.crawl import Crawl
 from lycosa.run.session import Session
 from lycosa.strategies import STRATEGIES
-from lycosa.testing import World
+from lycosa.testing import SmallWeb
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url, Visit
@@ -56,7 +56,7 @@ class NoDuplicates:
 
 def made(name: str, pages: dict[Url, bytes]) -> Strategy:
     """A strategy; those that are nothing without an access log have that of the world of these pages."""
-    return maker(name)(World(pages))
+    return maker(name)(SmallWeb(pages))
 
 
 def number_of(page: Page) -> int:
@@ -151,7 +151,7 @@ def visited_until_killed(
     SessionOfAnyStrategy.world = world
     clock, scores = SimulatedClock(), Scores()
     session = SessionOfAnyStrategy(folder, recipe, clock=clock)
-    run = Run(clock.now(), name, tuple(world)[:2], scope=None, utility=None)
+    run = RunStart(clock.now(), name, tuple(world)[:2], scope=None, utility=None)
     session.record(run)
     session.begin_run(run)
     crawl = Crawl(

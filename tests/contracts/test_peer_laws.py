@@ -10,14 +10,14 @@ from lycosa_peers.content import Items, ItemSummary
 from lycosa_peers.messages import (
     Contact,
     Declined,
-    Fetch,
     Fetched,
-    Hit,
+    FetchRequest,
     Index,
     IndexRequest,
     Join,
     Leave,
     Message,
+    PeerHit,
     Ping,
     Pong,
     Query,
@@ -30,7 +30,7 @@ from lycosa_peers.node import Node
 from lycosa_peers.options import ALGORITHMS
 from lycosa_peers.routing import next_hop
 from lycosa_peers.search import Failure, Stage
-from lycosa_peers.simulation import Network
+from lycosa_peers.simulation import SimulatedNetwork
 from small_networks import carry, friend, network, node, ring
 
 pytestmark = pytest.mark.peers
@@ -102,7 +102,7 @@ def test_the_list_never_exceeds_its_size_and_holds_nobody_without_count(
 
 numbers = st.integers(0, 3)
 contacts = st.builds(Contact, names)
-hits = st.lists(st.builds(Hit, items), max_size=3).map(tuple)
+hits = st.lists(st.builds(PeerHit, items), max_size=3).map(tuple)
 indexes = st.frozensets(items).map(lambda ids: ItemSummary(ids).packed()) | st.binary(max_size=4)
 
 
@@ -115,7 +115,7 @@ def happenings(draw: st.DrawFn) -> list[tuple[str, object]]:
         st.builds(Declined, st.sampled_from(["query", "fetch", "index"]), numbers),
         st.builds(IndexRequest, st.none() | numbers),
         st.builds(Index, numbers, indexes, st.none() | numbers),
-        st.builds(Fetch, numbers, items),
+        st.builds(FetchRequest, numbers, items),
         st.builds(Fetched, numbers, items, st.none() | items.map(lambda item: str(item).encode()) | st.just(b"Buy!")),
         st.builds(Join, contacts),
         st.builds(Leave),
@@ -181,8 +181,8 @@ class Told:
 def _reply(send: Send, good: bool, item: int) -> Message | None:
     match send.message:
         case Query(id=number, wanted=wanted, walker=walker):
-            return Response(number, Contact(send.to), (Hit(wanted),) if good else (), walker=walker)
-        case Fetch(id=number, item=wanted):
+            return Response(number, Contact(send.to), (PeerHit(wanted),) if good else (), walker=walker)
+        case FetchRequest(id=number, item=wanted):
             return Fetched(number, wanted, str(wanted).encode() if good else None)
         case IndexRequest():
             return Index(1, ItemSummary(frozenset([item])).packed())
@@ -262,7 +262,7 @@ def test_only_one_that_is_down_wrong_or_declines_loses_count(
 
 
 @st.composite
-def networks(draw: st.DrawFn) -> Network:
+def networks(draw: st.DrawFn) -> SimulatedNetwork:
     many = draw(st.integers(2, 12))
     everybody = [f"n{number}" for number in range(many)]
     has = {name: draw(st.lists(items, max_size=3)) for name in everybody}
@@ -282,7 +282,9 @@ def networks(draw: st.DrawFn) -> Network:
 
 @few
 @given(networks(), st.data())
-def test_the_messages_of_a_query_are_bounded_and_it_finds_only_what_is_there(net: Network, data: st.DataObject) -> None:
+def test_the_messages_of_a_query_are_bounded_and_it_finds_only_what_is_there(
+    net: SimulatedNetwork, data: st.DataObject
+) -> None:
     everybody = sorted(net.nodes)
     for number in range(data.draw(st.integers(1, 8))):
         net.run(number * 60.0)
@@ -316,7 +318,7 @@ def test_the_messages_of_a_query_are_bounded_and_it_finds_only_what_is_there(net
 @few
 @given(networks(), st.data())
 def test_half_of_the_nodes_killed_at_once_leave_answers_where_anybody_is_left_to_give_them(
-    net: Network, data: st.DataObject
+    net: SimulatedNetwork, data: st.DataObject
 ) -> None:
     everybody = sorted(net.nodes)
     for number in range(4):

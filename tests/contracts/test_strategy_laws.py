@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lycosa import testing
 from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.strategies import STRATEGIES
-from lycosa.testing import Make, World, html_page
+from lycosa.testing import Make, SmallWeb, html_page
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Fetch, Link, Outcome, Page, Url, Visit
 from pages import GivenWords
@@ -15,11 +15,11 @@ from worlds import CHAIN, LOOP, STAR, TOPICAL, TWO_SITES, topic_of
 
 ON_TOPIC = {url: 0.9 if topic_of(url) == "bees" else 0.1 for url in TOPICAL}
 WORLDS = {
-    "chain": World(CHAIN),
-    "star": World(STAR),
-    "loop": World(LOOP),
-    "two sites": World(TWO_SITES),
-    "topical": World(TOPICAL, relevances=ON_TOPIC),
+    "chain": SmallWeb(CHAIN),
+    "star": SmallWeb(STAR),
+    "loop": SmallWeb(LOOP),
+    "two sites": SmallWeb(TWO_SITES),
+    "topical": SmallWeb(TOPICAL, relevances=ON_TOPIC),
 }
 TOPICAL_WORLD = WORLDS["topical"]
 every_strategy = pytest.mark.parametrize("name", STRATEGIES)
@@ -33,7 +33,7 @@ any_number = st.none() | st.floats()
 def maker(name: str) -> Make:
     """Makes a strategy; those that are nothing without an access log have that of the world."""
 
-    def make(world: World) -> Strategy:
+    def make(world: SmallWeb) -> Strategy:
         return STRATEGIES[name](world.readings()) if name in NEED_A_LOG else STRATEGIES[name]()
 
     return make
@@ -46,7 +46,7 @@ def test_keeps_the_laws_that_plug_ins_are_held_to(name: str) -> None:
 
 @every_strategy
 @every_world
-def test_visits_each_reachable_page_once(name: str, world: World) -> None:
+def test_visits_each_reachable_page_once(name: str, world: SmallWeb) -> None:
     testing.visits_each_page_once(maker(name), world)
 
 
@@ -61,7 +61,7 @@ def test_on_any_graph_pages_come_from_seeds_links_or_a_log_and_within_the_budget
 ) -> None:
     urls = [Url(f"http://h{page % 4}.example/{page}") for page in range(12)]
     targets = {page: [urls[b] for a, b in links if a == page and a != b] for page in range(12)}
-    world = World({url: html_page(f"page {page} " * 30, targets[page]) for page, url in enumerate(urls)})
+    world = SmallWeb({url: html_page(f"page {page} " * 30, targets[page]) for page, url in enumerate(urls)})
     testing.stays_within_links_and_budget(maker(name), world, budget=budget)
 
 

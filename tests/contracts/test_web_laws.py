@@ -12,7 +12,7 @@ import pytest
 from lycosa.run.examples import PrefetchedWeb
 from lycosa.vocabulary.clock import SimulatedClock, WallClock
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-from lycosa.web.live import LiveWeb
+from lycosa.web.http import LiveWeb
 from lycosa.web.robots import RobotsWeb, TextWeb
 from web.archived import ArchivedWeb
 from web.flaky import FlakyWeb

@@ -9,7 +9,7 @@ from typing import Any
 from fixtures.made_up_web import MadeUpWeb
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.logs.readings import Readings
-from lycosa.maps.topic_map import CrawlMap
+from lycosa.maps.topic_map import UrlMap
 from lycosa.reading import Reader
 from lycosa.strategies import STRATEGIES, Guided, Mapped
 from lycosa.vocabulary.clock import SimulatedClock
@@ -59,11 +59,11 @@ class OrderedWorld:
         walks = {f"reader {n}": drawn.choices(kinds[n % 2] or urls, k=10) + drawn.choices(urls, k=4) for n in range(12)}
         return Readings.of((who, url, float(at)) for who, walk in walks.items() for at, url in enumerate(walk))
 
-    def crawl_map(self) -> CrawlMap:
+    def crawl_map(self) -> UrlMap:
         """A fifth of the relevant pages as portals, each with three spokes."""
         good = [url for url in self.pages if self.relevances[self.numbers[url]] >= 0.5]
         portals, others = good[::5], [url for place, url in enumerate(good) if place % 5]
-        return CrawlMap(portals, {portal: others[3 * n : 3 * n + 3] for n, portal in enumerate(portals)})
+        return UrlMap(portals, {portal: others[3 * n : 3 * n + 3] for n, portal in enumerate(portals)})
 
 
 def _drawn_world(seed: int, *, pages: int = 60, hosts: int = 7, links: int = 8) -> OrderedWorld:

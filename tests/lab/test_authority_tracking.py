@@ -21,7 +21,7 @@ from lycosa_lab.studies import STUDIES
 from lycosa_lab.studies.authority_tracking import AuthorityTracking
 from lycosa_lab.studies.authority_tracking.claims import is_best, over_random
 from lycosa_lab.studies.authority_tracking.tables import BEST, PAIRS, Pair, Runs
-from lycosa_lab.tracking import EXPANSIONS, Moment, Tracker, TrackingPoint, compacted, moments_of, track
+from lycosa_lab.tracking import EXPANSIONS, Moment, Tracker, TrackingPoint, moments_of, track, without_isolated_nodes
 from lycosa_lab.worlds.blogs import BlogGraph, BlogPosts
 from lycosa_lab.worlds.timed_graphs import TimedGraphWorld, TimedLinkGraph, WindowedGraph, sort_timed_links
 
@@ -165,7 +165,7 @@ class Noting:
 @pytest.mark.parametrize("expansion", EXPANSIONS)
 @pytest.mark.parametrize("policy", RECRAWLS)
 def test_every_combination_crawls_pages_once_and_knows_only_what_it_saw(expansion: str, policy: str) -> None:
-    graph = compacted(BlogPosts(nodes=6_000, links=3_000, seed=2).windowed())
+    graph = without_isolated_nodes(BlogPosts(nodes=6_000, links=3_000, seed=2).windowed())
     day = (graph.end - graph.begin) / 24
     tracker = Tracker(graph, expansion=expansion, policy=policy, expand=0.5, day=day, seed=3)
     begin = graph.begin + day
@@ -183,7 +183,7 @@ def test_every_combination_crawls_pages_once_and_knows_only_what_it_saw(expansio
 
 def test_compacting_leaves_out_pages_without_links_alone() -> None:
     world = BlogPosts(nodes=2_000, links=500, seed=2)
-    whole, small = world.windowed(), compacted(world.windowed())
+    whole, small = world.windowed(), without_isolated_nodes(world.windowed())
     assert len(small) == len(np.unique([whole.links.sources, whole.links.targets]))
     degrees = []
     for graph in (whole, small):

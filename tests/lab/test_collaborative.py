@@ -20,21 +20,21 @@ from lycosa_lab.studies.collaborative.shared import (
     COMBINED,
     DRAWS,
     EITHER,
-    FEWEST_PAGES,
     FIELD,
     INTELLIGENT,
+    MIN_CRAWL_PAGES,
     SHUFFLED,
     STARTS,
     TOPIC,
     TOPICAL,
     WORD,
     choose_predicates,
+    count_targets,
     listed_seeds,
     predicate_of,
     prepare,
     random_starts,
     shuffled,
-    targets_in,
 )
 from lycosa_lab.studies.collaborative.tables import CollaborativeTables
 from lycosa_lab.worlds.documents import Documents
@@ -101,15 +101,17 @@ def test_predicates_hold_by_the_word_of_the_world(inputs):
 def test_targets_are_counted_or_told_from_a_sample(inputs):
     topic, *_, word, _ = (predicate_of(each, WORLD, inputs.sample) for each in choose_predicates(WORLD, SIZE))
     urls = inputs.readings.urls
-    assert targets_in(inputs.readings, topic, WORLD, inputs.sample) == sum(WORLD.topic(u) == topic.name for u in urls)
+    assert count_targets(inputs.readings, topic, WORLD, inputs.sample) == sum(
+        WORLD.topic(u) == topic.name for u in urls
+    )
     counted = sum(word.holds(WORLD.read(url)) for url in urls)
-    assert targets_in(inputs.readings, word, WORLD, inputs.sample) == pytest.approx(counted, rel=0.3)
+    assert count_targets(inputs.readings, word, WORLD, inputs.sample) == pytest.approx(counted, rel=0.3)
 
 
 def test_crawls_find_no_more_than_half_of_what_was_read(inputs):
     assert inputs.length(10_000) == SIZE["pages"]
-    assert inputs.length(2 * FEWEST_PAGES) == FEWEST_PAGES
-    assert inputs.length(2 * FEWEST_PAGES - 2) == 0
+    assert inputs.length(2 * MIN_CRAWL_PAGES) == MIN_CRAWL_PAGES
+    assert inputs.length(2 * MIN_CRAWL_PAGES - 2) == 0
 
 
 def test_starts_are_pages_of_the_log_and_no_two_share_one(inputs):

@@ -19,8 +19,8 @@ from lycosa_lab.freshness import (
     best_freshness,
     best_intervals,
     change_rates_in,
-    evolving,
     freshness_at,
+    require_synthetic,
     simulate_refresh,
 )
 from lycosa_lab.studies.freshness import FreshnessStudy
@@ -118,7 +118,7 @@ def test_a_world_that_stands_still_is_refused() -> None:
         name = "still"
 
     with pytest.raises(UsageError, match="stands still"):
-        evolving(Still())  # type: ignore[arg-type]
+        require_synthetic(Still())  # type: ignore[arg-type]
 
 
 # Keeping up

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lycosa_lab.peers.records import DOWN, LINK, STAGES, UP, Network, Outcomes, Questions
+from lycosa_lab.peers.records import DOWN, LINK, STAGES, UP, NetworkArrays, Outcomes, Questions
 from lycosa_lab.peers.runs import questions_of, run_questions
 from lycosa_lab.worlds.peer_networks import RaggedArray, Trace, group_by_row
 from lycosa_peers.content import Items
 from lycosa_peers.node import Node
 from lycosa_peers.options import ALGORITHMS, NodeOptions, options_for
-from lycosa_peers.simulation import Network as Wire
-from lycosa_peers.simulation import Outcome
+from lycosa_peers.simulation import QueryOutcome
+from lycosa_peers.simulation import SimulatedNetwork as Wire
 
 pytest.importorskip("numba")
 NOWHERE = 999  # an item that nobody has
@@ -50,9 +50,9 @@ class SmallNetwork:
                     is_up[who] = not is_up[who]
                     self.events.append((time - moment, UP if is_up[who] else DOWN, who))
 
-    def network(self) -> Network:
+    def network(self) -> NetworkArrays:
         times, kinds, who = zip(*self.events, strict=True) if self.events else ((), (), ())
-        return Network(
+        return NetworkArrays(
             offsets=self.overlay.offsets,
             neighbours=self.overlay.values,
             degrees=self.overlay.lengths().astype(np.int32),
@@ -69,7 +69,7 @@ class SmallNetwork:
 
     def with_nodes(
         self, options: NodeOptions, seed: int, *, all_have_asked: bool = False
-    ) -> tuple[list[Outcome], Wire]:
+    ) -> tuple[list[QueryOutcome], Wire]:
         nodes = [
             Node(str(number), Items(self.libraries.row(number).tolist()), options=options, seed=seed)
             for number in range(self.peers)
@@ -145,11 +145,11 @@ def test_compiled_search_equals_the_nodes(
     assert int(outcomes.transfers.sum()) == wire.counts()["indexes_taken"]
 
 
-def line_of_three(**changes: Any) -> tuple[Network, Questions]:
+def line_of_three(**changes: Any) -> tuple[NetworkArrays, Questions]:
     """0 asks twice for what 2 has, an hour apart; 1 stands between them."""
     offsets, neighbours = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32)
     nothing = np.zeros(0)
-    network = Network(
+    network = NetworkArrays(
         offsets=offsets, neighbours=neighbours, degrees=np.diff(offsets).astype(np.int32), is_up=np.ones(3, np.bool_),
         times=nothing, kinds=nothing.astype(np.int8), ones=nothing.astype(np.int32), others=nothing.astype(np.int32),
     )._replace(**changes)  # fmt: skip
@@ -177,7 +177,7 @@ def test_an_index_of_ones_own_whose_owner_is_gone_is_no_response() -> None:
 
 
 def test_links_that_are_made_on_the_way_count_from_then_on() -> None:
-    network = Network(
+    network = NetworkArrays(
         offsets=np.array([0, 1, 2]),
         neighbours=np.array([1, 0], np.int32),
         degrees=np.zeros(2, np.int32),

@@ -5,7 +5,7 @@ import pytest
 from lycosa_lab.peers.collections import union_of
 from lycosa_lab.peers.processes import free_addresses
 from lycosa_lab.studies.peer_search import PeerSearch
-from lycosa_lab.studies.peer_search.claims import agreement, recall_claim, walk_of_equal_cost
+from lycosa_lab.studies.peer_search.claims import agreement_claim, recall_claim, walk_of_equal_cost
 from lycosa_lab.studies.peer_search.runs import ask_all, network_of, options_of, overlap, overlay_of, run_searches
 from lycosa_lab.studies.peer_search.shared import OpenCollections, best_of, prepare
 from lycosa_lab.studies.peer_search.tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, summary_rows
@@ -161,13 +161,13 @@ def round_with(overlap: float, messages: float) -> dict:
 
 
 def test_worlds_agree_by_what_is_found_and_by_what_it_costs():
-    assert agreement([round_with(0.85, 20.0), round_with(1.0, 22.0)], "").holds
-    assert not agreement([round_with(0.85, 20.0), round_with(0.9, 20.0)], "").holds
-    assert not agreement([round_with(1.0, 20.0), round_with(1.0, 25.0)], "").holds
+    assert agreement_claim([round_with(0.85, 20.0), round_with(1.0, 22.0)], "").holds
+    assert not agreement_claim([round_with(0.85, 20.0), round_with(0.9, 20.0)], "").holds
+    assert not agreement_claim([round_with(1.0, 20.0), round_with(1.0, 25.0)], "").holds
 
 
 def test_without_loopback_nothing_is_claimed_and_the_reason_is_told():
-    claim = agreement([], "no sockets on loopback: Operation not permitted")
+    claim = agreement_claim([], "no sockets on loopback: Operation not permitted")
     assert claim.holds is None
     assert "no sockets" in claim.reason
 

@@ -107,7 +107,7 @@ def test_in_links_are_counted_where_the_world_does_not_know_them() -> None:
     assert source.status(hub) == pytest.approx(log1p(8))
     assert [source.status(leaf) for leaf in leaves] == pytest.approx([log1p(1)] * 8)
     assert source.status(Url("http://nowhere.example/")) is None
-    assert "within" in source.says
+    assert "within" in source.description
 
 
 def test_a_second_counter_has_about_half_and_always_the_same() -> None:

@@ -29,7 +29,7 @@ class Squares:
     """Claims that squares grow."""
 
     name = "squares"
-    says = "Squares grow."
+    summary = "Squares grow."
     scales: Mapping[str, Any] = {"small": {"numbers": 5}, "paper": {"numbers": 50}}
 
     def __init__(self, folder: Path, *, fail_at: int | None = None):

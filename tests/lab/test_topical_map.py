@@ -22,7 +22,7 @@ from lycosa_lab.studies.topical_map.shared import (
     OTHERS,
     RELATED,
     JudgedPages,
-    chosen_leaves,
+    choose_leaves,
     prepare,
 )
 from lycosa_lab.worlds.synthetic import SyntheticWorld
@@ -113,7 +113,7 @@ def test_a_crawl_is_no_longer_than_topics_are_large(inputs):
 
 def test_a_world_without_related_topics_is_refused():
     with pytest.raises(UsageError, match="two related topics"):
-        chosen_leaves(SyntheticWorld(pages=400, topics=2, seed=3), 4)
+        choose_leaves(SyntheticWorld(pages=400, topics=2, seed=3), 4)
 
 
 # Crawls
@@ -122,13 +122,13 @@ def test_a_world_without_related_topics_is_refused():
 def test_pages_are_judged_for_all_topics_and_keep_their_links(inputs, pages):
     url = inputs.topics[0].first[0]
     read = WORLD.read(url)
-    assert [link.target for link in pages.judged(url).page.links] == [link.target for link in read.links]
+    assert [link.target for link in pages.judge(url).page.links] == [link.target for link in read.links]
     for topic in inputs.taxonomy.topics:
         assert pages.probability(url, topic) == pytest.approx(inputs.taxonomy.probability(read, topic))
 
 
 def test_a_page_that_is_not_there_is_no_good(pages, inputs):
-    assert pages.judged("http://nowhere.example/") is None
+    assert pages.judge("http://nowhere.example/") is None
     assert not pages.is_good("http://nowhere.example/", inputs.topics[0].name)
     assert pages.topic("http://nowhere.example/") is None
 

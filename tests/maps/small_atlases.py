@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lycosa.maps import Atlas, CrawlMap, Sighting
+from lycosa.maps import Atlas, Sighting, UrlMap
 
 
 def url_of(number: int) -> str:
@@ -36,7 +36,7 @@ def ties(path: Path, topic: str = "bees"):
         return {(*sorted(edge[:2]), edge[2]) for edge in atlas.edges(topic)}
 
 
-def mapped_by(crawl_map: CrawlMap) -> set[str]:
+def mapped_by(crawl_map: UrlMap) -> set[str]:
     return {*crawl_map.portals, *crawl_map.portal_of}
 
 

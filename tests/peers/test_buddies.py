@@ -79,7 +79,7 @@ def test_an_index_that_is_held_is_asked_only_for_what_changed() -> None:
 
 
 def test_an_index_is_taken_once_for_each_time_it_was_asked_for() -> None:
-    held = HeldIndexes(settled_at_once=True)
+    held = HeldIndexes(request_at_once=True)
     assert not take(held, "a", summary(1))
     assert held.checkpoint(["a"]) == [("a", None)]
     assert take(held, "a", summary(1)) and not take(held, "a", summary(2))
@@ -89,7 +89,7 @@ def test_an_index_is_taken_once_for_each_time_it_was_asked_for() -> None:
 
 def test_a_change_is_taken_only_of_the_version_that_is_held() -> None:
     theirs = Items([1], changes_kept=9)
-    held = HeldIndexes(settled_at_once=True)
+    held = HeldIndexes(request_at_once=True)
     held.checkpoint(["a"])
     take(held, "a", summary(1, version=0))
     theirs.add(2)
@@ -102,7 +102,7 @@ def test_a_change_is_taken_only_of_the_version_that_is_held() -> None:
 
 
 def test_a_wrong_index_is_asked_for_once_until_it_comes() -> None:
-    held = HeldIndexes(settled_at_once=True)
+    held = HeldIndexes(request_at_once=True)
     assert held.refresh("a") == []
     held.checkpoint(["a"])
     take(held, "a", summary(1))
@@ -112,7 +112,7 @@ def test_a_wrong_index_is_asked_for_once_until_it_comes() -> None:
 
 
 def test_what_is_held_of_one_that_is_wanted_no_more_is_let_go() -> None:
-    held = HeldIndexes(settled_at_once=True)
+    held = HeldIndexes(request_at_once=True)
     held.checkpoint(["a", "b"])
     take(held, "a", summary(1))
     held.checkpoint(["b"])
@@ -120,7 +120,7 @@ def test_what_is_held_of_one_that_is_wanted_no_more_is_let_go() -> None:
 
 
 def test_junk_is_not_held() -> None:
-    held = HeldIndexes(settled_at_once=True)
+    held = HeldIndexes(request_at_once=True)
     held.checkpoint(["a"])
     with pytest.raises(ValueError, match="no index"):
         take(held, "a", Index(1, b"\xc1"))

@@ -34,7 +34,7 @@ class Busy(Caller):
             await asyncio.sleep(0)
             self._turn += 1
 
-    def heard(self, peer, channel, frame):
+    def frame_received(self, peer, channel, frame):
         began = time.monotonic()
         time.sleep(self._seconds)
         self.works.append(time.monotonic() - began)

@@ -3,7 +3,7 @@
 import pytest
 
 from lycosa_peers.content import Items
-from lycosa_peers.messages import Hit, Statistics
+from lycosa_peers.messages import PeerHit, Statistics
 from sharing import add_pages, shared
 
 HONEY, BEES = "honey", "bees"
@@ -20,13 +20,13 @@ def content(tmp_path):
 @pytest.mark.parametrize(
     ("hit", "told", "may"),
     [
-        (Hit("http://b.example/", frequencies=(1, 2)), TOLD, True),
-        (Hit("http://b.example/", frequencies=(1, 0)), TOLD, False),
-        (Hit("http://b.example/", frequencies=(1,)), TOLD, False),
-        (Hit("http://b.example/", frequencies=(1, 2)), None, False),
-        (Hit("http://b.example/", frequencies=(9, 9)), Statistics(10, 1000, ("spam", HONEY), (3, 2)), False),
-        (Hit("http://127.0.0.1/", frequencies=(1, 2)), TOLD, True),
-        (Hit(7, frequencies=(1, 2)), TOLD, False),
+        (PeerHit("http://b.example/", frequencies=(1, 2)), TOLD, True),
+        (PeerHit("http://b.example/", frequencies=(1, 0)), TOLD, False),
+        (PeerHit("http://b.example/", frequencies=(1,)), TOLD, False),
+        (PeerHit("http://b.example/", frequencies=(1, 2)), None, False),
+        (PeerHit("http://b.example/", frequencies=(9, 9)), Statistics(10, 1000, ("spam", HONEY), (3, 2)), False),
+        (PeerHit("http://127.0.0.1/", frequencies=(1, 2)), TOLD, True),
+        (PeerHit(7, frequencies=(1, 2)), TOLD, False),
     ],
 )
 def test_a_page_may_be_an_answer_that_is_said_to_have_all_words(content, hit, told, may):
@@ -48,11 +48,11 @@ def test_what_a_collection_finds_may_be_an_answer_to_everybody(content):
 
 
 def test_nothing_answers_a_question_without_words(content):
-    assert not content.may_answer("", Hit("http://b.example/"), TOLD)
-    assert not content.may_answer(5, Hit("http://b.example/"), TOLD)
+    assert not content.may_answer("", PeerHit("http://b.example/"), TOLD)
+    assert not content.may_answer(5, PeerHit("http://b.example/"), TOLD)
 
 
 def test_a_file_is_an_answer_to_its_own_id_alone():
-    assert Items().may_answer(5, Hit(5), None)
-    assert not Items().may_answer(5, Hit(6), None)
+    assert Items().may_answer(5, PeerHit(5), None)
+    assert not Items().may_answer(5, PeerHit(6), None)
     assert Items().may_take(6)

@@ -15,16 +15,16 @@ from lycosa_peers.messages import (
     VERSION,
     Contact,
     Declined,
-    Fetch,
     Fetched,
+    FetchRequest,
     Hello,
-    Hit,
     Index,
     IndexRequest,
     Join,
     Leave,
     Message,
     MessageError,
+    PeerHit,
     Ping,
     Pong,
     Query,
@@ -42,7 +42,7 @@ text = st.text(max_size=40)
 contacts = st.builds(Contact, st.text(min_size=1, max_size=20), text)
 wanted = st.integers(0, 2**63 - 1) | text
 counts = st.lists(st.integers(0, 2**48), max_size=4).map(tuple)
-hits = st.builds(Hit, wanted, text, text, shares, shares, st.floats(0, 1e11), text, st.integers(0, 2**48), counts)
+hits = st.builds(PeerHit, wanted, text, text, shares, shares, st.floats(0, 1e11), text, st.integers(0, 2**48), counts)
 statistics = st.builds(
     Statistics, st.integers(0, 2**48), st.integers(0, 2**48), st.lists(text, max_size=3).map(tuple), counts
 )
@@ -63,7 +63,7 @@ MESSAGES: dict[str, st.SearchStrategy[Message]] = {
     "declined": st.builds(Declined, st.sampled_from(["query", "fetch", "index"]), numbers),
     "index_request": st.builds(IndexRequest, st.none() | st.integers(0, 2**48)),
     "index": st.builds(Index, st.integers(0, 2**48), st.binary(max_size=50), st.none() | st.integers(0, 2**48)),
-    "fetch": st.builds(Fetch, numbers, wanted),
+    "fetch": st.builds(FetchRequest, numbers, wanted),
     "fetched": st.builds(Fetched, numbers, wanted, st.none() | st.binary(max_size=50)),
     "join": st.builds(Join, contacts),
     "leave": st.builds(Leave),
@@ -157,8 +157,8 @@ def test_another_version_and_an_endless_frame_are_told_apart() -> None:
         decode(bytes(MAX_BYTES + 1))
 
 
-def long_hit(number: int) -> Hit:
-    return Hit(f"http://a.example/{number}", "Ж" * 300, "щ" * 600, frequencies=(3, 1))
+def long_hit(number: int) -> PeerHit:
+    return PeerHit(f"http://a.example/{number}", "Ж" * 300, "щ" * 600, frequencies=(3, 1))
 
 
 @pytest.mark.parametrize("many", [1, 2, 15, 16, 17, 35, 36, 100])

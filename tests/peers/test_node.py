@@ -8,14 +8,14 @@ from lycosa_peers.messages import (
     DIRECT,
     Contact,
     Declined,
-    Fetch,
     Fetched,
+    FetchRequest,
     Hello,
-    Hit,
     Index,
     IndexRequest,
     Join,
     Leave,
+    PeerHit,
     Ping,
     Pong,
     Query,
@@ -24,7 +24,7 @@ from lycosa_peers.messages import (
 )
 from lycosa_peers.node import Node
 from lycosa_peers.options import ALGORITHMS, options_for
-from lycosa_peers.search import Failure, Reply, Stage
+from lycosa_peers.search import Failure, ReplyStatus, Stage
 from small_networks import carry, node
 
 
@@ -64,7 +64,7 @@ def test_an_index_that_has_it_is_followed_by_the_fetch_alone() -> None:
     befriend(asker, "b", "c")
     hold(asker, "c", 5)
     number, sends = asker.ask(5, 0.0)
-    assert [(send.to, type(send.message)) for send in sends] == [("c", Fetch)]
+    assert [(send.to, type(send.message)) for send in sends] == [("c", FetchRequest)]
     assert stage(asker, number) is Stage.INDEXES
 
 
@@ -102,14 +102,14 @@ def test_the_walk_begins_at_once_when_every_buddy_has_said_no_or_is_down() -> No
     assert [send.to for send in walkers] == ["x", "x"]
     search = asker.answers(number)
     assert search is not None
-    assert search.asked == {"b": Reply.LACKS, "c": Reply.DECLINED, "d": Reply.DOWN}
+    assert search.asked == {"b": ReplyStatus.LACKS, "c": ReplyStatus.DECLINED, "d": ReplyStatus.DOWN}
 
 
 def test_a_search_ends_at_its_deadline_with_what_it_has() -> None:
     asker = node("a", deadline=2.0, downloads=False)
     asker.connect(["x"])
     number, _ = asker.ask(5, 0.0, most=10, enough=10)
-    asker.receive("x", Response(number, Contact("x"), (Hit(5),), walker=1), 0.5)
+    asker.receive("x", Response(number, Contact("x"), (PeerHit(5),), walker=1), 0.5)
     assert stage(asker, number) is Stage.WALKING
     asker.tick(2.0)
     search = asker.answers(number)
@@ -131,8 +131,8 @@ def test_answers_that_come_after_the_end_are_taken_down_too() -> None:
     asker = node("a", downloads=False)
     asker.connect(["x"])
     number, _ = asker.ask(5, 0.0)
-    asker.receive("x", Response(number, Contact("x"), (Hit(5),), walker=1), 0.5)
-    asker.receive("y", Response(number, Contact("y"), (Hit(5),), walker=2), 9.0)
+    asker.receive("x", Response(number, Contact("x"), (PeerHit(5),), walker=1), 0.5)
+    asker.receive("y", Response(number, Contact("y"), (PeerHit(5),), walker=2), 9.0)
     search = asker.answers(number)
     assert search is not None and [answer.provider.name for answer in search.answers] == ["x", "y"]
     assert asker.buddies.names() == ["x"]
@@ -153,7 +153,7 @@ def test_what_one_says_of_another_is_asked_of_that_one_where_nothing_is_fetched(
     asker = node("a", downloads=False)
     befriend(asker, "b")
     number, _ = asker.ask("wind", 0.0)
-    sends = asker.receive("b", Response(number, Contact("c"), (Hit("http://c/", "Buy!"),)), 0.1)
+    sends = asker.receive("b", Response(number, Contact("c"), (PeerHit("http://c/", "Buy!"),)), 0.1)
     search = asker.answers(number)
     assert [send.to for send in sends] == ["c"]
     assert search is not None and search.answers == ()
@@ -169,9 +169,9 @@ def test_a_receiver_answers_from_its_store_then_from_indexes_else_passes_on() ->
     hold(peer, "b", 1, 2)
     asker = Contact("a", "a:1")
     (own,) = peer.receive("x", Query(7, 1, asker, ttl=9, walker=1), 0.0)
-    assert own == Send("a", Response(7, Contact("p"), (Hit(1),), walker=1, ttl=9), "a:1")
+    assert own == Send("a", Response(7, Contact("p"), (PeerHit(1),), walker=1, ttl=9), "a:1")
     (other,) = peer.receive("x", Query(8, 2, asker, ttl=9, walker=1), 0.0)
-    assert other == Send("a", Response(8, Contact("b"), (Hit(2),), walker=1, ttl=9), "a:1")
+    assert other == Send("a", Response(8, Contact("b"), (PeerHit(2),), walker=1, ttl=9), "a:1")
     (onward,) = peer.receive("x", Query(9, 3, asker, ttl=9, walker=1), 0.0)
     assert onward == Send("y", Query(9, 3, asker, ttl=8, walker=1))
 
@@ -214,7 +214,7 @@ def test_a_busy_node_declines_and_passes_walkers_on_without_looking() -> None:
     peer.connect(["x", "y"])
     answers = [peer.receive("a", Query(number, 1, Contact("a")), 0.0)[0].message for number in range(4)]
     assert [type(answer) for answer in answers] == [Response, Response, Declined, Declined]
-    assert peer.receive("a", Fetch(3, 1), 0.0) == [Send("a", Declined("fetch", 3))]
+    assert peer.receive("a", FetchRequest(3, 1), 0.0) == [Send("a", Declined("fetch", 3))]
     assert peer.receive("a", IndexRequest(), 0.0) == [Send("a", Declined("index", 0))]
     (onward,) = peer.receive("x", Query(9, 1, Contact("a"), ttl=5, walker=1), 0.0)
     assert onward.to == "y"
@@ -242,8 +242,8 @@ def fetch_from(asker: Node, *providers: str) -> tuple[int, int]:
     asker.tick(0.3)
     sends = []
     for walker, name in enumerate(providers, 1):
-        sends += asker.receive(name, Response(number, Contact(name), (Hit(5),), walker=walker), 0.5)
-    assert [send.to for send in sends] == [providers[0]] and isinstance(sends[0].message, Fetch)
+        sends += asker.receive(name, Response(number, Contact(name), (PeerHit(5),), walker=walker), 0.5)
+    assert [send.to for send in sends] == [providers[0]] and isinstance(sends[0].message, FetchRequest)
     return number, sends[0].message.id
 
 
@@ -264,14 +264,14 @@ def test_a_provider_that_fails_is_followed_by_the_next_and_loses_count_unless_it
     _, fetch = fetch_from(asker, "p", "q")
     match why:
         case Failure.DOWN:
-            sends = asker.undelivered("p", Fetch(fetch, 5), 0.6)
+            sends = asker.undelivered("p", FetchRequest(fetch, 5), 0.6)
         case Failure.DECLINED:
             sends = asker.receive("p", Declined("fetch", fetch), 0.6)
         case Failure.WRONG:
             sends = asker.receive("p", Fetched(fetch, 5, b"Buy!"), 0.6)
         case Failure.LACKS:
             sends = asker.receive("p", Fetched(fetch, 5, None), 0.6)
-    assert [(send.to, type(send.message)) for send in sends] == [("q", Fetch)]
+    assert [(send.to, type(send.message)) for send in sends] == [("q", FetchRequest)]
     buddy = asker.buddies.get("p")
     assert buddy is not None and buddy.count == (3 if why is Failure.LACKS else 2)
     assert asker.counts[f"failed_{why}"] == 1
@@ -291,7 +291,7 @@ def test_without_adaptation_nobody_loses_count() -> None:
     asker = node("a", algorithm="interest-shortcuts")
     befriend(asker, "p")
     _, fetch = fetch_from(asker, "p")
-    asker.undelivered("p", Fetch(fetch, 5), 0.6)
+    asker.undelivered("p", FetchRequest(fetch, 5), 0.6)
     assert asker.buddies.names() == ["p"]
 
 
@@ -327,7 +327,7 @@ def test_an_index_that_was_wrong_is_refreshed() -> None:
     befriend(asker, "b")
     hold(asker, "b", 5)
     _, sends = asker.ask(5, 0.0)
-    assert isinstance(sends[0].message, Fetch)
+    assert isinstance(sends[0].message, FetchRequest)
     more = asker.receive("b", Fetched(sends[0].message.id, 5, None), 0.1)
     assert Send("b", IndexRequest(since=0)) in more and asker.buddies.names() == ["b"]
 
@@ -346,8 +346,8 @@ def test_either_the_provider_or_the_one_who_answered_for_it_is_credited() -> Non
         asker = node("a", credit=credit)
         asker.connect(["x"])
         number, _ = asker.ask(5, 0.0)
-        (send,) = asker.receive("r", Response(number, Contact("p"), (Hit(5),), walker=1), 0.5)
-        assert send.to == "p" and isinstance(send.message, Fetch)
+        (send,) = asker.receive("r", Response(number, Contact("p"), (PeerHit(5),), walker=1), 0.5)
+        assert send.to == "p" and isinstance(send.message, FetchRequest)
         asker.receive("p", Fetched(send.message.id, 5, b"5"), 0.6)
         assert asker.buddies.names() == [buddy]
 
@@ -360,13 +360,13 @@ def test_indexes_of_neighbours_are_held_where_the_algorithm_says_so() -> None:
     assert [send.to for send in asker.checkpoint()] == ["x", "y"]
     asker.receive("y", Index(0, ItemSummary(frozenset([5])).packed()), 0.0)
     _, sends = asker.ask(5, 0.0)
-    assert [(send.to, type(send.message)) for send in sends] == [("y", Fetch)]
+    assert [(send.to, type(send.message)) for send in sends] == [("y", FetchRequest)]
 
 
 def test_a_fetch_of_ones_own_brings_the_thing_or_why_not() -> None:
     asker = node("a", downloads=False)
     number, sends = asker.fetch(Contact("p", "p:1"), 5, 0.0)
-    assert sends == [Send("p", Fetch(number, 5), "p:1")] and asker.fetch_result(number) is None
+    assert sends == [Send("p", FetchRequest(number, 5), "p:1")] and asker.fetch_result(number) is None
     asker.receive("p", Fetched(number, 5, b"5"), 0.1)
     assert asker.fetch_result(number) == b"5" and asker.fetch_result(number) is None
     number, _ = asker.fetch(Contact("p"), 6, 0.2)
@@ -380,7 +380,7 @@ def test_a_fetch_of_ones_own_brings_the_thing_or_why_not() -> None:
 def test_a_response_to_what_was_never_asked_is_dropped_and_its_sender_not_blamed() -> None:
     asker = node("a", [1])
     for number in range(50):
-        assert asker.receive("s", Response(number, Contact("s"), (Hit(5),)), 0.0) == []
+        assert asker.receive("s", Response(number, Contact("s"), (PeerHit(5),)), 0.0) == []
     assert asker.counts["unasked"] == 50 and not asker.is_banned("s", 0.0)
 
 
@@ -389,7 +389,7 @@ def test_a_response_from_one_that_was_not_asked_is_dropped() -> None:
     befriend(asker, "b")
     number, _ = asker.ask(5, 0.0)
     for walker in (DIRECT, 1):
-        assert asker.receive("s", Response(number, Contact("s"), (Hit(5),), walker=walker), 0.1) == []
+        assert asker.receive("s", Response(number, Contact("s"), (PeerHit(5),), walker=walker), 0.1) == []
     search = asker.answers(number)
     assert search is not None and search.answers == () and search.dropped == 2 and asker.counts["unasked"] == 2
 
@@ -400,7 +400,7 @@ def test_a_walker_ends_only_once_and_there_are_no_more_of_them_than_were_sent() 
     number, _ = asker.ask(5, 0.0)
     for sender in ("p", "q", "r"):
         for walker in (1, 2, 3):
-            asker.receive(sender, Response(number, Contact(sender), (Hit(5),), walker=walker), 0.1)
+            asker.receive(sender, Response(number, Contact(sender), (PeerHit(5),), walker=walker), 0.1)
     search = asker.answers(number)
     assert search is not None and len(search.answers) == 2 and search.dropped == 7
 
@@ -409,7 +409,7 @@ def test_a_response_may_not_name_the_asker_as_the_one_who_has_it() -> None:
     asker = node("a")
     befriend(asker, "b")
     number, _ = asker.ask(5, 0.0)
-    assert asker.receive("b", Response(number, Contact("a"), (Hit(5),)), 0.1) == []
+    assert asker.receive("b", Response(number, Contact("a"), (PeerHit(5),)), 0.1) == []
     search = asker.answers(number)
     assert search is not None and search.answers == () and search.dropped == 1
 
@@ -466,8 +466,8 @@ def test_a_buddy_that_gives_spam_for_everything_is_a_buddy_no_more() -> None:
     befriend(asker, *["s"] * 50)
     for number in range(8):
         query, _ = asker.ask(number, 0.0)
-        for send in asker.receive("s", Response(query, Contact("s"), (Hit(number),)), 0.0):
-            if isinstance(send.message, Fetch):
+        for send in asker.receive("s", Response(query, Contact("s"), (PeerHit(number),)), 0.0):
+            if isinstance(send.message, FetchRequest):
                 asker.receive("s", Fetched(send.message.id, number, b"Buy!"), 0.0)
     assert "s" not in asker.buddies and asker.is_banned("s", 0.0)
     assert asker.ask(99, 0.0)[1] == []
@@ -478,8 +478,8 @@ def test_one_that_names_others_for_everything_is_not_listened_to_and_they_are_no
     befriend(asker, "s", "b", "b")
     for number in range(16):
         query, _ = asker.ask(number, 0.0)
-        for send in asker.receive("s", Response(query, Contact("b"), (Hit(number),)), 0.0):
-            if isinstance(send.message, Fetch):
+        for send in asker.receive("s", Response(query, Contact("b"), (PeerHit(number),)), 0.0):
+            if isinstance(send.message, FetchRequest):
                 asker.receive("b", Fetched(send.message.id, number, None), 0.0)
     assert asker.is_banned("s", 0.0) and asker.buddies.names() == ["b"]
 

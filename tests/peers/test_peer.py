@@ -10,7 +10,7 @@ from lycosa.vocabulary.errors import LycosaError
 from lycosa_peers import dialer, peer
 from lycosa_peers.addresses import Endpoint
 from lycosa_peers.control import Control, Request, ask_running_peer
-from lycosa_peers.messages import Contact, Fetch, Fetched, decode, encode
+from lycosa_peers.messages import Contact, Fetched, FetchRequest, decode, encode
 from lycosa_peers.options import DEFAULTS
 from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.ranking import merge
@@ -71,7 +71,7 @@ def test_buddies_hold_indexes_and_are_asked_by_them(tmp_path):
         bees = peers["bees"]
         await searched(bees, "sail")
         for _ in range(2):
-            bees.session.act(bees.node.checkpoint())
+            bees.session.send_all(bees.node.checkpoint())
             await asyncio.sleep(0.05)
         assert await eventually(lambda: len(bees.node.held))
         assert bees.node.held.names() == [peers["ships"].identity.name]
@@ -314,9 +314,9 @@ def test_a_page_that_is_none_is_brought_by_nobody(tmp_path):
         bees, liar = peers["bees"], Caller()
         host, _, port = bees.node.me.address.rpartition(":")
         channel = await liar.wire.call(Endpoint(host, int(port)))
-        liar.heard = lambda peer, channel, frame: (
+        liar.frame_received = lambda peer, channel, frame: (
             channel.send(encode(Fetched(message.id, message.item, b"no record")))
-            if isinstance(message := decode(frame), Fetch)
+            if isinstance(message := decode(frame), FetchRequest)
             else None
         )
         assert await eventually(lambda: liar.identity.name in bees.wire.peers)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa_peers.messages import Contact, Hit, Statistics
+from lycosa_peers.messages import Contact, PeerHit, Statistics
 from lycosa_peers.ranking import merge
 from lycosa_peers.search import Answer, Stage
 
@@ -15,7 +15,7 @@ def answer(who, hits, *, documents=100, words=10_000, terms=("bees",), frequenci
 
 
 def hit(url, times, **more):
-    return Hit(url, more.pop("title", url), length=more.pop("length", 100), frequencies=times, **more)
+    return PeerHit(url, more.pop("title", url), length=more.pop("length", 100), frequencies=times, **more)
 
 
 def urls(merged):
@@ -93,7 +93,7 @@ def test_of_a_page_the_copy_of_one_who_answered_before_is_told_and_no_copy_makes
 
 
 def test_hits_of_others_that_do_not_have_the_words_are_left_out():
-    bare = Answer(BERT, BERT.name, Stage.WALKING, (Hit("http://spam.example/", "Spam"),))
+    bare = Answer(BERT, BERT.name, Stage.WALKING, (PeerHit("http://spam.example/", "Spam"),))
     half = answer(ANNA, [hit("http://half.example/", (3, 0))], terms=("bees", "honey"), frequencies=(5, 5))
     unsaid = answer(ANNA, [hit("http://other.example/", (3,))])
     assert merge("bees honey", [bare, half, unsaid], me="me").hits == ()
@@ -110,7 +110,7 @@ def test_a_peer_that_several_walkers_met_weighs_no_more_than_once():
 
 counts = st.integers(0, 1 << 48)
 anything = st.builds(
-    Hit,
+    PeerHit,
     st.sampled_from(["http://a.example/", "http://b.example/", "http://192.168.0.1/", "", "no"]) | st.integers(0, 99),
     st.text(max_size=20),
     st.text(max_size=20),

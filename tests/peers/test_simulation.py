@@ -9,7 +9,7 @@ from lycosa_peers.node import Node
 from lycosa_peers.options import ALGORITHMS
 from lycosa_peers.routing import next_hop
 from lycosa_peers.search import Stage
-from lycosa_peers.simulation import LATENCY, Network, Outcome
+from lycosa_peers.simulation import LATENCY, QueryOutcome, SimulatedNetwork
 from small_networks import network, node, ring
 
 LINE = {"a": ["b"], "b": ["a", "c"], "c": ["b", "d"], "d": ["c"]}
@@ -159,7 +159,7 @@ def test_buddynet_learns_and_costs_less_than_the_walk() -> None:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_seed_gives_the_same_run_twice_and_another_seed_another(algorithm: str) -> None:
-    def outcomes(seed: int) -> list[Outcome]:
+    def outcomes(seed: int) -> list[QueryOutcome]:
         wire = {"latency": (0.001, 0.003), "loss": 0.02}
         net = network(shelves(), ring(NAMES), algorithm=algorithm, seed=seed, wire=wire)
         return [net.ask(f"n{number % 5}", (number * 7) % 24) for number in range(15)]
@@ -258,7 +258,7 @@ def test_clocks_that_differ_change_nothing_but_when_checkpoints_are() -> None:
 
 def test_a_busy_provider_is_left_for_another() -> None:
     nodes: list[Node] = [node("a"), node("b"), node("c", [5, 6], capacity=0.001), node("d", [5, 6])]
-    net = Network(nodes, {"a": ["b"], "b": ["a", "c", "d"], "c": ["b"], "d": ["b"]}, seed=3)
+    net = SimulatedNetwork(nodes, {"a": ["b"], "b": ["a", "c", "d"], "c": ["b"], "d": ["b"]}, seed=3)
     nodes[0].buddies.answered(Contact("c"))
     nodes[2].answering.capacity.take(0.0)
     outcome = net.ask("a", 5)

@@ -8,7 +8,7 @@ from lycosa_peers.neighbours import MAX_KNOWN
 from lycosa_peers.node import Node
 from lycosa_peers.options import DEFAULTS
 from lycosa_peers.search import Stage
-from lycosa_peers.simulation import Network
+from lycosa_peers.simulation import SimulatedNetwork
 from small_networks import carry, friend
 
 
@@ -42,7 +42,7 @@ def test_a_network_that_fell_apart_finds_together_again_without_a_search() -> No
     names = [f"n{number}" for number in range(8)]
     everybody = {name: [other for other in names if other != name] for name in names}
     nodes = [friend(name, [number]) for number, name in enumerate(names)]
-    net = Network(nodes, everybody)
+    net = SimulatedNetwork(nodes, everybody)
     net.part(names[:4], names[4:])
     net.run(300.0)
     assert net.ask("n0", 7).found_at is None and len(net.nodes["n0"].neighbours.down) == 4
@@ -56,7 +56,7 @@ def test_one_that_lost_its_neighbours_joins_others_it_heard_of_and_tries_all_of_
     nodes = {name: friend(name) for name in "ab"}
     peer = nodes["a"]
     for name in ["b", *(f"dead{number}" for number in range(30))]:
-        peer.neighbours.know(at(name))
+        peer.neighbours.remember(at(name))
     for _ in range(10):
         now = peer.next_deadline()
         carry(nodes, "a", peer.tick(now), now)
@@ -212,7 +212,7 @@ def test_one_that_has_moved_is_reached_and_shown_at_its_new_address() -> None:
     moved = Contact("b", "elsewhere:2")
     peer.receive("b", Hello(moved), 1.0)
     peer.receive("b", Hello(Contact("b")), 2.0)  # it does not listen, for now
-    assert peer.neighbours.contact("b") == moved and peer.neighbours.to_show("x") == (moved,)
+    assert peer.neighbours.contact("b") == moved and peer.neighbours.contacts_to_share("x") == (moved,)
     assert [buddy.contact for buddy in peer.buddies] == [moved]
     _, (send,) = peer.ask(5, 3.0)
     assert send.address == "elsewhere:2"

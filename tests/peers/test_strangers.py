@@ -7,10 +7,10 @@ from lycosa_peers.messages import (
     MAX_HITS,
     Contact,
     Declined,
-    Fetch,
     Fetched,
-    Hit,
+    FetchRequest,
     Item,
+    PeerHit,
     Query,
     Response,
     Send,
@@ -20,7 +20,7 @@ from lycosa_peers.messages import (
 from lycosa_peers.node import Node
 from lycosa_peers.options import DEFAULTS
 from lycosa_peers.rate_limits import RateLimit, Reputation
-from lycosa_peers.search import Reply, Stage
+from lycosa_peers.search import ReplyStatus, Stage
 from small_networks import carry, friend
 
 
@@ -162,7 +162,7 @@ def test_who_a_walker_met_is_not_blamed_for_an_answer_to_another_question() -> N
     asker = friend("a")
     asker.connect(["m"])
     number, sends = asker.ask(5, 0.0)
-    asker.receive("h", Response(number, Contact("h"), (Hit(7),), walker=_walkers(sends)[0]), 0.1)
+    asker.receive("h", Response(number, Contact("h"), (PeerHit(7),), walker=_walkers(sends)[0]), 0.1)
     search = asker.answers(number)
     assert search is not None and search.answers == () and search.stage is Stage.WALKING
     assert asker.counts["no_answer"] == 1 and asker.demerits("h", 0.1) == 0
@@ -199,7 +199,7 @@ def test_when_a_search_is_over_nobody_is_asked_because_others_named_them() -> No
     for name in "bc":
         asker.buddies.answered(Contact(name))
     number, _ = asker.ask(5, 0.0)
-    asker.receive("b", Response(number, Contact("b"), (Hit(5),)), 0.1)
+    asker.receive("b", Response(number, Contact("b"), (PeerHit(5),)), 0.1)
     asker.tick(0.3)
     assert asker.stage(number) is Stage.DONE
     assert asker.receive("c", Response(number, Contact("c"), elsewhere=(Contact("x", "x:1"),)), 0.4) == []
@@ -221,7 +221,7 @@ def test_only_who_met_a_walker_can_end_it() -> None:
     for guess in [walkers[0], *range(1, 300)]:
         asker.receive("m", Response(number, Contact("m"), walker=guess), 0.01)
     assert asker.stage(number) is Stage.WALKING
-    asker.receive("g", Response(number, Contact("g"), (Hit(5),), walker=walkers[1]), 0.02)
+    asker.receive("g", Response(number, Contact("g"), (PeerHit(5),), walker=walkers[1]), 0.02)
     search = asker.answers(number)
     assert search is not None and [answer.via for answer in search.answers] == ["g"]
 
@@ -233,7 +233,7 @@ def test_what_several_have_counts_once() -> None:
     asker.connect(["x"])
     number, _ = asker.ask(5, 0.0, most=10, enough=2)
     for name in "bcd":
-        asker.receive(name, Response(number, Contact(name), (Hit(5),) * 10), 0.1)
+        asker.receive(name, Response(number, Contact(name), (PeerHit(5),) * 10), 0.1)
     assert asker.stage(number) is Stage.WALKING
 
 
@@ -241,16 +241,16 @@ def test_spam_is_not_counted_not_credited_and_costs_a_buddy_its_place() -> None:
     asker = friend("a")
     asker.buddies.answered(Contact("s"))
     number, _ = asker.ask(5, 0.0, most=10, enough=1)
-    asker.receive("s", Response(number, Contact("s"), (Hit(6), Hit(7))), 0.1)
+    asker.receive("s", Response(number, Contact("s"), (PeerHit(6), PeerHit(7))), 0.1)
     search = asker.answers(number)
-    assert search is not None and search.found_at is None and search.asked == {"s": Reply.ANSWERED}
+    assert search is not None and search.found_at is None and search.asked == {"s": ReplyStatus.ANSWERED}
     assert len(asker.buddies) == 0 and asker.demerits("s", 0.1) == 0.5
 
 
 class Choosy(Items):
     """May not take what is above 100."""
 
-    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
         return isinstance(hit.item, int) and hit.item % 100 == wanted
 
     def may_take(self, item: Item) -> bool:
@@ -268,7 +268,7 @@ def test_who_has_what_we_may_not_take_is_neither_blamed_nor_credited_and_the_sea
     asker = choosy()
     for turn in range(30):
         number, _ = asker.ask(5, float(turn), most=10, enough=1)
-        asker.receive("b", Response(number, Contact("b"), (Hit(105), Hit(205))), float(turn))
+        asker.receive("b", Response(number, Contact("b"), (PeerHit(105), PeerHit(205))), float(turn))
     search = asker.answers(number)
     assert search is not None and search.stage is Stage.WALKING
     assert [len(answer.hits) for answer in search.answers] == [2] and search.dropped_hits == 0
@@ -281,7 +281,7 @@ def test_who_has_what_we_may_not_take_is_neither_blamed_nor_credited_and_the_sea
 def test_hits_that_are_no_answers_are_counted() -> None:
     asker = choosy()
     number, _ = asker.ask(5, 0.0, most=10)
-    asker.receive("b", Response(number, Contact("b"), (Hit(5), Hit(6), Hit(7), Hit(105))), 0.0)
+    asker.receive("b", Response(number, Contact("b"), (PeerHit(5), PeerHit(6), PeerHit(7), PeerHit(105))), 0.0)
     search = asker.answers(number)
     assert search is not None and [[hit.item for hit in each.hits] for each in search.answers] == [[5, 105]]
     assert search.dropped_hits == asker.counts["dropped_hits"] == 2 and search.dropped == 0
@@ -292,7 +292,7 @@ def test_one_who_answers_for_all_walkers_is_credited_once() -> None:
     asker.connect(["m"])
     number, sends = asker.ask(5, 0.0, most=10, enough=10)
     for each in _walkers(sends):
-        asker.receive("m", Response(number, Contact("m"), (Hit(5),), walker=each), 0.1)
+        asker.receive("m", Response(number, Contact("m"), (PeerHit(5),), walker=each), 0.1)
     assert [(buddy.contact.name, buddy.count) for buddy in asker.buddies] == [("m", 1)]
 
 
@@ -303,7 +303,7 @@ class Much(Items):
     """Has any number of everything."""
 
     def find(self, wanted: Wanted, most: int) -> Found:
-        return Found(tuple(Hit(number) for number in range(most)))
+        return Found(tuple(PeerHit(number) for number in range(most)))
 
 
 def test_a_stranger_gets_fewer_hits_than_a_buddy_and_each_pays_for_what_it_gets() -> None:
@@ -371,11 +371,11 @@ def test_a_restart_does_not_forgive() -> None:
     peer.penalise("t", "bad", 0.0, by=1.0)
     again = friend("p")
     again.restore(peer.state())
-    assert again.receive("s", Fetch(1, 5), 0.0) == [] and again.receive("t", Fetch(1, 5), 0.0) != []
+    assert again.receive("s", FetchRequest(1, 5), 0.0) == [] and again.receive("t", FetchRequest(1, 5), 0.0) != []
     peer.tick(601.0)
     later = friend("p")
     later.restore(peer.state())
-    assert later.receive("s", Fetch(1, 5), 0.0) != []
+    assert later.receive("s", FetchRequest(1, 5), 0.0) != []
 
 
 def test_who_misbehaves_is_neither_buddy_nor_neighbour_any_more() -> None:

@@ -18,7 +18,7 @@ from lycosa_peers.summary import (
     BadSummaryError,
     PackedSegment,
     Segment,
-    Summary,
+    SegmentedSummary,
     byte_budget,
     pack_ascending,
     term_budget,
@@ -30,12 +30,12 @@ texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=12), max_size=20)
 
 
 def summary_of(pages, room=1 << 16):
-    return Summary([Segment.of([codes_of(page) for page in pages], room=room)])
+    return SegmentedSummary([Segment.of([codes_of(page) for page in pages], room=room)])
 
 
 @given(texts, st.lists(st.sampled_from([*WORDS, "unheard"]), min_size=1, max_size=3, unique=True))
 def test_with_room_enough_a_summary_tells_exactly_which_words_meet_on_a_page(pages, asked):
-    summary = Summary.unpacked(summary_of(pages).packed())
+    summary = SegmentedSummary.unpacked(summary_of(pages).packed())
     assert summary.may_have(asked) == any(set(asked) <= set(page) for page in pages)
     for word in asked:
         assert summary.frequency(word) == sum(word in page for page in pages)
@@ -82,7 +82,7 @@ def test_where_room_is_short_the_telling_words_stay():
 
 def test_segments_add_up():
     one, other = summary_of([["bees", "honey"]]), summary_of([["ships"], ["ships", "sail"]])
-    both = Summary((*one.segments, *other.segments))
+    both = SegmentedSummary((*one.segments, *other.segments))
     assert both.may_have(["bees", "honey"])
     assert both.may_have(["ships", "sail"])
     assert not both.may_have(["bees", "sail"])
@@ -92,7 +92,7 @@ def test_segments_add_up():
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_summary_or_refused(data):
     with suppress(BadSummaryError):
-        assert Summary.unpacked(data).may_have(["bees", "honey"]) in (True, False)
+        assert SegmentedSummary.unpacked(data).may_have(["bees", "honey"]) in (True, False)
 
 
 @given(st.data())
@@ -101,7 +101,7 @@ def test_a_damaged_summary_is_refused_or_harmless(data):
     for _ in range(data.draw(st.integers(1, 4))):
         packed[data.draw(st.integers(0, len(packed) - 1))] = data.draw(st.integers(0, 255))
     try:
-        summary = Summary.unpacked(bytes(packed[: data.draw(st.integers(0, len(packed)))] or packed))
+        summary = SegmentedSummary.unpacked(bytes(packed[: data.draw(st.integers(0, len(packed)))] or packed))
     except BadSummaryError:
         return
     assert summary.may_have(["bees", "honey"]) in (True, False)
@@ -113,7 +113,7 @@ def test_a_bomb_is_refused():
     fields = [getattr(packed, name) for name in packed.__struct_fields__]
     fields[5] = zlib.compress(bytes(50 << 20))
     with pytest.raises(BadSummaryError):
-        Summary.unpacked(msgspec.msgpack.encode([fields]))
+        SegmentedSummary.unpacked(msgspec.msgpack.encode([fields]))
 
 
 def nothing_but_words(terms, bits=24):
@@ -125,32 +125,32 @@ def nothing_but_words(terms, bits=24):
 
 def test_words_are_taken_up_to_a_bound_whether_they_come_at_once_or_bit_by_bit():
     half = msgspec.msgpack.encode([nothing_but_words(MAX_TERMS // 2)])
-    held = Summary.unpacked(half).followed_by(half)
+    held = SegmentedSummary.unpacked(half).followed_by(half)
     assert sum(segment.terms for segment in held.segments) == MAX_TERMS
     with pytest.raises(BadSummaryError, match="too many words"):
         held.followed_by(msgspec.msgpack.encode([nothing_but_words(1)]))
     fields = [getattr(nothing_but_words(1), name) for name in PackedSegment.__struct_fields__]
     fields[3] = MAX_TERMS + 1
     with pytest.raises(BadSummaryError):
-        Summary.unpacked(msgspec.msgpack.encode([fields]))
+        SegmentedSummary.unpacked(msgspec.msgpack.encode([fields]))
 
 
 def test_bytes_are_taken_up_to_a_bound_whether_they_come_at_once_or_bit_by_bit():
     pages, _ = many_pages(300)
     part = summary_of(pages, room=1 << 17).packed()
-    held = Summary()
+    held = SegmentedSummary()
     with pytest.raises(BadSummaryError, match="too long"):
         for _ in range(TAKEN_BYTES // len(part) + 1):
             held = held.followed_by(part)
     assert len(held.packed()) <= TAKEN_BYTES
     with pytest.raises(BadSummaryError, match="too long"):
-        Summary.unpacked(bytes(TAKEN_BYTES + 1))
+        SegmentedSummary.unpacked(bytes(TAKEN_BYTES + 1))
 
 
 def test_of_too_many_words_those_on_most_pages_are_told():
     pages = [["bees", "honey", f"rare{number}", f"odd{number}"] for number in range(20)]
     segment = Segment.of([codes_of(page) for page in pages], room=1 << 16, terms=2)
-    summary = Summary.unpacked(Summary([segment]).packed())
+    summary = SegmentedSummary.unpacked(SegmentedSummary([segment]).packed())
     assert summary.may_have(["bees", "honey"])
     assert (summary.frequency("honey"), summary.frequency("rare3")) == (20, 0)
 
@@ -166,4 +166,4 @@ def test_words_that_collide_are_one_word():
     pages = [[f"word{number}x{place}" for place in range(200)] for number in range(40)]
     segment = Segment.of([codes_of(page) for page in pages], room=5_000)
     assert segment.packed.bits < 32
-    assert Summary.unpacked(Summary([segment]).packed()).pages == 40
+    assert SegmentedSummary.unpacked(SegmentedSummary([segment]).packed()).pages == 40

@@ -379,10 +379,10 @@ def test_a_large_answer_is_taken_on_whichever_connection_it_comes(folder):
         for _ in range(2):
             peer.node.buddies.answered(Contact(name))
         for _ in range(2):
-            peer.session.act(peer.node.checkpoint())
+            peer.session.send_all(peer.node.checkpoint())
         assert await until(lambda: any(isinstance(each, IndexRequest) for each in caller.heard_messages))
         number, sends = peer.node.ask("unheard", asyncio.get_running_loop().time(), most=1, enough=1)
-        peer.session.act(sends)
+        peer.session.send_all(sends)
         channels_to_it[0].send(encode(Declined("query", number)))
         channels_to_it[0].send(encode(Index(1, bytes(2 * SMALL_FRAME))))
         assert await until(lambda: peer.node.counts["index_malformed"] == 1)  # it came, and is none
@@ -420,7 +420,7 @@ def test_no_text_breaks_the_reading_of_places(text):
 def test_what_comes_from_one_who_is_gone_is_not_remembered():
     async def play():
         wire = Caller().wire
-        wire.large_came("nobody")
+        wire.large_answer_received("nobody")
         return dict(wire._large_expected)
 
     assert asyncio.run(play()) == {}

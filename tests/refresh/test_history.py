@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lycosa.refresh import Look, history_of
+from lycosa.refresh import Observation, history_of
 
 A, B = "http://a/", "http://b/"
 
 looks_of_any_kind = st.lists(
     st.builds(
-        Look,
+        Observation,
         st.sampled_from([A, B, "http://c/"]),
         st.floats(-1e9, 1e9),
         st.booleans(),
@@ -24,7 +24,9 @@ looks_of_any_kind = st.lists(
 
 
 def test_a_page_has_one_row_in_the_order_of_first_looks() -> None:
-    table = history_of([Look(B, 1.0), Look(A, 2.0), Look(B, 5.0, changed=True)], importance={A: 0.25})
+    table = history_of(
+        [Observation(B, 1.0), Observation(A, 2.0), Observation(B, 5.0, changed=True)], importance={A: 0.25}
+    )
     assert table.urls == [B, A]
     assert table.importance.tolist() == [1.0, 0.25]
     assert table.fetched_at.tolist() == [5.0, 2.0]
@@ -35,10 +37,10 @@ def test_a_page_has_one_row_in_the_order_of_first_looks() -> None:
 def test_yield_and_link_score_are_those_of_the_latest_look_and_unknown_before_the_second() -> None:
     table = history_of(
         [
-            Look(A, 0.0, out_links=10, new_links=10, link_score=99.0),
-            Look(B, 0.0, out_links=3),
-            Look(A, 2.0, True, out_links=12, new_links=4, link_score=7.0),
-            Look(A, 6.0, True, out_links=9, new_links=2, link_score=5.0),
+            Observation(A, 0.0, out_links=10, new_links=10, link_score=99.0),
+            Observation(B, 0.0, out_links=3),
+            Observation(A, 2.0, True, out_links=12, new_links=4, link_score=7.0),
+            Observation(A, 6.0, True, out_links=9, new_links=2, link_score=5.0),
         ]
     )
     assert table.out_links.tolist() == [16, 3]
@@ -48,17 +50,21 @@ def test_yield_and_link_score_are_those_of_the_latest_look_and_unknown_before_th
 
 
 def test_the_first_look_is_no_change() -> None:
-    assert history_of([Look(A, 0.0, changed=True)]).changes.tolist() == [0]
+    assert history_of([Observation(A, 0.0, changed=True)]).changes.tolist() == [0]
 
 
 def test_pages_that_changed_more_often_have_higher_rates() -> None:
-    looks = [Look(url, float(day), changed=day % every == 0) for url, every in ((A, 2), (B, 9)) for day in range(30)]
+    looks = [
+        Observation(url, float(day), changed=day % every == 0) for url, every in ((A, 2), (B, 9)) for day in range(30)
+    ]
     rates = history_of(looks).rate
     assert rates[0] > 2 * rates[1] > 0
 
 
 def test_a_clock_that_was_put_back_gives_no_negative_ages_or_rates() -> None:
-    table = history_of([Look(A, 100.0), Look(A, 40.0, changed=True, new_links=3), Look(A, 50.0, new_links=1)])
+    table = history_of(
+        [Observation(A, 100.0), Observation(A, 40.0, changed=True, new_links=3), Observation(A, 50.0, new_links=1)]
+    )
     assert table.fetched_at.tolist() == [50.0]
     assert table.yielded.tolist() == [0.1]
     assert table.rate[0] > 0
@@ -66,7 +72,7 @@ def test_a_clock_that_was_put_back_gives_no_negative_ages_or_rates() -> None:
 
 
 @given(looks=looks_of_any_kind, now=st.floats(-1e9, 1e9))
-def test_any_looks_make_a_table_of_sound_columns(looks: list[Look], now: float) -> None:
+def test_any_looks_make_a_table_of_sound_columns(looks: list[Observation], now: float) -> None:
     table = history_of(looks)
     assert len(table) == len({look.url for look in looks})
     assert table.fetches.sum() == len(looks)
@@ -77,7 +83,12 @@ def test_any_looks_make_a_table_of_sound_columns(looks: list[Look], now: float) 
 
 
 def test_some_rows_of_a_table_are_a_table() -> None:
-    looks = [Look("a", 1.0), Look("b", 2.0), Look("c", 3.0), Look("b", 4.0, True, new_links=2)]
+    looks = [
+        Observation("a", 1.0),
+        Observation("b", 2.0),
+        Observation("c", 3.0),
+        Observation("b", 4.0, True, new_links=2),
+    ]
     table = history_of(looks, importance={"b": 0.5})
     some = table.only([False, True, True])
     assert list(some.urls) == ["b", "c"]
@@ -92,4 +103,4 @@ def test_no_looks_make_an_empty_table() -> None:
 
 
 def test_without_second_looks_the_rate_is_the_one_given() -> None:
-    assert history_of([Look(A, 0.0)], unknown_rate=0.5).rate == pytest.approx([0.5])
+    assert history_of([Observation(A, 0.0)], unknown_rate=0.5).rate == pytest.approx([0.5])

@@ -14,9 +14,9 @@ from lycosa.refresh.policies import (
     OutLinks,
     Yield,
     YieldOrUniform,
+    crawl_rates,
     crawl_values,
     interleave,
-    look_rates,
     weighted_sample,
 )
 
@@ -134,17 +134,17 @@ def test_crawl_value_goes_by_age_among_pages_without_value() -> None:
 
 
 @given(pages=st.lists(st.tuples(positive, positive), min_size=1, max_size=30), budget=positive)
-def test_look_rates_use_the_budget_and_satisfy_one_price(pages: list[tuple[float, float]], budget: float) -> None:
+def test_crawl_rates_use_the_budget_and_satisfy_one_price(pages: list[tuple[float, float]], budget: float) -> None:
     importance, rate = (np.array(column) for column in zip(*pages, strict=True))
-    looks = look_rates(importance, rate, budget)
+    looks = crawl_rates(importance, rate, budget)
     assert looks.sum() == pytest.approx(budget)
     assert np.all(looks > 0)
     prices = importance * rate / (looks * (looks + rate))  # the slope of μ·ρ/(ρ + Δ) is this λ for every page
     assert prices == pytest.approx(np.full(len(prices), prices[0]), rel=1e-5)
 
 
-def test_look_rates_are_shared_alike_when_nothing_changes_or_matters() -> None:
-    assert look_rates(np.zeros(4), np.ones(4), 2.0).tolist() == [0.5] * 4
+def test_crawl_rates_are_shared_alike_when_nothing_changes_or_matters() -> None:
+    assert crawl_rates(np.zeros(4), np.ones(4), 2.0).tolist() == [0.5] * 4
 
 
 def test_lambda_starves_no_page() -> None:
@@ -167,7 +167,7 @@ def test_lambda_looks_as_often_as_its_rates_say() -> None:
         (row,) = policy.choose(replace(pages, fetched_at=fetched_at), float(now), 1)
         fetched_at[row] = now
         looked_at[row] += 1
-    assert looked_at / 2_000 == pytest.approx(look_rates(pages.importance, pages.rate, 1.0), abs=0.05)
+    assert looked_at / 2_000 == pytest.approx(crawl_rates(pages.importance, pages.rate, 1.0), abs=0.05)
 
 
 def test_as_many_changes_are_expected_as_poisson_pages_would_show() -> None:

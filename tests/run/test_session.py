@@ -10,7 +10,7 @@ from msgspec import UNSET, to_builtins
 from msgspec.structs import replace
 
 from crawling import collection, pages, waiting
-from lycosa.collection.events import Attempt, Run
+from lycosa.collection.events import Attempt, RunStart
 from lycosa.recipe import Recipe, Utility
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import SimulatedClock
@@ -97,7 +97,7 @@ def test_what_an_exception_leaves_half_done_is_read_again(crawled: Path) -> None
 
 def test_a_fetch_that_failed_in_a_run_that_was_killed_is_tried_once_more(bees: Path) -> None:
     with pytest.raises(ZeroDivisionError), opened(bees, strategy="best-first") as session:
-        run = Run(NOW, "best-first", (BEES,))
+        run = RunStart(NOW, "best-first", (BEES,))
         session.record(run)
         session.begin_run(run)
         candidate = session.frontier.take(NOW)

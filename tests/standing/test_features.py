@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.reading.reader import page_of_html
-from lycosa.standing import FEATURES, Background, Features, Traffic
+from lycosa.standing import FEATURES, Background, FeatureExtractor, Traffic
 from lycosa.standing.features import (
     information_brokerage,
     information_location,
@@ -33,7 +33,7 @@ def linking_to(*targets: str, url: str = HOME) -> Page:
 
 
 def test_there_are_seven_features_each_with_its_definition():
-    assert len(FEATURES) == len(Features().of(page("<p>Bees."))) == 7
+    assert len(FEATURES) == len(FeatureExtractor().of(page("<p>Bees."))) == 7
     assert all(FEATURES.values())
 
 
@@ -76,7 +76,7 @@ def test_terms_that_tie_for_the_last_place_share_it():
 
 def test_a_page_without_words_or_background_is_not_special():
     assert information_specificity(GivenWords({}).counted, Background({}, pages=7)) == 0.0
-    assert Features().of(page("<p>Bees and hives."))[2] == 0.0
+    assert FeatureExtractor().of(page("<p>Bees and hives."))[2] == 0.0
 
 
 def test_brokerage_counts_other_pages_and_each_once():
@@ -132,7 +132,7 @@ def test_a_node_of_a_graph_has_features_too():
     node = world.read(Url("http://n0.graph.example/")) or pytest.fail("no page")
     by_number = world.read(0)  # type: ignore[arg-type]
     assert by_number is not None
-    assert Features().of(by_number) == Features().of(node) == (0.0, 0.0, 0.0, log1p(2), 2.0, 0.0, 0.0)
+    assert FeatureExtractor().of(by_number) == FeatureExtractor().of(node) == (0.0, 0.0, 0.0, log1p(2), 2.0, 0.0, 0.0)
 
 
 @given(
@@ -145,7 +145,7 @@ def test_a_node_of_a_graph_has_features_too():
 def test_no_page_has_a_feature_that_is_not_finite(text, stem, links, path, known):
     html = text + "".join(f'<a href="{link}">1</a>' for link in links)
     made = page_of_html(Url(f"http://a.example/{path}"), html, stem=stem)
-    features = Features(Background(known, pages=5), Traffic({"b.example": 2.0}), characteristic=2).of(made)
+    features = FeatureExtractor(Background(known, pages=5), Traffic({"b.example": 2.0}), characteristic=2).of(made)
     assert all(isfinite(value) and value >= 0.0 for value in features)
     assert made.words.length == len(made.tokens)
     assert made.words.numbers == sum(token.isascii() and token.isdigit() for token in made.tokens)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from crawling import done, listing, lycosa
-from lycosa.cli.live import run
+from lycosa.cli.crawl_display import run
 from lycosa.cli.progress import Progress
 from lycosa.recipe import load_recipe
 from lycosa.run.options import Settings

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.memory import MemoryFrontier
-from lycosa.maps.topic_map import CrawlMap
+from lycosa.maps.topic_map import UrlMap
 from lycosa.strategies import STRATEGIES, Adaptive, BaselineFocused, BestFirst, Mapped, Utility
 from lycosa.strategies.mapped import PORTALS_AT_ONCE
 from lycosa.vocabulary.clock import SimulatedClock
@@ -25,10 +25,10 @@ from worlds import TOPICAL, TOPICAL_SEED, topic_of
 BEES = [url for url in TOPICAL if topic_of(url) == "bees"]
 
 
-def map_of(spokes: Mapping[str, Sequence[str]], *, related: Sequence[str] = ()) -> CrawlMap:
+def map_of(spokes: Mapping[str, Sequence[str]], *, related: Sequence[str] = ()) -> UrlMap:
     """A map of pages by their names: portals, and the spokes of each."""
     ties = {url_of(portal): [url_of(node) for node in nodes] for portal, nodes in spokes.items()}
-    return CrawlMap(list(ties), ties, related=related)
+    return UrlMap(list(ties), ties, related=related)
 
 
 MAP = map_of({"hub": ["one", "two"], "centre": ["three"]}, related=["ships"])
@@ -228,7 +228,7 @@ def test_pages_without_a_topic_lead_nowhere_and_nobody_is_asked_where_no_topic_i
 def bees_by_map() -> Mapped:
     """A map of all pages on bees of TOPICAL, four of them portals."""
     ties = {BEES[place]: BEES[4 + place :: 4] for place in range(4)}
-    return Mapped(BaselineFocused(), CrawlMap(list(ties), ties, related=["ships"]), topic_of=lambda p: topic_of(p.url))
+    return Mapped(BaselineFocused(), UrlMap(list(ties), ties, related=["ships"]), topic_of=lambda p: topic_of(p.url))
 
 
 def test_with_a_map_a_crawl_finds_what_is_on_the_topic_at_once() -> None:
@@ -290,7 +290,7 @@ def test_map_links_out_of_scope_are_skipped_like_any_other() -> None:
     frontier = MemoryFrontier(
         clock=SimulatedClock(), admission=Admission(Scope(exclude_hosts=("elsewhere.example",))), delay=0.0
     )
-    strategy = Mapped(BaselineFocused(), CrawlMap(list(ties), ties))
+    strategy = Mapped(BaselineFocused(), UrlMap(list(ties), ties))
     visited = urls_of(visits_of(crawl_of(TOPICAL, strategy, frontier=frontier), [BEES[0]]))
     assert set(BEES) <= set(visited)
     assert not [url for url in visited if "elsewhere" in url or len(url) > 2_000]

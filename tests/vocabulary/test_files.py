@@ -19,12 +19,12 @@ from lycosa.vocabulary.files import (
     LineSplitter,
     LineTooLongError,
     atomic_write,
+    chunks,
+    decompressed,
     first_bytes,
     line_blocks,
     numbered_lines,
     output_file,
-    pieces,
-    unpacked,
 )
 
 WRITERS = [atomic_write, output_file]
@@ -139,13 +139,13 @@ def test_lines_are_those_of_the_text_in_pieces_of_any_size_plain_or_gzipped(line
     file = BytesIO(gzip.compress(text) if packed else text)
     if not packed and text.startswith(b"\x1f\x8b"):
         return
-    blocks = list(line_blocks(unpacked(file), longest_line=30 * (len(lines) + 1) + 30, size=size))
+    blocks = list(line_blocks(decompressed(file), longest_line=30 * (len(lines) + 1) + 30, size=size))
     whole = b"".join(block for _, block in blocks)
     assert whole == (text if text.endswith(b"\n") or not text else text + b"\n")
     numbers = [number for number, _ in blocks]
     assert numbers == [1 + whole[: whole.index(block, start)].count(b"\n") for start, block in _starts(blocks)]
     file.seek(0)
-    numbered = list(numbered_lines(unpacked(file), longest_line=10_000))
+    numbered = list(numbered_lines(decompressed(file), longest_line=10_000))
     assert numbered == list(enumerate(whole[:-1].split(b"\n") if whole else [], 1))
 
 
@@ -161,7 +161,7 @@ def test_a_gzip_file_that_is_cut_off_is_read_up_to_there_and_its_line_is_named()
     packed = gzip.compress(text)
     read = []
     with pytest.raises(DamagedTextError) as damage:
-        for number, line in numbered_lines(unpacked(BytesIO(packed[: len(packed) // 2])), longest_line=100):
+        for number, line in numbered_lines(decompressed(BytesIO(packed[: len(packed) // 2])), longest_line=100):
             read.append(line)
             assert line == b"line %d of the text" % (number - 1)
     assert len(read) > 10_000
@@ -171,7 +171,7 @@ def test_a_gzip_file_that_is_cut_off_is_read_up_to_there_and_its_line_is_named()
 @pytest.mark.parametrize("damaged", [b"\x1f\x8b", b"\x1f\x8b\x08\x00" + bytes(30), b"\x1f\x8b no gzip at all"])
 def test_what_only_begins_as_gzip_is_damaged_from_its_first_line(tmp_path, damaged):
     with pytest.raises(DamagedTextError) as damage:
-        list(line_blocks(unpacked(BytesIO(damaged)), longest_line=100))
+        list(line_blocks(decompressed(BytesIO(damaged)), longest_line=100))
     assert damage.value.line == 1
     path = tmp_path / "damaged"
     path.write_bytes(damaged)
@@ -182,7 +182,7 @@ def test_a_line_without_end_is_refused_by_its_number_and_costs_little_memory():
     bomb = gzip.compress(b"short\nshort\n" + bytes(50 << 20))
     seen = []
     with pytest.raises(LineTooLongError) as long:
-        for _, line in numbered_lines(unpacked(BytesIO(bomb)), longest_line=1000):
+        for _, line in numbered_lines(decompressed(BytesIO(bomb)), longest_line=1000):
             seen.append(line)
     assert (seen, long.value.line) == ([b"short", b"short"], 3)
 
@@ -196,4 +196,4 @@ def test_a_long_line_is_cut_where_the_reader_goes_on_behind_it():
 
 def test_the_size_of_a_piece_may_be_another_each_time():
     sizes = iter([2, 3, 100])
-    assert list(pieces(unpacked(BytesIO(b"abcdefgh")), lambda: next(sizes))) == [b"ab", b"cde", b"fgh"]
+    assert list(chunks(decompressed(BytesIO(b"abcdefgh")), lambda: next(sizes))) == [b"ab", b"cde", b"fgh"]

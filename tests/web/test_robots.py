@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lycosa.vocabulary.clock import SimulatedClock, WallClock
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-from lycosa.web.live import LiveWeb
+from lycosa.web.http import LiveWeb
 from lycosa.web.robots import RobotsWeb
 from web.loopback import LoopbackServer, response, silence
 from web.simulated import Reply, SimulatedWeb

@@ -15,11 +15,11 @@ from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.plugins import distribution_of, load_plugin, plugins
 
 from . import crawl, explain, export, forget, import_, label, new, rebuild, refresh, report, search, show
-from .options import LOOK
+from .options import TYPER_OPTIONS
 
 
 class Commands(TyperGroup):
-    """Lycosa's own commands, and those of plug-ins, which are looked for when a name is unknown or all are listed."""
+    """Lycosa's own commands, and those of plug-ins, which are looked up when a name is unknown or all are listed."""
 
     def list_commands(self, context: Any) -> list[str]:
         own = super().list_commands(context)
@@ -29,7 +29,7 @@ class Commands(TyperGroup):
         own = super().get_command(context, name)
         if own is not None or name not in plugins("lycosa.commands"):
             return own
-        alone = typer.Typer(**LOOK)
+        alone = typer.Typer(**TYPER_OPTIONS)
         _stub(name, f"Of the plug-in {distribution_of(plugins('lycosa.commands')[name])}.", alone)
         return typer.main.get_command(alone)
 
@@ -38,7 +38,7 @@ app = typer.Typer(
     name="lycosa",
     cls=Commands,
     help="A focused web crawler: name a topic, and it brings home the pages that are on it.",
-    **LOOK,
+    **TYPER_OPTIONS,
 )
 COMMANDS: dict[str, Callable[..., None]] = {
     "new": new.new,
@@ -67,7 +67,7 @@ LOADED_WHEN_CALLED = {  # a crawl needs none of these; those that are no module 
 
 
 def load_command(name: str) -> typer.Typer:
-    """The command, or group of commands, of the module of that name here, or of a package that has it for us."""
+    """The command, or group of commands, of that name: of a module of this package, or of a plug-in."""
     if find_spec(f"{__package__}.{name}") is not None:
         found = import_module(f".{name}", __package__).app
     elif name in plugins("lycosa.commands"):
@@ -76,24 +76,24 @@ def load_command(name: str) -> typer.Typer:
         raise UsageError(f"the commands of lycosa {name} are not installed; install lycosa again")
     if isinstance(found, typer.Typer):
         return found
-    single = typer.Typer(**{**LOOK, "no_args_is_help": False})
+    single = typer.Typer(**{**TYPER_OPTIONS, "no_args_is_help": False})
     single.command(name)(found)
     return single
 
 
-def _stub(name: str, says: str, group: typer.Typer) -> None:
+def _stub(name: str, help_text: str, group: typer.Typer) -> None:
     """Adds a command whose modules are loaded when it is called."""
 
     def run(context: typer.Context) -> None:
         load_command(name)(context.args, prog_name=f"{context.find_root().info_name} {name}")
 
-    run.__doc__ = says
+    run.__doc__ = help_text
     settings = {"allow_extra_args": True, "ignore_unknown_options": True}
     group.command(name, context_settings=settings, add_help_option=False)(run)
 
 
-for name, says in LOADED_WHEN_CALLED.items():
-    _stub(name, says, app)
+for name, help_text in LOADED_WHEN_CALLED.items():
+    _stub(name, help_text, app)
 
 
 def _print_version(asked: bool) -> None:
@@ -119,5 +119,6 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains at its end
+        # Else the interpreter reports the error again when it flushes standard output at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -7,7 +7,7 @@ import typer
 from lycosa.recipe import load_recipe
 from lycosa.run.options import CrawlOptions, changed_recipe, settings_of
 
-from .live import log_pages, run
+from .crawl_display import log_pages, run
 from .options import Name, PageLog, Quiet, Verbose, takes
 from .progress import Form, Progress
 

@@ -6,7 +6,7 @@ from itertools import groupby
 import typer
 
 from lycosa.collection import Collection
-from lycosa.collection.rows import LookRow, PageRow
+from lycosa.collection.rows import ObservationRow, PageRow
 from lycosa.frontier.durable import waiting_candidate
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.records import Candidate, Plain, Url
@@ -111,13 +111,13 @@ def _lines(facts: Plain) -> list[str]:
     return lines
 
 
-def _versions(looks: list[LookRow]) -> list[str]:
+def _versions(looks: list[ObservationRow]) -> list[str]:
     """What became of a page, look by look; consecutive looks that brought no version and ended alike share a line."""
     if not looks:
         return []
     versions = sum(look.digest is not None for look in looks)
     lines = [f"  seen {len(looks)} times, {versions} {'version' if versions == 1 else 'versions'}:"]
-    version: LookRow | None = None
+    version: ObservationRow | None = None
     for change, group in groupby(looks, key=lambda look: look.change):
         same = list(group)
         if same[0].digest is None:
@@ -131,7 +131,7 @@ def _versions(looks: list[LookRow]) -> list[str]:
     return lines
 
 
-def _difference(before: LookRow | None, now: LookRow) -> str:
+def _difference(before: ObservationRow | None, now: ObservationRow) -> str:
     digest = f"digest {now.digest:016x}"
     if before is None:
         return f"{now.bytes} bytes, {now.links} links, {digest}"

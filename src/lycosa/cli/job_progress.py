@@ -15,7 +15,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
-def working(what: str, *, quiet: bool = False) -> Iterator[None]:
+def elapsed_notice(what: str, *, quiet: bool = False) -> Iterator[None]:
     """Says what is being done once it takes long, and how long it takes."""
     console = Console(stderr=True)
     done = threading.Event()

@@ -14,16 +14,16 @@ from lycosa.logs.accesses import MAX_PER_DAY, MAX_PER_MINUTE
 from lycosa.logs.entries import DESCRIPTIONS
 from lycosa.logs.formats import FORMATS, parse_columns
 from lycosa.logs.imports import TABLE_FORMATS, ImportOptions, ImportOutcome, import_logs
-from lycosa.logs.summary import Activity, Summary, summarise
+from lycosa.logs.summary import Activity, LogSummary, summarise
 from lycosa.pictures.lines import Series, line_chart
 from lycosa.vocabulary.errors import cannot_write
 from lycosa.vocabulary.text import visible
 
-from .job_progress import Counting, working
-from .options import LOOK, Json, Quiet, print_json, program, tell
+from .job_progress import Counting, elapsed_notice
+from .options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
 from .progress import SPARKS
 
-app = typer.Typer(name="logs", help="Access logs, for crawls that go where people go.", **LOOK)
+app = typer.Typer(name="logs", help="Access logs, for crawls that go where people go.", **TYPER_OPTIONS)
 SPARKLINE = 60  # characters
 MAX_EXAMPLES = 10
 PICTURE = "activity.svg"
@@ -140,7 +140,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what a log holds. Days, people, pages, what was dropped and why, what is read most, and when."""
-    with working("reading the log", quiet=as_json):
+    with elapsed_notice("reading the log", quiet=as_json):
         found = summarise(log)
     if out is not None:
         _write_picture(out, found.activity)
@@ -151,20 +151,20 @@ def show(
         typer.echo(line)
 
 
-def _lines(log: Path, found: Summary) -> list[str]:
+def _lines(log: Path, found: LogSummary) -> list[str]:
     if not found.files:
         return [f"{log}: nothing imported yet"]
     since = "" if found.first is None or found.last is None else f", {_day(found.first)} to {_day(found.last)}"
     lines = [
-        f"{log}: {found.accesses} accesses of {found.users} people to {_counted(found.pages, 'page')} "
-        f"on {_counted(found.days, 'day')}{since}",
-        f"  from {_counted(len(found.files), 'file')} with {found.lines} lines",
+        f"{log}: {found.accesses} accesses of {found.users} people to {_pluralise(found.pages, 'page')} "
+        f"on {_pluralise(found.days, 'day')}{since}",
+        f"  from {_pluralise(len(found.files), 'file')} with {found.lines} lines",
     ]
     if found.groups:
-        lines.append(f"  {_counted(found.groups, 'source')} dropped as groups")
+        lines.append(f"  {_pluralise(found.groups, 'source')} dropped as groups")
     if found.min_users > 1:
         lines.append(
-            f"  {_counted(found.rare_pages, 'page')} with {found.rare_accesses} accesses left out, "
+            f"  {_pluralise(found.rare_pages, 'page')} with {found.rare_accesses} accesses left out, "
             f"read by fewer than {found.min_users} people"
         )
     if found.dropped:
@@ -178,7 +178,7 @@ def _lines(log: Path, found: Summary) -> list[str]:
     return lines
 
 
-def _counted(count: int, name: str) -> str:
+def _pluralise(count: int, name: str) -> str:
     return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
@@ -203,7 +203,7 @@ def _day(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
 
 
-def _summary(log: Path, found: Summary) -> dict[str, object]:
+def _summary(log: Path, found: LogSummary) -> dict[str, object]:
     return {
         "log": str(log),
         "files": [

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from lycosa.collection.export import csv_cell, iso
-from lycosa.maps import REACHES, Atlas, CrawlMap, Reach, TopicFacts, merge_atlases
+from lycosa.maps import REACHES, Atlas, Reach, TopicFacts, UrlMap, merge_atlases
 from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.wheel import wheel
 from lycosa.relevance.taxonomy import Taxonomy
@@ -25,10 +25,10 @@ from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import host_of, path_of
 
 from .export import STANDARD_OUTPUT
-from .job_progress import Counting, working
-from .options import LOOK, Json, Quiet, print_json, program, tell
+from .job_progress import Counting, elapsed_notice
+from .options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
 
-app = typer.Typer(name="map", help="Maps of topics, drawn from crawls, for the next ones to use.", **LOOK)
+app = typer.Typer(name="map", help="Maps of topics, drawn from crawls, for the next ones to use.", **TYPER_OPTIONS)
 AtlasArgument = Annotated[Path, typer.Argument(metavar="ATLAS", help="The file of the maps.")]
 AllowPrivate = Annotated[
     bool, typer.Option("--allow-private", help="Keep pages at private addresses; only in maps of your own.")
@@ -81,7 +81,7 @@ def build(
         allow_private=allow_private,
     )
     silent = quiet or as_json
-    with working("learning the topics", quiet=silent):
+    with elapsed_notice("learning the topics", quiet=silent):
         classifier = load_taxonomy(taxonomy) if taxonomy is not None else None
     with ExitStack() as shown:
         reading = shown.enter_context(Counting("pages read", quiet=silent))
@@ -90,7 +90,7 @@ def build(
             reading(done, total)
             if done == total:  # one progress line at a time
                 shown.pop_all().close()
-                shown.enter_context(working("drawing maps", quiet=silent))
+                shown.enter_context(elapsed_notice("drawing maps", quiet=silent))
 
         built = build_atlas(names, out, wanted, now=time.time(), taxonomy=classifier, count=count)
     if as_json:
@@ -136,7 +136,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what an atlas holds. Its topics, their size, portals and where they came from."""
-    with working("reading the atlas", quiet=as_json), Atlas(atlas, allow_private=allow_private) as opened:
+    with elapsed_notice("reading the atlas", quiet=as_json), Atlas(atlas, allow_private=allow_private) as opened:
         topics = [opened.facts(each) for each in opened.topics()]
         if topic is not None and topic not in opened.topics():
             opened.portals_of(topic)  # raises an error that names the topics
@@ -172,7 +172,7 @@ def show(
     _report_left_out(left_out)
 
 
-def _picture(topic: str | None, topics: list[TopicFacts], maps: Mapping[str, CrawlMap]) -> str:
+def _picture(topic: str | None, topics: list[TopicFacts], maps: Mapping[str, UrlMap]) -> str:
     largest = max(topics, key=lambda facts: facts.pages).name if topics else ""
     name = topic or largest
     if not name:
@@ -193,7 +193,7 @@ def merge(
     """Merge two atlases into one. Maps of topics that both have are drawn again."""
     if out.exists() and not any(each.exists() and out.samefile(each) for each in (first, second)):
         raise UsageError(f"{out} is there already; give another --out")
-    with working("merging", quiet=as_json):
+    with elapsed_notice("merging", quiet=as_json):
         left_out = merge_atlases(first, second, out, now=time.time(), allow_private=allow_private)
         with Atlas(out, allow_private=allow_private) as merged:
             topics = [merged.facts(topic) for topic in merged.topics()]
@@ -220,7 +220,7 @@ def export(
     if as_json and out == STANDARD_OUTPUT:
         raise UsageError("--json and --out - would both write to standard output; give --out FILE")
     rows = 0
-    with Atlas(atlas, allow_private=allow_private) as opened, working("writing", quiet=as_json):
+    with Atlas(atlas, allow_private=allow_private) as opened, elapsed_notice("writing", quiet=as_json):
         topics = opened.topics() if topic is None else (topic,)
         portals = [len(opened.portals_of(each)) for each in topics]
         ties = sum(count * (count - 1) // 2 for count in portals)
@@ -254,7 +254,7 @@ def learn_topics(
     """Learn to tell topics apart. Says how well: learnt from two thirds of the examples, tried on the others."""
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder; it shall have a folder of example pages for each topic")
-    with working("learning the topics", quiet=as_json):
+    with elapsed_notice("learning the topics", quiet=as_json):
         examples = examples_in_folders(folder)
         taxonomy = Taxonomy.train(examples)
         accuracy = Taxonomy.accuracy(examples)

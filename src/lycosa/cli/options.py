@@ -1,4 +1,4 @@
-"""Arguments and ways of speaking that several commands share."""
+"""Arguments, options and output functions shared by several commands."""
 
 import inspect
 import re
@@ -18,7 +18,7 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import normalise
 
-LOOK: dict[str, Any] = {  # of every group of commands
+TYPER_OPTIONS: dict[str, Any] = {  # of every Typer app
     "no_args_is_help": True,
     "add_completion": False,
     "pretty_exceptions_enable": False,
@@ -28,7 +28,9 @@ LOOK: dict[str, Any] = {  # of every group of commands
 Name = Annotated[Path, typer.Argument(metavar="NAME", help="The folder of the collection.")]
 UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http://… or https://…")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-_STEERING = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")  # and C0, which JSON escapes anyway
+_TERMINAL_CONTROLS = re.compile(
+    "[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)  # and C0, which JSON escapes anyway
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 
 PageLog = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a line per page to FILE.")]
@@ -41,7 +43,7 @@ Command = TypeVar("Command", bound=Callable[..., None])
 def takes(options: type) -> Callable[[Command], Command]:
     """Adds a flag for every option of a TypedDict, as its `Flag` says, to a command that takes them as `**options`.
 
-    The command is given those that were said, parsed.
+    The command receives the options that the user gave, parsed.
     """
     hints = get_type_hints(options, include_extras=True)
     shared_last = sorted(hints, key=FetchOptions.__annotations__.__contains__)
@@ -49,14 +51,14 @@ def takes(options: type) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def run(**said: Any) -> None:
-            given = {name: said.pop(name) for name in flags}
+        def run(**values: Any) -> None:
+            given = {name: values.pop(name) for name in flags}
             parsed = {
                 name: flag.parse(value, flag.name or "") if (flag := flags[name][1]).parse else value
                 for name, value in given.items()
-                if not (value is None or value is False or value == [])  # 0 was said
+                if not (value is None or value is False or value == [])  # 0 is a value
             }
-            command(**said, **parsed)
+            command(**values, **parsed)
 
         signature = inspect.signature(command)
         own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -77,7 +79,7 @@ def _flag(name: str, hint: Any) -> tuple[Any, Flag, Any]:
     """The declaration of an option for typer: its annotation and its default."""
     kind, flag = get_args(hint)
     option = partial(typer.Option, metavar=flag.metavar, min=flag.min, max=flag.max, help=flag.help)
-    if kind is bool:  # without a flag --no-… that says the contrary
+    if kind is bool:  # without a negative flag --no-…
         return Annotated[bool, option(f"--{name.replace('_', '-')}")], flag, False
     if get_origin(kind) in (Sequence, Mapping):
         kind = list[str] | None
@@ -87,7 +89,7 @@ def _flag(name: str, hint: Any) -> tuple[Any, Flag, Any]:
 
 
 def program() -> str:
-    """How the user can call this command again."""
+    """The name or path by which the user can call this command again."""
     called = Path(sys.argv[0])
     if called.name != "lycosa" or len(called.parts) == 1 or shutil.which("lycosa"):
         return "lycosa"
@@ -102,10 +104,10 @@ def url_argument(text: str) -> Url:
 
 
 def print_json(plain: Any) -> None:
-    """Prints one line; what would steer a terminal is escaped, which JSON allows and reads back the same."""
-    typer.echo(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", msgspec.json.encode(plain).decode()))
+    """Prints one line; terminal control characters are escaped, which leaves the JSON value the same."""
+    typer.echo(_TERMINAL_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", msgspec.json.encode(plain).decode()))
 
 
 def tell(line: str) -> None:
-    """Says something beside the result: on standard error."""
+    """Prints a message to standard error."""
     typer.echo(visible(line, 500), err=True)

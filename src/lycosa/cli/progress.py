@@ -19,7 +19,7 @@ SECONDS_BETWEEN_LINES = 2.0
 SPARKS = "▁▂▃▄▅▆▇█"
 SPARKLINE = 32  # characters of the bar and the sparkline; fewer where the terminal is narrow
 _SHORTEST = 8
-Form = Literal["live", "plain", "words", "silent"]  # words: what is said, without figures
+Form = Literal["live", "plain", "words", "silent"]  # words: messages only, no figures
 
 
 class StandingFacts(NamedTuple):
@@ -47,7 +47,7 @@ class Figures(NamedTuple):
     url: str = ""
     facts: StandingFacts = StandingFacts()
     counted: str = "pages"  # what `pages` are: a refresh counts requests
-    notes: tuple[str, ...] = ()  # what is said instead of the share of relevant pages
+    notes: tuple[str, ...] = ()  # shown instead of the share of relevant pages
     through_readers: int | None = None  # pages of this run that came through an access log alone; None without one
 
 
@@ -177,17 +177,17 @@ class Progress:
         head.add_row(bar, Text(amount, style="bold"), Text(time_left))
         harvest = [
             Text(_sparkline(list(self._rates)[-graph:]).ljust(graph), style="green"),
-            *(Text(said, style="bold green") for said in notes or (f"harvest {_share(relevant, pages)}",)),
-            *(Text(said) for said in (*_mean_standing(facts), *_through_readers(read))),
+            *(Text(note, style="bold green") for note in notes or (f"harvest {_share(relevant, pages)}",)),
+            *(Text(part) for part in (*_mean_standing(facts), *_through_readers(read))),
         ]
         traffic = [
             Text(f"{speed:.1f} {counted}/s"),
             Text(f"{waiting} waiting"),
             Text(f"{errors} errors", style="red" if errors else "dim"),
         ]
-        worth = [Text(said) for said in (*_weight(facts), *_found_on(facts))]
+        reasons = [Text(part) for part in (*_weight(facts), *_found_on(facts))]
         last = Text(visible(title or url, width), style="dim", no_wrap=True, overflow="ellipsis")
-        return Group(head, *(line for row in (harvest, traffic, worth) for line in _lines(row, width)), last)
+        return Group(head, *(line for row in (harvest, traffic, reasons) for line in _lines(row, width)), last)
 
     def _mark(self, pages: int, relevant: int) -> None:
         """Adds the harvest rate since the last point to the sparkline, once enough pages have come for one."""
@@ -204,11 +204,11 @@ def _sparkline(rates: Iterable[float]) -> str:
 def _lines(row: Iterable[Text], width: int) -> list[Text]:
     """What stands in a row, on as few lines as have room for it; nothing is broken in two."""
     lines: list[Text] = []
-    for said in row:
-        if lines and lines[-1].cell_len + 2 + said.cell_len <= width:
-            lines[-1] = Text("  ", no_wrap=True, overflow="ellipsis").join((lines[-1], said))
+    for part in row:
+        if lines and lines[-1].cell_len + 2 + part.cell_len <= width:
+            lines[-1] = Text("  ", no_wrap=True, overflow="ellipsis").join((lines[-1], part))
         else:
-            lines.append(Text("", no_wrap=True, overflow="ellipsis") + said)
+            lines.append(Text("", no_wrap=True, overflow="ellipsis") + part)
     return lines
 
 
@@ -222,19 +222,19 @@ def _through_readers(pages: int | None) -> list[str]:
 
 def _weight(facts: StandingFacts) -> list[str]:
     """The weight of relevance, and the relevance that moves it."""
-    said = [] if facts.alpha is None else [f"α {facts.alpha:.2f}"]
-    return said if facts.lately is None else [*said, f"lately {facts.lately:.2f}"]
+    parts = [] if facts.alpha is None else [f"α {facts.alpha:.2f}"]
+    return parts if facts.lately is None else [*parts, f"lately {facts.lately:.2f}"]
 
 
 def _found_on(facts: StandingFacts) -> list[str]:
-    """What made the last page worth fetching."""
+    """Why the last page was fetched."""
     parts = (
         ("relevance", facts.relevance),
         ("standing", facts.standing),
         ("utility", facts.utility),
     )
-    said = ", ".join(f"{name} {value:.2f}" for name, value in parts if value is not None)
-    return [f"found on: {said}"] if said else []
+    text = ", ".join(f"{name} {value:.2f}" for name, value in parts if value is not None)
+    return [f"found on: {text}"] if text else []
 
 
 def _share(part: int, whole: int) -> str:

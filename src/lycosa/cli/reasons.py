@@ -1,10 +1,10 @@
-"""Why a URL is worth fetching, in words; strategies and sessions say it in keys and values."""
+"""The reasons for fetching a URL, in words; `Candidate.because` has them as keys and values."""
 
 from collections.abc import Mapping
 
 from lycosa.vocabulary.records import Plain
 
-_WORDS = {
+_PHRASES = {
     "seed": "a seed",
     "example": "an example",
     "page": "found on a page of relevance {:.2f}",
@@ -33,35 +33,35 @@ _WORDS = {
     "days": "after {:.1f} days",
 }
 
-_PLACES = {what: place for place, what in enumerate(_WORDS)}
+_ORDER = {what: position for position, what in enumerate(_PHRASES)}
 
 
 def in_words(because: Mapping[str, Plain]) -> str:
-    """The reasons one after the other; one that is not known here as it is."""
-    ordered = sorted(because, key=lambda what: _PLACES.get(what, len(_PLACES)))
-    return ", ".join(_said(what, because[what]) for what in ordered) or "it was asked for"
+    """The reasons as a list in words; a reason without a phrase is printed as it is."""
+    ordered = sorted(because, key=lambda what: _ORDER.get(what, len(_ORDER)))
+    return ", ".join(_phrase(what, because[what]) for what in ordered) or "it was asked for"
 
 
-_KINDS_OF_READING = {
+_READER_EVIDENCE = {
     "frequency": "by how many of their pages are on the topic",
     "signature": "by what their pages on the topic say",
     "temporal": "by what they read shortly before or after",
 }
 
 
-def _readers(told: Mapping[str, Plain]) -> str:
-    """What its readers tell of a page, by kind; of them, no more than how many they are."""
-    people = told.get("people")
+def _readers(evidence: Mapping[str, Plain]) -> str:
+    """The evidence of readers for a page; of the readers themselves, only their number is shown."""
+    people = evidence.get("people")
     who = "" if people is None else " by one person" if people == 1 else f" by {people} people"
-    ratios = {kind: f"{told[kind]:.3g}" for kind in _KINDS_OF_READING if kind in told}
-    kinds = [f"{ratio} times as likely {_KINDS_OF_READING[kind]}" for kind, ratio in ratios.items() if ratio != "1"]
+    ratios = {kind: f"{evidence[kind]:.3g}" for kind in _READER_EVIDENCE if kind in evidence}
+    kinds = [f"{ratio} times as likely {_READER_EVIDENCE[kind]}" for kind, ratio in ratios.items() if ratio != "1"]
     return ", ".join([f"read{who}", *kinds])
 
 
-def _said(what: str, value: Plain) -> str:
+def _phrase(what: str, value: Plain) -> str:
     try:
         if what == "readers":
             return _readers(value)
-        return _WORDS[what].format(value)
+        return _PHRASES[what].format(value)
     except (KeyError, ValueError, TypeError, AttributeError):  # of another version, or of a strategy of the user's
         return what if value is True else f"{what} {value}"

@@ -15,7 +15,7 @@ from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.records import Change, Visit
 from lycosa.vocabulary.text import visible
 
-from .live import is_trouble, log_pages, watch
+from .crawl_display import is_trouble, log_pages, watch
 from .options import Json, Name, PageLog, Quiet, Verbose, print_json, takes
 from .progress import Form, Progress
 
@@ -111,12 +111,12 @@ def _lines(result: Refreshed) -> list[str]:
         ("vanished", result.vanished_pages, result.vanished),
         ("returned", result.returned_pages, result.returned),
     ):
-        lines += _named(what, pages, count)
+        lines += _page_lines(what, pages, count)
     expected = ", ".join(f"{name} {changes:.1f}" for name, changes in result.expected_changes.items())
     return [*lines, f"changes that {result.budget} requests would find a day from now, as expected: {expected}"]
 
 
-def _named(what: str, pages: list[Named], count: int) -> list[str]:
+def _page_lines(what: str, pages: list[Named], count: int) -> list[str]:
     if not pages:
         return []
     more = f", the {len(pages)} most important of {count}" if count > len(pages) else ""

@@ -68,7 +68,7 @@ def _lines(name: str, facts: Summary, waiting: int, changes: list[LatestChange])
     ]
     rows += [("run", f"{_moment(run.at)} {_kind_of(run)}: {run.stop_reason or 'not ended'}") for run in facts.runs[-5:]]
     head = f"{name}: {facts.pages} pages on {len(facts.hosts)} hosts, {facts.bytes / 1e6:.1f} MB"
-    return [visible(head, 300), *(f"{what:14}{visible(said, 300)}" for what, said in rows)]
+    return [visible(head, 300), *(f"{what:14}{visible(value, 300)}" for what, value in rows)]
 
 
 def _freshness_rows(facts: Freshness, changes: list[LatestChange]) -> list[tuple[str, str]]:

@@ -20,10 +20,10 @@ errors         errors of disks and databases as one line
 from .archive import Archive
 from .catalog import Catalog
 from .collection import Collection
-from .events import Attempt, Event, Example, Place, Position, Run, Scores, Stop
+from .events import Attempt, Event, FetchedExample, Place, Position, RunStart, Scores, Stop
 from .export import export
 from .foreign import ForeignFetches
-from .rows import ExampleRow, FetchRow, PageRow, Parent, RunRow, SkipRow, Summary
+from .rows import ExampleRow, FetchRow, InLinkRow, PageRow, RunRow, SkipRow, Summary
 from .search_index import Hit, SearchIndex
 
 __all__ = [
@@ -32,17 +32,17 @@ __all__ = [
     "Catalog",
     "Collection",
     "Event",
-    "Example",
     "ExampleRow",
     "FetchRow",
+    "FetchedExample",
     "ForeignFetches",
     "Hit",
+    "InLinkRow",
     "PageRow",
-    "Parent",
     "Place",
     "Position",
-    "Run",
     "RunRow",
+    "RunStart",
     "Scores",
     "SearchIndex",
     "SkipRow",

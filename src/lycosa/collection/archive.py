@@ -28,7 +28,7 @@ from .errors import disk_errors
 from .event_records import (
     AttemptNote,
     Decode,
-    Group,
+    EventRecords,
     NewId,
     Note,
     VisitNote,
@@ -40,7 +40,7 @@ from .event_records import (
     time_of,
     url_of,
 )
-from .events import Event, Place, Position, Run, Scores, fetch_of
+from .events import Event, Place, Position, RunStart, Scores, fetch_of
 from .warc import CHUNK, Record, date_of, record, records
 
 _NAME = re.compile(r".*-(\d{5,})\.warc\.gz")
@@ -217,7 +217,7 @@ class Archive:
             raise CollectionError(f"the catalog of {name} does not fit its archive; run: lycosa rebuild {name}")
         return fetch
 
-    def _groups(self, after: Position | None) -> Iterator[tuple[Path, Group]]:
+    def _groups(self, after: Position | None) -> Iterator[tuple[Path, EventRecords]]:
         for path in self.files():
             if after and _order(path.name) < _order(after.file):
                 continue
@@ -225,7 +225,7 @@ class Archive:
             unreadable = 0
             with disk_errors(self._folder), path.open("rb") as stream:
                 for part in groups_and_strays(stream, start):
-                    if isinstance(part, Group):
+                    if isinstance(part, EventRecords):
                         yield path, part
                     elif part.kind != "warcinfo":
                         unreadable += 1
@@ -340,7 +340,7 @@ def _is_ours(path: Path) -> bool:
         return _is_written_by_lycosa(stream)
 
 
-def _place(path: Path, group: Group) -> Place:
+def _place(path: Path, group: EventRecords) -> Place:
     return Place(path.name, group.start, group.first.length)
 
 
@@ -445,7 +445,7 @@ def _note_without(note: Note, is_forgotten: Callable[[Url], bool]) -> Note | Non
     if url is not None and is_forgotten(url):
         return None
     match note:
-        case Run():
+        case RunStart():
             return replace(note, seeds=tuple(seed for seed in note.seeds if not is_forgotten(seed)))
         case Scores():
             relevance, standing = (

@@ -15,14 +15,14 @@ from lycosa.vocabulary.records import REFRESH, Change, Fetch, Link, Outcome, Pag
 from lycosa.vocabulary.urls import host_of, key_of
 
 from .errors import catalog_errors
-from .events import Attempt, Event, Example, Place, Position, Run, Scores, Stop
+from .events import Attempt, Event, FetchedExample, Place, Position, RunStart, Scores, Stop
 from .json_text import replace_surrogates, to_json
 from .queries import Queries
 from .rows import (
-    LastLook,
+    LastObservation,
     NewExample,
     NewFetch,
-    NewLook,
+    NewObservation,
     NewPage,
     NewRun,
     NewSkip,
@@ -44,7 +44,7 @@ Row = tuple[Any, ...]
 
 _PAGE_COLUMNS = columns_of(NewPage, Version)
 _REPLACED = [column for column in _PAGE_COLUMNS if column not in ("number", "url")]  # a page keeps these for good
-_LOOK_COLUMNS = columns_of(NewLook)
+_LOOK_COLUMNS = columns_of(NewObservation)
 _FIRST_LOOK = (  # a page that is seen again: how it was until then
     f"INSERT OR IGNORE INTO looks (page, look, {', '.join(_LOOK_COLUMNS)}) SELECT number, 1, at, 'new', status,"
     " digest, bytes, (SELECT count(*) FROM links WHERE source = number), 0, file, place, length"
@@ -97,9 +97,9 @@ class Catalog(Queries):
             case Attempt():
                 again = event.candidate.lane == REFRESH
                 self._add_fetch(event.candidate.url, event.fetch, 0, place, settled=False, again=again)
-            case Example(url=url, good=good, fetch=fetch):
+            case FetchedExample(url=url, good=good, fetch=fetch):
                 self._put("examples", NewExample(url, good, fetch.at, fetch.outcome.value, *(place or _NOWHERE)))
-            case Run():
+            case RunStart():
                 run = NewRun(
                     at=event.at,
                     strategy=event.strategy,
@@ -283,7 +283,7 @@ class Catalog(Queries):
         else:
             self._waiting["first_looks"].append((url,))
         file, offset, length = (place if version is not None else None) or _NOWHERE
-        look = NewLook(
+        look = NewObservation(
             at=fetch.at,
             change=visit.change.value if visit.change else "",
             status=fetch.status,
@@ -297,7 +297,7 @@ class Catalog(Queries):
         )
         self._put("looks", look, url)
         answered = fetch.outcome in (Outcome.OK, Outcome.UNCHANGED)
-        last_look = LastLook(
+        last_look = LastObservation(
             looked_at=fetch.at,
             etag=fetch.header("etag") if answered else None,
             last_modified=fetch.header("last-modified") if answered else None,

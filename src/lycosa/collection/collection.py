@@ -77,7 +77,7 @@ class Collection:
             raise CollectionError(f"there is no collection {folder}; make one with: lycosa new {folder}")
         if not writable and not (folder / "archive").exists():
             raise CollectionError(f"{folder} holds nothing yet; fill it with: lycosa crawl {folder}")
-        lock = _locked(folder) if writable else None
+        lock = _acquire_lock(folder) if writable else None
         try:
             if afresh and writable:
                 _drop_catalog(folder)
@@ -223,7 +223,7 @@ class Collection:
         return self._searchable(self.archive.fetch_at(page.place), None)[1] if page and page.place else ""
 
     def _commit_index(self) -> None:
-        """Makes all committed pages searchable, also those that an earlier writer did not come to.
+        """Makes all committed pages searchable, including those that an earlier writer left out.
 
         The catalog is always committed first, so that the index never holds a page of which the catalog does not know.
         """
@@ -244,7 +244,7 @@ class Collection:
         self.catalog.commit(self.catalog.position())
 
 
-def _locked(folder: Path) -> IO[str]:
+def _acquire_lock(folder: Path) -> IO[str]:
     path = folder / ".lock"
     with disk_errors(path):
         lock = path.open("a+")

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from lycosa.vocabulary.records import Candidate, Change, Fetch, LeftOut, Outcome, PastFetch, Url, Visit
 from lycosa.vocabulary.urls import host_of, path_of
 
-from .events import Attempt, Event, Example, Run, Scores, Stop, fetch_of, is_revisit
+from .events import Attempt, Event, FetchedExample, RunStart, Scores, Stop, fetch_of, is_revisit
 from .json_text import to_json
 from .warc import Record, date_of, digest, one_line, record, records
 
@@ -77,10 +77,10 @@ class ExampleNote(Struct, frozen=True, tag_field="lycosa", tag="example"):
     fetch: FetchNote
 
 
-Note = VisitNote | AttemptNote | ExampleNote | Run | Scores | Stop
+Note = VisitNote | AttemptNote | ExampleNote | RunStart | Scores | Stop
 
 
-class Group(NamedTuple):
+class EventRecords(NamedTuple):
     """The records of one event as they lie in a file."""
 
     start: int
@@ -149,7 +149,7 @@ def _references(fetch: Fetch, known: PastFetch | None) -> list[str]:
 
 def metadata_record(note: Note, record_id: str, answer_id: str | None) -> bytes:
     """The record that completes the group of an event."""
-    lines = [f"WARC-Target-URI: {url_of(note) or f'urn:lycosa:{type(note).__name__.lower()}'}"]
+    lines = [f"WARC-Target-URI: {url_of(note) or f'urn:lycosa:{note.__struct_config__.tag}'}"]
     if answer_id:
         lines += [f"WARC-Concurrent-To: {answer_id}", f"WARC-Refers-To: {answer_id}"]
     return record("metadata", record_id, date_of(time_of(note)), "application/json", to_json(note), *lines)
@@ -183,7 +183,7 @@ def _note_of(event: Event) -> Note:
             )
         case Attempt():
             return AttemptNote(event.candidate, _fetch_note(event.fetch, event.candidate.url))
-        case Example():
+        case FetchedExample():
             return ExampleNote(event.url, event.good, _fetch_note(event.fetch, event.url))
         case _:
             return event
@@ -243,12 +243,12 @@ def _head(first_line: str, headers: Headers, charset: str) -> bytes:
 _decoder: msgspec.json.Decoder[Note] = msgspec.json.Decoder(Note)
 
 
-def groups(stream: BinaryIO, start: int = 0) -> Iterator[Group]:
+def groups(stream: BinaryIO, start: int = 0) -> Iterator[EventRecords]:
     """The whole groups from an offset on; records that belong to none are skipped."""
-    return (part for part in groups_and_strays(stream, start) if isinstance(part, Group))
+    return (part for part in groups_and_strays(stream, start) if isinstance(part, EventRecords))
 
 
-def groups_and_strays(stream: BinaryIO, start: int = 0) -> Iterator[Group | Record]:
+def groups_and_strays(stream: BinaryIO, start: int = 0) -> Iterator[EventRecords | Record]:
     """The whole groups from an offset on, and in their order the records that belong to none.
 
     Those are the first record of a file, what others wrote, what a newer version wrote, and unfinished groups.
@@ -262,7 +262,7 @@ def groups_and_strays(stream: BinaryIO, start: int = 0) -> Iterator[Group | Reco
             if answer_id is None or answer is not None:
                 begin = (answer or each).offset
                 yield from (stray for stray in earlier if stray.offset < begin)
-                yield Group(begin, each.offset + each.length, note, answer, request, each)
+                yield EventRecords(begin, each.offset + each.length, note, answer, request, each)
             else:
                 yield from (*earlier, each)
             earlier = []
@@ -285,7 +285,7 @@ def _note_in(metadata: Record) -> Note | None:
         return None
 
 
-def decode_event(group: Group, decode: Decode) -> Event:
+def decode_event(group: EventRecords, decode: Decode) -> Event:
     """The event of a group, its fetch complete."""
     note = group.note
     match note:
@@ -306,12 +306,12 @@ def decode_event(group: Group, decode: Decode) -> Event:
         case AttemptNote():
             return Attempt(note.candidate, _fetch_of(group, note.fetch, note.candidate.url, decode))
         case ExampleNote():
-            return Example(note.url, note.good, _fetch_of(group, note.fetch, note.url, decode))
+            return FetchedExample(note.url, note.good, _fetch_of(group, note.fetch, note.url, decode))
         case _:
             return note
 
 
-def _fetch_of(group: Group, note: FetchNote, url: Url, decode: Decode) -> Fetch:
+def _fetch_of(group: EventRecords, note: FetchNote, url: Url, decode: Decode) -> Fetch:
     status, reason, headers, body = None, note.reason, note.headers, b""
     request_headers, address = note.request_headers, note.address
     if group.answer:

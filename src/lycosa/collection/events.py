@@ -23,7 +23,7 @@ class Position(NamedTuple):
     offset: int
 
 
-class Run(Struct, frozen=True, tag_field="lycosa", tag="run"):
+class RunStart(Struct, frozen=True, tag_field="lycosa", tag="run"):
     """A crawl run started; its strategy may differ from the run before."""
 
     at: float
@@ -44,7 +44,7 @@ class Attempt(Struct, frozen=True):
     fetch: Fetch
 
 
-class Example(Struct, frozen=True):
+class FetchedExample(Struct, frozen=True):
     """A page that somebody called good or bad, fetched for training."""
 
     url: Url
@@ -68,12 +68,12 @@ class Stop(Struct, frozen=True, tag_field="lycosa", tag="stop"):
     reason: str
 
 
-Event = Run | Visit | Attempt | Example | Scores | Stop
+Event = RunStart | Visit | Attempt | FetchedExample | Scores | Stop
 
 
 def fetch_of(event: Event) -> Fetch | None:
     """What the event fetched, if it is about a fetch."""
-    return event.fetch if isinstance(event, (Visit, Attempt, Example)) else None
+    return event.fetch if isinstance(event, (Visit, Attempt, FetchedExample)) else None
 
 
 def is_revisit(fetch: Fetch) -> bool:

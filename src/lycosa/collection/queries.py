@@ -14,10 +14,10 @@ from .rows import (
     ExampleRow,
     FetchRow,
     Freshness,
+    InLinkRow,
     LatestChange,
-    LookRow,
+    ObservationRow,
     PageRow,
-    Parent,
     RefreshState,
     RunRow,
     SkipRow,
@@ -84,7 +84,7 @@ class Queries:
         sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {_ORDERS[order]} LIMIT ?"
         return map(read_page, self._rows(sql, *values))
 
-    def looks(self, number: int) -> list[LookRow]:
+    def looks(self, number: int) -> list[ObservationRow]:
         """All checks of a page, oldest first; empty if it was fetched only once."""
         sql = f"SELECT {read_look.columns} FROM looks WHERE page = ? ORDER BY look"
         return [read_look(row) for row in self._rows(sql, number)]
@@ -98,7 +98,7 @@ class Queries:
         sql = f"SELECT {read_refresh_state.columns} FROM pages ORDER BY number"
         return map(read_refresh_state, self._rows(sql))
 
-    def all_looks(self) -> Iterator[tuple[int, Url, LookRow]]:
+    def all_looks(self) -> Iterator[tuple[int, Url, ObservationRow]]:
         """Number, URL and every look of all pages: page by page, oldest first; a full table scan of the links."""
         once = (
             "SELECT number, url, 1, at, 'new', status, digest, bytes,"
@@ -157,7 +157,7 @@ class Queries:
         sql = f"SELECT {read_fetch.columns} FROM fetches WHERE url = ? ORDER BY rowid"
         return [read_fetch(row) for row in self._rows(sql, url)]
 
-    def parents(self, url: Url, limit: int = 10) -> list[Parent]:
+    def parents(self, url: Url, limit: int = 10) -> list[InLinkRow]:
         """Pages that link to a URL, in the order of their arrival; a full table scan of the links."""
         sql = (
             f"SELECT {read_parent.columns} FROM links"

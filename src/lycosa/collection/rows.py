@@ -74,7 +74,7 @@ class FetchRow(Struct, frozen=True, gc=False):
     place: Place | None
 
 
-class LookRow(Struct, frozen=True, gc=False):
+class ObservationRow(Struct, frozen=True, gc=False):
     """One time that a page was seen, and what had become of it."""
 
     look: int  # 1 for the first
@@ -118,7 +118,7 @@ class Freshness(Struct, frozen=True):
     latest_look: float | None
 
 
-class Parent(Struct, frozen=True, gc=False):
+class InLinkRow(Struct, frozen=True, gc=False):
     """A page of the collection that links to a URL."""
 
     url: Url
@@ -232,7 +232,7 @@ read_page = RowReader(
     {"digest": unsigned, "fingerprint": unsigned, "because": from_json},
 )
 read_fetch = RowReader(FetchRow, convert={"outcome": Outcome, "digest": unsigned, "settled": bool})
-read_look = RowReader(LookRow, convert={"digest": lambda digest: None if digest is None else unsigned(digest)})
+read_look = RowReader(ObservationRow, convert={"digest": lambda digest: None if digest is None else unsigned(digest)})
 read_example = RowReader(ExampleRow, convert={"good": bool, "outcome": Outcome})
 read_run = RowReader(
     RunRow,
@@ -246,7 +246,7 @@ read_skip = RowReader(SkipRow)
 read_refresh_state = RowReader(RefreshState, {"looked_at": "coalesce(looked_at, at)"})
 read_change = RowReader(LatestChange, {"url": "pages.url", "title": "pages.title", "at": "looks.at"})
 read_parent = RowReader(
-    Parent, {"url": "pages.url", "relevance": "pages.relevance", "anchor": "links.anchor", "rel": "links.rel"}
+    InLinkRow, {"url": "pages.url", "relevance": "pages.relevance", "anchor": "links.anchor", "rel": "links.rel"}
 )
 
 
@@ -337,7 +337,7 @@ class NewRun(Struct, frozen=True, gc=False):
     refresh: str | None  # JSON
 
 
-class NewLook(Struct, frozen=True, gc=False):
+class NewObservation(Struct, frozen=True, gc=False):
     """A row of `looks`, less its page and its number, which are found by the URL."""
 
     at: float
@@ -352,7 +352,7 @@ class NewLook(Struct, frozen=True, gc=False):
     length: int | None
 
 
-class LastLook(Struct, frozen=True, gc=False):
+class LastObservation(Struct, frozen=True, gc=False):
     """When a page was last asked for, and its validators where the answer had some."""
 
     looked_at: float

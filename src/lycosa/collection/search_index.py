@@ -50,7 +50,7 @@ class SearchIndex:
         self._folder = folder
         self._text_of = text_of
         self._schema = _schema()
-        self._opened: Any = None
+        self._open_index: Any = None
         self._link_folder: TemporaryDirectory[str] | None = None
         self._writer: Any = None
 
@@ -74,32 +74,32 @@ class SearchIndex:
         if runs := [*unspaced_runs(title), *unspaced_runs(text)]:
             document.add_text("characters", _RUN_ENDS.join(map(" ".join, runs)))
         with self._errors():
-            self._writing().add_document(document)
+            self._open_writer().add_document(document)
 
     def delete(self, urls: Iterable[str]) -> None:
         with self._errors():
             for url in urls:
-                self._writing().delete_documents_by_term("url", url)
+                self._open_writer().delete_documents_by_term("url", url)
 
     def forget(self, urls: Collection[str]) -> None:
         """Removes these pages from the disk too, which `delete` does only when segments happen to be merged."""
         if not urls or not self.exists():
             return
         self.commit()
-        beside = SearchIndex(self._folder.with_name(self._folder.name + ".new"), text_of=self._text_of)
-        beside.clear()
+        replacement = SearchIndex(self._folder.with_name(self._folder.name + ".new"), text_of=self._text_of)
+        replacement.clear()
         with self._errors():
             searcher = self._searcher()
             everything = searcher.search(tantivy.Query.all_query(), limit=max(1, searcher.num_docs), count=False)
             for _, address in everything.hits:
                 document = searcher.doc(address)
                 if document.get_first("url") not in urls:
-                    beside._copy_from(document, document.get_first("relevance"))
-            beside._writing().commit()
-            beside.close()
+                    replacement._copy_from(document, document.get_first("relevance"))
+            replacement._open_writer().commit()
+            replacement.close()
             self.close()
             self.clear()
-            beside._folder.rename(self._folder)
+            replacement._folder.rename(self._folder)
 
     def _copy_from(self, document: Any, relevance: float | None) -> None:
         url, host, title = (document.get_first(field) or "" for field in ("url", "host", "title"))
@@ -110,7 +110,7 @@ class SearchIndex:
         if not self.exists():
             return
         with self._errors():
-            self._writing().commit()
+            self._open_writer().commit()
             searcher = self._searcher()
             for url, value in relevance.items():
                 wanted = tantivy.Query.term_query(self._schema, "url", url)
@@ -136,7 +136,7 @@ class SearchIndex:
 
     def abandon(self) -> None:
         """Drops the writer as a kill would."""
-        self._writer = self._opened = None
+        self._writer = self._open_index = None
 
     def clear(self) -> None:
         """Deletes the index."""
@@ -165,7 +165,7 @@ class SearchIndex:
             )
         with self._errors():
             index, searcher = self._index(), self._searcher()
-        for wanted in self._parses(index, replace_surrogates(query[:MAX_QUERY])):
+        for wanted in self._parsed_queries(index, replace_surrogates(query[:MAX_QUERY])):
             filtered = tantivy.Query.boolean_query([(tantivy.Occur.Must, wanted), *filters])
             try:
                 found = searcher.search(filtered, limit=limit, count=False).hits
@@ -211,7 +211,7 @@ class SearchIndex:
             host=document.get_first("host") or "",
         )
 
-    def _parses(self, index: Any, query: str) -> Iterator[Any]:
+    def _parsed_queries(self, index: Any, query: str) -> Iterator[Any]:
         """The parses of a query to try: first with its operators, then as plain words."""
         words = _WORD.findall(query.lower())
         if not words:
@@ -229,9 +229,9 @@ class SearchIndex:
         yield index.parse_query_lenient(" ".join(f'"{word}"' for word in words), _FIELDS, _BOOSTS)[0]
 
     def _index(self) -> Any:
-        if self._opened is None:
-            self._opened = tantivy.Index(self._schema, path=str(self._usable_folder()), reuse=True)
-        return self._opened
+        if self._open_index is None:
+            self._open_index = tantivy.Index(self._schema, path=str(self._usable_folder()), reuse=True)
+        return self._open_index
 
     def _usable_folder(self) -> Path:
         """The folder, or a temporary one of links to its files if it is read-only: tantivy locks even what it reads."""
@@ -247,7 +247,7 @@ class SearchIndex:
         self._index().reload()
         return self._index().searcher()
 
-    def _writing(self) -> Any:
+    def _open_writer(self) -> Any:
         if self._writer is None:
             self._folder.mkdir(exist_ok=True)
             self._writer = self._index().writer(heap_size=HEAP, num_threads=1)

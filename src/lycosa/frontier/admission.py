@@ -1,4 +1,4 @@
-"""Which URLs may wait at all: those within the scope that do not look like a trap."""
+"""Which URLs may enter the frontier: those within the scope that do not look like a crawler trap."""
 
 import re
 from collections import Counter
@@ -27,7 +27,7 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Traps(Struct, frozen=True, forbid_unknown_fields=True):
-    """Bounds that honest sites seldom reach and endless ones soon do."""
+    """Limits by which crawler traps are recognised: ordinary sites rarely exceed them."""
 
     per_host: AtLeastOne = 20_000  # URLs of one host, waiting or settled
     depth: AtLeastOne = 100  # links from a seed
@@ -71,16 +71,16 @@ class Admission:
 
     def count(self, url: Url) -> None:
         self._of_host[host_of(url)] += 1
-        path, asks, _ = url.partition("?")
-        if asks:
+        path, has_query, _ = url.partition("?")
+        if has_query:
             self._of_path[path] += 1
 
     def discount(self, url: Url) -> None:
         """Reverts a `count`."""
-        _take_one(self._of_host, host_of(url))
-        path, asks, _ = url.partition("?")
-        if asks:
-            _take_one(self._of_path, path)
+        _decrement(self._of_host, host_of(url))
+        path, has_query, _ = url.partition("?")
+        if has_query:
+            _decrement(self._of_path, path)
 
     def out_of_scope(self, url: Url) -> Refusal | None:
         """Why a URL is out of the scope, or None."""
@@ -107,8 +107,8 @@ class Admission:
             return SkipReason.TRAP, "too many links from a seed"
         if self._of_host[host_of(url)] >= traps.per_host:
             return SkipReason.TRAP, "host is full"
-        path, asks, _ = url.partition("?")
-        if asks and self._of_path[path] >= traps.queries:
+        path, has_query, _ = url.partition("?")
+        if has_query and self._of_path[path] >= traps.queries:
             return SkipReason.TRAP, "too many queries on one path"
         if url.count("/") > 6:  # cheap first look: three belong to the origin
             segments = path_of(path).split("/")[1:]
@@ -119,7 +119,7 @@ class Admission:
         return None
 
 
-def _take_one(counts: Counter[str], name: str) -> None:
+def _decrement(counts: Counter[str], name: str) -> None:
     if counts[name] > 1:
         counts[name] -= 1
     else:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from lycosa.vocabulary.records import Candidate, Url
 from lycosa.vocabulary.urls import host_of
 
-from .host_queues import Entry
+from .host_queues import QueueEntry
 from .memory import MemoryFrontier
 
 _TABLE = """
@@ -48,7 +48,7 @@ class DurableFrontier(MemoryFrontier):
         ):
             saved = retries_and_hops_of(candidate)
             retries_and_hops = (saved.attempts, saved.hops) if saved.attempts or saved.hops else None
-            entry = Entry(-priority, arrival, url, retries_and_hops)
+            entry = QueueEntry(-priority, arrival, url, retries_and_hops)
             self._waiting[url] = entry
             self._hosts.push(host_of(url), entry)
             self._admission.count(url)
@@ -68,16 +68,16 @@ class DurableFrontier(MemoryFrontier):
         self._changed.clear()
         self._saved_order = self._last_order
 
-    def _remember(self, entry: Entry, candidate: Candidate) -> None:
+    def _remember(self, entry: QueueEntry, candidate: Candidate) -> None:
         self._changed[entry.order] = candidate
 
-    def _recall(self, entry: Entry) -> Candidate:
+    def _recall(self, entry: QueueEntry) -> Candidate:
         if candidate := self._changed.get(entry.order):
             return candidate
         rows = self._connection.execute("SELECT candidate FROM frontier WHERE arrival = ?", (entry.order,))
         return self._decode(rows.fetchone()[0])
 
-    def _forget(self, entry: Entry) -> None:
+    def _forget(self, entry: QueueEntry) -> None:
         if entry.order > self._saved_order:
             del self._changed[entry.order]
         else:

@@ -1,4 +1,4 @@
-"""Which URL is next: the best that waits, among the hosts that may be asked now."""
+"""Priority queues by host: the best waiting URL among the hosts to which a request may be sent now."""
 
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush, heapreplace
@@ -8,31 +8,31 @@ from msgspec import Struct
 
 from lycosa.vocabulary.records import Host, Url
 
-_SOON = 0.1  # seconds; a wait up to this costs nothing
-_BLOCKED_LOOKED_AT = 8  # hosts that are considered for waiting, the best first
+_FREE_WAIT = 0.1  # seconds for which waiting costs nothing
+_MAX_BLOCKED_TRIED = 8  # hosts that are considered for waiting, the best first
 _MAX_LISTINGS = 1_000  # and four for each host that has a queue; beyond, outdated ones are dropped
 
 
-class Entry(Struct, order=True, gc=False):
+class QueueEntry(Struct, order=True, gc=False):
     """A waiting URL in the queue of its host; the smallest is the best."""
 
-    rank: float  # minus its priority
+    rank: float  # minus the priority
     order: int  # first come, first served among equals
     url: Url
     retries_and_hops: tuple[int, int] | None = None  # failed attempts and redirects, where there are any
 
 
-class _Queue:
+class _HostQueue:
     """The waiting entries of one host, and its state."""
 
     __slots__ = ("asked_at", "busy", "entries", "listed", "not_before")
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[QueueEntry] = []
         self.not_before = 0.0  # 0 for a host that does not rest
         self.busy = False
         self.asked_at = 0.0
-        self.listed: Entry | None = None  # by which the host is among the blocked
+        self.listed: QueueEntry | None = None  # by which the host is among the blocked
 
 
 class HostQueues:
@@ -47,17 +47,17 @@ class HostQueues:
     is_current: whether an entry still counts: it was neither re-ranked nor settled since.
     """
 
-    def __init__(self, *, delay: float, patience: float, is_current: Callable[[Entry], bool]):
+    def __init__(self, *, delay: float, patience: float, is_current: Callable[[QueueEntry], bool]):
         self.slack = inf
         self._delay = delay
         self._patience = patience
         self._is_current = is_current
-        self._queues: dict[Host, _Queue] = {}
+        self._queues: dict[Host, _HostQueue] = {}
         self._busy: set[Host] = set()
-        self._forget_listings()
+        self._clear_listings()
         self._patient_until: float | None = None  # where the last `pop` chose to wait
 
-    def _forget_listings(self) -> None:
+    def _clear_listings(self) -> None:
         # Heaps of hosts by their best entry, or by when they may be asked again. A listing is not changed when its host
         # changes; an outdated one is dropped when popped, or when there are many of them.
         self._idle: list[tuple[float, int, Host]] = []
@@ -65,11 +65,11 @@ class HostQueues:
         self._resting: list[tuple[float, Host]] = []
         self._leaving: list[tuple[float, Host]] = []  # resting, with nothing waiting: forgotten when their rest is over
 
-    def push(self, host: Host, entry: Entry) -> None:
+    def push(self, host: Host, entry: QueueEntry) -> None:
         """Queues an entry; its host needs a new listing only if it is now the best."""
         queue = self._queues.get(host)
         if queue is None:
-            queue = self._queues[host] = _Queue()
+            queue = self._queues[host] = _HostQueue()
         entries = queue.entries
         heappush(entries, entry)
         if entries[0] is not entry:
@@ -79,7 +79,7 @@ class HostQueues:
         else:
             self._list(host, queue)
 
-    def pop(self, now: float) -> Entry | None:
+    def pop(self, now: float) -> QueueEntry | None:
         """The best entry whose host is idle, unless a better one is worth waiting for; its host is now busy."""
         self._wake(now)
         self._patient_until = None
@@ -88,7 +88,7 @@ class HostQueues:
             return None
         queue = self._queues[host]
         if self.slack < inf:
-            self._patient_until = self._better_soon(queue.entries[0], now)
+            self._patient_until = self._wait_for_better(queue.entries[0], now)
             if self._patient_until is not None:
                 return None
         heappop(self._idle)
@@ -99,9 +99,9 @@ class HostQueues:
     def occupy(self, host: Host, now: float) -> None:
         """Makes a host busy for a request that is not of these queues, until `release`."""
         self._wake(now)
-        self._occupy(host, self._queues.setdefault(host, _Queue()), now)
+        self._occupy(host, self._queues.setdefault(host, _HostQueue()), now)
 
-    def _occupy(self, host: Host, queue: _Queue, now: float) -> None:
+    def _occupy(self, host: Host, queue: _HostQueue, now: float) -> None:
         queue.busy, queue.asked_at = True, now
         self._busy.add(host)
         self._list_blocked(host, queue)
@@ -117,7 +117,7 @@ class HostQueues:
 
     def hold(self, host: Host, until: float) -> None:
         """Asks nothing of the host before the given moment."""
-        queue = self._queues.setdefault(host, _Queue())
+        queue = self._queues.setdefault(host, _HostQueue())
         queue.not_before = max(queue.not_before, until)
         if not queue.busy:
             self._list(host, queue)
@@ -155,10 +155,10 @@ class HostQueues:
         for queue in self._queues.values():
             queue.entries = [entry for entry in queue.entries if self._is_current(entry)]
             heapify(queue.entries)
-        self._list_anew()
+        self._rebuild_listings()
 
-    def _list_anew(self) -> None:
-        self._forget_listings()
+    def _rebuild_listings(self) -> None:
+        self._clear_listings()
         for host, queue in list(self._queues.items()):
             queue.listed = None
             if queue.busy:
@@ -166,14 +166,14 @@ class HostQueues:
             else:
                 self._list(host, queue)
 
-    def _best(self, queue: _Queue) -> Entry | None:
+    def _best(self, queue: _HostQueue) -> QueueEntry | None:
         """The best entry that still counts; drops those before it that do not."""
         entries = queue.entries
         while entries and not self._is_current(entries[0]):
             heappop(entries)
         return entries[0] if entries else None
 
-    def _list(self, host: Host, queue: _Queue) -> None:
+    def _list(self, host: Host, queue: _HostQueue) -> None:
         """Lists a host that is not busy by its best entry or the end of its rest; forgets it where it has neither."""
         best = self._best(queue)
         if queue.not_before:
@@ -184,7 +184,7 @@ class HostQueues:
         else:
             del self._queues[host]
 
-    def _list_blocked(self, host: Host, queue: _Queue) -> None:
+    def _list_blocked(self, host: Host, queue: _HostQueue) -> None:
         """Lists a busy or resting host by its best entry, if that is better than the one it is listed by."""
         best = self._best(queue)
         if self.slack < inf and best is not None and (queue.listed is None or best < queue.listed):
@@ -202,7 +202,7 @@ class HostQueues:
                     self._list(host, queue)
         listings = len(self._idle) + len(self._blocked) + len(self._resting) + len(self._leaving)
         if listings > 4 * len(self._queues) + _MAX_LISTINGS:
-            self._list_anew()
+            self._rebuild_listings()
 
     def _best_idle(self) -> Host | None:
         """The idle host of the best entry, which is then at the top of its heap."""
@@ -221,11 +221,11 @@ class HostQueues:
                 heapreplace(idle, (best.rank, best.order, host))
         return None
 
-    def _better_soon(self, idle: Entry, now: float) -> float | None:
+    def _wait_for_better(self, idle: QueueEntry, now: float) -> float | None:
         """Until when to wait for a better entry of a blocked host; None if none is worth it."""
-        looked_at: list[tuple[float, int, Host]] = []
+        tried: list[tuple[float, int, Host]] = []
         wait_until = None
-        while self._blocked and wait_until is None and len(looked_at) < _BLOCKED_LOOKED_AT:
+        while self._blocked and wait_until is None and len(tried) < _MAX_BLOCKED_TRIED:
             if self._blocked[0] >= (idle.rank, idle.order):
                 break
             listing = heappop(self._blocked)
@@ -233,25 +233,25 @@ class HostQueues:
             if queue is None or queue.listed is None or (queue.listed.rank, queue.listed.order) != listing[:2]:
                 continue
             best = self._best(queue)
-            expected = self._expected(queue, now)
+            expected = self._expected_wait(queue, now)
             if best is None or expected is None:
                 queue.listed = None
             elif best is not queue.listed:
                 queue.listed = None
                 self._list_blocked(listing[2], queue)
             else:
-                looked_at.append(listing)
-                slack = self.slack * max(0.0, expected - _SOON)
+                tried.append(listing)
+                slack = self.slack * max(0.0, expected - _FREE_WAIT)
                 if (best.rank + slack, best.order) < (idle.rank, idle.order):
                     wait_until = now + expected
-        for listing in looked_at:
+        for listing in tried:
             heappush(self._blocked, listing)
         return wait_until
 
-    def _expected(self, queue: _Queue, now: float) -> float | None:
+    def _expected_wait(self, queue: _HostQueue, now: float) -> float | None:
         """Seconds until a blocked host is likely to be free; None if that is too long, or if it is not blocked."""
         if queue.busy:
             elapsed = now - queue.asked_at  # expected to take as long again
-            return max(elapsed, _SOON / 2) if elapsed < self._patience else None
+            return max(elapsed, _FREE_WAIT / 2) if elapsed < self._patience else None
         rest = queue.not_before - now
         return rest if 0.0 < rest <= self._patience else None

@@ -11,7 +11,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import LINKS, REFRESH, Candidate, Host, Skip, Url
 from lycosa.vocabulary.urls import host_of
 
-from .host_queues import Entry, HostQueues
+from .host_queues import HostQueues, QueueEntry
 from .memory import MemoryFrontier
 
 LANE_TIMEOUT = 60.0  # seconds until which a lane must have something to take, else the other lane may use its turns
@@ -147,16 +147,16 @@ class Lanes:
 
     def settle(self, url: Url) -> None:
         # A page fetched again was settled when it was first visited; the frontier of links need not hear of it.
-        if self._land(url) != REFRESH:
+        if self._release(url) != REFRESH:
             self._links.settle(url)
 
     def give_back(self, candidate: Candidate) -> None:
-        if self._land(candidate.url) == REFRESH:
+        if self._release(candidate.url) == REFRESH:
             self._queue([candidate])
         else:
             self._links.give_back(candidate)
 
-    def _land(self, url: Url) -> str | None:
+    def _release(self, url: Url) -> str | None:
         """Releases the host of a URL in flight; returns its lane."""
         lane = self._lane_of.pop(url, None)
         if lane is not None:
@@ -171,7 +171,7 @@ class Lanes:
             self._last_order += 1
             self._refresh[candidate.url] = candidate
             # All of one rank: pages are taken in the order in which they come, the most urgent first.
-            self._refresh_hosts.push(host_of(candidate.url), Entry(0.0, self._last_order, candidate.url))
+            self._refresh_hosts.push(host_of(candidate.url), QueueEntry(0.0, self._last_order, candidate.url))
 
     def forget_waiting(self) -> None:
         """Empties the lane of links."""

@@ -12,7 +12,7 @@ from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
 from lycosa.vocabulary.urls import host_of, key_of
 
 from .admission import Admission
-from .host_queues import Entry, HostQueues
+from .host_queues import HostQueues, QueueEntry
 
 SLACK = 0.5  # by which a priority from 0 to 1 must be higher to be worth a second of waiting
 REFUSED_KNOWN = 100_000  # of the latest refused URLs that are remembered at least; others are refused once more
@@ -39,8 +39,8 @@ class MemoryFrontier:
         self._admission = admission or Admission()
         self._merge: Callable[[Url, float, float], float] = the_higher
         self._limit = limit
-        self._waiting: dict[Url, Entry] = {}
-        self._in_flight: dict[Url, Entry] = {}
+        self._waiting: dict[Url, QueueEntry] = {}
+        self._in_flight: dict[Url, QueueEntry] = {}
         self._settled: set[int] = set()  # keys, not URLs: a quarter of the memory
         self._refused = LatestKeys(at_least=REFUSED_KNOWN)
         self._hosts = HostQueues(delay=delay, patience=patience, is_current=self._is_current)
@@ -80,7 +80,7 @@ class MemoryFrontier:
         key = key_of(url)
         return key in self._settled or key in self._refused
 
-    def _offer_again(self, entry: Entry, offered: Candidate) -> None:
+    def _offer_again(self, entry: QueueEntry, offered: Candidate) -> None:
         """Re-ranks a waiting URL; the offered candidate replaces it, but for its failed attempts and redirects."""
         waiting = -entry.rank
         merged = self._merge(offered.url, waiting, offered.priority)
@@ -95,7 +95,7 @@ class MemoryFrontier:
     def _enqueue(self, candidate: Candidate) -> None:
         self._last_order += 1
         retries_and_hops = (candidate.attempts, candidate.hops) if candidate.attempts or candidate.hops else None
-        entry = Entry(-candidate.priority, self._last_order, candidate.url, retries_and_hops)
+        entry = QueueEntry(-candidate.priority, self._last_order, candidate.url, retries_and_hops)
         self._waiting[candidate.url] = entry
         self._hosts.push(host_of(candidate.url), entry)
         self._remember(entry, candidate)
@@ -123,7 +123,7 @@ class MemoryFrontier:
         if entry is not None:
             self._forget(entry)
 
-    def _land(self, url: Url) -> Entry | None:
+    def _land(self, url: Url) -> QueueEntry | None:
         entry = self._in_flight.pop(url, None)
         if entry is not None:
             self._hosts.release(host_of(url), self._clock.now())
@@ -161,7 +161,7 @@ class MemoryFrontier:
         """The hosts that must not be asked before a moment later than `after`, each with that moment."""
         return self._hosts.holds(after)
 
-    def _evicted(self, entry: Entry) -> Skip:
+    def _evicted(self, entry: QueueEntry) -> Skip:
         skip = Skip(self._recall(entry), SkipReason.EVICTED)
         del self._waiting[entry.url]
         self._forget(entry)
@@ -191,18 +191,18 @@ class MemoryFrontier:
         self._hosts.drop_stale()
         self._stale = 0
 
-    def _is_current(self, entry: Entry) -> bool:
+    def _is_current(self, entry: QueueEntry) -> bool:
         return self._waiting.get(entry.url) is entry
 
     # Where the candidates of entries are stored; `DurableFrontier` overrides these.
 
-    def _remember(self, entry: Entry, candidate: Candidate) -> None:
+    def _remember(self, entry: QueueEntry, candidate: Candidate) -> None:
         self._candidates[entry.order] = candidate
 
-    def _recall(self, entry: Entry) -> Candidate:
+    def _recall(self, entry: QueueEntry) -> Candidate:
         return self._candidates[entry.order]
 
-    def _forget(self, entry: Entry) -> None:
+    def _forget(self, entry: QueueEntry) -> None:
         del self._candidates[entry.order]
 
 

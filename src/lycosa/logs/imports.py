@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.files import BLOCK, DamagedTextError, LineSplitter, is_gzip, pieces, unpacked
+from lycosa.vocabulary.files import BLOCK, DamagedTextError, LineSplitter, chunks, decompressed, is_gzip
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import normalise, origin_of
 
@@ -64,7 +64,7 @@ class LogText:
             if not any(known % _GZIP_SIZE_MODULUS == size % _GZIP_SIZE_MODULUS for known, _ in self._known):
                 return False
             hashed, size = _new_hash(), 0
-            for data in pieces(unpacked(file)):
+            for data in chunks(decompressed(file)):
                 hashed.update(data)
                 size += len(data)
                 self._progress(file.tell())
@@ -79,8 +79,8 @@ class LogText:
         Reads end at the sizes of known texts, as the digest of the text up to there shows whether it is one of them.
         """
         with self._opened() as file:
-            text, splitter = unpacked(file), LineSplitter(longest_line=MAX_LINE)
-            for data in pieces(text, self._next_read):
+            text, splitter = decompressed(file), LineSplitter(longest_line=MAX_LINE)
+            for data in chunks(text, self._next_read):
                 self._hash.update(data)
                 is_first = self.size == 0
                 self.size += len(data)

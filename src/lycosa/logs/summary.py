@@ -28,7 +28,7 @@ class Activity:
 
 
 @dataclass(frozen=True)
-class Summary:
+class LogSummary:
     """What a log holds, in numbers."""
 
     files: Sequence[ImportedFile]
@@ -48,7 +48,7 @@ class Summary:
     activity: Activity
 
 
-def summarise(path: Path, *, most_read: int = 10) -> Summary:
+def summarise(path: Path, *, most_read: int = 10) -> LogSummary:
     """What the log holds; pages read by too few people are only counted."""
     with open_log(path) as log:
         files, groups = log.imports(), len(log.groups())
@@ -62,7 +62,7 @@ def summarise(path: Path, *, most_read: int = 10) -> Summary:
         0, sum(file.used for file in files) - everything.accesses
     )  # users found to be groups by a later import
     times = readings.times
-    return Summary(
+    return LogSummary(
         files=files,
         min_users=least,
         lines=sum(file.lines for file in files),

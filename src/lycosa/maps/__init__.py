@@ -1,26 +1,26 @@
 """Topical crawl maps: what one crawl learns of where the pages of a topic are, for the next one to use.
 
-`draw_map` ties the pages of a topic together, an `Atlas` keeps such maps in a file, a `CrawlMap` is what a crawl has of
+`draw_map` ties the pages of a topic together, an `Atlas` keeps such maps in a file, a `UrlMap` is what a crawl has of
 one in memory, and a `CitationMatrix` shows which topics are related.
 """
 
 from .atlas import Atlas, Sighting, TopicFacts, merge_atlases
 from .citations import OTHERS, CitationMatrix, count_citations
 from .similarity import SketchSimilarity, text_sketch
-from .topic_map import REACHES, CrawlMap, Reach, Similarity, TopicMap, crawl_map_from, draw_map
+from .topic_map import REACHES, Reach, Similarity, TopicMap, UrlMap, crawl_map_from, draw_map
 
 __all__ = [
     "OTHERS",
     "REACHES",
     "Atlas",
     "CitationMatrix",
-    "CrawlMap",
     "Reach",
     "Sighting",
     "Similarity",
     "SketchSimilarity",
     "TopicFacts",
     "TopicMap",
+    "UrlMap",
     "count_citations",
     "crawl_map_from",
     "draw_map",

@@ -24,7 +24,7 @@ from .atlas_file import TIMESTAMP_COLUMNS, atlas_errors, open_atlas_file, rewrit
 from .citations import CitationMatrix, sum_citations
 from .similarity import SketchSimilarity
 from .subgraph import Integers, link_array
-from .topic_map import MAX_LINKS, REACHES, CrawlMap, Reach, draw_map
+from .topic_map import MAX_LINKS, REACHES, Reach, UrlMap, draw_map
 
 MAX_PAGES = 2_000_000  # of a topic
 MAX_TOPICS = 1_000
@@ -69,7 +69,7 @@ class AtlasReader:
         self.left_out: dict[str, int] = {}
         self._connection = connection
         self._allow_private = allow_private
-        self._crawl_maps: dict[str, CrawlMap] = {}
+        self._crawl_maps: dict[str, UrlMap] = {}
 
     def topics(self) -> tuple[str, ...]:
         rows = self._rows("SELECT name FROM topics ORDER BY name LIMIT ?", MAX_TOPICS)
@@ -128,11 +128,11 @@ class AtlasReader:
         """The ties of a page in the map of a topic."""
         return self.crawl_map(topic).links_of(url)
 
-    def crawl_map(self, topic: str) -> CrawlMap:
+    def crawl_map(self, topic: str) -> UrlMap:
         """The map of a topic in memory, without dead pages; the spokes of a dead portal go to the next living one."""
         if topic not in self._crawl_maps:
-            portals, spokes = self._living_ties(self._topic(topic))
-            self._crawl_maps[topic] = CrawlMap(portals, spokes, related=self.related(topic))
+            portals, spokes = self._alive_ties(self._topic(topic))
+            self._crawl_maps[topic] = UrlMap(portals, spokes, related=self.related(topic))
         return self._crawl_maps[topic]
 
     def edges(self, topic: str, *, clique: bool = True) -> Iterator[tuple[Url, Url | None, str]]:
@@ -148,7 +148,7 @@ class AtlasReader:
                 yield portal, None, "portal"
             yield from ((portal, node, "spoke") for node in crawl_map.spokes[portal])
 
-    def _living_ties(self, topic: int) -> tuple[list[Url], dict[Url, list[Url]]]:
+    def _alive_ties(self, topic: int) -> tuple[list[Url], dict[Url, list[Url]]]:
         sql = (
             f"SELECT page, url, portal, rank, {DEAD} FROM members JOIN pages ON number = page WHERE topic = ?"
             " ORDER BY rank IS NULL, rank, page LIMIT ?"
@@ -261,7 +261,7 @@ class Atlas(AtlasReader):
         by_name = {name: self._source(name, seen_at) for name, seen_at in latest.items()}
         last_seen = {url: page for url, page in new.items() if good[url].at >= seen_at.get(page, -math.inf)}
         sources |= {page: by_name[good[url].source] for url, page in last_seen.items()}
-        living, hyperlinks = self._living(frozenset(numbers.values()))
+        living, hyperlinks = self._alive_pages(frozenset(numbers.values()))
         drawn = draw_map(
             [
                 numbers[url] for url in sorted(numbers) if numbers[url] in living
@@ -317,7 +317,7 @@ class Atlas(AtlasReader):
         """The links among all living pages."""
         rows = self._rows(f"SELECT number, url FROM pages WHERE NOT {DEAD} LIMIT ?", MAX_PAGES)
         urls = {number: Url(url) for number, url in rows if isinstance(url, str) and len(url) <= MAX_URL}
-        pairs = self._living(urls.keys())[1]
+        pairs = self._alive_pages(urls.keys())[1]
         return ((urls[one], urls[other]) for one, other in pairs.tolist() if other in urls)
 
     def deaths(self) -> Iterator[tuple[Url, float]]:
@@ -398,7 +398,7 @@ class Atlas(AtlasReader):
         sql = "SELECT page, url, source, alive_at FROM members JOIN pages ON number = page WHERE topic = ? LIMIT ?"
         return [row for row in self._rows(sql, topic, MAX_PAGES) if self._is_allowed(row[1])]
 
-    def _living(self, wanted: Collection[int]) -> tuple[dict[int, bytes | None], Integers]:
+    def _alive_pages(self, wanted: Collection[int]) -> tuple[dict[int, bytes | None], Integers]:
         """Of some pages those that are not dead, with their sketches, and an array of their links."""
         sketches: dict[int, bytes | None] = {}
         sources, targets = [], []
@@ -417,7 +417,7 @@ class Atlas(AtlasReader):
         """Adds links to those of their pages, at most MAX_LINKS each."""
         pairs = link_array(links)
         sources = np.unique(pairs[:, 0])
-        before = self._living(frozenset(sources.tolist()))[1] if len(sources) else pairs
+        before = self._alive_pages(frozenset(sources.tolist()))[1] if len(sources) else pairs
         # A link as one number, source × 2³² + target: sorting groups them by source, and duplicates lie side by side.
         keys = np.sort(np.concatenate([pairs, before]) @ np.array([1 << 32, 1]))
         keys = keys[np.diff(keys, prepend=-1) > 0]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Marks = NDArray[np.bool_]
+Booleans = NDArray[np.bool_]
 Links = Iterable[tuple[int, int]] | NDArray[Any]  # pairs of source and target, or an array with one per row
 
 
@@ -41,12 +41,12 @@ class Subgraph:
         self._by_target: Integers = np.argsort(self.targets, kind="stable")
         self._first: Integers = np.searchsorted(self.targets[self._by_target], np.arange(self.size + 1))
 
-    def has(self, sources: Integers, targets: Integers) -> Marks:
+    def has(self, sources: Integers, targets: Integers) -> Booleans:
         """Whether there is a link, for each pair."""
         if not len(self._keys):
             return np.zeros(len(sources), dtype=np.bool_)
         wanted = sources * self.size + targets
-        found: Marks = self._keys[np.searchsorted(self._keys, wanted).clip(max=len(self._keys) - 1)] == wanted
+        found: Booleans = self._keys[np.searchsorted(self._keys, wanted).clip(max=len(self._keys) - 1)] == wanted
         return found
 
     def parents(self, node: int) -> Integers:

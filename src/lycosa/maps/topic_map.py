@@ -53,7 +53,7 @@ class TopicMap(Struct, frozen=True, dict=True):
         return (self.portal_of[node],) if node in self.portal_of else ()
 
 
-class CrawlMap:
+class UrlMap:
     """The map of one topic by URL, in memory: its portals, the spokes of each, and the related topics, from whose pages
     a crawl is sent to the portals.
     """
@@ -80,10 +80,10 @@ class CrawlMap:
 
 def crawl_map_from(
     drawn: TopicMap, urls: Mapping[int, Url] | Sequence[Url], *, related: Collection[str] = ()
-) -> CrawlMap:
+) -> UrlMap:
     """A map just drawn, for a crawl in the same process. urls: the URL of every number in it."""
     spokes = {urls[portal]: [urls[node] for node in nodes] for portal, nodes in drawn.spokes.items()}
-    return CrawlMap([urls[portal] for portal in drawn.portals], spokes, related=related)
+    return UrlMap([urls[portal] for portal in drawn.portals], spokes, related=related)
 
 
 # ---------------------------------------------------------------- drawing a map

@@ -1,4 +1,4 @@
-"""Axes and legends: ticks at round numbers, the scale from data to the figure, and where the entries of a legend go."""
+"""Axes and legends: ticks at round numbers, the scale from data to the figure, the positions of legend entries."""
 
 import math
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ def value_range(values: list[float], *, zero: bool = False) -> tuple[float, floa
     return low, high
 
 
-def grid_across(scale: Scale, left: float, right: float, *, percent: bool, title: str) -> list[str]:
+def horizontal_grid(scale: Scale, left: float, right: float, *, percent: bool, title: str) -> list[str]:
     """Horizontal grid lines with their numbers at the left, and the title of the axis above them."""
     parts = []
     for tick in nice_ticks(scale.low, scale.high, 5):
@@ -86,7 +86,7 @@ def grid_across(scale: Scale, left: float, right: float, *, percent: bool, title
     return parts
 
 
-def ticks_below(scale: Scale, y: float, *, title: str) -> list[str]:
+def x_axis(scale: Scale, y: float, *, title: str) -> list[str]:
     """The horizontal axis: a line, ticks with their numbers, and the title of the axis."""
     parts = [element("line", x1=scale.start, y1=y, x2=scale.end, y2=y, stroke=FAINT)]
     for tick in nice_ticks(scale.low, scale.high, 8):
@@ -109,14 +109,14 @@ def error_bar(x: float, low: float, high: float, colour: str, *, cap: float = 3.
 
 
 def legend_positions(
-    names: Sequence[str], *, left: float, right: float, sample: float
+    names: Sequence[str], *, left: float, right: float, swatch: float
 ) -> tuple[list[tuple[float, float]], float]:
-    """The position of each entry, in as many rows as needed, and their height; `sample` is the width of a sample."""
-    places, x, row = [], left, 0
+    """The position of each entry, in as many rows as needed, and their height; `swatch` is the width of a sample."""
+    positions, x, row = [], left, 0
     for name in names:
-        needed = sample + 18 + 7.5 * min(len(name), NAME_LIMIT)
+        needed = swatch + 18 + 7.5 * min(len(name), NAME_LIMIT)
         if x > left and x + needed > right:
             x, row = left, row + 1
-        places.append((x, LEGEND_ROW * row))
+        positions.append((x, LEGEND_ROW * row))
         x += needed
-    return places, LEGEND_ROW * (row + 1)
+    return positions, LEGEND_ROW * (row + 1)

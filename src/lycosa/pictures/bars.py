@@ -8,23 +8,23 @@ from .axes import (
     NAME_LIMIT,
     Scale,
     error_bar,
-    grid_across,
+    horizontal_grid,
     is_drawable,
     legend_positions,
     number_label,
-    ticks_below,
     value_range,
+    x_axis,
 )
 from .svg import COLOURS, FAINT, INK, PALE, PAPER, element, empty_figure, figure, text
 
 BAR_ROW = 24.0  # height of a row of a horizontal bar
 CHARACTER = 7.2  # width of an average character
 MAX_ENDING_LENGTH = 48  # characters of the number and note after a bar
-SAMPLE = 16.0  # width of the piece of bar in the legend
-WIDEST = 64.0  # width of a bar
-LOWEST = 150.0  # height below a long legend
-LABEL = 20.0  # height for the number on the highest bar
-SHADES = (1.0, 0.0, 0.45, 0.15, 0.7)  # opacity of the bars, so that they are legible in greyscale
+SWATCH = 16.0  # width of the sample of a bar in the legend
+MAX_BAR_WIDTH = 64.0
+MIN_PLOT_HEIGHT = 150.0  # below a long legend
+LABEL_HEIGHT = 20.0  # of the number on the highest bar
+OPACITIES = (1.0, 0.0, 0.45, 0.15, 0.7)  # of the bars, so that they can be distinguished in greyscale
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,17 @@ def bar_chart(bars: Sequence[Bar], *, title: str = "", x_title: str = "", width:
     left = 16 + CHARACTER * min(38, max(len(bar.label) for bar in shown))
     endings = [f"{number_label(bar.value)} {bar.note}".strip() for bar in shown]
     right = width - 16 - CHARACTER * min(MAX_ENDING_LENGTH, max(map(len, endings)))
-    across = Scale(0.0, max(1e-9, *(bar.value for bar in shown)), left, max(right, left + 60))
+    x_scale = Scale(0.0, max(1e-9, *(bar.value for bar in shown)), left, max(right, left + 60))
     height = BAR_ROW * len(shown) + (30 if x_title else 8)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
     for row, (bar, ending) in enumerate(zip(shown, endings, strict=True)):
         y = 4 + BAR_ROW * row
-        end = across(bar.value)
+        end = x_scale(bar.value)
         part = bar.value if bar.part is None or not is_drawable(bar.part) else min(bar.part, bar.value)
         parts.append(text(left - 8, y + 15.5, bar.label, limit=38, text_anchor="end"))
         parts.append(element("rect", x=left, y=y + 2, width=max(1.0, end - left), height=BAR_ROW - 7, fill=PALE))
         if part > 0:
-            dark = max(1.0, across(part) - left)
+            dark = max(1.0, x_scale(part) - left)
             parts.append(element("rect", x=left, y=y + 2, width=dark, height=BAR_ROW - 7, fill=COLOURS[0]))
         parts.append(text(end + 7, y + 15.5, ending, limit=MAX_ENDING_LENGTH, fill=FAINT))
     if x_title:
@@ -90,38 +90,38 @@ def grouped_bars(
         return empty_figure(width, height, title=title)
     names = list(dict.fromkeys(bar.name for bars in groups.values() for bar in bars))
     left, right = 60.0, width - 16
-    places, legend_height = legend_positions(names, left=left, right=right, sample=SAMPLE)
+    positions, legend_height = legend_positions(names, left=left, right=right, swatch=SWATCH)
     top = 12.0 + legend_height + (22 if y_title else 6)
-    height = max(height, top + LOWEST)
+    height = max(height, top + MIN_PLOT_HEIGHT)
     bottom = height - 30
     ends = [end for bar in drawn for end in (0.0, bar.value - _error(bar), bar.value + _error(bar))]
     low, high = value_range(ends)
-    upward = Scale(low, high + (high - low) * LABEL / (bottom - top - LABEL), bottom, top)
+    y_scale = Scale(low, high + (high - low) * LABEL_HEIGHT / (bottom - top - LABEL_HEIGHT), bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
-    for order, (name, (x, y)) in enumerate(zip(names, places, strict=True)):
-        parts.append(_block(x, y + 6, SAMPLE, 12.0, order))
-        parts.append(text(x + SAMPLE + 6, y + 16.5, name, limit=NAME_LIMIT, fill=FAINT))
-    parts += grid_across(upward, left, right, percent=percent, title=y_title)
-    room = (right - left) / len(groups)
-    size = min(WIDEST, 0.84 * room / len(names))
+    for order, (name, (x, y)) in enumerate(zip(names, positions, strict=True)):
+        parts.append(_rectangle(x, y + 6, SWATCH, 12.0, order))
+        parts.append(text(x + SWATCH + 6, y + 16.5, name, limit=NAME_LIMIT, fill=FAINT))
+    parts += horizontal_grid(y_scale, left, right, percent=percent, title=y_title)
+    slot = (right - left) / len(groups)
+    size = min(MAX_BAR_WIDTH, 0.84 * slot / len(names))
     for number, (label, bars) in enumerate(groups.items()):
-        middle = left + room * (number + 0.5)
-        parts.append(text(middle, bottom + 19, label, limit=max(3, int(room / CHARACTER)), text_anchor="middle"))
+        middle = left + slot * (number + 0.5)
+        parts.append(text(middle, bottom + 19, label, limit=max(3, int(slot / CHARACTER)), text_anchor="middle"))
         for bar in bars:
             order = names.index(bar.name)
             x = middle + size * (order - len(names) / 2)
-            parts += _bar(bar, order, x, size, upward, percent=percent)
-    zero = upward(0.0)
+            parts += _bar(bar, order, x, size, y_scale, percent=percent)
+    zero = y_scale(0.0)
     parts.append(element("line", x1=left, y1=zero, x2=right, y2=zero, stroke=FAINT))
     return figure(width, height, parts, title=title or y_title)
 
 
-def _bar(bar: GroupedBar, order: int, x: float, size: float, upward: Scale, *, percent: bool) -> list[str]:
+def _bar(bar: GroupedBar, order: int, x: float, size: float, y_scale: Scale, *, percent: bool) -> list[str]:
     if not is_drawable(bar.value):
         return []
-    value, zero, error = upward(bar.value), upward(0.0), _error(bar)
-    high, low = upward(bar.value + error), upward(bar.value - error)
-    parts = [_block(x + 1, min(value, zero), max(1.0, size - 2), abs(value - zero), order)]
+    value, zero, error = y_scale(bar.value), y_scale(0.0), _error(bar)
+    high, low = y_scale(bar.value + error), y_scale(bar.value - error)
+    parts = [_rectangle(x + 1, min(value, zero), max(1.0, size - 2), abs(value - zero), order)]
     if error:
         parts += error_bar(x + size / 2, low, high, INK, cap=min(5.0, size / 4))
     label = number_label(float(f"{bar.value:.3g}"), percent=percent)
@@ -131,8 +131,8 @@ def _bar(bar: GroupedBar, order: int, x: float, size: float, upward: Scale, *, p
     return parts
 
 
-def _block(x: float, y: float, width: float, height: float, order: int) -> str:
-    colour, shade = COLOURS[order % len(COLOURS)], SHADES[order % len(SHADES)]
+def _rectangle(x: float, y: float, width: float, height: float, order: int) -> str:
+    colour, shade = COLOURS[order % len(COLOURS)], OPACITIES[order % len(OPACITIES)]
     return element(
         "rect", x=x, y=y, width=width, height=height, fill=colour, fill_opacity=shade, stroke=colour, stroke_width=1.6
     )
@@ -173,22 +173,22 @@ def histogram(
     if not any(counts):
         return empty_figure(width, height, title=title)
     top, bottom = (34.0 if y_title else 12.0), height - (48 if x_title else 30)
-    across = Scale(low, high, 60.0, width - 16)
-    upward = Scale(0.0, float(max(counts)), bottom, top)
+    x_scale = Scale(low, high, 60.0, width - 16)
+    y_scale = Scale(0.0, float(max(counts)), bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
-    parts += grid_across(upward, across.start, across.end, percent=False, title=y_title)
-    size = (across.end - across.start) / len(counts)
+    parts += horizontal_grid(y_scale, x_scale.start, x_scale.end, percent=False, title=y_title)
+    size = (x_scale.end - x_scale.start) / len(counts)
     for order, count in enumerate(counts):
         begins = low + (high - low) * order / len(counts)
         dark = split is None or begins >= split - 1e-9
-        y = upward(float(count))
+        y = y_scale(float(count))
         if count:
             fill = COLOURS[0] if dark else PALE
-            x = across.start + size * order + 1
+            x = x_scale.start + size * order + 1
             parts.append(element("rect", x=x, y=y, width=max(1.0, size - 2), height=max(1.0, bottom - y), fill=fill))
     if split is not None and low <= split <= high:
-        x = across(split)
+        x = x_scale(split)
         parts.append(element("line", x1=x, y1=top - 6, x2=x, y2=bottom, stroke=INK, stroke_dasharray="3 3"))
         parts.append(text(x + 6, top + 4, split_label, fill=FAINT))
-    parts += ticks_below(across, bottom, title=x_title)
+    parts += x_axis(x_scale, bottom, title=x_title)
     return figure(width, height, parts, title=title or x_title)

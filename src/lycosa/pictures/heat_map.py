@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from .axes import Scale, nice_ticks, number_label, ticks_below
+from .axes import Scale, nice_ticks, number_label, x_axis
 from .svg import FAINT, PAPER, TEXT_SIZE, element, empty_figure, figure, text
 
 DARK = (11, 32, 64)  # of the largest count; linear in between, so that greyscale shows the same
@@ -36,22 +36,24 @@ def heat_map(
     left, below = (NAMES_LEFT, NAMES_BELOW) if names else (60.0, 30.0)
     top, bottom = (34.0 if y_title else 16.0), height - below - (18.0 if x_title else 0.0)
     key = width - KEY_WIDTH - 10 - DIGIT * max(4, len(number_label(float(most))))
-    across = Scale(*x_range, left, key - 14)
-    upward = Scale(*y_range, bottom, top)
+    x_scale = Scale(*x_range, left, key - 14)
+    y_scale = Scale(*y_range, bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
     tall = (bottom - top) / len(counts)
     for row, cells in enumerate(counts):
-        wide = (across.end - across.start) / max(1, len(cells))
+        wide = (x_scale.end - x_scale.start) / max(1, len(cells))
         for column, count in enumerate(cells):
             if count > 0:
-                x, y = across.start + column * wide, bottom - (row + 1) * tall
+                x, y = x_scale.start + column * wide, bottom - (row + 1) * tall
                 parts.append(element("rect", x=x, y=y, width=wide, height=tall, fill=_shade(count, most)))
-    parts.append(element("rect", x=across.start, y=top, width=across.end - across.start, height=bottom - top, **_FRAME))
+    parts.append(
+        element("rect", x=x_scale.start, y=top, width=x_scale.end - x_scale.start, height=bottom - top, **_FRAME)
+    )
     if names:
-        parts += _names(names, across, upward, titles=(x_title, y_title))
+        parts += _names(names, x_scale, y_scale, titles=(x_title, y_title))
     else:
-        parts += _ticks_beside(upward, across.start, title=y_title)
-        parts += ticks_below(across, bottom, title=x_title)
+        parts += _ticks_beside(y_scale, x_scale.start, title=y_title)
+        parts += x_axis(x_scale, bottom, title=x_title)
     parts += _key(most, x=key, top=top, bottom=bottom)
     return figure(width, height, parts, title=title or f"{y_title} by {x_title}")
 
@@ -73,22 +75,22 @@ def _ticks_beside(scale: Scale, x: float, *, title: str) -> list[str]:
     return parts
 
 
-def _names(names: Sequence[str], across: Scale, upward: Scale, *, titles: tuple[str, str]) -> list[str]:
+def _names(names: Sequence[str], x_scale: Scale, y_scale: Scale, *, titles: tuple[str, str]) -> list[str]:
     """The names of rows and columns, of many every n-th, and the titles of the axes."""
-    wide, tall = (across.end - across.start) / len(names), (upward.start - upward.end) / len(names)
+    wide, tall = (x_scale.end - x_scale.start) / len(names), (y_scale.start - y_scale.end) / len(names)
     every = max(1, math.ceil(TEXT_SIZE / tall), math.ceil(TEXT_SIZE / wide))
     parts = []
     for place in range(0, len(names), every):
-        x, y = across.start + (place + 0.5) * wide, upward.start - (place + 0.5) * tall
-        parts.append(text(across.start - 6, y + 4.5, names[place], limit=16, fill=FAINT, text_anchor="end"))
-        turned = {"transform": f"rotate(-60 {x:.1f} {upward.start + 12:.1f})", "text_anchor": "end"}
-        parts.append(text(x, upward.start + 12, names[place], limit=14, fill=FAINT, **turned))
-    middle = (across.start + across.end) / 2
+        x, y = x_scale.start + (place + 0.5) * wide, y_scale.start - (place + 0.5) * tall
+        parts.append(text(x_scale.start - 6, y + 4.5, names[place], limit=16, fill=FAINT, text_anchor="end"))
+        turned = {"transform": f"rotate(-60 {x:.1f} {y_scale.start + 12:.1f})", "text_anchor": "end"}
+        parts.append(text(x, y_scale.start + 12, names[place], limit=14, fill=FAINT, **turned))
+    middle = (x_scale.start + x_scale.end) / 2
     x_title, y_title = titles
     if x_title:
-        parts.append(text(middle, upward.start + NAMES_BELOW + 10, x_title, fill=FAINT, text_anchor="middle"))
+        parts.append(text(middle, y_scale.start + NAMES_BELOW + 10, x_title, fill=FAINT, text_anchor="middle"))
     if y_title:
-        parts.append(text(8.0, upward.end - 14, y_title, fill=FAINT))
+        parts.append(text(8.0, y_scale.end - 14, y_title, fill=FAINT))
     return parts
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .axes import NAME_LIMIT, Scale, error_bar, grid_across, is_drawable, legend_positions, ticks_below, value_range
+from .axes import NAME_LIMIT, Scale, error_bar, horizontal_grid, is_drawable, legend_positions, value_range, x_axis
 from .svg import COLOURS, DASHES, FAINT, INK, PAPER, element, empty_figure, figure, text
 
 MARKERS_PER_LINE = 8
-SAMPLE = 28.0  # length of the piece of line in the legend
+SWATCH = 28.0  # length of the sample of a line in the legend
 
 
 @dataclass(frozen=True)
@@ -55,18 +55,18 @@ def line_chart(
     legend, legend_height = _legend(series, left=60.0, right=width - 28, top=12.0)
     top = 12.0 + legend_height + (22 if y_title else 6)
     bottom = height - (48 if x_title else 30)
-    across = Scale(*(x_range or value_range([x for x, _, _ in points])), 60.0, width - 28)
+    x_scale = Scale(*(x_range or value_range([x for x, _, _ in points])), 60.0, width - 28)
     spans = [end for _, y, error in points for end in ((y - error, y + error) if error else (y,))]
-    upward = Scale(*(y_range or value_range(spans, zero=True)), bottom, top)
+    y_scale = Scale(*(y_range or value_range(spans, zero=True)), bottom, top)
     parts = [element("rect", x=0.0, y=0.0, width=width, height=height, fill=PAPER)]
     parts += legend
-    parts += grid_across(upward, across.start, across.end, percent=percent, title=y_title)
-    parts += ticks_below(across, bottom, title=x_title)
+    parts += horizontal_grid(y_scale, x_scale.start, x_scale.end, percent=percent, title=y_title)
+    parts += x_axis(x_scale, bottom, title=x_title)
     for order, curve in enumerate(series):
-        parts += _curve(curve, order, across, upward)
-    visible_marks = [mark for mark in marks if across.low <= mark.x <= across.high]
+        parts += _curve(curve, order, x_scale, y_scale)
+    visible_marks = [mark for mark in marks if x_scale.low <= mark.x <= x_scale.high]
     for order, mark in enumerate(visible_marks):
-        parts += _mark(mark, order, across, top, bottom)
+        parts += _mark(mark, order, x_scale, top, bottom)
     return figure(width, height, parts, title=title or y_title)
 
 
@@ -80,12 +80,12 @@ def _points(curve: Series) -> list[tuple[float, float, float]]:
     ]
 
 
-def _curve(curve: Series, order: int, across: Scale, upward: Scale) -> list[str]:
+def _curve(curve: Series, order: int, x_scale: Scale, y_scale: Scale) -> list[str]:
     colour, dash = COLOURS[order % len(COLOURS)], DASHES[order % len(DASHES)]
     runs: list[list[tuple[float, float]]] = [[]]
     for x, y in curve.points:
         if is_drawable(x) and is_drawable(y):
-            runs[-1].append((across(x), upward(y)))
+            runs[-1].append((x_scale(x), y_scale(y)))
         elif runs[-1]:
             runs.append([])
     parts = []
@@ -93,13 +93,13 @@ def _curve(curve: Series, order: int, across: Scale, upward: Scale) -> list[str]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in run)
         style = {"stroke_dasharray": dash} if dash else {}
         parts.append(element("polyline", points=path, fill="none", stroke=colour, stroke_width=2.2, **style))
-    placed = _points(curve)
-    step = max(1, len(placed) // MARKERS_PER_LINE)
-    offset = min(len(placed) - 1, order * step // max(1, len(COLOURS))) if placed else 0
-    for x, y, error in placed[offset::step]:
+    points = _points(curve)
+    step = max(1, len(points) // MARKERS_PER_LINE)
+    offset = min(len(points) - 1, order * step // max(1, len(COLOURS))) if points else 0
+    for x, y, error in points[offset::step]:
         if error:
-            parts += error_bar(across(x), upward(y - error), upward(y + error), colour)
-        parts.append(_marker(across(x), upward(y), order, colour))
+            parts += error_bar(x_scale(x), y_scale(y - error), y_scale(y + error), colour)
+        parts.append(_marker(x_scale(x), y_scale(y), order, colour))
     return parts
 
 
@@ -116,9 +116,9 @@ def _marker(x: float, y: float, order: int, colour: str) -> str:
     return element("polygon", points=corners, fill=colour)
 
 
-def _mark(mark: Mark, order: int, across: Scale, top: float, bottom: float) -> list[str]:
-    x = across(mark.x)
-    leftward = x > (across.start + across.end) / 2
+def _mark(mark: Mark, order: int, x_scale: Scale, top: float, bottom: float) -> list[str]:
+    x = x_scale(mark.x)
+    leftward = x > (x_scale.start + x_scale.end) / 2
     y = top + 13 + 16 * (order % 4)  # labels of neighbouring marks are on different lines
     return [
         element("line", x1=x, y1=top, x2=x, y2=bottom, stroke=INK, stroke_width=1.2, stroke_dasharray="3 3"),
@@ -131,12 +131,12 @@ def _mark(mark: Mark, order: int, across: Scale, top: float, bottom: float) -> l
 def _legend(series: Sequence[Series], *, left: float, right: float, top: float) -> tuple[list[str], float]:
     """The legend and its height."""
     parts = []
-    places, height = legend_positions([curve.name for curve in series], left=left, right=right, sample=SAMPLE)
-    for order, (curve, (x, y)) in enumerate(zip(series, places, strict=True)):
+    positions, height = legend_positions([curve.name for curve in series], left=left, right=right, swatch=SWATCH)
+    for order, (curve, (x, y)) in enumerate(zip(series, positions, strict=True)):
         y += top
         colour, dash = COLOURS[order % len(COLOURS)], DASHES[order % len(DASHES)]
         style = {"stroke_dasharray": dash} if dash else {}
-        parts.append(element("line", x1=x, y1=y, x2=x + SAMPLE, y2=y, stroke=colour, stroke_width=2.2, **style))
-        parts.append(_marker(x + SAMPLE / 2, y, order, colour))
-        parts.append(text(x + SAMPLE + 6, y + 4.5, curve.name, limit=NAME_LIMIT, fill=FAINT))
+        parts.append(element("line", x1=x, y1=y, x2=x + SWATCH, y2=y, stroke=colour, stroke_width=2.2, **style))
+        parts.append(_marker(x + SWATCH / 2, y, order, colour))
+        parts.append(text(x + SWATCH + 6, y + 4.5, curve.name, limit=NAME_LIMIT, fill=FAINT))
     return parts, height

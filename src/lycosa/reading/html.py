@@ -20,10 +20,10 @@ MAX_ANCHOR = 300  # characters
 MAX_TITLE = 500  # characters
 _MAX_REL = 100  # characters
 _MAX_TAGS = 20_000  # read for the main text: its extraction is quadratic in the number of siblings
-_SURROUNDINGS = ["nav", "footer", "aside"]
-_SURROUNDING_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
+_BOILERPLATE_TAGS = ["nav", "footer", "aside"]
+_BOILERPLATE_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
 _ROBOTS_NAMES = ("robots", "lycosa")
-_UNSEEN = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
+_INVISIBLE_TAGS = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
 
 # Set before each link, so that one walk over the tree gives the text and every link's place in it. Text has no use for
 # this control character, and unlike private-use ones it leaves a string of one-byte characters what it is.
@@ -46,7 +46,7 @@ class Parsed(Struct, frozen=True, gc=False):
 
 def parse_html(html: str, url: Url) -> Parsed:
     """Parses a page; any text is one."""
-    html = prune(_unmarked(html))
+    html = prune(_strip_marks_and_references(html))
     tree = LexborHTMLParser(html)
     root, body = tree.root, tree.body
     metas = [node.attributes for node in tree.tags("meta")]
@@ -58,12 +58,12 @@ def parse_html(html: str, url: Url) -> Parsed:
     for tag, attribute in (("frame", "src"), ("iframe", "src"), ("area", "href")):
         for node in tree.tags(tag):
             links.add_plain(node, attribute)
-    tree.strip_tags(_UNSEEN)
+    tree.strip_tags(_INVISIBLE_TAGS)
     text = main = ""
     if body is not None:
         links.mark(tree.tags("a"))
-        text = links.placed(body.text(separator=" "))
-        main = _without_surroundings(tree, text, has_roles="role=" in html)
+        text = links.place_links(body.text(separator=" "))
+        main = _without_boilerplate(tree, text, has_roles="role=" in html)
     return Parsed(
         title=_title(tree),
         text=text,
@@ -75,23 +75,23 @@ def parse_html(html: str, url: Url) -> Parsed:
     )
 
 
-def _without_surroundings(tree: LexborHTMLParser, text: str, *, has_roles: bool) -> str:
+def _without_boilerplate(tree: LexborHTMLParser, text: str, *, has_roles: bool) -> str:
     """The text less navigation, asides and footers, as the markup marks them; removes them from the tree."""
-    tree.strip_tags(_SURROUNDINGS)
+    tree.strip_tags(_BOILERPLATE_TAGS)
     if has_roles:
-        for node in tree.css(_SURROUNDING_ROLES):
+        for node in tree.css(_BOILERPLATE_ROLES):
             node.decompose()
     body = tree.body
-    main = _cleared(body.text(separator=" ")) if body is not None else ""
+    main = _strip_marks(body.text(separator=" ")) if body is not None else ""
     return main if main.strip() else text
 
 
-def _cleared(marked_text: str) -> str:
+def _strip_marks(marked_text: str) -> str:
     return marked_text.replace(_MARK, "")
 
 
-def _unmarked(html: str) -> str:
-    html = _cleared(html)
+def _strip_marks_and_references(html: str) -> str:
+    html = _strip_marks(html)
     return _mark_reference.sub("", html) if "&#" in html else html
 
 
@@ -136,7 +136,7 @@ class _Links:
         self.found: list[Link] = []
         self._join = Joiner(base)
         self._hrefs: set[str] = set()
-        self._taken: set[Url | None] = {None, url}
+        self._targets: set[Url | None] = {None, url}
         self._marked: list[tuple[Url, str, str]] = []
 
     def add_refresh(self, content: str) -> None:
@@ -165,7 +165,7 @@ class _Links:
                 marked.append((target, anchor or _image_anchor(node), rel))
                 node.insert_before(_MARK)
 
-    def placed(self, marked_text: str) -> str:
+    def place_links(self, marked_text: str) -> str:
         """The text without marks; adds the marked links with their offsets in it."""
         before, *pieces = marked_text.split(_MARK)
         place, found = len(before), self.found
@@ -176,13 +176,13 @@ class _Links:
 
     def _new_target(self, href: str | None) -> Url | None:
         """The target of a link, None where this page has had it before."""
-        if not href or href in self._hrefs or len(href) > MAX_HREF or len(self._taken) > MAX_LINKS + 1:
+        if not href or href in self._hrefs or len(href) > MAX_HREF or len(self._targets) > MAX_LINKS + 1:
             return None
         self._hrefs.add(href)
         target = self._join(href.strip())
-        if target in self._taken:
+        if target in self._targets:
             return None
-        self._taken.add(target)
+        self._targets.add(target)
         return target
 
 

@@ -70,7 +70,7 @@ _ROOT = re.compile("<(?:html|body)", re.IGNORECASE)
 
 def prune(html: str) -> str:
     """The same page, safe to parse in time linear in its length."""
-    return html if _is_harmless(html) else _MARKUP.sub(_Pruner().kept, html)
+    return html if _is_harmless(html) else _MARKUP.sub(_Pruner().replacement, html)
 
 
 def _is_harmless(html: str) -> bool:
@@ -89,7 +89,7 @@ class _Pruner:
         self._noscripts = 0
         self._seen: set[str] = set()
 
-    def kept(self, markup: re.Match[str]) -> str:
+    def replacement(self, markup: re.Match[str]) -> str:
         """What replaces a tag: itself, a plainer one, or a blank. Nothing would not do: a "<" before it would form a
         tag with the text after it."""
         name: str | None = markup["name"]

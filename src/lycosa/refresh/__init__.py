@@ -1,7 +1,7 @@
-"""When to look again: which pages of a collection to fetch again, within a budget of requests.
+"""Refresh: which pages of a collection to fetch again, within a budget of requests.
 
 `POLICIES` is the dictionary of the policies by name. All of them choose from a `HistoryTable`, which `history_of` makes
-of past looks; `change_rates` estimates how fast pages change.
+of past observations; `change_rates` estimates how fast pages change.
 """
 
 import inspect
@@ -11,7 +11,7 @@ from typing import Any
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plugins import find_piece
 
-from .history import HistoryTable, Look, history_of
+from .history import HistoryTable, Observation, history_of
 from .policies import (
     CrawlValue,
     Fixed,
@@ -51,7 +51,7 @@ __all__ = [
     "POLICIES",
     "CrawlValue",
     "HistoryTable",
-    "Look",
+    "Observation",
     "RefreshPolicy",
     "change_rates",
     "expected_changes",

@@ -1,10 +1,10 @@
 """What is known of pages that were fetched before: the table from which refresh policies choose.
 
-    history_of(looks: Iterable[Look], *, importance: Mapping[Url, float] = {}, unknown_rate=…) -> HistoryTable
-    Look(url, at, changed=False, out_links=0, new_links=0, link_score=0.0)
+    history_of(observations, *, importance={}, unknown_rate=…) -> HistoryTable
+    Observation(url, at, changed=False, out_links=0, new_links=0, link_score=0.0)
 
-`looks` come in the order in which they happened (for each page; pages may be mixed). A request that brought no page is
-not a look. The rows of the table are the pages in the order of their first look.
+The observations of a page come in the order of time; those of several pages may be mixed. A request that brought no
+page is not an observation. The rows of the table are the pages in the order of their first observation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,19 +28,19 @@ class HistoryTable:
 
     urls: Sequence[Url]
     importance: Floats  # relevance × standing, or another measure of how much a page matters
-    fetched_at: Floats  # when it was looked at last; NaN if never
-    fetches: Ints  # how often it was looked at
-    changes: Ints  # how often it had changed by then
+    fetched_at: Floats  # time of the last fetch; NaN if never fetched
+    fetches: Ints  # number of fetches
+    changes: Ints  # number of fetches that found it changed
     rate: Floats  # changes per unit of time, as estimated
     out_links: Ints  # links seen on it to date
-    yielded: Floats  # new links per unit of time at the latest look; NaN before the second
+    yielded: Floats  # new links per unit of time at the latest fetch; NaN before the second
     link_score: Floats  # in-links known so far of the targets of those new links, summed; NaN before the second
 
     def __len__(self) -> int:
         return len(self.urls)
 
     def ages(self, now: float) -> Floats:
-        """Time since the last look, infinite if there was none; never negative, even if a clock was put back."""
+        """Time since the last fetch: infinite if there was none, 0 if the clock was set back since."""
         return np.where(np.isnan(self.fetched_at), np.inf, np.maximum(0.0, now - self.fetched_at))
 
     def only(self, wanted: Sequence[bool]) -> Self:
@@ -54,24 +54,24 @@ class HistoryTable:
         )
 
 
-class Look(NamedTuple):
-    """One time that a page was fetched and read, or found to be the same as before."""
+class Observation(NamedTuple):
+    """A fetch that brought a page, or found it unchanged."""
 
     url: Url
     at: float  # time, in the unit of the table
-    changed: bool = False  # since the look before; of no meaning at the first
+    changed: bool = False  # since the observation before; ignored in the first
     out_links: int = 0  # links on the page
-    new_links: int = 0  # of these, links that the look before had not seen
+    new_links: int = 0  # of these, links that the observation before did not have
     link_score: float = 0.0  # in-links known so far of the targets of the new links, summed
 
 
 def history_of(
-    looks: Iterable[Look], *, importance: Mapping[Url, float] = {}, unknown_rate: float = UNKNOWN_RATE
+    observations: Iterable[Observation], *, importance: Mapping[Url, float] = {}, unknown_rate: float = UNKNOWN_RATE
 ) -> HistoryTable:
-    """The table of all pages that were looked at; a page without an importance has that of 1.
+    """The table of all observed pages; the importance of a page not in `importance` is 1.
 
-    A look that is dated no later than the one before it, as when a clock was put back, counts as a look, but not
-    towards how fast the page changes or yields links.
+    An observation dated no later than the one before it, as after the clock was set back, counts as a fetch, but is
+    left out of the estimates of change rate and yield.
     """
     row_of: dict[Url, int] = {}
     fetched_at: list[float] = []
@@ -83,27 +83,27 @@ def history_of(
     rows: list[int] = []
     intervals: list[float] = []
     changed: list[bool] = []
-    for look in looks:
-        row = row_of.setdefault(look.url, len(row_of))
+    for observation in observations:
+        row = row_of.setdefault(observation.url, len(row_of))
         if row == len(fetched_at):
-            fetched_at.append(look.at)
+            fetched_at.append(observation.at)
             fetches.append(1)
             changes.append(0)
-            out_links.append(look.out_links)
+            out_links.append(observation.out_links)
             yielded.append(np.nan)
             link_score.append(np.nan)
             continue
-        interval = look.at - fetched_at[row]
-        fetched_at[row] = look.at
+        interval = observation.at - fetched_at[row]
+        fetched_at[row] = observation.at
         fetches[row] += 1
-        changes[row] += look.changed
-        out_links[row] += look.new_links
-        link_score[row] = look.link_score
+        changes[row] += observation.changed
+        out_links[row] += observation.new_links
+        link_score[row] = observation.link_score
         if interval > 0:
-            yielded[row] = look.new_links / interval
+            yielded[row] = observation.new_links / interval
             rows.append(row)
             intervals.append(interval)
-            changed.append(look.changed)
+            changed.append(observation.changed)
     return HistoryTable(
         urls=list(row_of),
         importance=np.array([importance.get(url, 1.0) for url in row_of], dtype=np.float64),

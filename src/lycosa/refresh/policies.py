@@ -1,7 +1,7 @@
 """Refresh policies: which pages of a collection to fetch again, within a budget of requests.
 
 A policy chooses rows of a `HistoryTable`. Of a page, μ is the importance, Δ the estimated changes per unit of time,
-and τ the time since the last look. The first five policies are those of Kumar, Lang, Marlow, Tomkins: Efficient
+and τ the time since the last fetch. The first five policies are those of Kumar, Lang, Marlow, Tomkins: Efficient
 discovery of authoritative resources (ICDE 2008); their `weight` can also be asked of the history of a single page.
 """
 
@@ -14,12 +14,12 @@ from .history import Floats, HistoryTable, Ints
 FLOOR = 0.01  # of the mean: no page's importance or change rate counts for less, so that each gets its turn
 _MAX_STEPS = 60  # of Newton's method; about six suffice
 _HUGE = 1e100  # more than any column really holds
-_TOLERANCE = 1e-9  # share of the budget by which the look rates may miss it
+_TOLERANCE = 1e-9  # share of the budget by which the crawl rates may miss it
 _SERIES_BELOW = 0.02  # where 1 − (1 + x)e^{−x} is taken from its series, as the terms nearly cancel
 
 
 class RefreshPolicy(Protocol):
-    """Chooses pages to look at again. Constructor keywords are its options; the same seed gives the same choices."""
+    """Chooses pages to fetch again. Constructor keywords are its options; the same seed gives the same choices."""
 
     name: str
 
@@ -37,7 +37,7 @@ class LinkHistory(Protocol):
 
     @property
     def yielded(self) -> Any:
-        """New links per unit of time at the latest look; NaN before the second."""
+        """New links per unit of time at the latest fetch; NaN before the second."""
 
     @property
     def link_score(self) -> Any:
@@ -81,7 +81,7 @@ class OutLinks:
 class Yield:
     """A page with probability proportional to its yield: YR of Kumar et al.
 
-    The yield is the number of new links over the time since the look before. Pages that were looked at once have no
+    The yield is the number of new links over the time since the fetch before. Pages that were fetched once have no
     yield yet; they come, like those whose yield is zero, when no others are left, in random order.
     """
 
@@ -101,7 +101,7 @@ class Yield:
 class YieldOrUniform(Yield):
     """With probability 1/2 each, what Yield chooses or any page: YRU of Kumar et al.
 
-    Pages that were looked at once get their second look by the uniform half.
+    Pages that were fetched once are fetched again by the uniform half.
     """
 
     name = "yru"
@@ -114,8 +114,8 @@ class YieldOrUniform(Yield):
 class LinkScoreOrUniform:
     """With probability 1/2 each, the page of the highest link score or any page: LDU of Kumar et al.
 
-    Pages that were looked at once have no link score yet: they rank below all that have one, in random order, and get
-    their second look by the uniform half.
+    Pages that were fetched once have no link score yet: they rank below all that have one, in random order, and are
+    fetched again by the uniform half.
     """
 
     name = "ldu"
@@ -133,7 +133,7 @@ class LinkScoreOrUniform:
 
 
 class Fixed:
-    """The pages with the oldest last look first; with `older_than`, only those whose age τ is at least that."""
+    """The pages whose last fetch is oldest; with `older_than`, only those whose age τ is at least that."""
 
     name = "fixed"
 
@@ -165,15 +165,15 @@ class CrawlValue:
 
 
 class LambdaCrawl:
-    """The page with the highest ρτ, the looks that are overdue, ρ being its optimal look rate within the budget
+    """The page with the highest ρτ, the number of fetches overdue, where ρ is its optimal crawl rate within the budget
     (Kolobov, Peres, Lu, Horvitz: Staying up to date with online content changes using reinforcement learning for
     scheduling, NeurIPS 2019).
 
-    No page starves: none counts for less than a hundredth of the mean, and ρτ grows while it waits. Pages never looked
-    at come first, by importance.
+    No page starves: none counts for less than a hundredth of the mean, and ρτ grows while it waits. Pages never fetched
+    come first, by importance.
 
-    per_time: looks that can be made per unit of time; if it is None, a budget is taken to be for an interval as long as
-    the time since the latest look at any page.
+    per_time: fetches per unit of time; if it is None, a budget is taken to be for an interval as long as the time since
+    the latest fetch of any page.
     """
 
     name = "lambda"
@@ -189,8 +189,8 @@ class LambdaCrawl:
         importance, _ = _relative_to_mean(pages.importance)
         rate, mean_rate = _relative_to_mean(pages.rate)
         ages = ages * mean_rate  # in the mean time between changes, the unit of `rate` from here on
-        per_time = _look_rate_of(budget, ages) if self._per_time is None else self._per_time / mean_rate
-        overdue = ages * look_rates(importance, rate, min(max(per_time, 1 / _HUGE), _HUGE))
+        per_time = _crawl_rate_of(budget, ages) if self._per_time is None else self._per_time / mean_rate
+        overdue = ages * crawl_rates(importance, rate, min(max(per_time, 1 / _HUGE), _HUGE))
         return highest(overdue, budget, self._random, then=importance)
 
 
@@ -198,18 +198,18 @@ class LambdaCrawl:
 
 
 def expected_changes(pages: HistoryTable, rows: Ints, now: float) -> float:
-    """How many of these pages a look now would find changed, in expectation: Σ 1 − e^{−Δτ}."""
+    """Expected number of these pages that a fetch now would find changed: Σ 1 − e^{−Δτ}."""
     return float(-np.expm1(-_expected_changes_each(pages.rate[rows], pages.ages(now)[rows])).sum())
 
 
 def _expected_changes_each(rate: Floats, age: Floats) -> Floats:
-    """Δτ; 0 where the page never changes or was looked at just now."""
+    """Δτ; 0 where the page never changes or was fetched just now."""
     with np.errstate(invalid="ignore", over="ignore"):
         return np.where((rate > 0) & (age > 0), rate * age, 0.0)
 
 
 def crawl_values(importance: Floats, rate: Floats, age: Floats) -> Floats:
-    """(μ/Δ)(1 − (1 + Δτ)e^{−Δτ}): 0 where Δ or τ is 0, and μ/Δ for a page never looked at (τ = ∞)."""
+    """(μ/Δ)(1 − (1 + Δτ)e^{−Δτ}): 0 where Δ or τ is 0, and μ/Δ for a page never fetched (τ = ∞)."""
     expected = _expected_changes_each(rate, age)
     decay = np.exp(-expected)
     large = -np.expm1(-expected) - np.minimum(expected, 1e3) * decay
@@ -221,8 +221,8 @@ def crawl_values(importance: Floats, rate: Floats, age: Floats) -> Floats:
     return np.asarray(np.nan_to_num(values), dtype=np.float64)
 
 
-def look_rates(importance: Floats, rate: Floats, per_time: float) -> Floats:
-    """Looks per unit of time at each page: ρ = (−Δ + sqrt(Δ² + 4μΔ/λ))/2, with λ such that Σ ρ = `per_time`.
+def crawl_rates(importance: Floats, rate: Floats, per_time: float) -> Floats:
+    """Fetches per unit of time of each page: ρ = (−Δ + sqrt(Δ² + 4μΔ/λ))/2, with λ such that Σ ρ = `per_time`.
 
     importance: μ of each page.
     rate: Δ, its changes per unit of time.
@@ -262,8 +262,8 @@ def _relative_to_mean(column: Floats) -> tuple[Floats, float]:
     return (np.maximum(column / mean, FLOOR), mean) if mean > 1 / _HUGE else (np.ones(len(column)), 1.0)
 
 
-def _look_rate_of(budget: int, ages: Floats) -> float:
-    """Looks per unit of time, if `budget` looks are made in every interval as long as that since the latest look."""
+def _crawl_rate_of(budget: int, ages: Floats) -> float:
+    """Fetches per unit of time, if `budget` of them are made in every interval as long as that since the latest."""
     known = ages[np.isfinite(ages) & (ages > 0)]
     return budget / float(known.min()) if len(known) else float(budget)
 

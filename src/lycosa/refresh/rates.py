@@ -1,6 +1,6 @@
-"""How fast pages change, estimated from looks at any intervals.
+"""Change rates of pages, estimated from fetches at irregular intervals.
 
-A look shows only whether a page has changed since the look before, not how often. Where changes are a Poisson process
+A fetch shows only whether a page has changed since the fetch before, not how often. Where changes are a Poisson process
 of rate a, the likelihood is highest where Σ Δ/(e^{aΔ} − 1) over the intervals Δ that saw a change equals the sum of
 those that saw none. (Cho, Garcia-Molina: Estimating frequency of change, TOIT 2003.)
 """
@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-UNKNOWN_RATE = 1.0 / (60 * 86_400)  # changes per second of a page before any page was looked at twice
+UNKNOWN_RATE = 1.0 / (60 * 86_400)  # changes per second of a page before any page was fetched twice
 PRIOR_CHANGES = 0.5  # of the prior: on the typical page at the rate above, on each page at that of the typical one
 _MAX_STEPS = 100  # about ten suffice
 _TOLERANCE = 1e-12  # relative step at which the method ends
@@ -21,12 +21,12 @@ _TOLERANCE = 1e-12  # relative step at which the method ends
 def change_rates(
     rows: Ints, intervals: Floats, changed: Bools, *, pages: int, unknown_rate: float = UNKNOWN_RATE
 ) -> Floats:
-    """Changes per unit of time of each page, from the intervals between looks.
+    """Changes per unit of time of each page, from the intervals between fetches.
 
     The estimate has a prior: PRIOR_CHANGES more changes, in the time that they take on the typical page. So pages seen
     rarely are close to the typical one, those that changed every time have a finite rate, and those that never did a
-    small one. The typical page has the same prior at `unknown_rate`: a few quick looks do not make it seem fast.
-    Intervals that are not positive and finite are left out.
+    small one. The typical page has the same prior at `unknown_rate`: a few fetches in quick succession do not make it
+    seem fast. Intervals that are not positive and finite are left out.
 
     rows: the page of each interval, below `pages`.
     changed: whether the page changed within the interval.

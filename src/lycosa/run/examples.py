@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 
-from lycosa.collection.events import Example
+from lycosa.collection.events import FetchedExample as Example
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.loop import Loop
 from lycosa.strategies.base import BaseStrategy

@@ -9,7 +9,8 @@ import msgspec
 from msgspec import UNSET
 
 from lycosa import __version__
-from lycosa.collection.events import Run, Stop
+from lycosa.collection.events import RunStart as Run
+from lycosa.collection.events import Stop
 from lycosa.frontier.admission import Admission
 from lycosa.recipe import FILE_NAME, Recipe, uses_standing
 from lycosa.strategies import Mapped
@@ -19,7 +20,7 @@ from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.hosts import is_public
 from lycosa.vocabulary.records import Host, Url, Visit
 from lycosa.vocabulary.urls import host_of, hostname_of, site_of
-from lycosa.web.live import LiveWeb, user_agent
+from lycosa.web.http import LiveWeb, user_agent
 from lycosa.web.robots import RobotsWeb
 from lycosa.web.sitemaps import urls_in_sitemaps
 

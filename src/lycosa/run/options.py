@@ -23,7 +23,7 @@ from lycosa.recipe import (
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy, parse_options
 from lycosa.vocabulary.errors import UsageError, mistake_in
 from lycosa.vocabulary.records import Plain
-from lycosa.web.live import connect_to
+from lycosa.web.http import connect_to
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.collection import Collection
-from lycosa.collection.rows import LookRow, PageRow
+from lycosa.collection.rows import ObservationRow as LookRow
+from lycosa.collection.rows import PageRow
 from lycosa.collection.warc import digest
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.records import Change, Fetch, Outcome, PastFetch, Url, Visit

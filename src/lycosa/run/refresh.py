@@ -18,7 +18,8 @@ from lycosa.collection import Catalog
 from lycosa.collection.rows import RefreshState
 from lycosa.frontier.lanes import Lanes
 from lycosa.recipe import Recipe
-from lycosa.refresh import POLICIES, HistoryTable, Look, expected_changes, history_of, policy_for
+from lycosa.refresh import POLICIES, HistoryTable, expected_changes, history_of, policy_for
+from lycosa.refresh import Observation as Look
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
 from lycosa.vocabulary.records import REFRESH, Candidate, Change, Host, Url, Visit
 from lycosa.vocabulary.urls import host_of

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from lycosa.collection.events import Attempt, Event, Run, Scores
+from lycosa.collection.events import Attempt, Event, Scores
+from lycosa.collection.events import RunStart as Run
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
 from lycosa.loop import Loop
@@ -44,16 +45,25 @@ class Session:
 
     Opening brings catalog, search index, frontier and strategy up to the end of the archive, of which a kill may have
     left them short. `loop`, `status` and `duplicates` are what a crawl, an import or a refresh goes on with.
+
+    wrap_reader: given the reader of the collection's pages, returns the one to use, such as one with a cache.
     """
 
     def __init__(
-        self, folder: Path, recipe: Recipe, *, clock: Clock, tell: Tell = lambda line: None, afresh: bool = False
+        self,
+        folder: Path,
+        recipe: Recipe,
+        *,
+        clock: Clock,
+        tell: Tell = lambda line: None,
+        afresh: bool = False,
+        wrap_reader: Callable[[Reader], Reader] = lambda reader: reader,
     ):
         self.folder = folder
         self.recipe = recipe
         self.clock = clock
         self.tell = tell
-        self.reader = Reader(stem=recipe.topic.stem, check_language=bool(recipe.scope.languages))
+        self.reader = wrap_reader(Reader(stem=recipe.topic.stem, check_language=bool(recipe.scope.languages)))
         self.topic = TopicJudge(recipe.topic, folder, self.reader)
         self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
         self._checkpointed_at = time.monotonic()

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.maps.atlas import Atlas
-from lycosa.maps.topic_map import CrawlMap
+from lycosa.maps.topic_map import UrlMap as CrawlMap
 from lycosa.recipe import Map, check_takes_map
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.strategies import Mapped

@@ -5,7 +5,7 @@ trains the model, whose `standing(page)` is 0 to 1; where there is nothing to le
 comes with Lycosa.
 """
 
-from .features import FEATURES, Background, Features, Traffic
+from .features import FEATURES, Background, FeatureExtractor, Traffic
 from .graph_files import read_graph_in_links
 from .in_links import InLinkIndex, count_in_links
 from .model import StandingModel, labelled, learn, median_prediction, prior
@@ -15,7 +15,7 @@ from .tables import read_in_links, read_traffic
 __all__ = [
     "FEATURES",
     "Background",
-    "Features",
+    "FeatureExtractor",
     "InLinkIndex",
     "ModelTree",
     "StandingModel",

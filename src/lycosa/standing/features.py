@@ -128,7 +128,7 @@ class Traffic:
         return self.neutral if reach is None else log1p(reach)
 
 
-class Features:
+class FeatureExtractor:
     """Computes the seven features of pages, given a background and a table of traffic.
 
     background: without one, specificity is 0 for all pages.

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import RecipeError, UsageError
-from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, first_bytes, line_blocks, unpacked
+from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, decompressed, first_bytes, line_blocks
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import normalise
 
@@ -80,7 +80,7 @@ def graph_line_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
     """The text of a file in blocks of whole lines, each with the number of its first line."""
     with _readable(path), path.open("rb") as file:
         try:
-            yield from line_blocks(unpacked(file), longest_line=_MAX_LINE, size=_BLOCK)
+            yield from line_blocks(decompressed(file), longest_line=_MAX_LINE, size=_BLOCK)
         except DamagedTextError as damage:
             raise UsageError(
                 f"{path}:{damage.line}: the file is cut short or damaged here ({damage}); fetch it again"
@@ -189,7 +189,7 @@ def _parse_nodes_and_edges(path: Path) -> Graph:
             _declare(path, line, names, parse_node(path, line, words[1]), words[2])
         else:
             edges.append((line, parse_node(path, line, words[1]), parse_node(path, line, words[2])))
-    return _named(path, names, edges)
+    return _graph_of_named_nodes(path, names, edges)
 
 
 def _declare(path: Path, line: int, names: dict[int, str], number: int, name: str) -> None:
@@ -198,7 +198,7 @@ def _declare(path: Path, line: int, names: dict[int, str], number: int, name: st
     names[number] = name
 
 
-def _named(path: Path, names: dict[int, str], edges: list[tuple[int, int, int]]) -> Graph:
+def _graph_of_named_nodes(path: Path, names: dict[int, str], edges: list[tuple[int, int, int]]) -> Graph:
     if not names:
         raise UsageError(f"{path}:1: no nodes in it; name a file with the links of a graph")
     place = {number: order for order, number in enumerate(names)}
@@ -244,7 +244,7 @@ def _parse_gml(path: Path) -> Graph:
                 key = ""
     if opened:
         raise UsageError(f"{path}:{line}: the bracket of line {opened[-1][1]} is never closed; is the file whole?")
-    return _named(path, names, edges)
+    return _graph_of_named_nodes(path, names, edges)
 
 
 def parse_node(path: Path, line: int, word: str) -> int:

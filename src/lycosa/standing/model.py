@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import Codes, Page, Plain, Url
 
-from .features import CHARACTERISTIC, FEATURES, Background, Features, Traffic
+from .features import CHARACTERISTIC, FEATURES, Background, FeatureExtractor, Traffic
 from .model_tree import Floats, ModelTree, whole
 
 LARGEST_STATUS = 50.0  # ln(1 + in-links) of more links than there can be
@@ -42,7 +42,7 @@ class StandingModel:
     """
 
     tree: ModelTree
-    features: Features
+    features: FeatureExtractor
     seen: tuple[tuple[float, float], ...]
     theta: float
     pages: int
@@ -131,7 +131,7 @@ class StandingModel:
             background = None if plain["background"] is None else Background.from_plain(plain["background"])
             model = cls(
                 tree=ModelTree.from_plain(plain["tree"], source=source),
-                features=Features(
+                features=FeatureExtractor(
                     background,
                     Traffic(traffic, neutral=_number(plain["neutral"])),
                     characteristic=whole(plain["characteristic"], 1, MAX_CHARACTERISTIC),
@@ -216,13 +216,13 @@ def learn(
         if 0.0 <= status <= LARGEST_STATUS:
             containing.update(page.terms.keys())
             words.append(page.words.counted)
-            rows.append(Features(traffic=reach).of(page))
+            rows.append(FeatureExtractor(traffic=reach).of(page))
             statuses.append(status)
     count = len(rows)
     for page in islice(background, MAX_PAGES):
         containing.update(page.terms.keys())
         count += 1
-    features = Features(Background.counted(containing, count), reach, characteristic=characteristic)
+    features = FeatureExtractor(Background.counted(containing, count), reach, characteristic=characteristic)
     table = np.array(rows).reshape(-1, len(FEATURES))
     problem = _problem(table, statuses)
     if problem:
@@ -231,7 +231,7 @@ def learn(
     return fit(table, statuses, features)
 
 
-def fit(table: Floats, statuses: Sequence[float], features: Features) -> StandingModel:
+def fit(table: Floats, statuses: Sequence[float], features: FeatureExtractor) -> StandingModel:
     """The model trained on rows of features, as `features` computes them, and the status of each."""
     seen = [*zip(table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True), (min(statuses), max(statuses))]
     model = StandingModel(ModelTree().fit(table, statuses), features, tuple(seen), theta=0.0, pages=len(table))

@@ -52,12 +52,12 @@ class Split:
 
     attribute: int
     cut: float
-    left: "Node"
-    right: "Node"
+    left: "TreeNode"
+    right: "TreeNode"
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TreeNode:
     """A node of a tree, with the linear model of its rows."""
 
     rows: int  # of the training data
@@ -69,7 +69,7 @@ class Node:
 class _Grown:
     """A subtree, pruned, with what pruning further up needs."""
 
-    node: Node
+    node: TreeNode
     parameters: int
     error: float  # sum of squares on the rows of the node
     tested: frozenset[int]  # attributes tested below before anything was pruned
@@ -92,7 +92,7 @@ class ModelTree:
 
     def __init__(self, *, smooth: bool = True):
         self.smooth = smooth
-        self._root: Node | None = None
+        self._root: TreeNode | None = None
         self._width = 0
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "ModelTree":  # noqa: N803
@@ -183,7 +183,7 @@ class ModelTree:
         tree._set(root, width)
         return tree
 
-    def _set(self, root: Node, width: int) -> None:
+    def _set(self, root: TreeNode, width: int) -> None:
         """Keep the nodes as tables in depth-first order: a left child follows its parent."""
         self._root, self._width = root, width
         nodes = list(depth_first(root))
@@ -198,12 +198,12 @@ class ModelTree:
             for attribute, weight in line.weights:
                 self._weights[number, attribute] = weight
 
-    def _final_lines(self, nodes: list[Node]) -> list[Line]:
+    def _final_lines(self, nodes: list[TreeNode]) -> list[Line]:
         """The linear model of each node with smoothing applied: a mixture of linear models is one."""
         lines = [node.line for node in nodes]
         if not self.smooth:
             return lines
-        chain: list[tuple[Node, ...]] = [()] * len(nodes)  # ancestors, the nearest first
+        chain: list[tuple[TreeNode, ...]] = [()] * len(nodes)  # ancestors, the nearest first
         for number, node in enumerate(nodes):
             if (test := self._tests[number]) is not None:
                 chain[number + 1] = chain[test[2]] = (node, *chain[number])
@@ -214,7 +214,7 @@ class ModelTree:
                 below = above.rows
         return lines
 
-    def _learnt(self) -> Node:
+    def _learnt(self) -> TreeNode:
         if self._root is None:
             raise ValueError("the tree has learnt nothing yet; fit it first")
         return self._root
@@ -225,7 +225,7 @@ class ModelTree:
             raise ValueError(f"the tree knows {self._width} attributes, not {width}")
 
 
-def _tests(nodes: list[Node]) -> list[tuple[int, float, int] | None]:
+def _tests(nodes: list[TreeNode]) -> list[tuple[int, float, int] | None]:
     """Attribute, cut and number of the right child of each node; None at a leaf."""
     tests: list[tuple[int, float, int] | None] = [None] * len(nodes)
     half_done: list[int] = []  # nodes whose right child is still to come
@@ -264,7 +264,7 @@ def _check_range(values: Floats, what: str) -> None:
         raise ValueError(f"a value of {what} is not finite or beyond {LARGEST:g}")
 
 
-def depth_first(node: Node) -> Iterator[Node]:
+def depth_first(node: TreeNode) -> Iterator[TreeNode]:
     """The node and all below it, left before right."""
     waiting = [node]
     while waiting:
@@ -274,7 +274,7 @@ def depth_first(node: Node) -> Iterator[Node]:
             waiting += (node.split.right, node.split.left)
 
 
-def nodes_to_plain(root: Node) -> list[Plain]:
+def nodes_to_plain(root: TreeNode) -> list[Plain]:
     """The nodes as JSON-compatible data, in depth-first order, left before right."""
     return [
         {"rows": node.rows, "intercept": node.line.intercept, "weights": [list(pair) for pair in node.line.weights]}
@@ -283,7 +283,7 @@ def nodes_to_plain(root: Node) -> list[Plain]:
     ]
 
 
-def nodes_from_plain(nodes: Plain, attributes: int) -> Node:
+def nodes_from_plain(nodes: Plain, attributes: int) -> TreeNode:
     """The tree that `nodes_to_plain` wrote. Raises KeyError, TypeError or ValueError for anything else."""
     if not isinstance(nodes, list):
         raise ValueError("nodes are no list")
@@ -294,7 +294,7 @@ def nodes_from_plain(nodes: Plain, attributes: int) -> Node:
     return root
 
 
-def _read(nodes: Iterator[Plain], attributes: int, depth: int) -> Node:
+def _read(nodes: Iterator[Plain], attributes: int, depth: int) -> TreeNode:
     plain = next(nodes, None)
     if plain is None:
         raise ValueError("a node is missing")
@@ -306,13 +306,13 @@ def _read(nodes: Iterator[Plain], attributes: int, depth: int) -> Node:
         raise ValueError("an attribute has two weights")
     line = Line(_number(plain["intercept"]), weights)
     if "cut" not in plain and "attribute" not in plain:
-        return Node(rows, line)
+        return TreeNode(rows, line)
     attribute, cut = whole(plain["attribute"], 0, attributes - 1), _number(plain["cut"])
     left = _read(nodes, attributes, depth + 1)
     right = _read(nodes, attributes, depth + 1)
     if left.rows + right.rows != rows:
         raise ValueError(f"{left.rows} and {right.rows} rows are not the {rows} above them")
-    return Node(rows, line, Split(attribute, cut, left, right))
+    return TreeNode(rows, line, Split(attribute, cut, left, right))
 
 
 def whole(value: Plain, least: int, most: int) -> int:
@@ -330,7 +330,7 @@ def _number(value: Plain) -> float:
     return float(value)
 
 
-def grow(columns: Floats, target: Floats) -> Node:
+def grow(columns: Floats, target: Floats) -> TreeNode:
     """The pruned tree for these rows; `columns` has one row per attribute."""
     return _grow(columns, target, float(target.std()), np.arange(len(target))).node
 
@@ -342,17 +342,19 @@ def _grow(columns: Floats, target: Floats, spread: float, rows: NDArray[np.intp]
         best = best_split(here, wanted)
     if best is None:
         mean = float(wanted.mean())
-        return _Grown(Node(len(rows), Line(mean)), 1, float(np.square(wanted - mean).sum()), frozenset())
+        return _Grown(TreeNode(len(rows), Line(mean)), 1, float(np.square(wanted - mean).sum()), frozenset())
     attribute, cut = best
     goes_left = here[attribute] <= cut
     left = _grow(columns, target, spread, rows[goes_left])
     right = _grow(columns, target, spread, rows[~goes_left])
     tested = left.tested | right.tested | {attribute}
     line = fit_line(here, wanted, sorted(tested))
-    alone = _Grown(Node(len(rows), line), len(line.weights) + 1, float(np.square(wanted - line.of(here)).sum()), tested)
+    alone = _Grown(
+        TreeNode(len(rows), line), len(line.weights) + 1, float(np.square(wanted - line.of(here)).sum()), tested
+    )
     split = Split(attribute, cut, left.node, right.node)
     parameters = left.parameters + right.parameters + 1
-    whole = _Grown(Node(len(rows), line, split), parameters, left.error + right.error, tested)
+    whole = _Grown(TreeNode(len(rows), line, split), parameters, left.error + right.error, tested)
     expected = _expected_error(alone)
     return alone if expected <= _expected_error(whole) or expected < EXACT_ENOUGH * spread else whole
 

@@ -1,17 +1,17 @@
-"""The words everything else is written in. Imports nothing of Lycosa; read `records` and `contracts` first.
+"""The vocabulary of all other packages. Imports nothing else of Lycosa; read `records` and `contracts` first.
 
 Glossary, in the order of a page's journey:
 
     topic         what a collection is about: examples, words, keywords, a rule, or a function
     seed          a URL from which a crawl starts
-    candidate     a URL that may be fetched, with its priority and what explains it
-    frontier      the candidates that wait, in a queue for each host
+    candidate     a URL that may be fetched, with its priority and the reasons for it
+    frontier      the waiting candidates, in a queue for each host
     scope         which URLs a crawl may fetch
     skip          a candidate that was never fetched, and why
-    fetch         what one request brought; its outcome says how it ended
-    page          a fetch that was read: title, text, words, links, language
+    fetch         the result of one request, with its outcome
+    page          a parsed HTML page: title, text, words, links, language
     relevance     how well a page fits the topic, 0 to 1 (the papers' topicality); relevant from 0.5 on
-    standing      how much the Web esteems a page, 0 to 1 (the papers' status, importance, authority)
+    standing      importance of a page on the Web, 0 to 1 (the papers' status, authority)
     visit         a candidate that was fetched, with its page and scores: what a strategy learns from
     strategy      decides what to fetch next by giving candidates their priorities
     harvest rate  share of the stored pages that are relevant

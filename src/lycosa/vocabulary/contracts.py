@@ -1,4 +1,4 @@
-"""The seams between the parts of a crawl. Each protocol has a law file in tests/contracts."""
+"""The interfaces between the parts of a crawl. The laws of each protocol are tests in tests/contracts."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, Protocol
@@ -7,10 +7,10 @@ from .records import Candidate, Fetch, Host, Page, PastFetch, Plain, Skip, Url, 
 
 
 class Web(Protocol):
-    """Anything that answers for URLs: HTTP, an archive, pages in memory, or a wrapper around one of them."""
+    """Anything that fetches URLs: HTTP, an archive, pages in memory, or a wrapper around one of them."""
 
     async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
-        """One request; follows no redirect; never raises for what the Web does."""
+        """Makes one request. Redirects are not followed; failures of the Web are outcomes and never raise."""
         ...
 
     async def close(self) -> None: ...
@@ -27,22 +27,22 @@ class Relevance(Protocol):
 
 class Standing(Protocol):
     def standing(self, page: Page) -> float:
-        """How much the Web esteems the page, 0 to 1."""
+        """The importance of the page on the Web, 0 to 1."""
         ...
 
 
 class Strategy(Protocol):
-    """Decides what is wanted next. Every candidate it proposes ends in exactly one Visit or one Skip, but for those
-    whose URL is settled already, which end in nothing. A page of a collection that was seen again and had changed is
-    one more Visit, which has a `change`, and a page that shows only the links that are new."""
+    """Decides what to fetch next. Every candidate that it proposes ends in exactly one Visit or one Skip, except those
+    whose URL is settled already, which are ignored. A page of the collection that was fetched again and has changed is
+    one more Visit, with its `change`, and with a page that has only the new links."""
 
     name: str
     exhaustive: bool  # reaches everything reachable
-    uses_standing: bool  # whether visits are to tell the standing of their pages
+    uses_standing: bool  # whether visits must have the standing of their pages
 
     @property
     def scale(self) -> Literal["unit", "order"]:
-        """Whether priorities lie within 0 and 1, or only their order means something."""
+        """Whether priorities are from 0 to 1, or only their order is meaningful."""
         ...
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]: ...
@@ -50,62 +50,62 @@ class Strategy(Protocol):
     def learn(self, event: Visit | Skip) -> None: ...
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
-        """What is wanted after an event that was just learnt: links of the page visited, others in place of one that
-        led nowhere or was skipped; waiting URLs may be proposed again."""
+        """The candidates after an event that was just learnt: links of the visited page, or others in place of a URL
+        that brought no page or was skipped; waiting URLs may be proposed again."""
         ...
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
-        """The priority of a URL that waits at one priority and is offered at another."""
+        """The new priority of a URL that waits with one priority and is proposed again with another."""
         ...
 
     def state(self) -> Plain: ...
 
     def restore(self, state: Plain) -> None:
-        """Goes on from a state; KeyError where an older version left less than is needed."""
+        """Restores a state; raises KeyError if it lacks something, as that of an older version may."""
         ...
 
 
 class Memory(Protocol):
-    """How pages were that are to be seen again."""
+    """The stored versions of pages that are fetched again."""
 
     def past(self, url: Url) -> PastFetch | None:
-        """What to ask by whether a page has changed; None where it is to be asked for without conditions."""
+        """The earlier fetch for a conditional request; None for an unconditional one."""
         ...
 
     def compared(self, fetch: Fetch) -> Fetch:
-        """The answer, marked UNCHANGED if its body is the known one."""
+        """The fetch, with the outcome UNCHANGED if its body is the stored one."""
         ...
 
     def noted(self, visit: Visit) -> Visit:
-        """The visit with what has become of its page."""
+        """The visit with its `change`."""
         ...
 
 
 class Frontier(Protocol):
-    """The URLs that wait. unknown -> waiting -> in flight -> settled."""
+    """The queue of URLs to fetch. A URL goes from unknown to waiting, in flight, and settled."""
 
     def rank_by(self, strategy: Strategy) -> None:
-        """Merges the priorities of URLs proposed again as the strategy does."""
+        """Uses `strategy.merge` for URLs that are proposed again."""
         ...
 
     def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
-        """Queues the unknown, re-ranks the waiting, ignores the rest; returns what it does not keep."""
+        """Queues unknown URLs, re-ranks waiting ones, ignores others; returns the candidates that it does not keep."""
         ...
 
     def take(self, now: float) -> Candidate | None:
-        """The best candidate whose host may be asked now; its host is busy until `settle` or `give_back`."""
+        """The best candidate whose host is free now; the host is busy until `settle` or `give_back`."""
         ...
 
     def settle(self, url: Url) -> None:
-        """The URL is done with, whether or not it was taken."""
+        """Marks a URL as done, whether or not it was taken."""
         ...
 
     def give_back(self, candidate: Candidate) -> None:
-        """A candidate that was taken waits again."""
+        """Queues a candidate again that was taken."""
         ...
 
     def forget_waiting(self) -> None:
-        """Empties the queue; what was visited or is in flight stays so, what was refused may be asked for again."""
+        """Empties the queue. Visited URLs and those in flight stay known; refused ones may be proposed again."""
         ...
 
     def is_known(self, url: Url) -> bool:
@@ -113,7 +113,7 @@ class Frontier(Protocol):
         ...
 
     def hold(self, host: Host, until: float) -> None:
-        """Asks nothing of this host before the given moment."""
+        """Makes no request to the host before the given time."""
         ...
 
     def next_ready_at(self) -> float | None:
@@ -121,5 +121,5 @@ class Frontier(Protocol):
         ...
 
     def __len__(self) -> int:
-        """How many URLs wait."""
+        """The number of waiting URLs."""
         ...

@@ -54,7 +54,7 @@ def mistake_in(error: msgspec.ValidationError, record: type) -> str:
     if unknown := re.search("unknown field `(.*)`", what, re.DOTALL):
         known = ", ".join(name for kind in _kinds(wanted) for name in _fields(kind))
         return f"no key {unknown[1]!r} {f'in [{where}]' if where else 'at the top'}; there are {known}"
-    return f"{where}: write {_said(wanted)}"
+    return f"{where}: write {_describe_type(wanted)}"
 
 
 def _field_at(where: str, record: inspect.Type) -> inspect.Type:
@@ -83,7 +83,7 @@ def _kinds(wanted: inspect.Type) -> Iterator[inspect.Type]:
     return (kind for kind in kinds if not isinstance(kind, inspect.NoneType))
 
 
-def _said(wanted: inspect.Type) -> str:
+def _describe_type(wanted: inspect.Type) -> str:
     return " or ".join(map(_said_of_one, _kinds(wanted)))
 
 

@@ -16,7 +16,7 @@ from .errors import LycosaError
 
 BLOCK = 1 << 20  # bytes of text read at a time
 _GZIP_MAGIC = b"\x1f\x8b"
-_DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)  # what unpacking a file that is cut off or damaged raises
+_DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile)  # raised when a file that is cut off or damaged is decompressed
 
 
 # ---------------------------------------------------------------- writing
@@ -27,20 +27,20 @@ def atomic_write(path: Path, *, private: bool = False, durable: bool = True, wai
     """A file to write, which replaces `path` when the block ends: a reader, or a crash, finds the old bytes or the new.
 
     The bytes go to `path` + ".new", are flushed and fsynced, renamed to `path`, and the folder is fsynced. Where the
-    block raises, `path` stays as it was and the file beside it is removed; one that a kill left behind is used again.
-    Of several writers, each has its turn. A symbolic link is followed. A pipe or a device is written directly.
+    block raises, `path` stays as it was and the temporary file is removed; one that a kill left behind is used again.
+    Concurrent writers wait for each other. A symbolic link is followed. A pipe or a device is written directly.
 
     private: only the owner may read the file.
-    durable: off where speed matters more than a power cut: a kill is survived all the same.
-    wait: off to raise BlockingIOError, rather than to wait, while another process writes the file.
+    durable: False skips fsync: faster, safe against a kill but not against a power failure.
+    wait: False raises BlockingIOError, instead of waiting, while another process writes the file.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         with path.open("wb") as file:
             yield file
         return
     target = path.resolve()
-    beside = target.with_name(f"{target.name}.new")
-    with _locked(beside, 0o600 if private else 0o666, wait=wait) as file:
+    temporary = target.with_name(f"{target.name}.new")
+    with _locked(temporary, 0o600 if private else 0o666, wait=wait) as file:
         try:
             if private:
                 os.fchmod(file.fileno(), 0o600)  # what a kill left behind may be open to others
@@ -49,9 +49,9 @@ def atomic_write(path: Path, *, private: bool = False, durable: bool = True, wai
             file.flush()
             if durable:
                 os.fsync(file.fileno())
-            beside.replace(target)
+            temporary.replace(target)
         except BaseException:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
     if durable:
         _sync_folder(target.parent)
@@ -59,7 +59,7 @@ def atomic_write(path: Path, *, private: bool = False, durable: bool = True, wai
 
 @contextmanager
 def output_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that the user named, written by `atomic_write`; errors of the disk leave as one line."""
+    """A file that the user named, written by `atomic_write`; disk errors become one line for the user."""
     try:
         with atomic_write(path) as file:
             yield file
@@ -68,21 +68,23 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _locked(beside: Path, mode: int, *, wait: bool) -> Iterator[BinaryIO]:
-    """The file `beside`, opened for appending, for one writer at a time."""
+def _locked(temporary: Path, mode: int, *, wait: bool) -> Iterator[BinaryIO]:
+    """The file `temporary`, opened for appending, for one writer at a time."""
     while True:
-        with open(beside, "ab", opener=partial(os.open, mode=mode)) as file:
+        with open(temporary, "ab", opener=partial(os.open, mode=mode)) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except OSError as error:
                 if error.errno not in (ENOLCK, EOPNOTSUPP) or not wait:  # not every file system can lock
                     raise
-            if _is_at(file, beside):  # else the writer before renamed or removed it between our open and our lock
+            if _is_same_file(
+                file, temporary
+            ):  # else the writer before renamed or removed it between our open and our lock
                 yield file
                 return
 
 
-def _is_at(file: BinaryIO, path: Path) -> bool:
+def _is_same_file(file: BinaryIO, path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
@@ -121,22 +123,22 @@ class LineTooLongError(Exception):
 
 
 def is_gzip(file: BinaryIO) -> bool:
-    """Whether an opened file begins as gzip does; it is left at its beginning."""
+    """Whether an opened file is gzip, by its first bytes; it is rewound."""
     file.seek(0)
     start = file.read(2)
     file.seek(0)
     return start == _GZIP_MAGIC
 
 
-def unpacked(file: BinaryIO) -> BufferedIOBase:
-    """The text of an opened file: unpacked where it is gzip, else the file itself."""
+def decompressed(file: BinaryIO) -> BufferedIOBase:
+    """The decompressed content of an opened file where it is gzip, else the file itself."""
     return gzip.GzipFile(fileobj=file) if is_gzip(file) else cast(BufferedIOBase, file)
 
 
-def pieces(text: BufferedIOBase, size: int | Callable[[], int] = BLOCK) -> Iterator[bytes]:
+def chunks(text: BufferedIOBase, size: int | Callable[[], int] = BLOCK) -> Iterator[bytes]:
     """The text, `size` bytes at a time; what comes before damage is yielded before DamagedTextError is raised.
 
-    size: bytes, or a function that is called before each piece.
+    size: bytes, or a function that is called before each chunk.
     """
     while True:
         wanted = size if isinstance(size, int) else size()
@@ -160,15 +162,15 @@ def first_bytes(path: Path, size: int = 4096) -> bytes:
     """The beginning of a file's text, plain or gzipped, as far as it can be read."""
     with path.open("rb") as file:
         try:
-            return next(pieces(unpacked(file), size), b"")
+            return next(chunks(decompressed(file), size), b"")
         except DamagedTextError:
             return b""
 
 
 class LineSplitter:
-    """Whole lines out of the pieces of a text; memory holds a piece and one line that is not finished yet.
+    """Splits a text that comes in chunks into whole lines; memory holds a chunk and one unfinished line.
 
-    longest_line: bytes; a line that is longer before its end comes is cut to `longest_line` + 1.
+    longest_line: bytes; a longer line is cut to `longest_line` + 1.
 
     >>> splitter = LineSplitter(longest_line=100)
     >>> splitter.add(b"one\\ntw"), splitter.line
@@ -179,20 +181,20 @@ class LineSplitter:
 
     def __init__(self, *, longest_line: int):
         self._longest_line = longest_line
-        self.rest = b""  # the line whose end has not come yet
+        self.rest = b""  # the unfinished line
         self.is_cut = False  # whether that line was too long
         self.line = 1  # its number
 
-    def add(self, piece: bytes) -> bytes:
-        """The lines that the piece completes, with their ends; empty where it completes none."""
-        end = piece.rfind(b"\n") + 1
+    def add(self, chunk: bytes) -> bytes:
+        """The lines that the chunk completes, with line ends; empty if it completes none."""
+        end = chunk.rfind(b"\n") + 1
         whole = b""
         if end:
-            whole = self.rest + piece[:end]
-            self.rest, self.is_cut = piece[end:], False
+            whole = self.rest + chunk[:end]
+            self.rest, self.is_cut = chunk[end:], False
             self.line += whole.count(b"\n")
         elif not self.is_cut:
-            self.rest += piece
+            self.rest += chunk
         if len(self.rest) > self._longest_line:
             self.rest, self.is_cut = self.rest[: self._longest_line + 1], True
         return whole
@@ -206,8 +208,8 @@ def line_blocks(text: BufferedIOBase, *, longest_line: int, size: int = BLOCK) -
     """
     splitter, first = LineSplitter(longest_line=longest_line), 1
     try:
-        for piece in pieces(text, size):
-            if whole := splitter.add(piece):
+        for chunk in chunks(text, size):
+            if whole := splitter.add(chunk):
                 yield first, whole
                 first = splitter.line
             if splitter.is_cut:

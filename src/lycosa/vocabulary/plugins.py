@@ -50,7 +50,7 @@ def load_plugin(group: Group, name: str) -> Any:
         return entry.load()
     except LycosaError:  # it says by itself what is wrong and what to do, such as to install an extra
         raise
-    except Exception as error:  # anything can go wrong in a stranger's package; it is named and told
+    except Exception as error:  # a plug-in may raise anything; the error names the plug-in
         problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise PluginError(
             f"the plug-in {name!r} of {distribution_of(entry)} cannot be loaded ({entry.value}: {problem}); "

@@ -1,8 +1,8 @@
-"""The nouns of a crawl, in the order in which a page meets them. All are frozen: new knowledge is the next record.
+"""The records of a crawl, in the order of a page's journey. All are frozen: new knowledge goes into a new record.
 
 Glossary: *relevance* is how well a page fits the topic (the papers' topicality), 0 to 1, a page being *relevant*
-from 0.5 on. *Harvest rate* is the share of stored pages that are relevant. *Standing* is how much the Web esteems a
-page (the papers' status, importance, authority), 0 to 1, estimated from the page itself.
+from 0.5 on. *Harvest rate* is the share of stored pages that are relevant. *Standing* is the
+importance of a page on the Web (the papers' status, authority), 0 to 1, estimated from the page itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,14 +15,14 @@ from msgspec import Struct
 Url = NewType("Url", str)  # normalised by vocabulary.urls
 Host = NewType("Host", str)  # host name, with the port where it is not the scheme's own
 Codes = np.ndarray[tuple[int], np.dtype[np.uint64]]  # one 64-bit number for each of some words
-Plain = Any  # what JSON can say: dictionaries with text keys, lists, text, numbers, booleans, None
+Plain = Any  # a JSON value: dictionaries with string keys, lists, strings, numbers, booleans, None
 
 RELEVANT = 0.5  # relevance from which on a page counts as on topic
-LINKS, REFRESH = "links", "refresh"  # lanes: URLs found on pages, and pages of the collection to see again
+LINKS, REFRESH = "links", "refresh"  # lanes: URLs found on pages, and pages of the collection to fetch again
 
 
 class Link(Struct, frozen=True, gc=False):
-    """One hyperlink as its page shows it."""
+    """A hyperlink of a page."""
 
     target: Url
     anchor: str = ""
@@ -31,7 +31,7 @@ class Link(Struct, frozen=True, gc=False):
 
 
 class Candidate(Struct, frozen=True, gc=False):
-    """A URL that may be fetched, how much it is wanted, and why."""
+    """A URL that may be fetched, its priority, and the reasons for it."""
 
     url: Url
     priority: float  # higher is sooner
@@ -40,26 +40,26 @@ class Candidate(Struct, frozen=True, gc=False):
     because: Mapping[str, Plain] = {}  # the parts of the priority, for `lycosa explain`
     depth: int = 0  # links from a seed
     hops: int = 0  # redirects followed to get here
-    attempts: int = 0  # fetches that failed and are worth another try
+    attempts: int = 0  # failed fetches that are to be retried
     lane: str = LINKS
 
 
 class Outcome(StrEnum):
-    """How a fetch ended. Ordinary trouble is one of these, not an exception."""
+    """How a fetch ended. Failures of the Web are outcomes, not exceptions."""
 
     OK = "ok"  # an HTML page
-    UNCHANGED = "unchanged"  # 304: as we know it
+    UNCHANGED = "unchanged"  # 304, or the same body as before
     MOVED = "moved"  # a redirect; its target is `Fetch.location`
     UNWANTED = "unwanted"  # not HTML; the body was not read
-    FORBIDDEN = "forbidden"  # robots.txt says no
-    REFUSED = "refused"  # the address is not one we may connect to
+    FORBIDDEN = "forbidden"  # by robots.txt
+    REFUSED = "refused"  # connections to its address are not allowed
     GONE = "gone"  # 404, 410 and the other 4xx
-    BUSY = "busy"  # 429 or 503, or robots.txt out of reach: the host asks us to come later
+    BUSY = "busy"  # 429 or 503, or robots.txt out of reach: to be tried later
     FAILED = "failed"  # timeout, DNS, TLS, connection, protocol, 5xx
 
 
 class Fetch(Struct, frozen=True, gc=False):
-    """What one request brought, with all an archive wants to know."""
+    """The result of one request, with all that the archive stores."""
 
     url: Url
     outcome: Outcome
@@ -75,7 +75,7 @@ class Fetch(Struct, frozen=True, gc=False):
     address: str = ""  # the IP address that answered
     elapsed: float = 0.0  # seconds
     location: Url | None = None  # where MOVED leads
-    host_not_before: float | None = None  # the host is not to be asked again before this moment
+    host_not_before: float | None = None  # no request to the host before this time
     detail: str = ""  # what went wrong, for people
 
     def header(self, name: str) -> str | None:
@@ -84,7 +84,7 @@ class Fetch(Struct, frozen=True, gc=False):
 
 
 class Words(Protocol):
-    """The words of a page, each way of looking at them made when somebody first looks, and then kept."""
+    """The words of a page in several forms, each computed on first access and then cached."""
 
     @property
     def tokens(self) -> Sequence[str]:
@@ -93,32 +93,32 @@ class Words(Protocol):
 
     @property
     def terms(self) -> Mapping[str, int]:
-        """How often each word occurs, less stop words and numbers, stemmed if so asked."""
+        """The count of each word without stop words and numbers, stemmed if the reader stems."""
         ...
 
     @property
     def length(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens."""
         ...
 
     @property
     def numbers(self) -> int:
-        """How many of the tokens are numbers."""
+        """The number of tokens that are numbers."""
         ...
 
     @property
     def counted(self) -> tuple[Codes, Codes]:
-        """The terms as sorted 64-bit codes, and how often each occurs: what `terms` says, for arithmetic."""
+        """The terms as sorted 64-bit codes, and the count of each: the same as `terms`, as arrays."""
         ...
 
 
 class Page(Struct, frozen=True, gc=False):
-    """A fetch that was read."""
+    """A parsed HTML page."""
 
     url: Url
     title: str
     text: str  # all visible text
-    main: str  # the same less navigation, asides and footers, as far as the markup names them
+    main: str  # the text without navigation, asides and footers, as far as they are marked up
     words: Words
     links: tuple[Link, ...]
     canonical: Url | None = None
@@ -126,7 +126,7 @@ class Page(Struct, frozen=True, gc=False):
     digest: int = 0  # 64 bits of the content
     fingerprint: int = 0  # 64 bits that differ little between near-duplicates; 0 for pages too short to tell
     noindex: bool = False  # the page asks not to be kept
-    nofollow: bool = False  # the page asks that its links be not followed
+    nofollow: bool = False  # the page asks that its links are not followed
 
     @property
     def tokens(self) -> Sequence[str]:
@@ -143,7 +143,7 @@ class Page(Struct, frozen=True, gc=False):
 
 
 class PastFetch(Struct, frozen=True, gc=False, omit_defaults=True):
-    """What is known of an earlier fetch; enough to ask whether the page has changed."""
+    """What is known of an earlier fetch; enough for a conditional request."""
 
     url: Url
     at: float
@@ -156,27 +156,27 @@ class PastFetch(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Change(StrEnum):
-    """What came of seeing a page of the collection again."""
+    """The result of fetching a page of the collection again."""
 
     UNCHANGED = "unchanged"
     CHANGED = "changed"  # there is a new version of it
-    VANISHED = "vanished"  # it is there no longer, or no longer to be kept
+    VANISHED = "vanished"  # it no longer exists, or is no longer to be kept
     STILL_GONE = "still gone"
-    RETURNED = "returned"  # had vanished, and is there again
-    FAILED = "failed"  # it could not be had this time; it stays as it was
-    REFUSED = "refused"  # nobody was asked: its address is not one to connect to; it stays as it was
+    RETURNED = "returned"  # had vanished, and exists again
+    FAILED = "failed"  # the fetch failed; the stored page stays
+    REFUSED = "refused"  # no request was made, as connections to its address are not allowed; the stored page stays
 
 
 class LeftOutReason(StrEnum):
-    """Why a page that was read is not kept."""
+    """Why a page that was fetched is not kept."""
 
-    NOINDEX = "noindex"  # it asks so
+    NOINDEX = "noindex"  # the page asks for it
     LANGUAGE = "language"  # it is in a language out of scope, whose code is the detail; its links are not followed
-    OTHER = ""  # as another version of Lycosa wrote it, in the detail
+    OTHER = ""  # the text written by another version of Lycosa is in the detail
 
 
 class LeftOut(Struct, frozen=True, gc=False):
-    """Why a page that was read is not kept, and which of several cases it is.
+    """Why a page that was fetched is not kept, with a detail.
 
     >>> str(LeftOut(LeftOutReason.LANGUAGE, "de"))
     'language de'
@@ -193,7 +193,7 @@ class LeftOut(Struct, frozen=True, gc=False):
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """What `str` has spelt; None where there is nothing."""
+        """The inverse of `str`; None for an empty text."""
         if not text:
             return None
         reason, _, detail = text.partition(" ")
@@ -204,18 +204,18 @@ _LEFT_OUT = frozenset(LeftOutReason) - {LeftOutReason.OTHER}
 
 
 class Visit(Struct, frozen=True, gc=False):
-    """A candidate that was fetched: the end of its way, and what a strategy learns from."""
+    """A candidate that was fetched, with its page and scores: what a strategy learns from."""
 
     candidate: Candidate
     fetch: Fetch
     page: Page | None = None  # None unless the fetch brought one
     relevance: float | None = None
-    duplicate_of: Url | None = None  # a page seen earlier whose text is nearly this; such a page does not spread
-    left_out: LeftOut | None = None  # why a page that was read is not kept
+    duplicate_of: Url | None = None  # an earlier page with nearly the same text; links of duplicates are not followed
+    left_out: LeftOut | None = None  # why the page is not kept
     standing: float | None = None
-    known: PastFetch | None = None  # of a page seen again: the version it was compared with
-    change: Change | None = None  # of a page seen again
-    new_links: tuple[Url, ...] = ()  # of a page seen again: targets that the version before did not link to
+    known: PastFetch | None = None  # of a page fetched again: the version it was compared with
+    change: Change | None = None  # of a page fetched again
+    new_links: tuple[Url, ...] = ()  # of a page fetched again: targets that the version before did not link to
 
     @property
     def is_kept(self) -> bool:
@@ -234,12 +234,12 @@ class Visit(Struct, frozen=True, gc=False):
 class SkipReason(StrEnum):
     """Why a candidate was never fetched."""
 
-    EVICTED = "evicted"  # for want of room in the frontier; it may be offered again
-    NOFOLLOW = "nofollow"  # the link, or its page, asks so; another link may lead there
-    REDIRECT = "redirect"  # too many redirects in a row; another way may lead there
+    EVICTED = "evicted"  # the frontier was full; it may be proposed again
+    NOFOLLOW = "nofollow"  # of the link or its page; another link may lead there
+    REDIRECT = "redirect"  # too many redirects in a row; another link may lead there
     SCOPE = "scope"  # out of the scope of the crawl
-    TRAP = "trap"  # looks like one of endlessly many
-    FORGOTTEN = "forgotten"  # somebody had it removed from the collection
+    TRAP = "trap"  # looks like a crawler trap
+    FORGOTTEN = "forgotten"  # the user removed it from the collection
 
 
 class Skip(Struct, frozen=True, gc=False):

@@ -8,12 +8,12 @@ import brotli
 import zstandard
 
 MAX_LAYERS = 3  # encodings applied one after the other
-_STEP = 16_384  # bytes of input given to a decoder at a time
-_PIECE = 65_536  # bytes of output taken from a decoder at a time
+_INPUT_CHUNK = 16_384  # bytes of input given to a decoder at a time
+_OUTPUT_CHUNK = 65_536  # bytes of output taken from a decoder at a time
 _MAX_MEMBERS = 10_000  # gzip members in one body
 _ZSTD_WINDOW = 1 << 23  # bytes; what RFC 9659 allows a sender of Content-Encoding: zstd
 
-Pieces = Iterator[bytes]
+Chunks = Iterator[bytes]
 
 
 def decoded(body: bytes, content_encoding: str, limit: int) -> tuple[bytes, bool]:
@@ -25,24 +25,24 @@ def decoded(body: bytes, content_encoding: str, limit: int) -> tuple[bytes, bool
     for name in reversed(layers):
         decode = _DECODERS.get(name)
         if decode is not None:  # other names ("identity", "utf-8") mean no encoding
-            body, cut_here = _gathered(decode(body), limit)
+            body, cut_here = _read_limited(decode(body), limit)
             cut = cut or cut_here
     return (body[:limit], True) if len(body) > limit else (body, cut)
 
 
-def _gathered(pieces: Pieces, limit: int) -> tuple[bytes, bool]:
+def _read_limited(chunks: Chunks, limit: int) -> tuple[bytes, bool]:
     content: list[bytes] = []
-    room = limit
-    for piece in pieces:
-        if len(piece) > room:
-            content.append(piece[:room])
+    remaining = limit
+    for chunk in chunks:
+        if len(chunk) > remaining:
+            content.append(chunk[:remaining])
             return b"".join(content), True
-        content.append(piece)
-        room -= len(piece)
+        content.append(chunk)
+        remaining -= len(chunk)
     return b"".join(content), False
 
 
-def _gunzip(body: bytes) -> Pieces:
+def _gunzip(body: bytes) -> Chunks:
     if not body.startswith(b"\x1f\x8b"):  # not encoded, though declared so
         yield body
         return
@@ -54,7 +54,7 @@ def _gunzip(body: bytes) -> Pieces:
             return
 
 
-def _inflate(body: bytes) -> Pieces:
+def _inflate(body: bytes) -> Chunks:
     """The zlib format where its header is valid, else raw deflate, which many servers send under that name."""
     is_zlib = len(body) >= 2 and body[0] & 0x0F == 8 and (body[0] * 256 + body[1]) % 31 == 0
     yield from _inflated(zlib.decompressobj(wbits=15 if is_zlib else -15), body, 0)
@@ -63,43 +63,43 @@ def _inflate(body: bytes) -> Pieces:
 def _inflated(decoder: "zlib._Decompress", body: bytes, at: int) -> Generator[bytes, None, int]:
     """Yields the content of the stream that begins at `at`; returns where it ends."""
     while at < len(body) and not decoder.eof:
-        step = body[at : at + _STEP]
+        step = body[at : at + _INPUT_CHUNK]
         at += len(step)
         while True:
             try:
-                piece = decoder.decompress(step, _PIECE)
+                chunk = decoder.decompress(step, _OUTPUT_CHUNK)
             except zlib.error:
                 return at
-            if piece:
-                yield piece
+            if chunk:
+                yield chunk
             step = decoder.unconsumed_tail
-            if decoder.eof or not (step or len(piece) == _PIECE):
+            if decoder.eof or not (step or len(chunk) == _OUTPUT_CHUNK):
                 break
     return at - len(decoder.unused_data)
 
 
-def _unbrotli(body: bytes) -> Pieces:
+def _unbrotli(body: bytes) -> Chunks:
     decoder = brotli.Decompressor()
     try:
-        piece = decoder.process(body, output_buffer_limit=_PIECE)
-        while piece:
-            yield piece
-            piece = decoder.process(b"", output_buffer_limit=_PIECE) if not decoder.is_finished() else b""
+        chunk = decoder.process(body, output_buffer_limit=_OUTPUT_CHUNK)
+        while chunk:
+            yield chunk
+            chunk = decoder.process(b"", output_buffer_limit=_OUTPUT_CHUNK) if not decoder.is_finished() else b""
     except brotli.error:
         return
 
 
-def _unzstd(body: bytes) -> Pieces:
+def _unzstd(body: bytes) -> Chunks:
     decoder = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
-    with decoder.stream_reader(BytesIO(body), read_size=_STEP, read_across_frames=True) as reader:
+    with decoder.stream_reader(BytesIO(body), read_size=_INPUT_CHUNK, read_across_frames=True) as reader:
         try:
-            while piece := reader.read1(_PIECE):
-                yield piece
+            while chunk := reader.read1(_OUTPUT_CHUNK):
+                yield chunk
         except zstandard.ZstdError:
             return
 
 
-_DECODERS: dict[str, Callable[[bytes], Pieces]] = {
+_DECODERS: dict[str, Callable[[bytes], Chunks]] = {
     "gzip": _gunzip,
     "x-gzip": _gunzip,
     "deflate": _inflate,

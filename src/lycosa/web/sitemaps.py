@@ -53,7 +53,7 @@ async def urls_in_sitemaps(
         content = fetch.content
         if content.startswith(b"\x1f\x8b"):
             content, _ = decoded(content, "gzip", _MAX_BYTES)
-        pages, sitemaps = _listed(url, content, limit)
+        pages, sitemaps = _parse_sitemap(url, content, limit)
         for page in pages:
             if len(found) < limit:
                 found[page] = None
@@ -62,7 +62,7 @@ async def urls_in_sitemaps(
     return list(found)
 
 
-def _listed(url: Url, content: bytes, limit: int) -> tuple[list[Url], list[Url]]:
+def _parse_sitemap(url: Url, content: bytes, limit: int) -> tuple[list[Url], list[Url]]:
     """The pages and the further sitemaps that a sitemap lists, at most `limit` of each."""
     if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         pages, sitemaps = _in_xml(content, limit)

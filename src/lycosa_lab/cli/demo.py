@@ -13,11 +13,11 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from lycosa.cli.live import run
+from lycosa.cli.crawl_display import run
 from lycosa.cli.options import program
 from lycosa.cli.progress import Progress
 from lycosa.cli.report import write_report
-from lycosa.recipe import FILE_NAME, load_recipe
+from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, load_recipe, uses_standing
 from lycosa.run.new import new_collection
 from lycosa.run.open import open_for_reading
 from lycosa.run.options import Settings
@@ -27,7 +27,7 @@ from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 from lycosa_lab.worlds.synthetic.vocabulary import TOPICS
 
-STRATEGIES = ("adaptive", "best-first", "breadth-first")
+STRATEGIES = tuple(dict.fromkeys((DEFAULT_STRATEGY, "best-first", "breadth-first")))
 WORLD = {"pages": 40_000, "sites": 800, "topics": 24}
 GOOD_EXAMPLES, BAD_EXAMPLES = 20, 40
 LONGEST = 40  # characters of a bar
@@ -118,6 +118,22 @@ def _compare(found: Mapping[str, Catch], topic: str) -> None:
     most = max(catch.in_links for catch in found.values()) or 1.0
     for name, catch in found.items():
         typer.echo(f"  {name:14} {catch.in_links:6.1f}  {'█' * round(LONGEST * catch.in_links / most)}")
+    for line in _why_not_first(found, DEFAULT_STRATEGY):
+        typer.echo(f"\n{line}")
+
+
+def _why_not_first(found: Mapping[str, Catch], default: str) -> list[str]:
+    """Why the default strategy is behind another one, by pages on the topic or by how much they matter."""
+    lines = []
+    by_pages = max(found, key=lambda name: found[name].on_topic)
+    if found[by_pages].on_topic > found[default].on_topic:
+        why = ", which weighs how much pages matter too: --target 1 is for the topic alone" * uses_standing(default)
+        lines.append(f"{by_pages} found more pages on the topic than {default}{why}.")
+    by_links = max(found, key=lambda name: found[name].in_links)
+    if found[by_links].in_links > found[default].in_links:
+        why = ", which goes by the topic alone" * (not uses_standing(default))
+        lines.append(f"The pages that {by_links} found matter more than those of {default}{why}.")
+    return lines
 
 
 def _say_what_next(folder: Path, word: str) -> None:

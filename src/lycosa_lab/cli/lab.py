@@ -9,8 +9,9 @@ import msgspec
 import typer
 import xxhash
 
-from lycosa.cli.job_progress import Counting, working
-from lycosa.cli.options import LOOK, Json, Quiet, print_json, program, tell
+from lycosa.cli.job_progress import Counting, elapsed_notice
+from lycosa.cli.options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
+from lycosa.recipe import DEFAULT_STRATEGY
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plugins import distribution_of, plugins
 from lycosa_lab.comparison import FreeComparison
@@ -20,8 +21,10 @@ from lycosa_lab.study import PACKAGES, Study, run
 from lycosa_lab.topics import FEWEST_ENTRIES
 from lycosa_lab.worlds.registry import open_world
 
-app = typer.Typer(name="lab", help="Studies that judge strategies on fixed worlds.", **LOOK)
+app = typer.Typer(name="lab", help="Studies that judge strategies on fixed worlds.", **TYPER_OPTIONS)
 HOME = Path("lycosa-lab")
+_MOST_COLUMNS = 8  # strategies side by side
+COMPARED = tuple(dict.fromkeys((DEFAULT_STRATEGY, "best-first", "breadth-first")))  # unless others are named
 World = Annotated[
     str | None,
     typer.Option(
@@ -39,10 +42,10 @@ Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Processes
 def list_studies(as_json: Json = False) -> None:
     """List the studies there are."""
     if as_json:
-        print_json({name: {"says": study.says, "scales": study.scales} for name, study in STUDIES.items()})
+        print_json({name: {"says": study.summary, "scales": study.scales} for name, study in STUDIES.items()})
         return
     for name, study in STUDIES.items():
-        typer.echo(f"{name:20}{study.says}")
+        typer.echo(f"{name:20}{study.summary}")
         for scale, size in study.scales.items():
             typer.echo(f"{'':20}{scale}: {', '.join(f'{key} {value}' for key, value in size.items())}")
     for name, entry in plugins("lycosa.studies").items():
@@ -69,7 +72,10 @@ def run_study(
 
 @app.command("compare")
 def compare(
-    strategies: Annotated[str, typer.Option("--strategies", help="Names with commas between.")],
+    strategies: Annotated[
+        str | None,
+        typer.Option("--strategies", help="Names with commas between; the default and two others unless given."),
+    ] = None,
     world: World = None,
     topics: Annotated[int, typer.Option("--topics", min=2, help="How many, from the world's directory.")] = 10,
     pages: Annotated[int, typer.Option("--pages", min=1, help="Of each crawl.")] = 1000,
@@ -85,7 +91,7 @@ def compare(
 ) -> None:
     """Compare strategies freely. All get the same world, topics, seeds, pages and buffer."""
     comparison = FreeComparison(
-        [word.strip() for word in strategies.split(",") if word.strip()],
+        COMPARED if strategies is None else [word.strip() for word in strategies.split(",") if word.strip()],
         topics=topics,
         pages=pages,
         buffer=buffer,
@@ -108,7 +114,7 @@ def _run(
     options = {"kind": "synthetic", **study.default_world(study.scales[scale]), "seed": seed}
     kind = options.pop("kind")
     world = world or kind
-    with working("opening the world", quiet=quiet):
+    with elapsed_notice("opening the world", quiet=quiet):
         opened = open_world(world, unless_given=options, of=kind)
     if isinstance(study, FreeComparison) and not quiet:
         _warn_of_fewer_topics(study.topics_in(opened), study.scales[scale]["topics"])
@@ -160,7 +166,7 @@ def _lines(results: Results) -> list[str]:
         lines += [
             "",
             f"{claim.id} ({claim.kind}): {verdict(claim)}{f', {claim.reason}' if claim.reason else ''}",
-            f"  says      {claim.says}",
+            f"  says      {claim.text}",
             f"  paper     {claim.paper or '–'}",
             f"  measured  {claim.measured}",
         ]
@@ -168,17 +174,26 @@ def _lines(results: Results) -> list[str]:
 
 
 def _mean_lines(means: Sequence[Row]) -> list[str]:
-    """A line for each measure, a column for each strategy."""
+    """A line for each measure, a column for each strategy; the other way round where there are many strategies."""
     if not means:
         return []
-    strategies = list(dict.fromkeys(row["strategy"] for row in means))
-    measures: dict[str, dict[str, str]] = {}
+    cells = {}
     for row in means:
         error = "" if row["standard_error"] is None else f" ± {row['standard_error']:.2g}"
-        measures.setdefault(row["measure"], {})[row["strategy"]] = f"{format_value(row['mean'])}{error}"
-    lines = ["", f"{'':37}{''.join(f'{strategy:>20}' for strategy in strategies)}"]
-    for measure, cells in measures.items():
-        lines.append(f"{measure:37}{''.join(f'{cells[strategy]:>20}' for strategy in strategies)}")
+        cells[row["measure"], row["strategy"]] = f"{format_value(row['mean'])}{error}"
+    measures = list(dict.fromkeys(row["measure"] for row in means))
+    strategies = list(dict.fromkeys(row["strategy"] for row in means))
+    if len(strategies) <= _MOST_COLUMNS:
+        lines = ["", f"{'':37}{''.join(f'{strategy:>20}' for strategy in strategies)}"]
+        for measure in measures:
+            found = (cells.get((measure, strategy), "–") for strategy in strategies)
+            lines.append(f"{measure:37}{''.join(f'{cell:>20}' for cell in found)}")
+        return lines
+    widths = {measure: max(20, len(measure) + 2) for measure in measures}
+    lines = ["", f"{'':20}{''.join(f'{measure:>{width}}' for measure, width in widths.items())}"]
+    for strategy in strategies:
+        columns = (f"{cells.get((measure, strategy), '–'):>{width}}" for measure, width in widths.items())
+        lines.append(f"{strategy:20}{''.join(columns)}")
     return lines
 
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from lycosa.cli.job_progress import working
-from lycosa.cli.options import LOOK, Json, print_json, program, tell
+from lycosa.cli.job_progress import elapsed_notice
+from lycosa.cli.options import TYPER_OPTIONS, Json, print_json, program, tell
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import visible
 from lycosa_lab.worlds.calibration import Statistic, measure
@@ -17,7 +17,7 @@ from lycosa_lab.worlds.registry import WORLDS, make_world, open_world, require_e
 from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.world import StudyWorld
 
-app = typer.Typer(name="world", help="Worlds to crawl without touching the Web.", **LOOK)
+app = typer.Typer(name="world", help="Worlds to crawl without touching the Web.", **TYPER_OPTIONS)
 WorldArgument = Annotated[
     str,
     typer.Argument(
@@ -54,7 +54,7 @@ def make(
         raise UsageError(f"give the options of {name} as flags, such as --{listed.partition('=')[0]} VALUE")
     require_empty(out)
     began = time.monotonic()
-    with working(f"making a {name} world"):
+    with elapsed_notice(f"making a {name} world"):
         world = make_world(name, _flags(context.args))
         save_world(world, out)
     typer.echo(f"{out}: {len(world)} pages on {len(world.hosts)} hosts, made in {time.monotonic() - began:.0f} s")
@@ -90,12 +90,12 @@ def show(
     ] = None,
 ) -> None:
     """Show what a world holds. Its figures stand beside what was published about the Web."""
-    with working("opening the world"):
+    with elapsed_notice("opening the world"):
         opened = open_world(world)
     if category is not None:
         _show_category(opened, category)
         return
-    with working("measuring"):
+    with elapsed_notice("measuring"):
         measured = measure(opened)
     if as_json:
         print_json(
@@ -151,7 +151,7 @@ def serve(
     """Serve a world over HTTP. All its hosts are on one port, until interrupted."""
     if not _is_loopback(address):
         raise UsageError(f"a world is served on a loopback address, such as 127.0.0.1, not on {address!r}")
-    with working("opening the world"):
+    with elapsed_notice("opening the world"):
         opened = open_world(world)
     try:
         with WorldServer(opened, port=port, address=address) as served:

@@ -4,12 +4,12 @@ import numpy as np
 
 from lycosa_lab.worlds.peer_networks import Floats, Ints, RaggedArray
 
-from .records import Lists
+from .records import BuddyLists
 
 SHUFFLES = 999
 
 
-def buddy_links(lists: Lists) -> tuple[Ints, Ints]:
+def buddy_links(lists: BuddyLists) -> tuple[Ints, Ints]:
     """All pairs of a peer and a buddy of it."""
     are_filled = np.arange(lists.peers.shape[1]) < lists.sizes[:, None]
     return np.nonzero(are_filled)[0], lists.peers[are_filled].astype(np.int64)

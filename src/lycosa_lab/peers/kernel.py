@@ -24,8 +24,8 @@ from .records import (
     UP,
     WALKING,
     Array,
-    Lists,
-    Network,
+    BuddyLists,
+    NetworkArrays,
     Outcomes,
     Questions,
     Switches,
@@ -64,7 +64,7 @@ def drawn(start: Any, walker: int, ttl: int, among: int, attempt: int) -> int:
 
 
 @compiled
-def outranks(node: int, one: int, other: int, lists: Lists) -> bool:
+def outranks(node: int, one: int, other: int, lists: BuddyLists) -> bool:
     counts, since = lists.counts[node], lists.since[node]
     if counts[one] != counts[other]:
         return bool(counts[one] > counts[other])
@@ -72,7 +72,7 @@ def outranks(node: int, one: int, other: int, lists: Lists) -> bool:
 
 
 @compiled
-def best_first(node: int, lists: Lists, order: Array) -> int:
+def best_first(node: int, lists: BuddyLists, order: Array) -> int:
     """Puts the places of a list into `order` by rank; returns their number."""
     size = lists.sizes[node]
     for place in range(size):
@@ -85,7 +85,7 @@ def best_first(node: int, lists: Lists, order: Array) -> int:
 
 
 @compiled
-def place_of(node: int, peer: int, lists: Lists) -> int:
+def place_of(node: int, peer: int, lists: BuddyLists) -> int:
     for place in range(lists.sizes[node]):
         if lists.peers[node, place] == peer:
             return place
@@ -93,7 +93,7 @@ def place_of(node: int, peer: int, lists: Lists) -> int:
 
 
 @compiled
-def remove(node: int, place: int, lists: Lists) -> None:
+def remove(node: int, place: int, lists: BuddyLists) -> None:
     last = lists.sizes[node] - 1
     lists.peers[node, place] = lists.peers[node, last]
     lists.counts[node, place] = lists.counts[node, last]
@@ -106,7 +106,7 @@ def remove(node: int, place: int, lists: Lists) -> None:
 
 
 @compiled
-def answered(node: int, peer: int, lists: Lists) -> None:
+def answered(node: int, peer: int, lists: BuddyLists) -> None:
     """Counts a response, as `BuddyList.answered`."""
     place = place_of(node, peer, lists)
     if place < 0:
@@ -126,7 +126,7 @@ def answered(node: int, peer: int, lists: Lists) -> None:
 
 
 @compiled
-def demote(node: int, peer: int, lists: Lists, switches: Switches) -> None:
+def demote(node: int, peer: int, lists: BuddyLists, switches: Switches) -> None:
     """Takes 1 from a buddy's count, as `BuddyList.failed`."""
     place = place_of(node, peer, lists)
     if switches.adapts and place >= 0:
@@ -136,7 +136,7 @@ def demote(node: int, peer: int, lists: Lists, switches: Switches) -> None:
 
 
 @compiled
-def indexes_wanted(node: int, network: Network, lists: Lists, switches: Switches) -> int:
+def indexes_wanted(node: int, network: NetworkArrays, lists: BuddyLists, switches: Switches) -> int:
     """How many indexes a peer wants to hold; of neighbours only if it ever asked, as `NodeState.index_owners`."""
     if switches.indexes == OF_BUDDIES:
         return int(lists.sizes[node])
@@ -146,7 +146,7 @@ def indexes_wanted(node: int, network: Network, lists: Lists, switches: Switches
 
 
 @compiled
-def owner_of(node: int, place: int, network: Network, lists: Lists, switches: Switches) -> int:
+def owner_of(node: int, place: int, network: NetworkArrays, lists: BuddyLists, switches: Switches) -> int:
     """The owner of the index that a peer may hold at a place."""
     if switches.indexes == OF_BUDDIES:
         return int(lists.peers[node, place])
@@ -154,7 +154,7 @@ def owner_of(node: int, place: int, network: Network, lists: Lists, switches: Sw
 
 
 @compiled
-def checkpoint(network: Network, lists: Lists, switches: Switches) -> int:
+def checkpoint(network: NetworkArrays, lists: BuddyLists, switches: Switches) -> int:
     """Every peer that is up requests the indexes that are due; the number of transfers."""
     transfers, is_up, at_once = 0, network.is_up, switches.indexes == OF_NEIGHBOURS
     if switches.indexes == NOBODY:
@@ -173,7 +173,9 @@ def checkpoint(network: Network, lists: Lists, switches: Switches) -> int:
 
 
 @compiled
-def indexed_holders(node: int, network: Network, lists: Lists, switches: Switches, work: Work, found: Array) -> int:
+def indexed_holders(
+    node: int, network: NetworkArrays, lists: BuddyLists, switches: Switches, work: Work, found: Array
+) -> int:
     """Puts the owners of held indexes who have the item into `found`, in order; returns their number."""
     wanted, many, by_rank = indexes_wanted(node, network, lists, switches), 0, switches.indexes == OF_BUDDIES
     if by_rank:
@@ -189,7 +191,7 @@ def indexed_holders(node: int, network: Network, lists: Lists, switches: Switche
 
 
 @compiled
-def named_by(node: int, network: Network, lists: Lists, switches: Switches, work: Work) -> int:
+def named_by(node: int, network: NetworkArrays, lists: BuddyLists, switches: Switches, work: Work) -> int:
     """The provider that a peer names: itself, or the first in its indexes; -1 for none. The asker lacks the item."""
     if work.has[node]:
         return node
@@ -243,7 +245,9 @@ def walk(
 
 
 @compiled
-def walks(start: Any, asker: int, network: Network, lists: Lists, switches: Switches, work: Work) -> tuple[int, int]:
+def walks(
+    start: Any, asker: int, network: NetworkArrays, lists: BuddyLists, switches: Switches, work: Work
+) -> tuple[int, int]:
     """All walkers of a query: how often each is received and the provider named, -1 for none, go into `work`; returns
     the number of messages, and of detours."""
     overlay = (network.offsets, network.neighbours, network.degrees, network.is_up)
@@ -286,7 +290,7 @@ def path_to(first: int, lengths: Array) -> int:
 
 
 @compiled
-def flood(mark: int, asker: int, network: Network, switches: Switches, work: Work) -> tuple[int, int, int, int]:
+def flood(mark: int, asker: int, network: NetworkArrays, switches: Switches, work: Work) -> tuple[int, int, int, int]:
     """A flood: messages, detours, the path to the first response, and the responder; -1 where there is none."""
     queue, head, tail, responses, detours, path, first = work.queue, 0, 0, 0, 0, -1, -1
     node, came_from, ttl = asker, -1, switches.flood_ttl + 1
@@ -314,7 +318,7 @@ def flood(mark: int, asker: int, network: Network, switches: Switches, work: Wor
 
 
 @compiled
-def first_up(many: int, mark: int, asker: int, is_up: Array, lists: Lists, switches: Switches, work: Work) -> int:
+def first_up(many: int, mark: int, asker: int, is_up: Array, lists: BuddyLists, switches: Switches, work: Work) -> int:
     """The first of the named providers that is up; those before it are demoted. -1 where all are down."""
     for place in range(many):
         peer = work.named[place]
@@ -329,7 +333,7 @@ def first_up(many: int, mark: int, asker: int, is_up: Array, lists: Lists, switc
 
 @compiled
 def ask_buddies(
-    mark: int, asker: int, network: Network, lists: Lists, switches: Switches, work: Work
+    mark: int, asker: int, network: NetworkArrays, lists: BuddyLists, switches: Switches, work: Work
 ) -> tuple[int, int, int]:
     """A query to each buddy that was not tried: queries sent, all messages, and the number of named providers."""
     issued, messages, many = 0, 0, 0
@@ -356,7 +360,7 @@ def ask_buddies(
 
 @compiled
 def one_search(
-    start: Any, mark: int, asker: int, network: Network, lists: Lists, switches: Switches, work: Work
+    start: Any, mark: int, asker: int, network: NetworkArrays, lists: BuddyLists, switches: Switches, work: Work
 ) -> tuple[int, int, int, int, int]:
     """Home, indexes, buddies, overlay: messages, detours, the path to the first response, the stage at which it was
     found and its provider."""
@@ -391,7 +395,7 @@ def one_search(
 
 @compiled
 def pass_time(
-    now: float, event: int, due: float, network: Network, lists: Lists, switches: Switches
+    now: float, event: int, due: float, network: NetworkArrays, lists: BuddyLists, switches: Switches
 ) -> tuple[int, float, int]:
     """Processes events and checkpoints up to a moment; the next event, the next checkpoint, and the index transfers."""
     transfers = 0
@@ -413,7 +417,7 @@ def pass_time(
 
 
 @compiled
-def search(network: Network, questions: Questions, switches: Switches, outcomes: Outcomes, work: Work) -> None:
+def search(network: NetworkArrays, questions: Questions, switches: Switches, outcomes: Outcomes, work: Work) -> None:
     """Asks all questions one after the other, while buddy lists are learnt; writes into its arguments."""
     lists, has, event, due = outcomes.lists, work.has, 0, switches.checkpoint
     for question in range(len(questions.askers)):
@@ -517,7 +521,7 @@ def _upkeep(
 
 def network_of(
     offsets: Array, targets: Array, is_up: Array, events: tuple[Array, Array, Array], *, least: int, seed: int
-) -> Network:
+) -> NetworkArrays:
     """The overlay of a graph and its changes: new links are kept, and used while both ends are up."""
     peers, (times, kinds, who) = len(is_up), events
     sources = np.repeat(np.arange(peers), np.diff(offsets))
@@ -544,7 +548,7 @@ def network_of(
     ones, twos = np.concatenate([who, later[:, 0]]), np.concatenate([np.full(len(who), -1), later[:, 1]])
     place = np.concatenate([np.arange(len(who)), later[:, 2]])
     sequence = np.lexsort((np.arange(len(place)), place))  # links come right behind the event that made them
-    return Network(
+    return NetworkArrays(
         offsets=bounds,
         neighbours=others[order].astype(np.int32),
         degrees=degrees.astype(np.int32),

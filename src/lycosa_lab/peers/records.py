@@ -12,7 +12,7 @@ STAGES = {HOME: "home", INDEXES: "indexes", BUDDIES: "buddies", WALKING: "walkin
 NOBODY, OF_BUDDIES, OF_NEIGHBOURS = 0, 1, 2  # whose indexes are held
 
 
-class Network(NamedTuple):
+class NetworkArrays(NamedTuple):
     """Peers and their neighbours, in the order in which each got them, and the events of churn."""
 
     offsets: Array  # where the neighbours of each peer begin, including later ones
@@ -53,7 +53,7 @@ class Switches(NamedTuple):
     seed: int
 
 
-class Lists(NamedTuple):
+class BuddyLists(NamedTuple):
     """The buddy list of every peer, and which of the indexes it wants it holds."""
 
     sizes: Array
@@ -76,7 +76,7 @@ class Outcomes(NamedTuple):
     stages: Array  # where it was found
     providers: Array  # that delivered it; -1
     transfers: Array  # of whole indexes, since the question before
-    lists: Lists
+    lists: BuddyLists
 
 
 class Work(NamedTuple):
@@ -111,10 +111,10 @@ def room(peers: int, links: int, switches: Switches) -> Work:
     )
 
 
-def no_lists(peers: int, size: int, indexed: int, *, all_have_asked: bool = False) -> Lists:
+def no_lists(peers: int, size: int, indexed: int, *, all_have_asked: bool = False) -> BuddyLists:
     """Empty buddy lists; `indexed` is the number of indexes of neighbours that each peer may hold."""
     shape, held = (peers, size), (peers, indexed or size)
-    return Lists(
+    return BuddyLists(
         sizes=np.zeros(peers, np.int32),
         offsets=np.arange(peers) * size,
         peers=np.full(shape, -1, np.int32),

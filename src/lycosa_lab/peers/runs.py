@@ -14,7 +14,19 @@ from lycosa_lab.worlds.peer_networks import Floats, Generator, Ints, RaggedArray
 from lycosa_peers.options import NodeOptions, options_for
 from lycosa_peers.routing import query_number
 
-from .records import DOWN, NOBODY, OF_BUDDIES, OF_NEIGHBOURS, UP, Network, Outcomes, Questions, Switches, no_lists, room
+from .records import (
+    DOWN,
+    NOBODY,
+    OF_BUDDIES,
+    OF_NEIGHBOURS,
+    UP,
+    NetworkArrays,
+    Outcomes,
+    Questions,
+    Switches,
+    no_lists,
+    room,
+)
 
 Bools = NDArray[np.bool_]
 
@@ -107,7 +119,7 @@ def compiled_kernel() -> ModuleType:
     return kernel
 
 
-def network_in(graph: Graph, trace: Trace, *, churns: bool, least: int, seed: int) -> Network:
+def network_in(graph: Graph, trace: Trace, *, churns: bool, least: int, seed: int) -> NetworkArrays:
     """The peers of an overlay, always up or with churn; askers of the trace are up when they ask."""
     rng = np.random.default_rng([seed, 11])
     is_up: Bools = np.ones(len(graph), np.bool_)
@@ -116,7 +128,9 @@ def network_in(graph: Graph, trace: Trace, *, churns: bool, least: int, seed: in
         shares = uptimes(len(graph), rng)
         until = float(trace.times.max()) if len(trace) else 0.0
         is_up, events = churn_events(shares, trace, until=until, rng=rng)
-    made: Network = compiled_kernel().network_of(graph.offsets, graph.targets, is_up, events, least=least, seed=seed)
+    made: NetworkArrays = compiled_kernel().network_of(
+        graph.offsets, graph.targets, is_up, events, least=least, seed=seed
+    )
     return made
 
 
@@ -151,7 +165,7 @@ def switches_of(options: NodeOptions, seed: int) -> Switches:
 
 
 def run_questions(
-    network: Network, questions: Questions, options: NodeOptions, *, seed: int, all_have_asked: bool = False
+    network: NetworkArrays, questions: Questions, options: NodeOptions, *, seed: int, all_have_asked: bool = False
 ) -> Outcomes:
     """Asks all questions, beginning with empty buddy lists.
 
@@ -175,7 +189,7 @@ def run_questions(
 
 
 def simulated(
-    network: Network,
+    network: NetworkArrays,
     questions: Questions,
     algorithm: str,
     *,

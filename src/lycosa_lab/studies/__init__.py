@@ -14,6 +14,7 @@ from .collaborative import CollaborativeCrawling
 from .freshness import FreshnessStudy
 from .inlinks_benchmark import InlinksBenchmark
 from .interest_locality import InterestLocality
+from .league import League
 from .one_budget import OneBudget
 from .peer_search import PeerSearch
 from .status_locality import StatusLocality
@@ -24,6 +25,7 @@ from .utility_tradeoff import UtilityTradeoff
 STUDIES: Mapping[str, Study] = {
     study.name: study
     for study in (
+        League(),
         TopicDriven(),
         StatusLocality(),
         UtilityTradeoff(),

@@ -166,7 +166,7 @@ Curves = Mapping[str, np.ndarray[tuple[int, int], np.dtype[np.float64]]]  # by a
 
 class AuthorityStatic:
     name = "authority-static"
-    says = "How fast strategies find the most linked pages of a graph, and whether they know which these are."
+    summary = "How fast strategies find the most linked pages of a graph, and whether they know which these are."
     scales: Mapping[str, Size] = {
         "small": {"nodes": 40_000, "links": 182_900, "k": 233, "runs": 5},
         "paper": {"nodes": 343_743, "links": 1_571_772, "k": 2_000, "runs": 5},
@@ -270,7 +270,7 @@ def _start_faster(crawls: Curves) -> Claim:
     return Claim(
         id="authority-static.crawlers-start-faster",
         kind="paper",
-        says=f"Over the first fifth of the crawl, {GAI} and {AI} have both found more of the targets than {BY_IN},"
+        text=f"Over the first fifth of the crawl, {GAI} and {AI} have both found more of the targets than {BY_IN},"
         " which knows every in-degree",
         paper="Crawl-GAI and Crawl-AI find high-indegree nodes even faster than Sample-I, at least at the beginning",
         measured="; ".join(f"{name} {summary(early[name].tolist()):.3f}" for name in ALGORITHMS),
@@ -297,7 +297,7 @@ def _greedy_worst(crawls: Curves, ranks: Curves, linkers: Linkers) -> Claim:
     return Claim(
         id="authority-static.greedy-ranks-worst",
         kind="paper",
-        says=f"At mid-crawl, {GAI}'s rank performance is the lowest of {', '.join(PUBLISHED)} ({ALGORITHMS[-1]}, which"
+        text=f"At mid-crawl, {GAI}'s rank performance is the lowest of {', '.join(PUBLISHED)} ({ALGORITHMS[-1]}, which"
         " the paper leaves out here, finds too little to rank)",
         paper="the greedy Crawl-GAI algorithm is the worst for this measure",
         measured="; ".join(f"{name} {summary(middle[name].tolist()):.3f}" for name in ALGORITHMS),
@@ -309,7 +309,7 @@ def _greedy_worst(crawls: Curves, ranks: Curves, linkers: Linkers) -> Claim:
 
 def _why_not_worst(means: Mapping[str, float], crawls: Curves, ranks: Curves, linkers: Linkers) -> str:
     lowest = min(means, key=lambda name: means[name])
-    missed = {name: _missed(crawls, ranks, name) for name in PUBLISHED}
+    missed = {name: _missed_share(crawls, ranks, name) for name in PUBLISHED}
     worst = max(missed, key=lambda name: missed[name])
     has = crawls[lowest][:, MIDDLE].mean()
     return (
@@ -322,7 +322,7 @@ def _why_not_worst(means: Mapping[str, float], crawls: Curves, ranks: Curves, li
     )
 
 
-def _missed(crawls: Curves, ranks: Curves, name: str) -> float:
+def _missed_share(crawls: Curves, ranks: Curves, name: str) -> float:
     """Of the targets found over the first fifth of the crawl, the share that the algorithm's own ranking misses."""
     found, known = crawls[name][:, FIRST_FIFTH].mean(), ranks[name][:, FIRST_FIFTH].mean()
     return float(1 - known / found) if found else 0.0
@@ -335,11 +335,11 @@ def _order_reverses(crawls: Curves, ranks: Curves) -> Claim:
     return Claim(
         id="authority-static.order-reverses",
         kind="paper",
-        says="The order by rank performance is nearly that by crawl performance reversed",
+        text="The order by rank performance is nearly that by crawl performance reversed",
         paper="the relative order of the algorithms has nearly reversed",
         measured=f"by crawl performance over the first fifth {_in_order(early)}; by rank performance at mid-crawl"
         f" {_in_order(middle)}; Spearman's ρ of the two {rho:.2f}; missed by the rankings over the first fifth "
-        + ", ".join(f"{name} {_missed(crawls, ranks, name):.0%}" for name in PUBLISHED),
+        + ", ".join(f"{name} {_missed_share(crawls, ranks, name):.0%}" for name in PUBLISHED),
         holds=None,
     )
 

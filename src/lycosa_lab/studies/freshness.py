@@ -8,7 +8,15 @@ import numpy as np
 from lycosa.pictures import Series, line_chart
 from lycosa.refresh import POLICIES, policy_for
 from lycosa.vocabulary.records import Plain
-from lycosa_lab.freshness import ESTIMATED, KNOWN, UNUSED, Evolution, best_freshness, evolving, simulate_refresh
+from lycosa_lab.freshness import (
+    ESTIMATED,
+    KNOWN,
+    UNUSED,
+    Evolution,
+    best_freshness,
+    require_synthetic,
+    simulate_refresh,
+)
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.statistics import summary
 from lycosa_lab.study import Size
@@ -25,7 +33,7 @@ AUTHORITIES = 0.9  # quantile of in-links from which a page is an authority
 
 class FreshnessStudy:
     name = "freshness"
-    says = "How fresh each refresh policy keeps a collection in a world that goes on, against the best there is."
+    summary = "How fresh each refresh policy keeps a collection in a world that goes on, against the best there is."
     scales: Mapping[str, Size] = {
         "small": {"world_pages": 1_500, "days": 200, "measured_from": 100, "budgets": [0.02, 0.05, 0.1], "repeats": 3},
         "paper": {
@@ -51,7 +59,9 @@ class FreshnessStudy:
         ]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Sequence[Evolution], int]:
-        evolutions = [Evolution.of(each, days=size["days"]) for each in self._worlds(evolving(world), size, seed)]
+        evolutions = [
+            Evolution.of(each, days=size["days"]) for each in self._worlds(require_synthetic(world), size, seed)
+        ]
         for evolution in evolutions:
             evolution.next_change(np.arange(1), 0.0)  # computes the calendar once, before workers fork
         return evolutions, size["measured_from"]
@@ -166,7 +176,7 @@ def _near_optimal(rows: Sequence[Row], main_budget: float) -> Claim:
     return Claim(
         id="freshness.crawl-value-near-optimal",
         kind="beyond",
-        says=f"The greedy crawl value keeps at least {NEAR} of the weighted freshness of the best schedule that knows"
+        text=f"The greedy crawl value keeps at least {NEAR} of the weighted freshness of the best schedule that knows"
         f" all change rates: with rates estimated from its own looks at a budget of {main_budget:.0%} of the pages a"
         " day, and with known rates at every budget",
         paper=None,
@@ -189,7 +199,7 @@ def _policies(main: Sequence[Row]) -> Claim:
     return Claim(
         id="freshness.policies",
         kind="beyond",
-        says="Time-averaged freshness, weighted by importance (unweighted in brackets), and new authorities found per"
+        text="Time-averaged freshness, weighted by importance (unweighted in brackets), and new authorities found per"
         " 1000 looks, of every policy at an equal budget",
         paper=None,
         measured="; ".join(

@@ -28,7 +28,7 @@ CRAWLERS = [MODEL, COUNTED]
 
 class InlinksBenchmark:
     name = "inlinks-benchmark"
-    says = "Whether a model of standing guides a crawl better than in-links counted in the pages fetched so far."
+    summary = "Whether a model of standing guides a crawl better than in-links counted in the pages fetched so far."
     scales: Mapping[str, Size] = {
         "small": SCALES["small"]
         | {
@@ -122,7 +122,7 @@ def _model_beats_in_links(tables: CrawlTables) -> Claim:
         MODEL,
         COUNTED,
         id="inlinks-benchmark.model-beats-inlinks-on-status",
-        says="Guided by the model (δ = .7), status is higher than by in-links counted so far, p < .05",
+        text="Guided by the model (δ = .7), status is higher than by in-links counted so far, p < .05",
         paper="significantly higher, p < .02",
     )
 
@@ -133,7 +133,7 @@ def _equal_topicality(tables: CrawlTables) -> Claim:
     return Claim(
         id="inlinks-benchmark.equal-topicality",
         kind="paper",
-        says="The topicality of the two does not differ significantly",
+        text="The topicality of the two does not differ significantly",
         paper="no significant difference",
         measured=f"{test.difference:+.3f} (p {test.p:.2g}); {tables.mean_line(TOPICALITY)}",
         p=finite_or_none(test.p),
@@ -147,7 +147,7 @@ def _diversity(tables: CrawlTables) -> Claim:
     return Claim(
         id="inlinks-benchmark.diversity",
         kind="paper",
-        says="Sites from which the pages come",
+        text="Sites from which the pages come",
         paper="more than 1 100 sites in 10 000 pages for both",
         measured=f"{tables.mean_line(SITES)}, of {tables.pages} pages; difference {test.difference:+.1f}"
         f" (p {test.p:.2g})",
@@ -161,7 +161,7 @@ def _reliability(tables: CrawlTables) -> Claim:
         MODEL,
         COUNTED,
         id="inlinks-benchmark.reliability",
-        says="Of the sites met by the model's crawler, a larger share is in the directory, p < .05",
+        text="Of the sites met by the model's crawler, a larger share is in the directory, p < .05",
         paper="70 to 80 % of the sites, significantly more than those of the in-links crawler",
     )
 
@@ -193,7 +193,7 @@ def _edge_by_noise(sweep: Sequence[Row]) -> Claim:
     return Claim(
         id="inlinks-benchmark.feature-noise",
         kind="beyond",
-        says="From which noise in the features of pages on (1 is the Web as measured) the model loses its edge on"
+        text="From which noise in the features of pages on (1 is the Web as measured) the model loses its edge on"
         " status over in-links, at p < .05",
         paper=None,
         measured=f"{edge}; {rows}",

@@ -130,7 +130,7 @@ PAPER_LIST = {2: ((50.0, 0.3), (90.0, 0.8))}
 
 class InterestLocality:
     name = "interest-locality"
-    says = "How often people come back to those who served them before, and how often a short list of these will do."
+    summary = "How often people come back to those who served them before, and how often a short list of these will do."
     scales: Mapping[str, Size] = {
         "small": {"consumers": 9_000, "providers": 19_000, "files": 13_000},
         "paper": {"consumers": 90_000, "providers": 190_000, "files": 130_000},
@@ -263,7 +263,7 @@ def _repeats(rows: Sequence[Row], p: float, kind: Kind) -> Claim:
     return Claim(
         id="interest-locality.repeats",
         kind=kind,
-        says="The more often somebody served a person, the more likely they do again: the mean of P(j,N) rises with N"
+        text="The more often somebody served a person, the more likely they do again: the mean of P(j,N) rises with N"
         " from each N to the next, and by Page's trend test over people. As it would rise by selection alone, the mean"
         f" of P(j,1), which everybody has, is also above that of {SHUFFLES} traces with providers dealt anew, within"
         " categories of files where there are such",
@@ -295,7 +295,7 @@ def _suffices(rows: Sequence[Row], is_drawn: bool, kind: Kind) -> Claim:
     return Claim(
         id="interest-locality.small-list-suffices",
         kind=kind,
-        says=f"A list of the {CHOSEN} last used gives at least {ENOUGH:.0%} of the hits of an unlimited one, for people"
+        text=f"A list of the {CHOSEN} last used gives at least {ENOUGH:.0%} of the hits of an unlimited one, for people"
         f" who ask {ACTIVE} times or more",
         paper="20 very close to unlimited; 2: median over .3, above .8 for the best tenth",
         measured=f"mean hit rate {measured}; {CHOSEN} has {share:.0%} of unlimited{f' ({meant})' if meant else ''}",

@@ -17,7 +17,7 @@ from lycosa.frontier.sequential import SequentialFrontier
 from lycosa.loop import Loop
 from lycosa.pictures import Series, line_chart
 from lycosa.reading.words import FoldedWords
-from lycosa.refresh import CrawlValue, Look, RefreshPolicy, history_of
+from lycosa.refresh import CrawlValue, Observation, RefreshPolicy, history_of
 from lycosa.strategies import Utility
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import (
@@ -33,7 +33,7 @@ from lycosa.vocabulary.records import (
     Url,
     Visit,
 )
-from lycosa_lab.freshness import evolving
+from lycosa_lab.freshness import require_synthetic
 from lycosa_lab.results import Claim, Figure, Findings, Row
 from lycosa_lab.statistics import summary
 from lycosa_lab.study import Size
@@ -112,7 +112,7 @@ class HeldPages:
         self._loop = Loop(strategy, self._frontier)
         self.stale_from: dict[int, float] = {}  # of the pages held
         self._links: dict[int, frozenset[Url]] = {}  # of the version held
-        self._looks: list[Look] = []
+        self._observations: list[Observation] = []
 
     def start(self, seeds: Sequence[int]) -> None:
         self._loop.start(cast("Sequence[Url]", seeds))
@@ -126,9 +126,9 @@ class HeldPages:
 
     def refresh(self, policy: RefreshPolicy, day: int, requests: int) -> int:
         """Refetches pages that are held; returns how many."""
-        looks = [look for look in self._looks if cast("int", look.url) in self.stale_from]
-        importance = {look.url: float(self._importance[cast("int", look.url)]) for look in looks}
-        table = history_of(looks, importance=importance, unknown_rate=UNKNOWN_RATE)
+        observations = [each for each in self._observations if cast("int", each.url) in self.stale_from]
+        importance = {each.url: float(self._importance[cast("int", each.url)]) for each in observations}
+        table = history_of(observations, importance=importance, unknown_rate=UNKNOWN_RATE)
         rows = policy.choose(table, float(day), requests).tolist()
         for row in rows:
             self._fetch(Candidate(table.urls[row], 0.0, lane=REFRESH), day)
@@ -161,7 +161,7 @@ class HeldPages:
             change = Change.CHANGED if has_changed or new_links else Change.UNCHANGED
             visit = replace(visit, change=change, new_links=new_links)
         self._links[number] = frozenset(targets)
-        self._looks.append(Look(url, fetch.at, changed=has_changed))
+        self._observations.append(Observation(url, fetch.at, changed=has_changed))
         self.stale_from[number] = self._days.next_change(number, day)
         return visit
 
@@ -199,8 +199,8 @@ def share_budget(
             holdings.refresh(policy, day, requests - spent)
         if day >= measured_from:
             measured.append(_fresh(holdings, days, day))
-    held, fresh, worth = (float(column) for column in np.mean(np.array(measured), axis=0))
-    return {"held": held, "fresh": fresh, "worth": worth, **_authorities(holdings, days)}
+    held, fresh, value = (float(column) for column in np.mean(np.array(measured), axis=0))
+    return {"held": held, "fresh": fresh, "worth": value, **_authorities(holdings, days)}
 
 
 def _fresh(holdings: HeldPages, days: Days, day: int) -> tuple[int, int, float]:
@@ -227,12 +227,12 @@ def _authorities(holdings: HeldPages, days: Days) -> dict[str, Plain]:
 
 MEASURES = ("worth", "fresh", "held", "freshness", "authorities", "new_authorities")
 CURVES = {"pages fresh": "freshness", "authorities held": "authorities", "new ones held": "new_authorities"}
-GOOD_ENOUGH = 0.95  # of the best share's worth
+GOOD_ENOUGH = 0.95  # of the value at the best share
 
 
 class OneBudget:
     name = "one-budget"
-    says = "How the split of one budget between new pages and known ones changes what a collection is worth."
+    summary = "How the split of one budget between new pages and known ones changes what a collection is worth."
     scales: Mapping[str, Size] = {
         "small": {
             "world_pages": 8_000,
@@ -264,7 +264,7 @@ class OneBudget:
         ]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Days, Size]:
-        return Days(evolving(world), size["days"]), size
+        return Days(require_synthetic(world), size["days"]), size
 
     def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
         days, size = prepared
@@ -289,7 +289,7 @@ class OneBudget:
         return Findings(
             claims=[_best_split(rows)],
             tables={"splits": rows, "topics": list(outcomes)},
-            figures={"worth": _worth_figure(rows), "found": _found_figure(rows)},
+            figures={"worth": _value_figure(rows), "found": _found_figure(rows)},
         )
 
 
@@ -299,13 +299,13 @@ def _rows(outcomes: Sequence[Plain]) -> list[Row]:
     for budget, expand in dict.fromkeys((each["budget"], each["expand"]) for each in outcomes):
         same = [each for each in outcomes if (each["budget"], each["expand"]) == (budget, expand)]
         known = {name: [each[name] for each in same if each[name] is not None] for name in MEASURES}
-        worth = summary(known["worth"])
+        value = summary(known["worth"])
         rows.append(
             {
                 "budget": budget,
                 "expand": expand,
                 **{name: rounded(summary(values).mean) for name, values in known.items()},
-                "worth_standard_error": rounded(worth.standard_error),
+                "worth_standard_error": rounded(value.standard_error),
                 "topics": len(same),
             }
         )
@@ -328,7 +328,7 @@ def _best_split(rows: Sequence[Row]) -> Claim:
     return Claim(
         id="one-budget.best-split",
         kind="beyond",
-        says="The share of requests spent on new pages at which the fresh pages on the topic are worth most, for each"
+        text="The share of requests spent on new pages at which the fresh pages on the topic are worth most, for each"
         " budget (requests a day, of the pages at the start), and the one share that is best for all of them",
         paper=None,
         measured=f"{'; '.join(splits)}; for all budgets {recommended:g}",
@@ -337,13 +337,13 @@ def _best_split(rows: Sequence[Row]) -> Claim:
 
 
 def _recommended(rows: Sequence[Row]) -> float:
-    """The share whose worth, relative to the best of each budget, has the highest mean."""
+    """The share of requests for new pages whose value, relative to the best of each budget, has the highest mean."""
     shares = list(dict.fromkeys(row["expand"] for row in rows))
     mean = {share: summary(row["share_of_best"] for row in rows if row["expand"] == share).mean for share in shares}
     return float(max(shares, key=lambda share: mean[share]))
 
 
-def _worth_figure(rows: Sequence[Row]) -> Figure:
+def _value_figure(rows: Sequence[Row]) -> Figure:
     title = "What a collection is worth, by the share of requests for new pages"
     series = [
         Series(

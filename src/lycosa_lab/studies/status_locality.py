@@ -30,7 +30,7 @@ Correlations = Mapping[str, Correlation]  # by distance
 
 class StatusLocality:
     name = "status-locality"
-    says = "Whether pages link to pages of like standing, and how fast the likeness fades with distance."
+    summary = "Whether pages link to pages of like standing, and how fast the likeness fades with distance."
     scales: Mapping[str, Size] = {
         "small": {"sample": 5_000, "world_pages": 40_000},
         "paper": {"sample": 5_000, "world_pages": 1_000_000},
@@ -49,7 +49,7 @@ class StatusLocality:
         source: InLinkCounts = prepared
         pairs = pairs_by_distance(world, sample=job["sample"], seed=job["seed"])
         return {
-            "source": source.says,
+            "source": source.description,
             "pairs": {distance: [_statuses(pair, source) for pair in level] for distance, level in pairs.items()},
         }
 
@@ -123,7 +123,7 @@ def _decays(found: Correlations, kind: Kind, source: str) -> Claim:
     return Claim(
         id="status-locality.decays",
         kind=kind,
-        says="The standing of pages one link apart correlates, significantly more than at two and three links, and that"
+        text="The standing of pages one link apart correlates, significantly more than at two and three links, and that"
         f" of random pages does not (|ρ| < {NEARLY_NONE}); p < .05 for each",
         paper="Spearman's ρ .36 at one link, more than 45 % lower at two and three, -.01 at random",
         measured=f"{_correlations_line(found)}; {source}",
@@ -139,7 +139,7 @@ def _cross_site(found: Correlations, kind: Kind) -> Claim:
     return Claim(
         id="status-locality.cross-site",
         kind=kind,
-        says="The same for pairs of pages on different sites",
+        text="The same for pairs of pages on different sites",
         paper="ρ .17 at one link, more than 61 % lower at two and three, about 0 at random",
         measured=_correlations_line(found) or "no pairs",
         p=_largest_p(found),

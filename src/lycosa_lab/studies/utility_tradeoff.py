@@ -21,7 +21,7 @@ LINEAR_ALPHAS = (0.25, 0.5, 0.75)  # at 0 and 1 the form does not matter
 LARGELY = 0.85  # of the topicality of α = 1 that counts as largely topical
 
 
-def fixed(alpha: float) -> str:
+def alpha_label(alpha: float) -> str:
     return f"α={alpha:g}"
 
 
@@ -29,17 +29,17 @@ def linear(alpha: float) -> str:
     return f"linear α={alpha:g}"
 
 
-COBB_DOUGLAS = [fixed(alpha) for alpha in ALPHAS]
+COBB_DOUGLAS = [alpha_label(alpha) for alpha in ALPHAS]
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
-    **{fixed(alpha): {"alpha": alpha} for alpha in ALPHAS},
+    **{alpha_label(alpha): {"alpha": alpha} for alpha in ALPHAS},
     **{linear(alpha): {"alpha": alpha, "form": "linear"} for alpha in LINEAR_ALPHAS},
 }
-STATUS_ONLY, HALF, TOPIC_ONLY = fixed(0.0), fixed(0.5), fixed(1.0)
+STATUS_ONLY, HALF, TOPIC_ONLY = alpha_label(0.0), alpha_label(0.5), alpha_label(1.0)
 
 
 class UtilityTradeoff:
     name = "utility-tradeoff"
-    says = "What topicality and status crawls have that weigh the two differently, by two forms of utility."
+    summary = "What topicality and status crawls have that weigh the two differently, by two forms of utility."
     scales: Mapping[str, Size] = SCALES
 
     def default_world(self, size: Size) -> Mapping[str, Plain]:
@@ -84,7 +84,7 @@ def _topicality_highest_at_one(tables: CrawlTables) -> Claim:
         TOPIC_ONLY,
         over=STATUS_ONLY,
         id="utility-tradeoff.topicality-highest-at-one",
-        says="Of all weights, α = 1 has the highest mean topicality",
+        text="Of all weights, α = 1 has the highest mean topicality",
         paper="highest at α = 1, about 70 % at .5 and .75; drifts off the topic at 0",
     )
 
@@ -96,18 +96,18 @@ def _status_highest_at_zero(tables: CrawlTables) -> Claim:
         STATUS_ONLY,
         over=TOPIC_ONLY,
         id="utility-tradeoff.status-highest-at-zero",
-        says="Of all weights, α = 0 has the highest mean status",
+        text="Of all weights, α = 0 has the highest mean status",
         paper="highest at α = 0; .25 and .5 above .75 and 1",
     )
 
 
-def _highest(tables: CrawlTables, kind: str, setting: str, *, over: str, id: str, says: str, paper: str) -> Claim:
+def _highest(tables: CrawlTables, kind: str, setting: str, *, over: str, id: str, text: str, paper: str) -> Claim:
     """The claim that a setting has the highest mean among those of the Cobb-Douglas form; p is that against `over`."""
     best = by_mean({each: tables.at_end(kind)[each] for each in COBB_DOUGLAS})[0]
     return Claim(
         id=id,
         kind="paper",
-        says=says,
+        text=text,
         paper=paper,
         measured=tables.mean_line(kind, COBB_DOUGLAS),
         p=finite_or_none(tables.test(kind, setting, over).p),
@@ -144,7 +144,7 @@ def _trend(tables: CrawlTables) -> Claim:
     return Claim(
         id="utility-tradeoff.trend",
         kind="paper",
-        says="Topicality rises and status falls with α, by Page's trend test, p < .05 for both",
+        text="Topicality rises and status falls with α, by Page's trend test, p < .05 for both",
         paper="a trade-off on average; no test reported",
         measured="; ".join(f"{kind}: p {p:.2g}" for kind, p in trends.items()),
         p=finite_or_none(max(trends.values(), key=lambda p: (p != p, p))),
@@ -159,7 +159,7 @@ def _half_beats_one(tables: CrawlTables) -> Claim:
         HALF,
         TOPIC_ONLY,
         id="utility-tradeoff.half-beats-one-on-status",
-        says="The status of α = .5 is above that of the topical crawler α = 1, p < .05",
+        text="The status of α = .5 is above that of the topical crawler α = 1, p < .05",
         paper="significantly higher, p = .02",
     )
 
@@ -170,7 +170,7 @@ def _half_stays_topical(tables: CrawlTables, *, world: str) -> Claim:
     return Claim(
         id="utility-tradeoff.half-stays-topical",
         kind="calibration" if world == FITTED else "paper",
-        says=f"α = .5 keeps at least {LARGELY:.0%} of the topicality of α = 1",
+        text=f"α = .5 keeps at least {LARGELY:.0%} of the topicality of α = 1",
         paper="close to 70 % all along the crawl, largely topical",
         measured=f"{share:.1%}; {tables.mean_line(TOPICALITY, [HALF, TOPIC_ONLY])}",
         holds=share >= LARGELY,
@@ -182,12 +182,12 @@ def _forms(tables: CrawlTables) -> Claim:
     gains = []
     for kind in (TOPICALITY, STATUS):
         for alpha in LINEAR_ALPHAS:
-            test = tables.test(kind, fixed(alpha), linear(alpha))
-            gains.append(f"{kind} at {fixed(alpha)}: {test.difference:+.3f} (p {test.p:.2g})")
+            test = tables.test(kind, alpha_label(alpha), linear(alpha))
+            gains.append(f"{kind} at {alpha_label(alpha)}: {test.difference:+.3f} (p {test.p:.2g})")
     return Claim(
         id="utility-tradeoff.cobb-douglas-vs-linear",
         kind="paper",
-        says="By how much the Cobb-Douglas form is above the linear one",
+        text="By how much the Cobb-Douglas form is above the linear one",
         paper="slightly better on both measures, but for status at α = .25",
         measured="; ".join(gains),
         holds=None,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.relevance import train
-from lycosa.standing import FEATURES, Background, Features, Traffic
+from lycosa.standing import FEATURES, Background, FeatureExtractor, Traffic
 from lycosa.vocabulary.records import RELEVANT, Page, Url
 from lycosa.vocabulary.urls import key_of, site_of
 
@@ -240,7 +240,7 @@ def _accuracy(world: StudyWorld, name: str, good: Halves, read: Sequence[Page], 
 def explained_variance(world: StudyWorld, pages: Iterable[Page], background: Background) -> float | None:
     """Adjusted R² of a linear model of standing by page features; None where too little is known."""
     traffic: Mapping[str, float] = getattr(world, "site_traffic", dict)()
-    features = Features(background, Traffic(traffic))
+    features = FeatureExtractor(background, Traffic(traffic))
     known = [(page, world.standing(page.url)) for page in pages]
     rows = [(features.of(page), standing) for page, standing in known if standing is not None]
     target = np.array([standing for _, standing in rows])

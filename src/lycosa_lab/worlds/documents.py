@@ -23,7 +23,7 @@ from lycosa.vocabulary.urls import host_of, normalise
 
 from .archives import list_files, read_symlinks
 from .mount import LinkRewriter, MountedPage, Site, UrlVariants, file_url, is_html_name, mount
-from .world import Access, Category, Entry
+from .world import Access, Category, DirectoryEntry
 
 PAGES_CACHED = 64  # parsed pages
 _METADATA, _DIRECTORY = "documents.json", "directory.json"
@@ -366,7 +366,7 @@ def category_name(parts: Sequence[str]) -> str:
 
 def describe_category(name: str, urls: Iterable[Url], pages: PageStore) -> Category:
     """A category whose entries are described by the titles and first sentences of the pages."""
-    return Category(name, tuple(Entry(url, describe(pages[url].decode())) for url in urls))
+    return Category(name, tuple(DirectoryEntry(url, describe(pages[url].decode())) for url in urls))
 
 
 def _base(host: str) -> str:

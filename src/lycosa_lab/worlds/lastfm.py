@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, numbered_lines, unpacked
+from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, decompressed, numbered_lines
 
 from .file_sharing import WEEK
 from .peer_networks import (
@@ -75,7 +75,7 @@ def _read_numbers(path: Path, width: int) -> Ints:
     rows = []
     try:
         with path.open("rb") as file:
-            for number, line in numbered_lines(unpacked(file), longest_line=_MAX_LINE):
+            for number, line in numbered_lines(decompressed(file), longest_line=_MAX_LINE):
                 words = line.split() if number > 1 else []
                 if words:
                     if len(words) != width or not all(word.isdigit() and len(word) < 10 for word in words):

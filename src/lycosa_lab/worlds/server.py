@@ -21,7 +21,7 @@ _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class CannedResponse:
     """The responses for a URL, ready to be sent."""
 
     head: bytes  # status line and headers
@@ -30,7 +30,7 @@ class Reply:
     not_modified: bytes  # the 304 response to those who have this body already
 
 
-def _response(status: str, content_type: str, body: bytes, *headers: str) -> Reply:
+def _response(status: str, content_type: str, body: bytes, *headers: str) -> CannedResponse:
     etag = f'"{xxhash.xxh3_64_hexdigest(body)}"' if status.startswith("200") else ""
     tag = [f"ETag: {etag}"] if etag else []
     lines = (
@@ -43,10 +43,10 @@ def _response(status: str, content_type: str, body: bytes, *headers: str) -> Rep
         "",
     )
     not_modified = "\r\n".join(("HTTP/1.1 304 Not Modified", *tag, "", ""))
-    return Reply("\r\n".join(lines).encode("latin-1", "replace"), body, etag, not_modified.encode())
+    return CannedResponse("\r\n".join(lines).encode("latin-1", "replace"), body, etag, not_modified.encode())
 
 
-def _reply(world: World, url: Url) -> Reply:
+def _reply(world: World, url: Url) -> CannedResponse:
     path = path_of(url)
     if path == "/robots.txt":
         rules = world.robots(host_of(url))
@@ -84,7 +84,7 @@ class WorldServer:
         self.port = port
         self.latency = latency
         self.requests: list[Url] = []
-        self._replies: OrderedDict[Url, Reply] = OrderedDict()
+        self._replies: OrderedDict[Url, CannedResponse] = OrderedDict()
         self._connections: set[_Connection] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -130,7 +130,7 @@ class WorldServer:
         """Serves another world from now on, such as the same one at a later day."""
         self.world, self._replies = world, OrderedDict()
 
-    def reply(self, url: Url) -> Reply:
+    def reply(self, url: Url) -> CannedResponse:
         """The cached or new reply for a URL."""
         known = self._replies.get(url)
         if known is not None:

@@ -3,6 +3,7 @@
 West, Leskovec: Human wayfinding in information networks (WWW 2012).
 """
 
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,17 +12,19 @@ from urllib.parse import unquote
 
 from lycosa.reading.reader import Reader
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, numbered_lines, unpacked
+from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, decompressed, numbered_lines
 from lycosa.vocabulary.records import Fetch, Link, Outcome, Url
 
 from .archives import list_files
 from .documents import DocumentWorld, PageStore, category_name, first_sentences, required_path, store_pages
 from .mount import LinkRewriter, Site, file_url, is_html_name, mount
-from .world import Access, Category, Entry
+from .world import Access, Category, DirectoryEntry
 
 BASE = "http://schools-wikipedia.example/"
 _INDEX = "wp/index/"
 _FIRST_SUBJECT = _INDEX + "subject.htm"
+HOME_PAGE = Url(BASE + "index.htm")
+FRONT_PAGE = Url(BASE + _FIRST_SUBJECT)  # of the subject index
 _COLUMNS = "person, time, seconds, articles parted by ';', and what follows"
 _BACK = "<"  # in place of an article: back to the previous one
 _MAX_LINE = 1 << 20  # bytes
@@ -70,7 +73,7 @@ def _urls(source: Path) -> dict[str, Url]:
 def _directory(pages: PageStore) -> Iterator[Category]:
     """The subjects that list articles, in breadth-first order from the first index page."""
     reader = Reader()
-    queue, seen = deque([Url(BASE + _FIRST_SUBJECT)]), set[Url]()
+    queue, seen = deque([FRONT_PAGE]), set[Url]()
     while queue:
         subject = queue.popleft()
         read = reader(Fetch(subject, Outcome.OK, at=0.0, content=pages[subject]))
@@ -94,8 +97,8 @@ def _is_article(url: Url, pages: PageStore) -> bool:
     return url.startswith(BASE + "wp/") and not url.startswith(BASE + _INDEX) and url in pages
 
 
-def _entry(link: Link, pages: PageStore) -> Entry:
-    return Entry(link.target, f"{link.anchor}. {first_sentences(pages[link.target].decode())}")
+def _entry(link: Link, pages: PageStore) -> DirectoryEntry:
+    return DirectoryEntry(link.target, f"{link.anchor}. {first_sentences(pages[link.target].decode())}")
 
 
 # Walks of people through the articles
@@ -138,7 +141,7 @@ class _Walk(NamedTuple):
 def _walks(path: Path) -> Iterator[_Walk]:
     try:
         with path.open("rb") as file:
-            for number, data in numbered_lines(unpacked(file), longest_line=_MAX_LINE):
+            for number, data in numbered_lines(decompressed(file), longest_line=_MAX_LINE):
                 line = data.decode()
                 if line.strip() and not line.startswith("#"):
                     yield _walk(line.rstrip("\r").split("\t"), f"{path}, line {number}")
@@ -157,3 +160,20 @@ def _walk(fields: list[str], where: str) -> _Walk:
     if not (abs(walk.start) < 1e12 and 0.0 <= walk.seconds < 1e9):
         raise UsageError(f"{where}: a walk cannot begin at {start} and take {seconds} seconds")
     return walk
+
+
+# What gives the subjects of articles away
+
+_RELATED_SUBJECTS = re.compile(rb'<h3 id="siteSub">.*?</h3>', re.DOTALL)
+
+
+def without_related_subjects(html: bytes) -> bytes:
+    """An article without its line "Related subjects", which links to the home page and the index pages that list it."""
+    return _RELATED_SUBJECTS.sub(b"", html)
+
+
+def index_pages(name: str) -> tuple[Url, ...]:
+    """Where the index page of a category may be; a subject without parts has its name twice, "Countries/Countries"."""
+    parts = name.split("/")
+    spellings = [parts, parts[:1]] if len(parts) == 2 and parts[0] == parts[1] else [parts]
+    return tuple(Url(f"{BASE}{_INDEX}subject.{'.'.join(each)}.htm") for each in spellings)

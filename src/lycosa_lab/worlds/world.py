@@ -30,7 +30,7 @@ class World(Protocol):
         ...
 
 
-class Entry(Struct, frozen=True, gc=False):
+class DirectoryEntry(Struct, frozen=True, gc=False):
     """A page listed in a directory, with its description."""
 
     url: Url
@@ -41,7 +41,7 @@ class Category(Struct, frozen=True):
     """A leaf category of a directory: a topic and selected pages on it, in order."""
 
     name: str  # "top/leaf"
-    entries: tuple[Entry, ...]
+    entries: tuple[DirectoryEntry, ...]
 
 
 class Access(Struct, frozen=True, gc=False):

@@ -29,7 +29,7 @@ LOCK_SECONDS = 3.0  # that a command waits for another one that has the lock
 Ask = Callable[[Request], AsyncIterator[Reply]]
 
 
-class Settings(Struct, frozen=True):
+class ServeSettings(Struct, frozen=True):
     """The options with which a collection was served the last time."""
 
     listen: str = ""
@@ -185,8 +185,8 @@ async def _status_of(running: PeerClient) -> dict[str, object]:
     return {**statuses[-1], "is_running": True}
 
 
-def _settings(folder: PeerFolder) -> Settings:
-    return folder.read_json(SETTINGS_FILE, Settings) or Settings()
+def _settings(folder: PeerFolder) -> ServeSettings:
+    return folder.read_json(SETTINGS_FILE, ServeSettings) or ServeSettings()
 
 
 async def _running_peer(name: Path) -> PeerClient | None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from lycosa.cli.options import LOOK, Json, Name, Quiet, print_json, program, tell
+from lycosa.cli.options import TYPER_OPTIONS, Json, Name, Quiet, print_json, program, tell
 from lycosa.collection.json_text import replace_surrogates
 from lycosa.run.imports import ImportedPeerPages, PeerPage, import_peer_pages
 from lycosa.run.open import open_for_reading
@@ -31,7 +31,7 @@ try:
         ClientOptions,
         NotJoined,
         PeerClient,
-        Settings,
+        ServeSettings,
         fetch_pages,
         load_identity,
         open_content,
@@ -46,7 +46,7 @@ except ModuleNotFoundError as missing:
 
 LEAST_SECONDS = 0.05  # that a search may take
 MAX_PER_PEER = 30  # hits requested of one peer, more than are shown, as its best may not be the best of all
-app = typer.Typer(name="peer", help="Search each other's collections.", **LOOK)
+app = typer.Typer(name="peer", help="Search each other's collections.", **TYPER_OPTIONS)
 Join = Annotated[
     list[str] | None, typer.Option(metavar="[NAME@]ADDR:PORT", help="A peer to begin with; its name makes sure who.")
 ]
@@ -119,7 +119,7 @@ def serve(
                     logs_queries=log_queries and not quiet,
                 )
                 listens_at = await start_listening(peer, endpoint, at)
-                folder.write_json(SETTINGS_FILE, Settings(listen, reached_at, allow_private))
+                folder.write_json(SETTINGS_FILE, ServeSettings(listen, reached_at, allow_private))
                 control = Control(peer, folder)
                 await control.open()
                 peer.keep_joining(joins)

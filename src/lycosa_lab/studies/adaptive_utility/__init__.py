@@ -28,7 +28,7 @@ from .runs import ADAPTIVE, FIXED, ORACLE, PAIR, RANKED, SECOND_COUNTER, run_top
 
 class AdaptiveUtility:
     name = "adaptive-utility"
-    says = "Whether a weight that adapts to a target of topicality brings more status home than a fixed one."
+    summary = "Whether a weight that adapts to a target of topicality brings more status home than a fixed one."
     scales: Mapping[str, Size] = {
         "small": SCALES["small"] | {"long_pages": 2_000},
         "paper": SCALES["paper"] | {"long_pages": 20_000},

@@ -18,7 +18,7 @@ def status_above_half(tables: CrawlTables) -> Claim:
     return Claim(
         id="adaptive-utility.status-above-constant-half",
         kind="paper",
-        says="The status of δ = .6, .7 and .8 is above that of the fixed α = .5, p < .05 for each",
+        text="The status of δ = .6, .7 and .8 is above that of the fixed α = .5, p < .05 for each",
         paper="significantly higher for all three, p < .01",
         measured="; ".join(f"{name}: {test.difference:+.3f} (p {test.p:.2g})" for name, test in tests.items())
         + f"; {tables.mean_line(STATUS, [HALF, *ADAPTIVE])}",
@@ -45,7 +45,7 @@ def topicality_comparable(tables: CrawlTables) -> Claim:
     return Claim(
         id="adaptive-utility.topicality-comparable",
         kind="paper",
-        says="The topicality of δ = .7 and .8 is not significantly below that of α = .5, that of .9 is above",
+        text="The topicality of δ = .7 and .8 is not significantly below that of α = .5, that of .9 is above",
         paper=".7 lower but not significantly, .8 higher, .9 significantly higher",
         measured="; ".join(f"{name}: {test.difference:+.3f} (p {test.p:.2g})" for name, test in tests.items())
         + f"; {tables.mean_line(TOPICALITY, [HALF, *ADAPTIVE])}",
@@ -77,7 +77,7 @@ def alpha_trajectories(tables: CrawlTables) -> Claim:
     return Claim(
         id="adaptive-utility.alpha-trajectories",
         kind="paper",
-        says="α, the mean over topics: within the first tenth of the crawl its farthest value from .5 lies above for"
+        text="α, the mean over topics: within the first tenth of the crawl its farthest value from .5 lies above for"
         " δ = .8 and .9 and below for .6; over the last tenth it is nearer 1 for .9 than for .6",
         paper="α spikes up at first for δ = .8 and .9 and dips for .6 and .7; .9 stays near 1",
         measured="; ".join(
@@ -93,7 +93,7 @@ def early_dip(tables: CrawlTables) -> Claim:
     return Claim(
         id="adaptive-utility.early-dip-at-0.7",
         kind="paper",
-        says="Within the first tenth of the crawl the farthest value of α from .5 lies below for δ = .7 too",
+        text="Within the first tenth of the crawl the farthest value of α from .5 lies below for δ = .7 too",
         paper="α dips at first for δ = .7: the target is easy to meet",
         measured=f"{START:g} → {early:.2f}",
         holds=early < START,
@@ -109,7 +109,7 @@ def still_ahead(tables: CrawlTables, claim: str, where: str, paper: str) -> Clai
     return Claim(
         id=f"adaptive-utility.{claim}",
         kind="paper",
-        says=f"{where} δ = .7 has a higher status than α = 1, p < .05, and keeps at least {LARGELY:.0%} of its"
+        text=f"{where} δ = .7 has a higher status than α = 1, p < .05, and keeps at least {LARGELY:.0%} of its"
         " topicality",
         paper=paper,
         measured=f"status {test.difference:+.3f} (p {test.p:.2g}), topicality {share:.1%} of it;"
@@ -129,7 +129,7 @@ def what_ranking_changes(tables: CrawlTables) -> Claim:
     return Claim(
         id="adaptive-utility.ranked",
         kind="beyond",
-        says="What it changes that links are worth, instead of a utility by the α of the moment, what the page of the"
+        text="What it changes that links are worth, instead of a utility by the α of the moment, what the page of the"
         " same rank among the last pages has by the α of the start",
         paper=None,
         measured="; ".join(f"{name}: {test.difference:+.3f} (p {test.p:.2g})" for name, test in tests.items()),
@@ -146,7 +146,7 @@ def left_to_gain(tables: CrawlTables) -> Claim:
     return Claim(
         id="adaptive-utility.left-to-gain",
         kind="beyond",
-        says="What a greedy crawler that knows topic and in-links of every page before it fetches it brings home from"
+        text="What a greedy crawler that knows topic and in-links of every page before it fetches it brings home from"
         " the same seeds",
         paper=None,
         measured="; ".join(means),

@@ -5,7 +5,7 @@ from typing import Literal
 
 from lycosa.strategies.utility import Adaptive, Utility
 from lycosa.vocabulary.records import Candidate, Plain, Skip, Url, Visit
-from lycosa_lab.studies.utility_tradeoff import ALPHAS, fixed
+from lycosa_lab.studies.utility_tradeoff import ALPHAS, alpha_label
 from lycosa_lab.test_bed import TestBed, TopicCrawls
 
 TARGETS = (0.6, 0.7, 0.8, 0.9)
@@ -26,8 +26,8 @@ def oracle(alpha: float) -> str:
     return f"oracle α={alpha:g}"
 
 
-HALF, TOPIC_ONLY, USUAL = fixed(0.5), fixed(1.0), adaptive(0.7)
-FIXED = [fixed(alpha) for alpha in ALPHAS]
+HALF, TOPIC_ONLY, USUAL = alpha_label(0.5), alpha_label(1.0), adaptive(0.7)
+FIXED = [alpha_label(alpha) for alpha in ALPHAS]
 ADAPTIVE = [adaptive(target) for target in TARGETS]
 RANKED = [ranked(target) for target in TARGETS]  # adaptive, with utilities that stay comparable while α moves
 ORACLE = [oracle(alpha) for alpha in ORACLE_ALPHAS]
@@ -38,19 +38,19 @@ CRAWLERS = {"fixed α": FIXED, "adaptive δ": ADAPTIVE, "ranked δ": RANKED, "kn
 def run_topic(bed: TestBed, number: int) -> Plain:
     """All crawls of one topic and their measures."""
     topic, pages, long = TopicCrawls(bed, bed.topics[number]), bed.size["pages"], bed.size["long_pages"]
-    runs = {fixed(alpha): topic.run(Utility(alpha=alpha), pages=pages) for alpha in ALPHAS}
-    runs |= {adaptive(target): topic.run(_as_published(target), pages=pages) for target in TARGETS}
+    runs = {alpha_label(alpha): topic.run(Utility(alpha=alpha), pages=pages) for alpha in ALPHAS}
+    runs |= {adaptive(target): topic.run(_published_variant(target), pages=pages) for target in TARGETS}
     runs |= {ranked(target): topic.run(Adaptive(target=target), pages=pages) for target in TARGETS}
     runs |= {oracle(alpha): topic.run(_oracle(topic, alpha), pages=pages) for alpha in ORACLE_ALPHAS}
     other_runs = {
-        USUAL: topic.run(_as_published(0.7), pages=pages, source=1),
+        USUAL: topic.run(_published_variant(0.7), pages=pages, source=1),
         TOPIC_ONLY: runs[TOPIC_ONLY],  # which does not look at standing
     }
     return {
         "topic": topic.examples.topic,
         "crawls": {name: topic.measure(*found, pages=pages) for name, found in runs.items()},
         "long": {
-            USUAL: topic.run_and_measure(_as_published(0.7), pages=long),
+            USUAL: topic.run_and_measure(_published_variant(0.7), pages=long),
             TOPIC_ONLY: topic.run_and_measure(Utility(alpha=1.0), pages=long),
         },
         "other": {name: topic.measure(*found, pages=pages, source=1) for name, found in other_runs.items()},
@@ -58,7 +58,7 @@ def run_topic(bed: TestBed, number: int) -> Plain:
     }
 
 
-def _as_published(target: float) -> Adaptive:
+def _published_variant(target: float) -> Adaptive:
     return Adaptive(target=target, ranked_among=0)
 
 

@@ -17,7 +17,7 @@ from lycosa_lab.worlds.blogs import BlogPosts
 
 from .claims import crawled_lift, is_best, not_better, over_random
 from .figures import by_rate_figure, over_time_figure
-from .shared import WINDOW, TrackingInputs, day_in, inputs_of, is_default, timed, world_seed, worlds_of
+from .shared import WINDOW, TrackingInputs, day_length, inputs_of, is_default, require_timed, world_seed, worlds_of
 from .tables import MEASURES, PAIRS, combination_rows, over_time_rows, run_rows, runs_of, standing_row
 
 EXPAND = 0.5  # share of the looks that are at new pages
@@ -26,7 +26,7 @@ SOURCES = 5  # of the best linked pages, looked at first, so that no crawl is ca
 
 class AuthorityTracking:
     name = "authority-tracking"
-    says = "How well strategies and recrawl policies keep up with the most linked pages while links come and go."
+    summary = "How well strategies and recrawl policies keep up with the most linked pages while links come and go."
     scales: Mapping[str, Size] = {
         "small": {
             "nodes": 600_000,
@@ -50,7 +50,7 @@ class AuthorityTracking:
         return {"kind": "blog-posts", "nodes": size["nodes"], "links": size["links"]}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
-        day_in(timed(world))
+        day_length(require_timed(world))
         has_default = is_default(world, size, seed)
         return [
             {

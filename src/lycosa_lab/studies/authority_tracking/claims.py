@@ -47,7 +47,7 @@ def is_best(runs: Runs, crawls: float) -> Claim:
     return Claim(
         id="authority-tracking.gai-or-best",
         kind="paper",
-        says=f"By the lift of pages crawled over the second half of the time, {name_of(BEST)} is the best of"
+        text=f"By the lift of pages crawled over the second half of the time, {name_of(BEST)} is the best of"
         f" {len(PAIRS)} combinations, or its runs are behind those of the best by no more than one standard error"
         f" ({crawls:g} crawls a day)",
         paper="by the figure, expanding by Crawl-GAI and recrawling by OR is best; the conclusion names Crawl-GAI and"
@@ -85,7 +85,7 @@ def over_random(runs: Runs, crawls: float, kind: Kind) -> Claim:
     return Claim(
         id="authority-tracking.lift-over-20",
         kind=kind,
-        says=f"Over the second half of the time and in the mean of the runs, a page crawled or seen linked to by"
+        text=f"Over the second half of the time and in the mean of the runs, a page crawled or seen linked to by"
         f" {name_of(BEST)} is more than"
         f" {RANDOM_TIMES:g} times as likely a target as any page with a link ({crawls:g} crawls a day)",
         paper="the union of crawled nodes and frontier nodes are more than 20 times more likely to be target nodes",
@@ -114,7 +114,7 @@ def crawled_lift(runs: Runs, crawls: float, kind: Kind) -> Claim:
     return Claim(
         id="authority-tracking.crawled-lift",
         kind=kind,
-        says=f"The lift of pages crawled by {name_of(BEST)}, and whether it rises as the graph grows",
+        text=f"The lift of pages crawled by {name_of(BEST)}, and whether it rises as the graph grows",
         paper="almost 50 for the best algorithm, rising as the graph grows",
         measured=f"{halves[0].mean:.3g} over the first half of the time, {halves[1].mean:.3g} over the second; by"
         f" crawls a day {rates}",
@@ -139,7 +139,7 @@ def not_better(runs: Runs, crawls: float) -> Claim:
     return Claim(
         id="authority-tracking.clever-not-better",
         kind="paper",
-        says=f"Policies that go by yield or by link score are not significantly above OR ({crawls:g} crawls a day;"
+        text=f"Policies that go by yield or by link score are not significantly above OR ({crawls:g} crawls a day;"
         f" paired t-tests, corrected by Holm for there being {len(tests)})",
         paper="the more sophisticated algorithms based on yield and link score do not perform better",
         measured="; ".join(means),

@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa_lab.study import Size
-from lycosa_lab.tracking import Moment, compacted, moments_of
+from lycosa_lab.tracking import Moment, moments_of, without_isolated_nodes
 from lycosa_lab.worlds import StudyWorld
 from lycosa_lab.worlds.blogs import BlogPosts
 from lycosa_lab.worlds.timed_graphs import DAY, TimedLinkGraph, WindowedGraph
 
 DAYS = 24  # as many as a world that lasts too long is cut into
-LONGEST = 60  # days; a world that lasts longer is taken to have DAYS longer ones
+MAX_DAYS = 60  # days; a world that lasts longer is taken to have DAYS longer ones
 WINDOW = 7  # days
-BEGIN = 1  # day on which the crawl begins
+FIRST_DAY = 1  # day on which the crawl begins
 POINTS_A_DAY = 2
 WELL_LINKED = 20  # pages that have most links both ways
 
@@ -46,7 +46,7 @@ def world_seed(seed: int, run: int) -> int:
 
 def worlds_of(world: StudyWorld, size: Size, seed: int) -> Iterator[TimedLinkGraph]:
     """For each run a generated world where the study runs on its default one, else the world that was given."""
-    first = timed(world)
+    first = require_timed(world)
     yield first
     if isinstance(first, BlogPosts) and is_default(first, size, seed):
         for run in range(1, size["runs"]):
@@ -54,19 +54,19 @@ def worlds_of(world: StudyWorld, size: Size, seed: int) -> Iterator[TimedLinkGra
 
 
 def inputs_of(world: TimedLinkGraph, size: Size) -> TrackingInputs:
-    day = day_in(world)
-    graph = compacted(world.windowed(WINDOW * day))
+    day = day_length(world)
+    graph = without_isolated_nodes(world.windowed(WINDOW * day))
     targets = _targets_in(graph, size)
-    times = np.arange(BEGIN + 1 / POINTS_A_DAY, (graph.end - graph.begin) / day, 1 / POINTS_A_DAY)
+    times = np.arange(FIRST_DAY + 1 / POINTS_A_DAY, (graph.end - graph.begin) / day, 1 / POINTS_A_DAY)
     moments = moments_of(graph, (graph.begin + times * day).tolist(), k=targets, day=day)
-    begin = graph.begin + BEGIN * day
+    begin = graph.begin + FIRST_DAY * day
     window = graph.window_degrees()
     window.move_to(begin)
     both_ways = np.minimum(window.in_degrees, window.out_degrees)
     return TrackingInputs(graph, day, targets, moments, begin, np.argsort(-both_ways, kind="stable")[:WELL_LINKED])
 
 
-def timed(world: StudyWorld) -> TimedLinkGraph:
+def require_timed(world: StudyWorld) -> TimedLinkGraph:
     if isinstance(world, TimedLinkGraph):
         return world
     raise UsageError(
@@ -75,7 +75,7 @@ def timed(world: StudyWorld) -> TimedLinkGraph:
     )
 
 
-def day_in(world: TimedLinkGraph) -> float:
+def day_length(world: TimedLinkGraph) -> float:
     """The length of a day in seconds; refuses a world in which there are no targets for part of the time."""
     times = world.timed.times
     if not len(times):
@@ -83,10 +83,11 @@ def day_in(world: TimedLinkGraph) -> float:
             "authority-tracking needs links from one page to another, and there is none; give another file"
         )
     lasts = float(times[-1] - times[0])
-    day = DAY if lasts <= LONGEST * DAY else lasts / DAYS
-    if lasts < (BEGIN + 2) * day:
+    day = DAY if lasts <= MAX_DAYS * DAY else lasts / DAYS
+    if lasts < (FIRST_DAY + 2) * day:
         raise UsageError(
-            f"authority-tracking needs links of {BEGIN + 2} days or more, not of {lasts / day:.1f}; give a longer file"
+            f"authority-tracking needs links of {FIRST_DAY + 2} days or more, not of {lasts / day:.1f}; give a longer"
+            " file"
         )
     gaps = np.diff(times)
     longest = int(gaps.argmax())

@@ -27,7 +27,7 @@ LEAST_QUERIES = 100
 
 class BuddyNet:
     name = "buddynet"
-    says = "How many messages peers need to find a file: walking about, with a list of buddies, with their indexes."
+    summary = "How many messages peers need to find a file: walking about, with a list of buddies, with their indexes."
     scales: Mapping[str, Size] = {
         "small": {
             "consumers": 500,

@@ -16,7 +16,7 @@ def static_order(runs: Sequence[Row]) -> Claim:
         runs,
         churns=False,
         id="buddynet.static-order",
-        says="Where peers stay: messages per query and path length are lowest with BuddyNet, then interest shortcuts,"
+        text="Where peers stay: messages per query and path length are lowest with BuddyNet, then interest shortcuts,"
         " then random walks; paired t-tests over runs, corrected for there being four",
     )
 
@@ -26,13 +26,13 @@ def churn_order(runs: Sequence[Row]) -> Claim:
         runs,
         churns=True,
         id="buddynet.churn-order",
-        says="Where peers come and go: the same order, and the largest share of queries that got a response with"
+        text="Where peers come and go: the same order, and the largest share of queries that got a response with"
         " BuddyNet; paired t-tests over runs, corrected for there being six. As published, a response counts even if"
         " the peer it names is down by then; `fetched` counts those that led to a download",
     )
 
 
-def _order(runs: Sequence[Row], *, churns: bool, id: str, says: str) -> Claim:
+def _order(runs: Sequence[Row], *, churns: bool, id: str, text: str) -> Claim:
     pairs = [
         (metric, less, more)
         for metric in ("messages", "path_length")
@@ -43,7 +43,7 @@ def _order(runs: Sequence[Row], *, churns: bool, id: str, says: str) -> Claim:
     return Claim(
         id=id,
         kind="paper",
-        says=says,
+        text=text,
         paper="; ".join(_published(name, churns) for name in (WALK, SHORTCUTS, BUDDYNET)),
         measured="; ".join(_measured_line(runs, name, churns) for name in (WALK, SHORTCUTS, BUDDYNET)),
         p=finite_or_none(p),
@@ -105,7 +105,7 @@ def factors(runs: Sequence[Row]) -> Claim:
     return Claim(
         id="buddynet.factors",
         kind="paper",
-        says="Of the parts, the list saves more messages than indexes of neighbours alone, and both with adaptation,"
+        text="Of the parts, the list saves more messages than indexes of neighbours alone, and both with adaptation,"
         " which is BuddyNet, save most; paired t-tests over runs, corrected for there being three. Whoever asks holds"
         " indexes, and nobody else, with both; where all hold those of neighbours is reported beside",
         paper="random-walk 3842, walk+list 1370, walk+index 3459, buddynet 1122 messages",
@@ -131,7 +131,7 @@ def replication(replicas: Sequence[Row]) -> Claim:
     return Claim(
         id="buddynet.replication",
         kind="paper",
-        says="Whatever share of the peers has a file, in networks of 1 000 and 5 000, BuddyNet needs fewer messages and"
+        text="Whatever share of the peers has a file, in networks of 1 000 and 5 000, BuddyNet needs fewer messages and"
         " a shorter path than a random walk; a paired t-test over runs for each, corrected for there being several",
         paper="1 000 peers: 15.5 times fewer messages and a path 21.5 times shorter at .01, 173 and 77.5 times at 1;"
         " 5 000 peers: 7.1 and 4.9 times at .01",
@@ -149,7 +149,7 @@ def settles(runs: Sequence[Row]) -> Claim:
     return Claim(
         id="buddynet.index-transfers-settle",
         kind="paper",
-        says="Fewer indexes are transferred per query in the second half of the queries than in the first; a paired"
+        text="Fewer indexes are transferred per query in the second half of the queries than in the first; a paired"
         " t-test over runs",
         paper="4 % of the queries, then 3.3 %",
         measured=f"{_mean(before):.1%} of the queries, then {_mean(after):.1%}",
@@ -165,7 +165,7 @@ def hit_rate(runs: Sequence[Row]) -> Claim:
     return Claim(
         id="buddynet.hit-rate",
         kind="paper",
-        says="The share of queries that an index or a buddy answered, without a walk",
+        text="The share of queries that an index or a buddy answered, without a walk",
         paper="over 80 % from query 2 000 on; .86 with BuddyNet, .85 with the list alone",
         measured=f"{stay:.3f} where peers stay ({of_index:.3f} from indexes alone),"
         f" {mean_of(runs, LISTED, False, 'hit_rate'):.3f} with the list alone; {go:.3f} where they come and go",
@@ -179,7 +179,7 @@ def clusters(rows: Sequence[Row]) -> Claim:
     return Claim(
         id="buddynet.clusters",
         kind="paper",
-        says="Buddies have an interest in common more often than chance would have it: interests are dealt to peers"
+        text="Buddies have an interest in common more often than chance would have it: interests are dealt to peers"
         " anew a thousand times",
         paper="nodes form clusters, those of a cluster share interests (by inspection)",
         measured=f"{row['shared']:.1%} of {row['links']} pairs, {row['by_chance']:.1%} by chance",

@@ -20,7 +20,7 @@ from .tables import CollaborativeTables
 
 class CollaborativeCrawling:
     name = "collaborative"
-    says = "What a crawl gains by an access log, beside links and together with them, whatever it looks for."
+    summary = "What a crawl gains by an access log, beside links and together with them, whatever it looks for."
     scales: Mapping[str, Size] = {
         "small": {"topics": 6, "pages": 360, "readers": 1_200, "days": 7, "world_pages": 40_000, "world_topics": 16},
         "paper": {

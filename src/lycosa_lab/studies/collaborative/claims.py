@@ -49,7 +49,7 @@ def beats_intelligent(tables: CollaborativeTables, *, is_generated: bool) -> Cla
     return Claim(
         id=f"{STUDY}.beats-intelligent",
         kind="paper",
-        says="One run of the collaborative crawler without seeds ends with a higher P(U) than the best of"
+        text="One run of the collaborative crawler without seeds ends with a higher P(U) than the best of"
         f" {len(STARTS)} runs of the intelligent crawler from different starts (paired over topics, p < {SIGNIFICANT})",
         paper="a single execution significantly more effective than the best of five (SPORTS and ARTS; curves only)",
         measured=f"{_harvest(tables, COLLABORATIVE)} against {_harvest(tables, INTELLIGENT)}, more for"
@@ -67,7 +67,7 @@ def combined_best(tables: CollaborativeTables) -> Claim:
     return Claim(
         id=f"{STUDY}.combined-best",
         kind="paper",
-        says="Readers and links together end with a higher P(U) than readers alone, and than the best run by links"
+        text="Readers and links together end with a higher P(U) than readers alone, and than the best run by links"
         f" alone (paired over topics, p < {SIGNIFICANT} after Holm)",
         paper="works better than either; figures in a report that is not published",
         measured=f"{_harvest(tables, COMBINED)}; {_against(tables, 'combined-best')}; all three from the same listed"
@@ -87,7 +87,7 @@ def learns(tables: CollaborativeTables) -> Claim:
     return Claim(
         id=f"{STUDY}.learns",
         kind="paper",
-        says="From an empty set of seeds, P(U) of the second tenth of the pages is above that of the first, before half"
+        text="From an empty set of seeds, P(U) of the second tenth of the pages is above that of the first, before half"
         f" of the pages that satisfy the predicate are found (paired over topics, p < {SIGNIFICANT})",
         paper="random at first; as pages of the predicate are met, performance quickly improves",
         measured=f"{summary(first).mean:.1%} to {summary(second).mean:.1%}, more for {more} of {test.n} topics, each"
@@ -104,7 +104,7 @@ def factors(tables: CollaborativeTables) -> Claim:
     return Claim(
         id=f"{STUDY}.factors",
         kind="beyond",
-        says="P(U) at the end with each of the three interest ratios alone, and with all together",
+        text="P(U) at the end with each of the three interest ratios alone, and with all together",
         paper=None,
         measured=f"together {_harvest(tables, COLLABORATIVE)},"
         f" {', '.join(f'{factor} {_harvest(tables, factor)}' for factor in ALONE)}; {_against(tables, 'factors')}",
@@ -122,7 +122,7 @@ def privacy(tables: CollaborativeTables) -> Claim:
     return Claim(
         id=f"{STUDY}.privacy",
         kind="beyond",
-        says="P(U) at the end where pages read by few are left out, where the log has few of the readers, and where old"
+        text="P(U) at the end where pages read by few are left out, where the log has few of the readers, and where old"
         " accesses fade; what a crawl did not bring since the log ran dry counts as not satisfying",
         paper=None,
         measured=f"whole log {_harvest(tables, COLLABORATIVE)}; {scarce}",
@@ -136,7 +136,7 @@ def control(tables: CollaborativeTables) -> Claim:
     return Claim(
         id=f"{STUDY}.control",
         kind="beyond",
-        says="Where what was read is dealt out among the readers by chance, a crawl ends with a lower P(U), which is"
+        text="Where what was read is dealt out among the readers by chance, a crawl ends with a lower P(U), which is"
         f" about that of pages drawn by chance (paired over topics, p < {SIGNIFICANT})",
         paper=None,
         measured=f"{_harvest(tables, SHUFFLED)} against {_harvest(tables, COLLABORATIVE)}; first and second tenth"
@@ -153,7 +153,7 @@ def listed_starts(tables: CollaborativeTables) -> Claim:
     return Claim(
         id=f"{STUDY}.listed-starts",
         kind="beyond",
-        says="P(U) at the end from pages of the directory that satisfy the predicate, also by best-first with and"
+        text="P(U) at the end from pages of the directory that satisfy the predicate, also by best-first with and"
         " without what readers tell",
         paper=None,
         measured=f"{', '.join(f'{kind} {_harvest(tables, kind)}' for kind in kinds)}; {_against(tables, 'guided')}",

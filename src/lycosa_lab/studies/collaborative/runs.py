@@ -31,9 +31,9 @@ from .shared import (
     TOPICAL,
     CollaborativeInputs,
     CrawlPredicate,
+    count_targets,
     listed_seeds,
     random_starts,
-    targets_in,
 )
 
 POINTS = 50  # of a curve
@@ -73,7 +73,7 @@ class PredicateJob:
         self._world, self._inputs, self._predicate = world, inputs, predicate
         self._random = random.Random(f"{inputs.seed} {predicate.name}")
         self._cache = PageCache(world, capacity=PAGES_KEPT)
-        self._targets = targets_in(inputs.readings, predicate, world, inputs.sample)
+        self._targets = count_targets(inputs.readings, predicate, world, inputs.sample)
         self._pages = inputs.length(self._targets)
         self._crawls: dict[str, Plain] = {}
 

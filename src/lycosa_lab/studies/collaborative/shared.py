@@ -55,13 +55,13 @@ LISTED: Final = (COLLABORATIVE_LISTED, INTELLIGENT_LISTED, COMBINED_LISTED, BEST
 
 TOPIC, FIELD, EITHER, WORD, ADDRESS = "topic", "field", "either of two", "word", "address"
 TOPICAL = (TOPIC, FIELD, EITHER)
-FEWEST = 200  # pages of a topic or field
-FIELDS = 2  # whole fields, unless there are not topics enough
-COMMON = 0.1  # share of URLs above which a part of their paths is too common
-LONG = 4  # letters of a word that may be distinctive
-SAMPLE = 1_500  # pages of the log that are read to estimate how many satisfy a predicate
-SEEDS = 10  # of a crawl from seeds
-FEWEST_PAGES = 50  # of a crawl
+MIN_TOPIC_PAGES = 200  # pages of a topic or field
+FIELD_COUNT = 2  # whole fields, unless there are not topics enough
+MAX_PATH_SHARE = 0.1  # share of URLs above which a part of their paths is too common
+MIN_WORD_LENGTH = 4  # letters of a word that may be distinctive
+SAMPLE_SIZE = 1_500  # pages of the log that are read to estimate how many satisfy a predicate
+SEED_COUNT = 10  # of a crawl from seeds
+MIN_CRAWL_PAGES = 50  # of a crawl
 _NO_WORDS = page_of_text(Url(""), "", "").words
 _PART = re.compile(r"[a-z]{3,}")
 
@@ -133,15 +133,15 @@ def choose_predicates(world: StudyWorld, size: Size) -> list[Plain]:
     Where there are too few topics, more fields take their place.
     """
     topics = TopicSizes(world)
-    leaves = [name for name in topics.names if topics.size(name) >= FEWEST][: size["topics"]]
-    fields = [names for names in topics.fields.values() if len(names) > 1 and topics.size(*names) >= FEWEST]
+    leaves = [name for name in topics.names if topics.size(name) >= MIN_TOPIC_PAGES][: size["topics"]]
+    fields = [names for names in topics.fields.values() if len(names) > 1 and topics.size(*names) >= MIN_TOPIC_PAGES]
     fields.sort(key=lambda names: -topics.size(*names))
-    fields = fields[: FIELDS + size["topics"] - len(leaves)]
+    fields = fields[: FIELD_COUNT + size["topics"] - len(leaves)]
     about = [[leaf] for leaf in leaves] + fields
     if len(about) < 2:
         raise UsageError(
-            f"collaborative needs two topics with {FEWEST} pages or more, which this {world.name} world has not; say"
-            " synthetic or wikipedia-schools:path=FILE,walks=FILE"
+            f"collaborative needs two topics with {MIN_TOPIC_PAGES} pages or more, which this {world.name} world has"
+            " not; say synthetic or wikipedia-schools:path=FILE,walks=FILE"
         )
     apart = about[len(leaves) - 1 if len(leaves) > 1 else -1]
     others = [name for name in topics.names if name not in leaves] or leaves
@@ -164,7 +164,7 @@ def predicate_of(job: Plain, world: StudyWorld, sample: Sequence[Url]) -> CrawlP
         word = distinctive_word(world, about[0])
         return CrawlPredicate(f"has “{word}”", kind, Keywords([word]), needs_text=True)
     if kind == ADDRESS:
-        part = part_of_paths(sample)
+        part = common_path_part(sample)
         return CrawlPredicate(
             f"URL with “{part}”", kind, UrlPattern([f"/:\\/\\/[^\\/]*\\/(.*[^a-z])?{part}([^a-z]|$)/"])
         )
@@ -178,7 +178,7 @@ def distinctive_word(world: StudyWorld, topic: str) -> str:
     for category in world.directory():
         is_inside = category.name == topic
         for entry in category.entries:
-            words = {word for word in tokens_of(entry.description) if len(word) >= LONG and word.isalpha()}
+            words = {word for word in tokens_of(entry.description) if len(word) >= MIN_WORD_LENGTH and word.isalpha()}
             (inside if is_inside else outside).update(words)
             counts[is_inside] += 1
     return max(
@@ -186,11 +186,11 @@ def distinctive_word(world: StudyWorld, topic: str) -> str:
     )
 
 
-def part_of_paths(urls: Iterable[Url]) -> str:
+def common_path_part(urls: Iterable[Url]) -> str:
     """The most frequent part of the paths of URLs that at most a tenth of them have."""
     paths = [{str(found) for found in _PART.findall(url.split("/", 3)[-1])} for url in urls]
     counts = Counter(part for parts in paths for part in parts)
-    rare = {part: count for part, count in counts.items() if count <= COMMON * len(paths)}
+    rare = {part: count for part, count in counts.items() if count <= MAX_PATH_SHARE * len(paths)}
     if not rare:
         raise UsageError("collaborative needs URLs with paths that differ, which this world has not")
     return max(sorted(rare), key=lambda part: rare[part])
@@ -209,7 +209,7 @@ class CollaborativeInputs:
     def length(self, targets: int) -> int:
         """The pages of a crawl: at most half of the targets, so that none exhausts the log; 0 if too few."""
         pages = min(self.pages, targets // 2)
-        return pages if pages >= FEWEST_PAGES else 0
+        return pages if pages >= MIN_CRAWL_PAGES else 0
 
 
 def prepare(world: StudyWorld, size: Size, seed: int) -> CollaborativeInputs:
@@ -226,7 +226,7 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> CollaborativeInputs:
         FADING_FAST: readings.aged(span / 20),
         SHUFFLED: shuffled(readings, seed),
     }
-    sample = random.Random(f"{seed} sample").sample(readings.urls, min(SAMPLE, len(readings.urls)))
+    sample = random.Random(f"{seed} sample").sample(readings.urls, min(SAMPLE_SIZE, len(readings.urls)))
     return CollaborativeInputs(readings, variants, sample, size["pages"], seed)
 
 
@@ -253,7 +253,7 @@ def shuffled(readings: Readings, seed: int) -> Readings:
     )
 
 
-def targets_in(readings: Readings, predicate: CrawlPredicate, world: StudyWorld, sample: Sequence[Url]) -> int:
+def count_targets(readings: Readings, predicate: CrawlPredicate, world: StudyWorld, sample: Sequence[Url]) -> int:
     """How many pages of a log satisfy a predicate; estimated from a sample where they must be read."""
     if not predicate.needs_text:
         return sum(map(predicate.holds_at, readings.urls))
@@ -265,7 +265,7 @@ def random_starts(readings: Readings, rng: random.Random, count: int) -> list[li
     """The seeds of so many crawls, the pages of random accesses; no page is a seed of two."""
     walks = readings.walks
     drawn: dict[int, None] = {}
-    wanted = min(count * SEEDS, len(readings.urls))
+    wanted = min(count * SEED_COUNT, len(readings.urls))
     while len(drawn) < wanted:
         drawn[int(walks[rng.randrange(len(walks))])] = None
     urls = [readings.urls[number] for number in drawn]
@@ -285,6 +285,6 @@ def listed_seeds(world: StudyWorld, predicate: CrawlPredicate, rng: random.Rando
             holds = predicate.holds_at(url)
         if holds:
             seeds.append(url)
-        if len(seeds) == SEEDS:
+        if len(seeds) == SEED_COUNT:
             break
     return seeds

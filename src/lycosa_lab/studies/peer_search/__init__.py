@@ -15,7 +15,7 @@ from lycosa_lab.results import Findings
 from lycosa_lab.study import Size
 from lycosa_lab.worlds import StudyWorld
 
-from .claims import agreement, recall_claim
+from .claims import agreement_claim, recall_claim
 from .figures import all_figures
 from .tables import summary_rows, window_rows
 
@@ -35,7 +35,7 @@ def _parts() -> tuple[ModuleType, ModuleType]:
 
 class PeerSearch:
     name = "peer-search"
-    says = "How much of what a central index of all collections finds is found by peers that ask each other."
+    summary = "How much of what a central index of all collections finds is found by peers that ask each other."
     scales: Mapping[str, Size] = {
         "small": {
             "peers": 20,
@@ -95,7 +95,10 @@ class PeerSearch:
         by_peer = [row for outcome in runs for row in outcome["peers"]]
         searches, windows = summary_rows(by_peer), window_rows(runs)
         return Findings(
-            claims=[recall_claim(searches, by_peer, size["limit"]), agreement(reality["rounds"], reality["reason"])],
+            claims=[
+                recall_claim(searches, by_peer, size["limit"]),
+                agreement_claim(reality["rounds"], reality["reason"]),
+            ],
             tables={
                 "searches": searches,
                 "windows": windows,

@@ -7,9 +7,9 @@ from lycosa_lab.statistics import finite_or_none, paired_t
 
 from .tables import BUDDYNET, EVERYBODY, FLOOD, WALK, recalls_of, way_of, ways_of
 
-ENOUGH = 0.8  # recall
-ALIKE = 0.9  # overlap
-MARGIN = 0.15  # of messages
+MIN_RECALL = 0.8  # share of the ten best pages
+MIN_OVERLAP = 0.9  # of the ten best hits
+MESSAGE_MARGIN = 0.15  # share
 
 
 def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) -> Claim:
@@ -17,21 +17,21 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
     walk = walk_of_equal_cost(searches, own, limit)
     own_recalls, walk_recalls = (recalls_of(by_peer, way_of(row)) for row in (own, walk))
     test = paired_t(own_recalls, walk_recalls)
-    short = []
-    if own["recall"] < ENOUGH:
-        short.append(f"recall {own['recall']:.3f}")
+    failures = []
+    if own["recall"] < MIN_RECALL:
+        failures.append(f"recall {own['recall']:.3f}")
     if not test.is_gain:
-        short.append("not surely above the walk")
+        failures.append("not surely above the walk")
     if walk["messages"] < own["messages"]:
-        short.append("no walk took as many messages")
+        failures.append("no walk took as many messages")
     others = [*ways_of(searches, FLOOD, limit), *ways_of(searches, EVERYBODY, limit)]
     other_limits = [row for row in searches if row["algorithm"] == BUDDYNET and row["limit"] != limit]
     return Claim(
         id="peer-search.recall",
         kind="beyond",
-        says=f"Once buddies are learnt (second half of the queries), a search that takes {limit} hits for enough finds"
-        f" at least {ENOUGH} of the ten best pages that one index of all collections finds, and more than random walks"
-        " that take at least as many messages; paired t-test over peers, each with its mean over runs",
+        text=f"Once buddies are learnt (second half of the queries), a search that takes {limit} hits for enough finds"
+        f" at least {MIN_RECALL} of the ten best pages that one index of all collections finds, and more than random"
+        " walks that take at least as many messages; paired t-test over peers, each with its mean over runs",
         paper=None,
         measured="; ".join(
             [
@@ -41,9 +41,9 @@ def recall_claim(searches: Sequence[Row], by_peer: Sequence[Row], limit: int) ->
                 *(_recall_line(f"buddynet where {row['limit']} are enough", row) for row in other_limits),
             ]
         ),
-        holds=not short,
+        holds=not failures,
         p=finite_or_none(test.p),
-        reason="; ".join(short),
+        reason="; ".join(failures),
     )
 
 
@@ -53,20 +53,22 @@ def walk_of_equal_cost(searches: Sequence[Row], own: Row, limit: int) -> Row:
     return next((row for row in walks if row["messages"] >= own["messages"]), walks[-1])
 
 
-def agreement(rounds: Sequence[Row], reason: str) -> Claim:
+def agreement_claim(rounds: Sequence[Row], reason: str) -> Claim:
     queries = sum(int(row["queries"]) for row in rounds)
     overlap = sum(float(row["overlap"]) * int(row["queries"]) for row in rounds) / max(1, queries)
-    apart = [f"overlap {overlap:.3f}"] if overlap < ALIKE else []
-    apart += [
-        f"{row['round']}: messages {_ratio(row):.2f} of simulated" for row in rounds if abs(_ratio(row) - 1) > MARGIN
+    deviations = [f"overlap {overlap:.3f}"] if overlap < MIN_OVERLAP else []
+    deviations += [
+        f"{row['round']}: messages {_ratio(row):.2f} of simulated"
+        for row in rounds
+        if abs(_ratio(row) - 1) > MESSAGE_MARGIN
     ]
     return Claim(
         id="peer-search.simulation-agrees",
         kind="beyond",
-        says="Processes on loopback and nodes on a simulated wire, which begin with the same knowledge and are asked"
-        f" the same, find the same: at least {ALIKE} of the ten best hits in the mean over all queries, with a"
-        f" number of messages within {MARGIN:.0%}, both when they know only neighbours, and when they have learnt whom"
-        " to ask. Walks are drawn anew in each, so that two simulations differ, too",
+        text="Processes on loopback and nodes on a simulated wire, which begin with the same knowledge and are asked"
+        f" the same, find the same: at least {MIN_OVERLAP} of the ten best hits in the mean over all queries, with a"
+        f" number of messages within {MESSAGE_MARGIN:.0%}, both when they know only neighbours, and"
+        " when they have learnt whom to ask. Walks are drawn anew in each, so that two simulations differ, too",
         paper=None,
         measured="; ".join(
             f"{row['round']}: overlap {row['overlap']:.3f} (of two simulations {row['overlap_by_chance']:.3f}),"
@@ -75,8 +77,8 @@ def agreement(rounds: Sequence[Row], reason: str) -> Claim:
             for row in rounds
         )
         or "nothing",
-        holds=None if reason else not apart,
-        reason=reason or "; ".join(apart),
+        holds=None if reason else not deviations,
+        reason=reason or "; ".join(deviations),
     )
 
 

@@ -18,7 +18,7 @@ from lycosa_peers.node import Node
 from lycosa_peers.options import ALGORITHMS, DEFAULTS, NodeOptions
 from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.search import Answer, Stage
-from lycosa_peers.simulation import Network
+from lycosa_peers.simulation import SimulatedNetwork
 from lycosa_peers.state_files import StateFiles
 
 from .shared import CachedContent, OpenCollections, PeerSearchInputs, Question, best_of
@@ -76,19 +76,19 @@ def network_of(
     contacts: Sequence[Contact] | None = None,
     latency: float | tuple[float, float] = LATENCY,
     seed: int,
-) -> Network:
+) -> SimulatedNetwork:
     """A simulated network of nodes over collections; nodes share one seed, so that walks differ by query ids alone."""
     who = contacts or [Contact(f"{number:02d}") for number in range(len(contents))]
     nodes = [Node(me, content, options=options, seed=seed) for me, content in zip(who, contents, strict=True)]
     for node, neighbours in zip(nodes, overlay, strict=True):
         for neighbour in neighbours:
-            node.neighbours.know(who[neighbour])  # keeps its address, too
+            node.neighbours.remember(who[neighbour])  # keeps its address, too
         node.connect(who[neighbour] for neighbour in neighbours)
-    return Network(nodes, latency=latency, seed=seed)
+    return SimulatedNetwork(nodes, latency=latency, seed=seed)
 
 
 def ask_all(
-    network: Network, questions: Iterable[Question], *, limit: int, pause: float = PAUSE
+    network: SimulatedNetwork, questions: Iterable[Question], *, limit: int, pause: float = PAUSE
 ) -> list[SearchOutcome]:
     """Runs one query after the other, as `lycosa peer search --limit` does."""
     names = list(network.nodes)
@@ -99,7 +99,7 @@ def ask_all(
     return outcomes
 
 
-def _ask(network: Network, name: str, question: Question, limit: int) -> SearchOutcome:
+def _ask(network: SimulatedNetwork, name: str, question: Question, limit: int) -> SearchOutcome:
     node, began = network.nodes[name], network.now
     number = network.begin(name, question.words, most=limit, enough=limit)
     while node.stage(number) is not Stage.DONE:
@@ -237,7 +237,7 @@ def compare_with_processes(
     overlay = overlay_of(peers, seed)
     with OpenCollections(inputs, peers) as opened:
 
-        def network(seed: int, latency: float = LOOPBACK_LATENCY) -> Network:
+        def network(seed: int, latency: float = LOOPBACK_LATENCY) -> SimulatedNetwork:
             return network_of(opened.contents, overlay, DEFAULTS, contacts=contacts, latency=latency, seed=seed)
 
         learnt = network(seed)
@@ -257,14 +257,16 @@ def compare_with_processes(
     return {"reason": "", "rounds": rounds}
 
 
-def _save_memories(network: Network, kept: Sequence[PeerFolder]) -> None:
+def _save_memories(network: SimulatedNetwork, kept: Sequence[PeerFolder]) -> None:
     """Saves the state of each node where the process of the same peer restores it from."""
     nodes: Sequence[Node] = list(network.nodes.values())
     for node, place in zip(nodes, kept, strict=True):
         StateFiles(place).save(node)
 
 
-def _ask_simulated(network: Network, states: Sequence[Plain], questions: Sequence[Question], limit: int) -> _Round:
+def _ask_simulated(
+    network: SimulatedNetwork, states: Sequence[Plain], questions: Sequence[Question], limit: int
+) -> _Round:
     for node, state in zip(network.nodes.values(), states, strict=True):
         node.restore(state)
     outcomes = ask_all(network, questions, limit=limit, pause=AT_REST)

@@ -17,9 +17,9 @@ from lycosa_lab.peers.collections import Collector, collectors_of, union_of, wri
 from lycosa_lab.study import Size
 from lycosa_lab.topics import topics_of
 from lycosa_lab.worlds import StudyWorld
-from lycosa_peers.content import Change, Found
-from lycosa_peers.content import Summary as HeldSummary
-from lycosa_peers.messages import MAX_HITS, Contact, Hit, Item, Statistics, Wanted
+from lycosa_peers.content import ContentSummary as HeldSummary
+from lycosa_peers.content import Found, SummaryDelta
+from lycosa_peers.messages import MAX_HITS, Contact, Item, PeerHit, Statistics, Wanted
 from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.ranking import merge, query_words
 from lycosa_peers.search import Answer, Stage
@@ -92,7 +92,7 @@ class CachedContent:
     def verify(self, item: Item, body: bytes) -> bool:
         return self._content.verify(item, body)
 
-    def may_answer(self, wanted: Wanted, hit: Hit, statistics: Statistics | None) -> bool:
+    def may_answer(self, wanted: Wanted, hit: PeerHit, statistics: Statistics | None) -> bool:
         return self._content.may_answer(wanted, hit, statistics)
 
     def may_take(self, item: Item) -> bool:
@@ -101,7 +101,7 @@ class CachedContent:
     def summary(self) -> CollectionSummary:
         return self._content.summary()
 
-    def changes(self, since: int) -> Change | None:
+    def changes(self, since: int) -> SummaryDelta | None:
         return self._content.changes(since)
 
     def unpack(self, packed: bytes, version: int) -> CollectionSummary:

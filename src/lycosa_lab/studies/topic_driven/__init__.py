@@ -23,7 +23,7 @@ from .tables import TopicDrivenTables
 
 class TopicDriven:
     name = "topic-driven"
-    says = "Which of best-first, InfoSpiders and PageRank keeps closest to a topic, judged in three ways."
+    summary = "Which of best-first, InfoSpiders and PageRank keeps closest to a topic, judged in three ways."
     scales: Mapping[str, Size] = {
         "small": {"topics": 20, "pages": 300, "buffer": 200, "world_pages": 20_000},
         "paper": {"topics": 100, "pages": 1_000, "buffer": 200, "world_pages": 250_000},

@@ -33,15 +33,15 @@ def bestfirst_first(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
         for share in TESTED_AT
     )
     measures = tables.measures()
-    said = "; ".join(f"{measure}: {_means(measures[measure])} ({lead})" for measure, lead in found.items())
+    by_measure = "; ".join(f"{measure}: {_means(measures[measure])} ({lead})" for measure, lead in found.items())
     behind = [measure for measure, lead in found.items() if not lead.is_significant]
     return Claim(
         id="topic-driven.bestfirst-first",
         kind="paper",
-        says="Best-first is above InfoSpiders and PageRank by mean similarity and by every classifier, p < .05",
+        text="Best-first is above InfoSpiders and PageRank by mean similarity and by every classifier, p < .05",
         paper="BestFirst > InfoSpiders > PageRank, every pair significant at 95 %; best precision about 13 %;"
         " by rank at 500 and 1 000 too, at 100 InfoSpiders equal BestFirst",
-        measured=f"{said}; {ranks}",
+        measured=f"{by_measure}; {ranks}",
         p=max(lead.p for lead in found.values()),
         holds=not behind,
         reason=f"not ahead, or not significantly, by {', '.join(behind)}" if behind else "",
@@ -58,7 +58,7 @@ def pagerank_last(tables: TopicDrivenTables, tests: Sequence[Row], *, hosts: int
     return Claim(
         id="topic-driven.pagerank-last",
         kind="paper",
-        says="PageRank is below best-first and InfoSpiders by mean similarity and by every classifier, p < .05",
+        text="PageRank is below best-first and InfoSpiders by mean similarity and by every classifier, p < .05",
         paper="PageRank last on all three methods; it drifts to popular pages whatever the topic",
         measured="; ".join(
             f"{measure}: {_means(measures[measure])} ({', '.join(f'{name} {lead}' for name, lead in by.items())})"
@@ -100,18 +100,18 @@ def methods_agree(tables: TopicDrivenTables, tests: Sequence[Row]) -> Claim:
     return Claim(
         id="topic-driven.methods-agree",
         kind="paper",
-        says="The three methods of assessment put the three crawlers in the same order, by means alone, those of the"
+        text="The three methods of assessment put the three crawlers in the same order, by means alone, those of the"
         " three classifiers taken together",
         paper="BestFirst, InfoSpiders, PageRank by all three",
         measured="; ".join(f"{method}: {' > '.join(order)}" for method, order in orders.items()),
         holds=agree,
-        reason="" if agree else _differing(tables, orders, tests),
+        reason="" if agree else _differences_text(tables, orders, tests),
     )
 
 
-def _differing(tables: TopicDrivenTables, orders: Mapping[str, Sequence[str]], tests: Sequence[Row]) -> str:
+def _differences_text(tables: TopicDrivenTables, orders: Mapping[str, Sequence[str]], tests: Sequence[Row]) -> str:
     """The pairs of crawlers on whose order the methods differ, with the p of each method."""
-    said = []
+    differences = []
     for pair in combinations(CRAWLERS, 2):
         if len({order.index(pair[0]) < order.index(pair[1]) for order in orders.values()}) > 1:
             sure = [
@@ -121,8 +121,8 @@ def _differing(tables: TopicDrivenTables, orders: Mapping[str, Sequence[str]], t
                 and row["measure"] in (*_judged_measures(), tables.rank_name(1.0))
                 and row["holm_p"] is not None
             ]
-            said.append(f"{' and '.join(pair)} ({', '.join(sure)})")
-    return f"the methods differ on {'; '.join(said)}"
+            differences.append(f"{' and '.join(pair)} ({', '.join(sure)})")
+    return f"the methods differ on {'; '.join(differences)}"
 
 
 def cost(tables: TopicDrivenTables) -> Claim:
@@ -130,7 +130,7 @@ def cost(tables: TopicDrivenTables) -> Claim:
     return Claim(
         id="topic-driven.cost",
         kind="paper",
-        says="Processor time of each strategy for a page, and accepted pages for a second of it",
+        text="Processor time of each strategy for a page, and accepted pages for a second of it",
         paper="CPU time was recorded, a quality/cost analysis announced, no figures given",
         measured=f"ms per page: {_means(tables.milliseconds())}; accepted pages per second:"
         f" {_means(measures['accepted pages per processor second'])}",

@@ -15,7 +15,7 @@ from lycosa_lab.worlds.synthetic import SyntheticWorld
 from .claims import all_claims
 from .figures import all_figures
 from .runs import TopicJob
-from .shared import MapInputs, chosen_leaves, prepare
+from .shared import MapInputs, choose_leaves, prepare
 from .tables import MapTables
 
 HALF_A_YEAR = 180.0  # days
@@ -23,7 +23,7 @@ HALF_A_YEAR = 180.0  # days
 
 class TopicalMap:
     name = "topical-map"
-    says = "What a focused crawl gains by a map of an earlier crawl of the same or a related topic."
+    summary = "What a focused crawl gains by a map of an earlier crawl of the same or a related topic."
     scales: Mapping[str, Size] = {
         "small": {"topics": 10, "pages": 1_000, "seeds": 14, "examples": 100, "world_pages": 150_000},
         "paper": {"topics": 12, "pages": 15_000, "seeds": 200, "examples": 1_000, "world_pages": 1_000_000},
@@ -33,7 +33,7 @@ class TopicalMap:
         return {"pages": size["world_pages"], "topics": 24}
 
     def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
-        leaves = chosen_leaves(world, size["topics"])
+        leaves = choose_leaves(world, size["topics"])
         return [category.name for tops in leaves for category in tops][: size["topics"]]
 
     def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[MapInputs, StudyWorld | None]:

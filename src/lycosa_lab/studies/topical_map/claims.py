@@ -10,10 +10,10 @@ from lycosa_lab.statistics import SIGNIFICANT, PairedTest, finite_or_none, holm,
 
 from .shared import (
     AGAIN,
-    ALIKE,
     BASELINE,
     BASELINE_LATER,
     BOTH,
+    BY_TEXT,
     CONTENT,
     CONTENT_LATER,
     FAR,
@@ -50,16 +50,16 @@ def all_claims(tables: MapTables) -> list[Claim]:
 
 
 def _of_the_paper(
-    name: str, *, says: str, paper: str, measured: str, holds: bool | None, p: float | None = None, why: str = ""
+    name: str, *, text: str, paper: str, measured: str, holds: bool | None, p: float | None = None, why: str = ""
 ) -> Claim:
     """A claim of the paper; `why` is its reason where it does not hold."""
     reason = why if holds is False else ""
-    return Claim(f"{STUDY}.{name}", "paper", says, paper, measured, holds, p, reason)
+    return Claim(f"{STUDY}.{name}", "paper", text, paper, measured, holds, p, reason)
 
 
-def _beyond_the_paper(name: str, *, says: str, measured: str, p: float | None) -> Claim:
+def _beyond_the_paper(name: str, *, text: str, measured: str, p: float | None) -> Claim:
     """What the paper leaves open, reported."""
-    return Claim(f"{STUDY}.{name}", "beyond", says, None, measured, None, p)
+    return Claim(f"{STUDY}.{name}", "beyond", text, None, measured, None, p)
 
 
 def same_topic_gain(tables: MapTables) -> Claim:
@@ -67,12 +67,12 @@ def same_topic_gain(tables: MapTables) -> Claim:
     holds = test.is_gain
     return _of_the_paper(
         "same-topic-gain",
-        says=f"A crawl with the map of an earlier one of the same topic brings more good pages than the baseline, for"
+        text=f"A crawl with the map of an earlier one of the same topic brings more good pages than the baseline, for"
         f" {tables.downloads} downloads from the same seeds, which are not those of the earlier crawl (paired over"
         f" topics, p < {SIGNIFICANT})",
         paper="7841 to 10170 good pages of 15000 (+30 %), 7956 to 9360 (+18 %), from the seeds of the earlier crawl",
-        measured=f"{_gained(tables, MAPPED, BASELINE, test)}; from the seeds of the earlier crawl"
-        f" {_gained(tables, AGAIN, FIRST, same_seeds)}",
+        measured=f"{_gain_text(tables, MAPPED, BASELINE, test)}; from the seeds of the earlier crawl"
+        f" {_gain_text(tables, AGAIN, FIRST, same_seeds)}",
         p=finite_or_none(test.p),
         holds=holds,
         why=_why_no_gain(test),
@@ -84,7 +84,7 @@ def near_optimal_start(tables: MapTables) -> Claim:
     holds = starts[AGAIN].mean >= OPTIMAL and starts[MAPPED].mean >= OPTIMAL
     return _of_the_paper(
         "near-optimal-start",
-        says=f"With the map, at least {OPTIMAL:.0%} of the first tenth of the pages are good, from the seeds of the"
+        text=f"With the map, at least {OPTIMAL:.0%} of the first tenth of the pages are good, from the seeds of the"
         " earlier crawl as well as from others",
         paper="at the beginning very close to an optimal crawler, from the seeds of the earlier crawl",
         measured=f"{starts[AGAIN].mean:.1%} from the seeds of the earlier crawl, {starts[MAPPED].mean:.1%} from others"
@@ -108,7 +108,7 @@ def finds_new_pages(tables: MapTables) -> Claim:
     new = tables.mean(MAPPED, lambda crawl: float(crawl["new"]))
     return _of_the_paper(
         "finds-new-pages",
-        says="Of the pages that the first crawl had not seen, at least as many are good with the map as by the"
+        text="Of the pages that the first crawl had not seen, at least as many are good with the map as by the"
         " baseline, in the mean over topics",
         paper="70 % of 10000 new pages against the 52 % of the baseline (Basketball); 51 % of 6000 against 52 %"
         " (Economics)",
@@ -129,7 +129,7 @@ def overlap(tables: MapTables) -> Claim:
     )
     return _of_the_paper(
         "overlap",
-        says="The share of the pages with the map that the first crawl had seen",
+        text="The share of the pages with the map that the first crawl had seen",
         paper="4700 of 15000 (Basketball), 9000 of 15000 (Economics), from the seeds of the first crawl",
         measured=f"{shares[MAPPED]:.0%} ({topics}); baseline {shares[BASELINE]:.0%}, with the map from the seeds of the"
         f" first crawl {shares[AGAIN]:.0%}, URLs cached {shares[URLS]:.0%}, map at 0.8 {shares[MAPPED_HIGH]:.0%},"
@@ -143,12 +143,12 @@ def related_topic_gain(tables: MapTables) -> Claim:
     share = summary(tables.related_shares())
     return _of_the_paper(
         "related-topic-gain",
-        says="A map of the pages on a topic that a crawl of a related one came by brings more good pages than the"
+        text="A map of the pages on a topic that a crawl of a related one came by brings more good pages than the"
         f" baseline (paired over topics, p < {SIGNIFICANT}), though it has fewer than {SMALL:.0%} of the pages of that"
         " crawl in the mean",
         paper="7841 to 9169 good pages (+17 %) from a map of 132 pages, 0.9 % of those crawled",
-        measured=f"{_gained(tables, RELATED, BASELINE, test)}, from maps of {share.mean * tables.downloads:.0f} pages,"
-        f" {share.mean:.1%} of those crawled, in the mean",
+        measured=f"{_gain_text(tables, RELATED, BASELINE, test)}, from maps of {share.mean * tables.downloads:.0f}"
+        f" pages, {share.mean:.1%} of those crawled, in the mean",
         p=finite_or_none(test.p),
         holds=test.is_gain and share.mean < SMALL,
         why=_why_not_related(tables, test, share.mean),
@@ -158,7 +158,7 @@ def related_topic_gain(tables: MapTables) -> Claim:
 def survives_change(tables: MapTables) -> Claim:
     claim = _of_the_paper(
         "survives-change",
-        says="A map drawn half a year earlier still brings more good pages than the baseline (paired over topics,"
+        text="A map drawn half a year earlier still brings more good pages than the baseline (paired over topics,"
         f" p < {SIGNIFICANT})",
         paper="still a gain (Basketball); a gain that fades after 12000 of 15000 pages (Economics)",
         measured="this world does not change",
@@ -173,7 +173,7 @@ def survives_change(tables: MapTables) -> Claim:
     holds = test.is_gain
     return replace(
         claim,
-        measured=f"{_gained(tables, MAPPED_LATER, BASELINE_LATER, test)}; on the day of the first crawl"
+        measured=f"{_gain_text(tables, MAPPED_LATER, BASELINE_LATER, test)}; on the day of the first crawl"
         f" {fresh.difference:+.0f}; the gain is {before:+.0f} after {tables.points[place]} downloads and"
         f" {test.difference:+.0f} at the end; {dead:.0%} of what the crawl with the map asked for was gone",
         p=finite_or_none(test.p),
@@ -186,7 +186,7 @@ def both_kinds(tables: MapTables) -> Claim:
     tests = {other: tables.gain(BOTH, other) for other in (MAPPED, RELATED, BASELINE)}
     return _beyond_the_paper(
         "both-kinds",
-        says="Navigation and redirection links together, against each alone",
+        text="Navigation and redirection links together, against each alone",
         measured=f"both kinds {_good_pages(tables, BOTH)} good pages, navigation {_good_pages(tables, MAPPED)},"
         f" redirection {_good_pages(tables, RELATED)}, baseline {_good_pages(tables, BASELINE)};"
         f" {_against(BOTH, tests)}",
@@ -197,20 +197,20 @@ def both_kinds(tables: MapTables) -> Claim:
 def reach(tables: MapTables) -> Claim:
     tests = {
         f"{one} − {other}": tables.gain(one, other)
-        for one, other in ((FAR, NEAR), (NEAR, MAPPED), (FAR, MAPPED), (ALIKE, MAPPED))
+        for one, other in ((FAR, NEAR), (NEAR, MAPPED), (FAR, MAPPED), (BY_TEXT, MAPPED))
     }
     corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
     new = ", ".join(
         f"{kind} {tables.mean(kind, _seen_share):.0%} known pages and {tables.mean(kind, _new_share):.1%} of the new"
         " ones good"
-        for kind in (NEAR, FAR, MAPPED, ALIKE)
+        for kind in (NEAR, FAR, MAPPED, BY_TEXT)
     )
     return _beyond_the_paper(
         "reach",
-        says="Pages tied to portals near them, far from them, to any, or to portals with like texts",
+        text="Pages tied to portals near them, far from them, to any, or to portals with like texts",
         measured="; ".join(
             (
-                ", ".join(f"{kind} {_good_pages(tables, kind)}" for kind in (NEAR, FAR, MAPPED, ALIKE)),
+                ", ".join(f"{kind} {_good_pages(tables, kind)}" for kind in (NEAR, FAR, MAPPED, BY_TEXT)),
                 *(f"{name} {test.difference:+.1f}, p {corrected[name]:.2g}" for name, test in tests.items()),
                 new,
             )
@@ -236,7 +236,7 @@ def over_caching(tables: MapTables) -> Claim:
         )
     return _beyond_the_paper(
         "over-caching",
-        says="What the map adds over remembering all good URLs as seeds, and over stored copies of all pages",
+        text="What the map adds over remembering all good URLs as seeds, and over stored copies of all pages",
         measured=f"{_against(MAPPED, tests)}; map at 0.8 against {URLS} {keen.difference:+.1f}, p {keen.p:.2g}; good"
         f" pages that are new: {new}; content cached counts {copies:.0f} copies that cost no download{later}",
         p=finite_or_none(tests[URLS].p),
@@ -271,7 +271,7 @@ def _good_pages(tables: MapTables, kind: str) -> str:
     return f"{summary(tables.good(kind)):.0f}"
 
 
-def _gained(tables: MapTables, kind: str, over: str, test: PairedTest) -> str:
+def _gain_text(tables: MapTables, kind: str, over: str, test: PairedTest) -> str:
     before = tables.mean_good(over)
     share = f" ({test.difference / before:+.1%})" if before > 0 else ""
     return f"{before:.0f} to {tables.mean_good(kind):.0f} good pages{share}, more in {tables.ahead(kind, over)}"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.maps import CrawlMap, Reach, SketchSimilarity, TopicMap, count_citations, crawl_map_from, draw_map
+from lycosa.maps import Reach, SketchSimilarity, TopicMap, UrlMap, count_citations, crawl_map_from, draw_map
 from lycosa.pictures import bin_counts
 from lycosa.strategies import BaselineFocused, Mapped
 from lycosa.vocabulary.contracts import Strategy
@@ -17,10 +17,10 @@ from lycosa_lab.worlds import StudyWorld
 
 from .shared import (
     AGAIN,
-    ALIKE,
     BASELINE,
     BASELINE_LATER,
     BOTH,
+    BY_TEXT,
     CONTENT,
     CONTENT_LATER,
     FAR,
@@ -78,7 +78,7 @@ def run_crawl(
     def read(url: Url) -> Page | None:
         nonlocal downloaded
         is_copy = url in copied
-        judged = source(url).judged(url)
+        judged = source(url).judge(url)
         downloaded += not is_copy
         if downloaded <= downloads:
             trace.append(PageRequest(url, judged.page.digest if judged else None, is_copy))
@@ -111,7 +111,7 @@ def crawl_counts(trace: Trace, pages: JudgedPages, topic: str, seen: Set[Url], *
     for request in trace:
         url = request.url
         counts["copies" if request.is_copy else "downloads"] += 1
-        now = pages.judged(url)
+        now = pages.judge(url)
         counts["outdated"] += request.is_copy and (now is None or now.page.digest != request.digest)
         if now is None:
             counts["dead"] += 1
@@ -145,7 +145,7 @@ class DrawnMap(NamedTuple):
     urls: Sequence[Url]
     links: int  # hyperlinks among the pages
 
-    def for_crawl(self, *, related: Sequence[str] = ()) -> CrawlMap:
+    def for_crawl(self, *, related: Sequence[str] = ()) -> UrlMap:
         """The map as a crawl uses it; pages on related topics lead to the portals, too."""
         return crawl_map_from(self.map, self.urls, related=related)
 
@@ -166,7 +166,7 @@ def links_among(urls: Sequence[Url], pages: JudgedPages) -> NDArray[np.int64]:
     found = [
         (source, number[link.target])
         for source, url in enumerate(urls)
-        if (judged := pages.judged(url)) is not None
+        if (judged := pages.judge(url)) is not None
         for link in judged.page.links
         if link.target in number
     ]
@@ -227,7 +227,7 @@ class TopicJob:
         for made in (
             self._draw(NEAR, self._good, reach="near"),
             self._draw(FAR, self._good, reach="far"),
-            self._draw(ALIKE, self._good, by_text=True),
+            self._draw(BY_TEXT, self._good, by_text=True),
         ):
             self._crawl(made.name, Mapped(crawl_map=made.for_crawl()))
 
@@ -242,7 +242,7 @@ class TopicJob:
             crawl_map = made.for_crawl(related=[related.name])
             self._crawl(made.name, Mapped(crawl_map=crawl_map, topic_of=lambda page: self._now.topic(page.url)))
 
-    def _crawl_later(self, same: CrawlMap, later: JudgedPages) -> None:
+    def _crawl_later(self, same: UrlMap, later: JudgedPages) -> None:
         self._crawl(BASELINE_LATER, BaselineFocused(), pages=later)
         self._crawl(MAPPED_LATER, Mapped(crawl_map=same), pages=later)
         self._crawl(URLS_LATER, BaselineFocused(), self._with_good, pages=later)

@@ -27,7 +27,7 @@ MAPPED_HIGH: Final = "map at 0.8"  # its links above those of any page
 MAPPED_LOW: Final = "map at 0.4"  # lower than those of good pages
 NEAR: Final = "map, near"
 FAR: Final = "map, far"
-ALIKE: Final = "map, by text"
+BY_TEXT: Final = "map, by text"
 RELATED: Final = "related map"  # a small one, from a crawl of a related topic
 BOTH: Final = "both kinds"  # the map of pages of both crawls, and the portals also from pages of the related topic
 
@@ -39,13 +39,13 @@ CONTENT_LATER: Final = "content cached, later"
 LATER: Final = (BASELINE_LATER, MAPPED_LATER, URLS_LATER, CONTENT_LATER)
 
 GOOD = 0.5  # P(topic | page) above which a page is good
-OTHERS_TIMES = 5  # as many pages of other topics as of one: 5 000 and 1 000 in the paper
-FEWEST_LISTED = 40  # pages of a topic
-FEWEST_SEEDS = 3
+OTHERS_RATIO = 5  # as many pages of other topics as of one: 5 000 and 1 000 in the paper
+MIN_LISTED = 40  # pages of a topic
+MIN_SEEDS = 3
 _NO_WORDS = page_of_text(Url(""), "", "").words
 
 
-class Judged(Struct, frozen=True, gc=False):
+class JudgedPage(Struct, frozen=True, gc=False):
     """What is kept of a page: links, probabilities and a sketch."""
 
     page: Page  # links and digest alone, no text
@@ -63,7 +63,7 @@ class JudgedPages:
         self.world, *_ = self._days = tuple(days)
         self._taxonomy = taxonomy
         self._number = {topic: number for number, topic in enumerate(taxonomy.topics)}
-        self._judged: dict[Url, Judged | None] = {}
+        self._judged: dict[Url, JudgedPage | None] = {}
         self._links: dict[Url, Link | None] = {}  # one for each target, None for those left out
 
     @property
@@ -71,19 +71,19 @@ class JudgedPages:
         """Pages read so far."""
         return len(self._judged)
 
-    def judged(self, url: Url) -> Judged | None:
+    def judge(self, url: Url) -> JudgedPage | None:
         if url in self._judged:
             return self._judged[url]
         judged = self._judged[url] = self._read(url)
         return judged
 
-    def _read(self, url: Url) -> Judged | None:
+    def _read(self, url: Url) -> JudgedPage | None:
         page = self.world.read(url)
         if page is None:
             return None
         links = tuple(link for link in map(self._link, (each.target for each in page.links)) if link is not None)
         kept = Page(url, "", "", "", _NO_WORDS, links, digest=page.digest)
-        return Judged(kept, self._taxonomy.probabilities(page), text_sketch(page))
+        return JudgedPage(kept, self._taxonomy.probabilities(page), text_sketch(page))
 
     def _link(self, target: Url) -> Link | None:
         if target not in self._links:
@@ -92,12 +92,12 @@ class JudgedPages:
 
     def probability(self, url: Url, topic: str) -> float:
         """P(topic | page); 0 for a missing page."""
-        judged = self.judged(url)
+        judged = self.judge(url)
         return 0.0 if judged is None else float(judged.probabilities[self._number[topic]])
 
     def sketch(self, url: Url) -> bytes | None:
         """The sketch of a page's text, by which resemblance is estimated; None for a missing page."""
-        judged = self.judged(url)
+        judged = self.judge(url)
         return None if judged is None else judged.sketch
 
     def is_good(self, url: Url, topic: str) -> bool:
@@ -105,7 +105,7 @@ class JudgedPages:
 
     def topic(self, url: Url) -> str | None:
         """The most probable topic of a page; None where none has P > 0.5."""
-        judged = self.judged(url)
+        judged = self.judge(url)
         if judged is None:
             return None
         best = int(judged.probabilities.argmax())
@@ -134,7 +134,7 @@ class MapInputs:
         return next(topic for topic in self.topics if topic.name == name)
 
 
-def chosen_leaves(world: StudyWorld, most: int) -> list[list[Category]]:
+def choose_leaves(world: StudyWorld, most: int) -> list[list[Category]]:
     """Leaves of the directory with enough pages by top category: groups of two or more, until there are `most` leaves.
 
     At least one leaf is left out, so that some pages are on none of the topics.
@@ -142,7 +142,7 @@ def chosen_leaves(world: StudyWorld, most: int) -> list[list[Category]]:
     directory = world.directory()
     by_top: dict[str, list[Category]] = defaultdict(list)
     for category in directory:
-        if len(listed_urls(category)) >= FEWEST_LISTED:
+        if len(listed_urls(category)) >= MIN_LISTED:
             by_top[category.name.partition("/")[0]].append(category)
     chosen: list[list[Category]] = []
     for leaves in by_top.values():
@@ -151,7 +151,7 @@ def chosen_leaves(world: StudyWorld, most: int) -> list[list[Category]]:
             chosen.append(leaves)
     if not chosen:
         raise UsageError(
-            f"topical-map needs a directory with two related topics of {FEWEST_LISTED} pages or more, and a third,"
+            f"topical-map needs a directory with two related topics of {MIN_LISTED} pages or more, and a third,"
             f" which this {world.name} world has not; say synthetic or wikipedia-schools:path=FILE"
         )
     return chosen
@@ -159,10 +159,10 @@ def chosen_leaves(world: StudyWorld, most: int) -> list[list[Category]]:
 
 def prepare(world: StudyWorld, size: Size, seed: int) -> MapInputs:
     """Chooses topics and seeds, and trains the taxonomy on pages that the directory lists."""
-    leaves = chosen_leaves(world, size["topics"])
+    leaves = choose_leaves(world, size["topics"])
     names = {category.name for tops in leaves for category in tops}
-    pages = _pages_of_a_crawl(world, size, names)
-    seeds = max(FEWEST_SEEDS, round(size["seeds"] * pages / size["pages"]))
+    pages = _crawl_length(world, size, names)
+    seeds = max(MIN_SEEDS, round(size["seeds"] * pages / size["pages"]))
     topics = [
         _topic(category, tops[(place + 1) % len(tops)].name, seeds, seed)
         for tops in leaves
@@ -171,11 +171,11 @@ def prepare(world: StudyWorld, size: Size, seed: int) -> MapInputs:
     return MapInputs(topics, _taxonomy(world, names, size["examples"], seed), pages, seed)
 
 
-def _pages_of_a_crawl(world: StudyWorld, size: Size, names: set[str]) -> int:
+def _crawl_length(world: StudyWorld, size: Size, names: set[str]) -> int:
     """The downloads of a crawl: those of the scale, but at most the mean number of pages on a topic."""
     on_topic = sum(world.topic(url) in names for url in world.urls()) // len(names)
     most: int = size["pages"]
-    return max(2 * FEWEST_SEEDS, min(most, on_topic))
+    return max(2 * MIN_SEEDS, min(most, on_topic))
 
 
 def _topic(category: Category, related: str, seeds: int, seed: int) -> MapTopic:
@@ -194,7 +194,7 @@ def _taxonomy(world: StudyWorld, names: set[str], each: int, seed: int) -> Taxon
         url for category in world.directory() if category.name not in names for url in listed_urls(category)
     )
     urls[OTHERS] = [url for url in elsewhere if url not in on_one]
-    most = {name: each * (OTHERS_TIMES if name == OTHERS else 1) for name in urls}
+    most = {name: each * (OTHERS_RATIO if name == OTHERS else 1) for name in urls}
     drawn = {name: rng.sample(listed, min(most[name], len(listed))) for name, listed in urls.items()}
     return Taxonomy.train({name: _pages(world, some) for name, some in drawn.items()}, seed=seed)
 

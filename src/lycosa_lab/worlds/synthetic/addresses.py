@@ -9,7 +9,7 @@ import numpy as np
 from lycosa.vocabulary.records import Host, Url
 
 from .counter_rng import Ints
-from .plan import MAX_FOLDERS, Kind, Plan
+from .plan import MAX_FOLDERS, Kind, WorldPlan
 from .vocabulary import FOLDERS, SECTION_NAMES, Vocabulary
 
 _SECTION = re.compile(r"http://([a-z-]+\.example)/(?:[a-z]+-([0-9]{1,4})/)?").fullmatch
@@ -26,7 +26,7 @@ _PATHS = [  # folders below a section, by the number of a page modulo len(FOLDER
 class Addresses:
     """Converts between the numbers and the URLs of pages."""
 
-    def __init__(self, plan: Plan, hosts: Iterable[str], words: Vocabulary):
+    def __init__(self, plan: WorldPlan, hosts: Iterable[str], words: Vocabulary):
         self._hosts = [Host(host) for host in hosts]
         self._site_of_host = {host: site for site, host in enumerate(self._hosts)}
         self.hosts = self._site_of_host.keys()
@@ -55,7 +55,7 @@ class Addresses:
         columns = (plan.section_of_page, plan.site_of_page, plan.depth, plan.kind)
         return Url(self._url(page, *(int(column[page]) for column in columns)))
 
-    def with_plan(self, plan: Plan) -> "Addresses":
+    def with_plan(self, plan: WorldPlan) -> "Addresses":
         """The URLs of a plan with the same sites and more pages."""
         extended = copy(self)
         extended._plan = plan

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa_lab.worlds.world import Category, Entry
+from lycosa_lab.worlds.world import Category, DirectoryEntry
 
 from .addresses import Addresses
 from .counter_rng import Floats, Ints, key, uniforms
-from .plan import Options, Plan
+from .plan import Options, WorldPlan
 from .text import TextGenerator
 
 SHARE = 0.025  # of a topic's pages
@@ -19,14 +19,14 @@ KNOWN_LEVEL, KNOWN_SLOPE = 0.0, 1.5  # logit of the probability that a site is k
 _REPEAT_PENALTY = 4.0  # in the score of a page, for each better page of the same site and topic
 
 
-def known_sites(options: Options, plan: Plan) -> NDArray[np.bool_]:
+def known_sites(options: Options, plan: WorldPlan) -> NDArray[np.bool_]:
     """Which sites are known to the editors: a logistic model of the standing of the home page."""
     home = plan.latent[plan.site_start[:-1]].astype(np.float64)
     probability = 1.0 / (1.0 + np.exp(-KNOWN_LEVEL - KNOWN_SLOPE * home))
     return uniforms(key(options.seed, "known sites"), len(probability)) < probability
 
 
-def chosen_pages(options: Options, plan: Plan) -> list[NDArray[np.int64]]:
+def chosen_pages(options: Options, plan: WorldPlan) -> list[NDArray[np.int64]]:
     """The pages listed under each topic, in order: the ones of the highest score, of known sites first."""
     u = uniforms(key(options.seed, "directory"), len(plan))
     score = 0.8 * plan.latent + _KIND_BONUS[plan.kind] - np.log(-np.log(u + 1e-300))  # Gumbel noise: a weighted sample
@@ -55,12 +55,12 @@ def _rank_within(groups: Ints, score: Floats) -> Ints:
 
 
 def make_directory(
-    options: Options, plan: Plan, text: TextGenerator, addresses: Addresses, names: Sequence[str]
+    options: Options, plan: WorldPlan, text: TextGenerator, addresses: Addresses, names: Sequence[str]
 ) -> tuple[Category, ...]:
     """All leaf categories, grouped by top category."""
     categories = []
     for name, pages in zip(names, chosen_pages(options, plan), strict=True):
         urls = addresses.urls(pages)
-        entries = (Entry(url, text.description(page)) for url, page in zip(urls, pages.tolist(), strict=True))
+        entries = (DirectoryEntry(url, text.description(page)) for url, page in zip(urls, pages.tolist(), strict=True))
         categories.append(Category(name, tuple(entries)))
     return tuple(categories)

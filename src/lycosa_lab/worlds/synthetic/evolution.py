@@ -13,7 +13,7 @@ from lycosa.vocabulary.errors import UsageError
 
 from .counter_rng import Floats, Ints, key, normals, subkey, uniforms, uniforms_at
 from .links import SECTIONS_SHOWN, Attraction, Links
-from .plan import Features, Kind, Options, Plan, draw_features
+from .plan import Kind, Options, PageFeatures, WorldPlan, draw_features
 from .text import CHUNK
 
 BIRTHS = 0.002  # new pages a day, per page of the start
@@ -30,7 +30,7 @@ _BATCH = 64  # changes drawn at once
 class Snapshot:
     """The state of a world some days after its start."""
 
-    def __init__(self, options: Options, plan: Plan, links: Links, attraction: Attraction, days: float):
+    def __init__(self, options: Options, plan: WorldPlan, links: Links, attraction: Attraction, days: float):
         if not 0.0 <= days <= 36_500.0:
             raise UsageError(f"a world can be seen 0 to 36500 days after its start, not {days}")
         self.days = days
@@ -125,7 +125,7 @@ def _births(seed: int, pages: int, days: float) -> tuple[Ints, Floats]:
     return (uniforms(key(seed, "parents"), len(born)) * pages).astype(np.int64), born
 
 
-def _extended(options: Options, plan: Plan, parents: Ints) -> Plan:
+def _extended(options: Options, plan: WorldPlan, parents: Ints) -> WorldPlan:
     """The plan with the new pages appended."""
     own = normals(key(options.seed, "born quality"), len(parents))
     correlation = 0.5 * options.status_homophily
@@ -139,12 +139,12 @@ def _extended(options: Options, plan: Plan, parents: Ints) -> Plan:
         "topic": plan.topic[parents],
         "latent": latent,
         "in_links": np.sort(plan.in_links)[np.minimum(ranks, len(plan) - 1)],
-        **{field.name: getattr(features, field.name) for field in fields(Features)},
+        **{field.name: getattr(features, field.name) for field in fields(PageFeatures)},
     }
-    return replace(plan, **{name: _appended(getattr(plan, name), column) for name, column in columns.items()})
+    return replace(plan, **{name: _concatenate(getattr(plan, name), column) for name, column in columns.items()})
 
 
-def _appended(column: Floats, more: Floats) -> Floats:
+def _concatenate(column: Floats, more: Floats) -> Floats:
     return np.concatenate((column, more.astype(column.dtype)))
 
 

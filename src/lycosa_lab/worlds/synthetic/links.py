@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .counter_rng import Floats, Ints, key, normals, subkey, uniforms
-from .plan import Kind, Options, Plan, topic_looseness
+from .plan import Kind, Options, WorldPlan, topic_looseness
 from .vocabulary import Vocabulary
 
 SECTIONS_SHOWN = 4  # sections of its site in the navigation of every page
@@ -42,7 +42,7 @@ Pair = tuple[Ints, Ints]  # sources and targets of links
 class Attraction:
     """Samples targets for links across sites: pages of a topic by fitness, or by rank of standing."""
 
-    def __init__(self, options: Options, plan: Plan):
+    def __init__(self, options: Options, plan: WorldPlan):
         order = np.lexsort((plan.latent, plan.topic))
         fitness = (1.0 + plan.in_links) ** FITNESS_POWER * np.exp(
             0.5 * normals(key(options.seed, "fitness"), len(plan))
@@ -70,7 +70,7 @@ class Attraction:
         return pages
 
 
-def make_links(options: Options, plan: Plan, words: Vocabulary) -> Links:
+def make_links(options: Options, plan: WorldPlan, words: Vocabulary) -> Links:
     """The links of all pages, without duplicates and self-links."""
     navigation = [*_up_links(plan), *_section_links(plan)]
     in_text = [*_listings(options, plan), *_sibling_links(options, plan), _cross_links(options, plan, words)]
@@ -96,18 +96,18 @@ def make_links(options: Options, plan: Plan, words: Vocabulary) -> Links:
     )
 
 
-def _up_links(plan: Plan) -> list[Pair]:
+def _up_links(plan: WorldPlan) -> list[Pair]:
     """Links of all other pages to their home page."""
     pages = np.arange(len(plan), dtype=np.int32)
     inner = pages[plan.kind != Kind.HOME]
     return [(inner, plan.site_start[plan.site_of_page[inner]])]
 
 
-def _section_page(plan: Plan, sections: Ints, sites: Ints) -> Ints:
+def _section_page(plan: WorldPlan, sections: Ints, sites: Ints) -> Ints:
     return plan.site_start[sites] + 1 + sections - plan.first_section[sites]
 
 
-def _section_links(plan: Plan) -> list[Pair]:
+def _section_links(plan: WorldPlan) -> list[Pair]:
     """Links of articles to their section, of every page to the first sections of its site, of home pages to all."""
     pages = np.arange(len(plan), dtype=np.int32)
     articles = pages[plan.kind == Kind.ARTICLE]
@@ -120,7 +120,7 @@ def _section_links(plan: Plan) -> list[Pair]:
     return pairs
 
 
-def _listings(options: Options, plan: Plan) -> list[Pair]:
+def _listings(options: Options, plan: WorldPlan) -> list[Pair]:
     """Links of sections to their first articles, and of home pages to random pages of the site."""
     sections = np.arange(len(plan.section_topic))
     sites = np.searchsorted(plan.first_section, sections, side="right") - 1
@@ -135,7 +135,7 @@ def _listings(options: Options, plan: Plan) -> list[Pair]:
     return pairs
 
 
-def _sibling_links(options: Options, plan: Plan) -> list[Pair]:
+def _sibling_links(options: Options, plan: WorldPlan) -> list[Pair]:
     """Links of articles to the next and previous, and to random ones of the section and of the site."""
     articles = np.flatnonzero(plan.kind == Kind.ARTICLE)
     section = plan.section_of_page[articles]
@@ -152,7 +152,7 @@ def _sibling_links(options: Options, plan: Plan) -> list[Pair]:
     return [*pairs, (articles[some], anywhere[some])]
 
 
-def _sibling(options: Options, plan: Plan, number: int, articles: Ints, start: Ints, size: Ints) -> Ints:
+def _sibling(options: Options, plan: WorldPlan, number: int, articles: Ints, start: Ints, size: Ints) -> Ints:
     """An article of the same section for each; with homophily, the one closest in standing of several candidates."""
     nearest = start + (uniforms(key(options.seed, "sibling", number), len(articles)) * size).astype(np.int64)
     compares = uniforms(key(options.seed, "sibling looks", number), len(articles)) < options.status_homophily
@@ -165,7 +165,7 @@ def _sibling(options: Options, plan: Plan, number: int, articles: Ints, start: I
     return nearest
 
 
-def _cross_links(options: Options, plan: Plan, words: Vocabulary) -> Pair:
+def _cross_links(options: Options, plan: WorldPlan, words: Vocabulary) -> Pair:
     """Links across sites: to fit pages, or, for a share of them, to pages of similar standing."""
     source = np.repeat(np.arange(len(plan), dtype=np.int32), plan.cross_links)
     ranks = np.empty(len(plan), dtype=np.float32)

@@ -79,7 +79,7 @@ class Kind(IntEnum):
 
 
 @dataclass(frozen=True)
-class Plan:
+class WorldPlan:
     """The columns of a world, indexed by the numbers of pages, sections or sites. Their names are names of files."""
 
     site_start: NDArray[np.int32]  # the first page of each site, and the end
@@ -112,10 +112,10 @@ class Plan:
         return np.log1p(self.in_links)
 
 
-COLUMNS = tuple(field.name for field in fields(Plan))
+COLUMNS = tuple(field.name for field in fields(WorldPlan))
 
 
-def make_plan(options: Options, words: Vocabulary) -> Plan:
+def make_plan(options: Options, words: Vocabulary) -> WorldPlan:
     """The plan for the given options; the same options give the same columns."""
     seed, sites = options.seed, options.site_count
     sizes = draw_site_sizes(options)
@@ -144,7 +144,7 @@ def make_plan(options: Options, words: Vocabulary) -> Plan:
     in_links = in_links_from_latent(latent)
     features = asdict(draw_features(options, latent))
     features["depth"] = np.where(kind == Kind.ARTICLE, features["depth"], kind).astype(np.int8)
-    return Plan(
+    return WorldPlan(
         site_start=site_start.astype(np.int32),
         site_topic=site_topic.astype(np.int16),
         site_quality=quality.astype(np.float32),
@@ -282,7 +282,7 @@ def in_links_from_latent(latent: Floats) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class Features:
+class PageFeatures:
     """The features of pages that depend on their standing."""
 
     depth: NDArray[np.int8]  # folders in the URL of an article
@@ -292,7 +292,7 @@ class Features:
     cross_links: NDArray[np.int16]  # number of links drawn across sites
 
 
-def draw_features(options: Options, latent: Floats, *, born: str = "") -> Features:
+def draw_features(options: Options, latent: Floats, *, born: str = "") -> PageFeatures:
     """Features of the form f(level + slope * latent + feature_noise * spread * normal), clipped."""
 
     def feature(name: str, level: float, slope: float, spread: float) -> Floats:
@@ -302,7 +302,7 @@ def draw_features(options: Options, latent: Floats, *, born: str = "") -> Featur
     # Without homophily the number of links must not depend on standing either: since links across sites lead to fit
     # pages, it would correlate the standing of a page with that of the pages it links to.
     links = feature("links", 0.0, 0.35 * options.status_homophily, 0.85)
-    return Features(
+    return PageFeatures(
         depth=np.clip(np.round(feature("depth", 2.3, -0.4, 0.9)), 1, MAX_FOLDERS).astype(np.int8),
         words=np.clip(np.exp(feature("words", 5.6, 0.17, 0.4)), 120, 900).astype(np.int16),
         rarity=np.clip(0.045 * np.exp(feature("rarity", 0.0, 0.25, 0.6)), 0.0, 0.3).astype(np.float32),

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .counter_rng import Floats, Ints, key, subkey, uniforms, uniforms_at
-from .plan import Options, Plan, topic_looseness
+from .plan import Options, WorldPlan, topic_looseness
 from .vocabulary import BACKGROUND, FUNCTION_WORDS, GENERIC_ANCHORS, NUMBERS, PER_LEAF, PER_TOP, RARE, Vocabulary
 
 FUNCTION_SHARE = 0.42  # of function words
@@ -56,7 +56,7 @@ _ENDS, _PARAGRAPH_ENDS = _sentence_pattern()
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class GeneratedText:
     """The words of a page, and the positions of its links and paragraphs."""
 
     title: str
@@ -69,7 +69,7 @@ class Passage:
 class TextGenerator:
     """Generates the words of pages; the same page in the same edition always has the same text."""
 
-    def __init__(self, options: Options, plan: Plan, words: Vocabulary):
+    def __init__(self, options: Options, plan: WorldPlan, words: Vocabulary):
         self._plan, self._words = plan, words
         self._topics = options.topics
         self._clarity = 1.0 / topic_looseness(options)  # of each topic, a factor of topic strength
@@ -83,7 +83,7 @@ class TextGenerator:
         sizes = [len(FUNCTION_WORDS), NUMBERS, RARE, words.size - words.rare, PER_LEAF, PER_TOP, PER_LEAF, BACKGROUND]
         self._spans = np.log1p(np.array(sizes) / _SHIFTS)
 
-    def passage(self, page: int, targets: Ints, editions: Ints | None = None) -> Passage:
+    def generate(self, page: int, targets: Ints, editions: Ints | None = None) -> GeneratedText:
         """The words of a page with links to `targets`.
 
         editions: for each chunk of the text, the number of the change that wrote it.
@@ -104,7 +104,9 @@ class TextGenerator:
         ids[0] += 2 * size
         ids[-1] = ids[-1] % size + size
         paragraphs = _PARAGRAPH_ENDS[: _PARAGRAPH_ENDS.searchsorted(count - 20)].tolist()
-        return Passage(self._title(page, own, strength), self._words.words(ids), anchors, offsets, [*paragraphs, count])
+        return GeneratedText(
+            self._title(page, own, strength), self._words.words(ids), anchors, offsets, [*paragraphs, count]
+        )
 
     def description(self, page: int) -> str:
         """The description of a page in the directory: 10 to 25 words, most of them of its topic."""

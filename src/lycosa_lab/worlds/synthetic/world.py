@@ -19,7 +19,7 @@ from .directory import make_directory
 from .evolution import Snapshot
 from .links import Attraction, Links, make_links
 from .pages import Anchor, PageLayout, parsed_page, render_html, split_paragraphs
-from .plan import COLUMNS, Kind, Options, Plan, draw_host_names, make_plan
+from .plan import COLUMNS, Kind, Options, WorldPlan, draw_host_names, make_plan
 from .readers import BrowsedWeb, simulate_accesses
 from .text import TextGenerator
 from .vocabulary import make_vocabulary
@@ -75,7 +75,7 @@ class SyntheticWorld:
         )
         self._open(options)
 
-    def _open(self, options: Options, plan: Plan | None = None, links: Links | None = None) -> None:
+    def _open(self, options: Options, plan: WorldPlan | None = None, links: Links | None = None) -> None:
         self.options = options
         self.words, unused = make_vocabulary(options.seed, options.topics)
         self.plan = plan if plan is not None else make_plan(options, self.words)
@@ -251,13 +251,13 @@ class SyntheticWorld:
         targets, navigation = self.links_of(number)
         urls = self.addresses.urls(targets)
         editions = self._snapshot.editions(number) if self._snapshot is not None else None
-        passage = self.text_generator.passage(number, targets[navigation:], editions)
-        anchors = list(map(Anchor, urls[navigation:], passage.anchors))
+        text = self.text_generator.generate(number, targets[navigation:], editions)
+        anchors = list(map(Anchor, urls[navigation:], text.anchors))
         return PageLayout(
             url=url,
-            title=passage.title,
+            title=text.title,
             navigation=list(map(Anchor, urls[:navigation], self._navigation_names(targets[:navigation]))),
-            paragraphs=split_paragraphs(passage.words, passage.paragraphs, anchors, passage.offsets),
+            paragraphs=split_paragraphs(text.words, text.paragraphs, anchors, text.offsets),
             footer=self.text_generator.footer(int(self.plan.site_of_page[number])),
         )
 
@@ -267,7 +267,7 @@ class SyntheticWorld:
         return ["Home" if kind == Kind.HOME else names[section] for kind, section in zip(kinds, sections, strict=True)]
 
 
-def _reopened(options: Options, plan: Plan, links: Links, days: float) -> SyntheticWorld:
+def _reopened(options: Options, plan: WorldPlan, links: Links, days: float) -> SyntheticWorld:
     world = SyntheticWorld.__new__(SyntheticWorld)
     world._open(options, plan, links)
     return world.at(days)
@@ -276,7 +276,7 @@ def _reopened(options: Options, plan: Plan, links: Links, days: float) -> Synthe
 # Saved as a folder: one file of facts, and one for each column, which is mapped into memory when loaded
 
 
-def _save_columns(folder: Path, options: Options, plan: Plan, links: Links) -> None:
+def _save_columns(folder: Path, options: Options, plan: WorldPlan, links: Links) -> None:
     """Writes a world into a new or empty folder; the same world gives the same bytes."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -292,10 +292,10 @@ def _save_columns(folder: Path, options: Options, plan: Plan, links: Links) -> N
         raise UsageError(f"cannot write the world to {folder}: {error.strerror or error}") from None
 
 
-def _load_columns(folder: Path) -> tuple[Options, Plan, Links]:
+def _load_columns(folder: Path) -> tuple[Options, WorldPlan, Links]:
     """What `_save_columns` wrote, the columns mapped into memory."""
     options = _options(folder / _FACTS)
-    plan = Plan(**{name: _column(folder / f"{name}.npy") for name in COLUMNS})
+    plan = WorldPlan(**{name: _column(folder / f"{name}.npy") for name in COLUMNS})
     links = Links(**{name: _column(folder / f"links-{name}.npy") for name in _LINK_COLUMNS})
     sizes = {len(plan), len(plan.kind), len(plan.in_links), len(links.start) - 1, options.pages}
     if len(sizes) != 1 or int(links.start[-1]) != len(links.target):

@@ -18,7 +18,7 @@ import zstandard
 from lycosa.vocabulary.clock import SimulatedClock, WallClock
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-from lycosa.web.live import LiveWeb, connect_to, user_agent
+from lycosa.web.http import LiveWeb, connect_to, user_agent
 from web.loopback import LoopbackServer, response, silence
 
 PAGE = b"<!doctype html><title>A page</title><p>" + b"Some words. " * 200

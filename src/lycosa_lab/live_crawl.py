@@ -1,0 +1,149 @@
+"""A crawl as `lycosa crawl` makes it, on pages in memory: session, judge and its retraining, archive and all.
+
+Nothing of how a live crawl learns and ranks is repeated here: `lycosa.run` runs the crawl. Only the Web, the clock and
+the reading of pages are the lab's: one fetch at a time, in simulated time, and each page parsed once for all crawls.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import process_time
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from lycosa.reading import Reader
+from lycosa.recipe import Budget, load_recipe
+from lycosa.run.live import LiveRun
+from lycosa.run.new import new_collection
+from lycosa.run.open import open_for_reading
+from lycosa.run.options import Settings
+from lycosa.run.session import Session
+from lycosa.vocabulary.clock import Clock, SimulatedClock
+from lycosa.vocabulary.records import Fetch, Outcome, Page, PastFetch, Url
+from lycosa.web.robots import RobotsWeb
+
+_BEGIN = 1.7e9  # seconds since the epoch at which every crawl begins
+_HEADERS = (("content-type", "text/html; charset=utf-8"),)
+
+
+class Pages(Protocol):
+    """The pages that a crawl can fetch."""
+
+    @property
+    def seconds_parsing(self) -> float:
+        """Processor time that `read` took so far."""
+        ...
+
+    def html(self, url: Url) -> bytes | None:
+        """The HTML at a URL, None where there is no page."""
+        ...
+
+    def read(self, url: Url, reader: Reader) -> Page | None:
+        """The page at a URL as the reader makes it, perhaps from a cache."""
+        ...
+
+
+@dataclass(frozen=True)
+class LiveOutcome:
+    """What a crawl did."""
+
+    requested: Sequence[Url]  # each once, in the order of the first request; examples among them
+    kept: frozenset[Url]  # the pages of the collection
+    claimed_harvest: float  # the harvest rate that the collection states at its end
+    seconds: float  # processor time, parsing left out
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveTask:
+    """What a user gives a crawl.
+
+    seeds: where it starts; none for the examples.
+    in_links: a table from which standing is learnt.
+    pages: the size that the collection shall reach.
+    """
+
+    examples: Sequence[Url]
+    negatives: Sequence[Url] = ()
+    seeds: Sequence[Url] = ()
+    in_links: Path | None = None
+    pages: int
+
+
+def live_crawl(strategy: str, task: LiveTask, pages: Pages) -> LiveOutcome:
+    """Crawls pages in memory by a strategy, as a user's crawl would with this recipe; the same twice, costs aside."""
+    with TemporaryDirectory(prefix="lycosa-lab-") as scratch:
+        folder = Path(scratch, "collection")
+        new_collection(
+            folder,
+            examples=list(task.examples),
+            negatives=list(task.negatives),
+            seeds=list(task.seeds),
+            in_links=task.in_links,
+        )
+        recipe = load_recipe(folder)
+        recipe = replace(
+            recipe,
+            strategy=strategy,
+            requests=replace(recipe.requests, delay=0.0, concurrency=1),
+            stop=Budget(pages=task.pages, dry_after=0),
+        )
+        clock, began = SimulatedClock(_BEGIN), process_time() - pages.seconds_parsing
+        web = _MemoryWeb(pages, clock)
+
+        def from_memory(reader: Reader) -> Reader:
+            given = {field.name: getattr(reader, field.name) for field in fields(Reader)}
+            return _MemoryReader(**given, inner=reader, pages=pages)
+
+        with Session(folder, recipe, clock=clock, wrap_reader=from_memory) as session:
+            asyncio.run(_run(session, RobotsWeb(web, user_agent="lycosa/0", clock=clock)))
+        seconds = process_time() - pages.seconds_parsing - began
+        with open_for_reading(folder) as collection:
+            kept = frozenset(row.url for row in collection.catalog.pages())
+            claimed = collection.catalog.summary().harvest_rate
+    return LiveOutcome(tuple(web.requested), kept, claimed, seconds)
+
+
+async def _run(session: Session, web: RobotsWeb) -> None:
+    async with AsyncExitStack() as stack:
+        run = LiveRun(session, web)
+        crawl = await run.prepare(Settings())
+        assert crawl is not None  # nobody interrupts it
+        async for _ in await run.visits(crawl, stack):
+            pass
+
+
+class _MemoryWeb:
+    """Answers for the pages there are; no host has a robots.txt."""
+
+    def __init__(self, pages: Pages, clock: Clock):
+        self.requested: dict[Url, None] = {}
+        self._pages = pages
+        self._clock = clock
+
+    async def fetch(self, url: Url, *, known: PastFetch | None = None) -> Fetch:
+        html = self._pages.html(url)
+        if html is None:
+            return Fetch(url, Outcome.GONE, self._clock.now(), status=404)
+        self.requested.setdefault(url)
+        return Fetch(url, Outcome.OK, self._clock.now(), status=200, headers=_HEADERS, body=html, content=html)
+
+    async def fetch_text(self, url: Url, *, limit: int = 512_000) -> Fetch:
+        return Fetch(url, Outcome.GONE, self._clock.now(), status=404)
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _MemoryReader(Reader):
+    """Reads every page from memory."""
+
+    inner: Reader
+    pages: Pages
+
+    def __call__(self, fetch: Fetch) -> Page | None:
+        return self.pages.read(fetch.url, self.inner) if fetch.outcome is Outcome.OK else None

@@ -1,0 +1,126 @@
+"""Two crawlers outside of the registry, by which the strategies are measured: an oracle, and a short script.
+
+Both go from link to link as the others do, without a session, a judge or an archive.
+"""
+
+import heapq
+import math
+import random
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+
+from lycosa.reading import Reader
+from lycosa.vocabulary.records import Page, Url
+from lycosa.vocabulary.text import tokens_of
+
+from .tasks import LeagueTask
+
+ORACLE, SCRIPT = "oracle", "script"
+_BACKGROUND = 200  # pages drawn at random, from which the script knows which words are common
+_WORDS = 60  # that the script looks for
+_HIGHEST_ANCHOR = 2.0  # what an anchor can count
+_DENSITY_WEIGHT = 10.0  # of the words of linking pages, beside those of anchors
+
+
+def oracle(task: LeagueTask, pages: int) -> list[Url]:
+    """The pages in the order of a crawler that knows the truth but has to follow links.
+
+    It fetches a page on the topic if a link leads to one, else the first page of the shortest way to the nearest.
+    """
+    links, wanted = task.web.links, set(task.truth)
+    order: list[Url] = []
+    waiting = dict.fromkeys(task.seeds)  # in the order in which they were found
+    known = set(waiting)
+    good = deque(url for url in waiting if url in wanted)
+    while waiting and len(order) < pages:
+        while good and good[0] not in waiting:
+            good.popleft()
+        url = good.popleft() if good else _toward(waiting, wanted, links, known)
+        del waiting[url]
+        order.append(url)
+        wanted.discard(url)
+        for target in links[url]:
+            if target not in known:
+                known.add(target)
+                waiting[target] = None
+                if target in wanted:
+                    good.append(target)
+    return order
+
+
+def _toward(waiting: Iterable[Url], wanted: set[Url], links: Mapping[Url, Sequence[Url]], known: set[Url]) -> Url:
+    """The waiting page from which the fewest links lead to a wanted one; the first where none does."""
+    first = {url: url for url in waiting}
+    queue = deque(first)
+    while queue and wanted:
+        url = queue.popleft()
+        if url in wanted:
+            return first[url]
+        for target in links[url]:
+            if target not in first and target not in known:
+                first[target] = first[url]
+                queue.append(target)
+    return next(iter(first.values()))
+
+
+class Script:
+    """Best first by words of the topic: in anchors and URLs, and how dense they are on the linking pages.
+
+    The words are the 60 of highest tf·idf over the examples, those that two of them share first; it learns nothing on
+    the way. What somebody would write in an hour: a crawler that does not beat it has nothing to offer.
+    """
+
+    def __init__(self, task: LeagueTask, reader: Reader, *, seed: int):
+        self._task = task
+        self._reader = reader
+        chance = random.Random(f"{seed} {task.web.topic.name} background")
+        background = self._pages(chance.sample(task.web.urls, min(_BACKGROUND, len(task.web.urls))))
+        spread = Counter(word for page in background for word in page.terms)
+        examples = self._pages(task.examples)
+        shared = Counter(word for page in examples for word in page.terms)
+        weights: dict[str, float] = defaultdict(float)
+        for page in examples:
+            for word, count in page.terms.items():
+                if 2 * spread[word] < len(background):
+                    weights[word] += (1 + math.log(count)) * math.log(len(background) / (1 + spread[word]))
+        best = sorted(weights, key=lambda word: (-weights[word] * (shared[word] > 1), word))[:_WORDS]
+        self._weights = {word: weights[word] / weights[best[0]] for word in best}
+
+    def _pages(self, urls: Iterable[Url]) -> list[Page]:
+        found = (self._task.web.read(url, self._reader) for url in urls)
+        return [page for page in found if page is not None]
+
+    def crawl(self, pages: int) -> list[Url]:
+        """The pages in the order in which it fetches them."""
+        order: list[Url] = []
+        done: set[Url] = set()
+        anchors: dict[Url, float] = defaultdict(float)
+        parents: dict[Url, list[float]] = defaultdict(list)
+        queue = [(-math.inf, number, url) for number, url in enumerate(self._task.seeds)]
+        number = len(queue)
+        while queue and len(order) < pages:
+            _, _, url = heapq.heappop(queue)
+            if url in done:
+                continue  # an entry of lower priority than the one by which it was fetched
+            done.add(url)
+            page = self._task.web.read(url, self._reader)
+            if page is None:
+                continue
+            order.append(url)
+            density = self._density(page)
+            for link in page.links:
+                target = link.target
+                if target in done:
+                    continue
+                said = set(tokens_of(f"{link.anchor} {target.partition('://')[2].partition('/')[2].replace('_', ' ')}"))
+                value = sum(self._weights.get(word, 0.0) for word in said)
+                anchors[target] = max(anchors[target], min(value, _HIGHEST_ANCHOR))
+                parents[target].append(density)
+                worth = anchors[target] + _DENSITY_WEIGHT * sum(parents[target]) / len(parents[target])
+                number += 1
+                heapq.heappush(queue, (-worth, number, target))
+        return order
+
+    def _density(self, page: Page) -> float:
+        found = sum(self._weights.get(word, 0.0) * count for word, count in page.terms.items())
+        return found / (page.words.length + 50)

@@ -1,0 +1,176 @@
+"""The crawls for one topic by every strategy, the oracle and the script, and the figures of each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, expm1
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from lycosa.reading import Reader
+from lycosa.recipe import uses_standing
+from lycosa.strategies import STRATEGIES
+from lycosa.vocabulary.records import Plain, Url
+from lycosa_lab.live_crawl import LiveTask, live_crawl
+from lycosa_lab.measures import at_points, points_along
+from lycosa_lab.study import Size
+from lycosa_lab.test_bed import InLinkCounts, in_links_of
+from lycosa_lab.worlds import StudyWorld
+
+from .baselines import ORACLE, SCRIPT, Script, oracle
+from .tasks import GIVEN, STARTS, LeagueTask, LeagueTopic, TopicWeb, WorldPages, task_of, topics_of
+
+POINTS = 40  # of every curve
+FIRST = 50  # pages of which the precision is told
+RECALLS = (0.5, 0.8)  # to which the pages are counted
+
+
+def league_strategies() -> list[str]:
+    """The strategies that need neither a log nor a map."""
+    return [name for name, entry in STRATEGIES.items() if not entry.needs]
+
+
+@dataclass(frozen=True)
+class LeagueInputs:
+    """What all tasks share."""
+
+    topics: Mapping[str, LeagueTopic]
+    strategies: Sequence[str]
+    pages: WorldPages
+    in_links: InLinkCounts
+    theta: float  # median ln(1 + in-links): a page of so many has standing 0.5
+    size: Size
+    seed: int
+
+    def standing(self, url: Url) -> float:
+        """The true standing of a page, 1 / (1 + e^(θ - ln(1 + in-links))); 0 where in-links are unknown."""
+        status = self.in_links.status(url)
+        return 0.0 if status is None else 1.0 / (1.0 + exp(self.theta - status))
+
+
+def prepare(world: StudyWorld, strategies: Sequence[str], size: Size, seed: int) -> LeagueInputs:
+    topics = topics_of(world, held_out=size["held_out"], development=size["development"])
+    in_links = in_links_of(world)
+    theta = median(status for url in world.urls() if (status := in_links.status(url)) is not None)
+    return LeagueInputs(
+        {topic.name: topic for topic in topics}, strategies, WorldPages(world), in_links, theta, size, seed
+    )
+
+
+def budgets_of(web_pages: int, size: Size) -> dict[float, int]:
+    """The pages of a crawl by the share of the web that they are; shares beyond the longest crawl are left out."""
+    budgets = {share: round(share * web_pages) for share in size["budgets"]}
+    within = {share: pages for share, pages in budgets.items() if pages <= size["longest"]}
+    return within or {min(budgets): size["longest"]}
+
+
+def run_topic(inputs: LeagueInputs, topic: LeagueTopic) -> Plain:
+    """All tasks of a topic, one after the other, so that they share the pages parsed."""
+    web, size, seed = TopicWeb(inputs.pages, topic), inputs.size, inputs.seed
+    facts = {"topic": topic.name, "held_out": topic.is_held_out, "pages": len(topic.pages), "web": len(web.urls)}
+    budgets = budgets_of(len(web.urls), size)
+    tasks = []
+    for start in STARTS:
+        orders: dict[str, Sequence[Url]] = {}  # of the oracle and the script, which use no negatives
+        for given in GIVEN:
+            task = task_of(web, start, given, examples=size["examples"], negatives=size["negatives"], seed=seed)
+            outcome: Plain = {**facts, "start": start, "given": given, "truth": 0, "budgets": {}, "crawls": {}}
+            if task is not None:
+                orders = orders or {
+                    ORACLE: oracle(task, max(budgets.values())),
+                    SCRIPT: Script(task, Reader(), seed=seed).crawl(max(budgets.values())),
+                }
+                outcome["truth"] = len(task.truth)
+                outcome["budgets"] = {f"{share:g}": count for share, count in budgets.items()}
+                outcome["crawls"] = _crawls(inputs, task, orders, budgets)
+            tasks.append(outcome)
+    return {"tasks": tasks}
+
+
+def _crawls(
+    inputs: LeagueInputs, task: LeagueTask, orders: Mapping[str, Sequence[Url]], budgets: Mapping[float, int]
+) -> Plain:
+    """The figures of the crawl by every strategy, and of the orders of those outside of the registry."""
+    live = {name: _live_figures(inputs, task, name, budgets) for name in inputs.strategies}
+    return live | {name: _figures(inputs, task, order, frozenset(order), budgets) for name, order in orders.items()}
+
+
+def _live_figures(inputs: LeagueInputs, task: LeagueTask, strategy: str, budgets: Mapping[float, int]) -> Plain:
+    with TemporaryDirectory(prefix="lycosa-league-") as scratch:
+        table = _in_link_table(inputs, task, Path(scratch)) if uses_standing(strategy) else None
+        outcome = live_crawl(
+            strategy,
+            LiveTask(
+                examples=task.examples,
+                negatives=task.negatives,
+                seeds=() if list(task.seeds) == list(task.examples) else task.seeds,
+                in_links=table,
+                pages=max(budgets.values()),
+            ),
+            task.web,
+        )
+    kept = outcome.kept
+    true = len(kept & task.web.topic.pages) / len(kept) if kept else 0.0
+    return {
+        **_figures(inputs, task, outcome.requested, kept, budgets),
+        "claimed": outcome.claimed_harvest,
+        "true": true,
+        "milliseconds": 1000 * outcome.seconds / max(1, len(outcome.requested)),
+    }
+
+
+def _in_link_table(inputs: LeagueInputs, task: LeagueTask, folder: Path) -> Path:
+    """The in-links of all pages of the task's web, as a user would give them."""
+    path = folder / "in-links.csv"
+    with path.open("w", encoding="utf-8") as file:
+        file.write("url,in_links\n")
+        for url in task.web.urls:
+            if (status := inputs.in_links.status(url)) is not None:
+                file.write(f'"{url}",{round(expm1(status))}\n')
+    return path
+
+
+def _figures(
+    inputs: LeagueInputs, task: LeagueTask, requested: Sequence[Url], kept: frozenset[Url], budgets: Mapping[float, int]
+) -> Plain:
+    """The figures of a crawl over the pages that it requested, examples and negatives left out.
+
+    A budget of n pages counts the examples, so n less their number are looked at. With found(i) the pages of the truth
+    among the first i,
+
+        area = Σ found(i) / Σ min(i, truth),    recall = found / truth,
+        relevant × standing = Σ standing of the pages found / pages.
+
+    A page that was fetched and not kept is not found.
+    """
+    given = {*task.examples, *task.negatives}
+    order = [url for url in requested if url not in given]
+    is_found = [url in task.truth and url in kept for url in order]
+    length = max(budgets.values()) - len(task.examples)
+    found = [0]
+    for step in range(length):
+        found.append(found[-1] + (step < len(order) and is_found[step]))
+    first = min(FIRST, length)
+    by_budget = {}
+    for share, pages in budgets.items():
+        steps = max(1, pages - len(task.examples))
+        ideal = sum(min(step, len(task.truth)) for step in range(1, steps + 1))
+        matter = sum(inputs.standing(url) for url, good in zip(order[:steps], is_found, strict=False) if good)
+        by_budget[f"{share:g}"] = {
+            "area": sum(found[1 : steps + 1]) / ideal,
+            "recall": found[steps] / len(task.truth),
+            "relevant x standing": matter / steps,
+            **{f"pages to {share:.0%}": _pages_to(share * len(task.truth), found, steps) for share in RECALLS},
+        }
+    return {
+        "requested": len(requested),
+        "kept": len(kept),
+        "first": found[first] / first,
+        "budgets": by_budget,
+        "curve": at_points(points_along(length, POINTS), [each / len(task.truth) for each in found[1:]]),
+    }
+
+
+def _pages_to(wanted: float, found: Sequence[int], steps: int) -> int:
+    """After how many pages so many are found; all pages where they never are."""
+    return next((step for step in range(1, steps + 1) if found[step] >= wanted), steps)

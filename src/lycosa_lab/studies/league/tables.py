@@ -1,0 +1,178 @@
+"""The crawls of all tasks, strategy by strategy: each topic counts once, by the mean over its tasks."""
+
+from collections.abc import Callable, Sequence
+from math import nan
+
+from lycosa.pictures import Series
+from lycosa.vocabulary.records import Plain
+from lycosa_lab.results import Row
+from lycosa_lab.statistics import PairedTest, holm, paired_t, summary
+from lycosa_lab.tables import Scores, mean_curve, mean_rows, nan_if_none, rounded
+
+from .runs import FIRST, POINTS, RECALLS
+from .tasks import GIVEN, STARTS
+
+AREA = "area"
+RECALL = "recall"
+PRECISION = f"precision of the first {FIRST}"
+STANDING = "relevant x standing"
+OFF = "|claimed - true harvest|"
+CPU = "processor ms per page"
+_AT_A_BUDGET = (AREA, RECALL, STANDING, *(f"pages to {share:.0%}" for share in RECALLS))
+_OF_A_CRAWL = {PRECISION: "first", "claimed harvest": "claimed", "true harvest": "true", CPU: "milliseconds"}
+MEASURES = (*_AT_A_BUDGET[:2], PRECISION, *_AT_A_BUDGET[2:], "claimed harvest", "true harvest", OFF, CPU)
+
+
+class LeagueTables:
+    """The outcomes of all tasks; those that could not be set are left out."""
+
+    def __init__(self, outcomes: Sequence[Plain]):
+        self.left_out = [outcome for outcome in outcomes if not outcome["crawls"]]
+        self._outcomes = [outcome for outcome in outcomes if outcome["crawls"]]
+        self.strategies: list[str] = list(self._outcomes[0]["crawls"]) if self._outcomes else []
+
+    def tasks(self, *, held_out: bool, **settings: str) -> list[Plain]:
+        """The tasks on held-out topics, or on those for development, of one start or one kind of examples if said."""
+        return [
+            outcome
+            for outcome in self._outcomes
+            if outcome["held_out"] is held_out and all(outcome[key] == value for key, value in settings.items())
+        ]
+
+    def topics(self, *, held_out: bool) -> list[str]:
+        return list(dict.fromkeys(outcome["topic"] for outcome in self.tasks(held_out=held_out)))
+
+    def scores(self, measure: str, *, held_out: bool = True, budget: str | None = None, **settings: str) -> Scores:
+        """A measure of each strategy, topic by topic, at a budget or at the largest."""
+        tasks = self.tasks(held_out=held_out, **settings)
+        topics = list(dict.fromkeys(task["topic"] for task in tasks))
+        pick = _picker(measure, budget)
+        return {
+            strategy: [
+                summary(pick(task["crawls"][strategy]) for task in tasks if task["topic"] == topic).mean
+                for topic in topics
+            ]
+            for strategy in self.strategies
+        }
+
+    def mean(self, measure: str, strategy: str) -> float:
+        """Over the held-out topics."""
+        return summary(self.scores(measure)[strategy]).mean
+
+    def test(self, measure: str, first: str, second: str) -> PairedTest:
+        """The paired t-test over the held-out topics."""
+        scores = self.scores(measure)
+        return paired_t(scores[first], scores[second])
+
+    # Rows
+
+    def mean_rows(self, *, held_out: bool, seed: int) -> list[Row]:
+        return [
+            row
+            for measure in MEASURES
+            for row in mean_rows(measure, self.scores(measure, held_out=held_out), seed=seed)
+            if row["topics"]  # the oracle claims nothing
+        ]
+
+    def setting_rows(self, *, seed: int) -> list[Row]:
+        """Area and recall on the held-out topics, by start, what is given, and budget."""
+        rows: list[Row] = []
+        for start in STARTS:
+            for given in GIVEN:
+                tasks = self.tasks(held_out=True, start=start, given=given)
+                for budget in dict.fromkeys(budget for task in tasks for budget in task["budgets"]):
+                    for measure in (AREA, RECALL):
+                        scores = self.scores(measure, budget=budget, start=start, given=given)
+                        rows += [
+                            {"start": start, "given": given, "budget": float(budget), **row}
+                            for row in mean_rows(measure, scores, seed=seed)
+                        ]
+        return rows
+
+    def test_rows(self, pairs: Sequence[tuple[str, str]]) -> list[Row]:
+        """The paired t-tests of these pairs, p corrected by Holm's method for all pairs of a measure."""
+        rows: list[Row] = []
+        for measure in (AREA, RECALL, PRECISION, STANDING):
+            tests = [self.test(measure, first, second) for first, second in pairs]
+            for (first, second), test, corrected in zip(pairs, tests, holm([test.p for test in tests]), strict=True):
+                rows.append(
+                    {
+                        "measure": measure,
+                        "first": first,
+                        "second": second,
+                        "difference": rounded(test.difference),
+                        "t": rounded(test.t),
+                        "p": rounded(test.p),
+                        "holm_p": rounded(corrected),
+                        "topics": test.n,
+                    }
+                )
+        return rows
+
+    def crawl_rows(self) -> list[Row]:
+        """Every crawl by itself, at its largest budget."""
+        return [
+            {
+                "topic": outcome["topic"],
+                "held_out": outcome["held_out"],
+                "start": outcome["start"],
+                "given": outcome["given"],
+                "truth": outcome["truth"],
+                "budget": max(outcome["budgets"].values()),
+                "strategy": strategy,
+                "requested": crawled["requested"],
+                "kept": crawled["kept"],
+                **{measure: rounded(_picker(measure, None)(crawled)) for measure in MEASURES},
+            }
+            for outcome in self._outcomes
+            for strategy, crawled in outcome["crawls"].items()
+        ]
+
+    def left_out_rows(self) -> list[Row]:
+        return [{key: outcome[key] for key in ("topic", "held_out", "start", "given")} for outcome in self.left_out]
+
+    # Curves
+
+    def curve(self, strategy: str, **settings: str) -> Series:
+        """The mean share of the truth found, by the share of the largest budget used, over the held-out topics."""
+        tasks = self.tasks(held_out=True, **settings)
+        curves: dict[str, list[list[float]]] = {}
+        for task in tasks:
+            curves.setdefault(task["topic"], []).append(_stretched(task["crawls"][strategy]["curve"]))
+        by_topic = [
+            [summary(values).mean for values in zip(*each, strict=True)] for each in curves.values()
+        ]  # topic, then point
+        xs = [100 * point / POINTS for point in range(POINTS + 1)]
+        return mean_curve(strategy, xs, zip(*by_topic, strict=True))
+
+    def curve_rows(self) -> list[Row]:
+        rows: list[Row] = []
+        for strategy in self.strategies:
+            curve = self.curve(strategy)
+            rows += [
+                {"strategy": strategy, "percent_of_budget": x, "recall": rounded(y), "standard_error": rounded(error)}
+                for (x, y), error in zip(curve.points, curve.errors, strict=True)
+            ]
+        return rows
+
+
+def _picker(measure: str, budget: str | None) -> Callable[[Plain], float]:
+    def at_budget(crawled: Plain) -> float:
+        budgets = crawled["budgets"]
+        chosen = budgets[max(budgets, key=float)] if budget is None else budgets.get(budget)
+        return nan if chosen is None else float(chosen[measure])
+
+    def off(crawled: Plain) -> float:
+        return abs(nan_if_none(crawled.get("claimed")) - nan_if_none(crawled.get("true")))
+
+    def whole(crawled: Plain) -> float:
+        return nan_if_none(crawled.get(_OF_A_CRAWL[measure]))
+
+    return at_budget if measure in _AT_A_BUDGET else off if measure == OFF else whole
+
+
+def _stretched(curve: Sequence[float]) -> list[float]:
+    """A curve at POINTS + 1 places from nothing fetched to everything; a short crawl has fewer points of its own."""
+    values = [0.0, *curve]
+    last = len(values) - 1
+    return [values[round(last * place / POINTS)] for place in range(POINTS + 1)]

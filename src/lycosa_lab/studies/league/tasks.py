@@ -1,0 +1,274 @@
+"""What is crawled for: topics whose pages the world knows, the web that crawls for one see, examples and starts."""
+
+import random
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from time import process_time
+
+import xxhash
+from msgspec.structs import replace
+
+from lycosa.reading import Reader
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
+from lycosa.vocabulary.urls import site_of
+from lycosa_lab.worlds import StudyWorld
+from lycosa_lab.worlds.wikipedia_schools import FRONT_PAGE, HOME_PAGE, index_pages, without_related_subjects
+
+FEWEST_PAGES, MOST_PAGES = 30, 600  # of a topic
+FEWEST_TO_FIND = 10  # pages of a topic that links lead to; a task with fewer is left out
+UNIVERSITY = 400  # pages from which on a site of WebKB counts as one: there are four
+FAR = 3  # links between the start and the topic, where a world has no front page
+PAGES_KEPT = 2_500  # parsed, of one process
+DEVELOPMENT_SUBJECTS = ("Art", "Business_Studies", "Citizenship", "Countries", "IT", "Religion")
+_DEVELOPMENT_SHARE = 3  # one in so many topics, by the hash of its name
+_NO_TOPICS = frozenset(("universities/other", "universities/department"))
+
+WITHIN, AFAR = "within", "afar"
+STARTS = (WITHIN, AFAR)
+POSITIVES, NEGATIVES = "positives", "negatives"
+GIVEN = (POSITIVES, NEGATIVES)  # what the user gives: pages on the topic alone, or also pages that are not
+
+
+@dataclass(frozen=True)
+class LeagueTopic:
+    """A topic of a world.
+
+    hidden: pages that would give the topic away.
+    site: the one site on which it is crawled for; None for the whole world.
+    front_page: where a crawl from afar starts; None for a page some links away.
+    """
+
+    name: str
+    pages: frozenset[Url]
+    is_held_out: bool
+    hidden: frozenset[Url] = frozenset()
+    site: str | None = None
+    front_page: Url | None = None
+
+
+def is_held_out(world: str, topic: str) -> bool:
+    """Whether a topic serves the final table alone, and nothing may be fitted to it.
+
+    Of Wikipedia for Schools, the topics below six subjects are for development, of WebKB none; of other worlds, those
+    whose names hash to a multiple of three.
+    """
+    if world == "wikipedia-schools":
+        return topic.partition("/")[0] not in DEVELOPMENT_SUBJECTS
+    return world == "webkb" or xxhash.xxh3_64_intdigest(topic.encode()) % _DEVELOPMENT_SHARE != 0
+
+
+def topics_of(world: StudyWorld, *, held_out: int, development: int) -> list[LeagueTopic]:
+    """The topics of a league, at most so many of each kind, chosen by the hashes of their names."""
+    every = [
+        topic for topic in _ALL_TOPICS.get(world.name, _leaves)(world) if FEWEST_PAGES <= len(topic.pages) <= MOST_PAGES
+    ]
+    every.sort(key=lambda topic: xxhash.xxh3_64_intdigest(f"order {topic.name}".encode()))
+    chosen = [topic for topic in every if topic.is_held_out][:held_out]
+    if len(chosen) < 2:
+        raise UsageError(
+            f"the world {world.name} has {len(chosen)} held-out topics of {FEWEST_PAGES} to {MOST_PAGES} pages, and 2"
+            " are needed; worlds with topics are synthetic, wikipedia-schools, webkb and debian-docs"
+        )
+    return chosen + [topic for topic in every if not topic.is_held_out][:development]
+
+
+def _leaves(world: StudyWorld) -> Iterator[LeagueTopic]:
+    """The categories as the world itself assigns its pages to them."""
+    for name, pages in _pages_by(world, world.topic).items():
+        yield LeagueTopic(name, frozenset(pages), is_held_out(world.name, name))
+
+
+def _subjects(world: StudyWorld) -> Iterator[LeagueTopic]:
+    """The subjects of Wikipedia for Schools, each with those below it; their index pages are hidden."""
+    directory = world.directory()
+    for category in directory:
+        within = [each for each in directory if each.name == category.name or each.name.startswith(f"{category.name}/")]
+        yield LeagueTopic(
+            category.name,
+            frozenset(entry.url for each in within for entry in each.entries),
+            is_held_out(world.name, category.name),
+            hidden=frozenset(page for each in within for page in index_pages(each.name)),
+            front_page=FRONT_PAGE,
+        )
+
+
+def _classes(world: StudyWorld) -> Iterator[LeagueTopic]:
+    """The classes of pages of each university of WebKB, seen from its department's home page."""
+    universities = [site for site, pages in _pages_by(world, site_of).items() if len(pages) >= UNIVERSITY]
+    for name, pages in _pages_by(world, world.topic).items():
+        for site in universities if name not in _NO_TOPICS else ():
+            homes = (url for url in world.urls() if world.topic(url) == "universities/department")
+            yield LeagueTopic(
+                f"{site} {name.rpartition('/')[2]}",
+                frozenset(url for url in pages if site_of(url) == site),
+                is_held_out(world.name, name),
+                site=site,
+                front_page=min((url for url in homes if site_of(url) == site), key=len, default=None),
+            )
+
+
+def _manuals(world: StudyWorld) -> Iterator[LeagueTopic]:
+    """The subjects of Debian's manuals, each over all packages on it."""
+    for name, pages in _pages_by(world, lambda url: (world.topic(url) or "").partition("/")[0]).items():
+        yield LeagueTopic(name, frozenset(pages), is_held_out(world.name, name))
+
+
+_ALL_TOPICS: Mapping[str, Callable[[StudyWorld], Iterator[LeagueTopic]]] = {
+    "wikipedia-schools": _subjects,
+    "webkb": _classes,
+    "debian-docs": _manuals,
+}
+
+
+def _pages_by(world: StudyWorld, kind: Callable[[Url], str | None]) -> dict[str, list[Url]]:
+    pages: dict[str, list[Url]] = defaultdict(list)
+    for url in world.urls():
+        name = kind(url)
+        if name:
+            pages[name].append(url)
+    return pages
+
+
+class WorldPages:
+    """The pages of a world without what would spoil a crawl: robots metas, and lines that give subjects away."""
+
+    def __init__(self, world: StudyWorld):
+        self.world = world
+        self.read = lru_cache(maxsize=PAGES_KEPT)(self._read)
+        self.seconds_parsing = 0.0
+
+    def html(self, url: Url) -> bytes | None:
+        html = self.world.page(url)
+        if html is not None and self.world.name == "wikipedia-schools":
+            return without_related_subjects(html)
+        return html
+
+    def _read(self, url: Url, reader: Reader) -> Page | None:
+        began, html = process_time(), self.html(url)
+        page = None if html is None else reader(Fetch(url, Outcome.OK, at=0.0, content=html))
+        if page is not None:
+            links = tuple(link for link in page.links if link.target in self.world)
+            page = replace(page, links=links, noindex=False, nofollow=False)
+        self.seconds_parsing += process_time() - began
+        return page
+
+
+class TopicWeb:
+    """The web that crawls for a topic see: the pages of its site or of all sites, less those that give it away."""
+
+    def __init__(self, pages: WorldPages, topic: LeagueTopic):
+        self.topic = topic
+        self._pages = pages
+        self._world = pages.world
+
+    def __contains__(self, url: Url) -> bool:
+        topic = self.topic
+        return url in self._world and url not in topic.hidden and (topic.site is None or site_of(url) == topic.site)
+
+    @property
+    def seconds_parsing(self) -> float:
+        return self._pages.seconds_parsing
+
+    @cached_property
+    def urls(self) -> list[Url]:
+        return [url for url in self._world.urls() if url in self]
+
+    def html(self, url: Url) -> bytes | None:
+        return self._pages.html(url) if url in self else None
+
+    def read(self, url: Url, reader: Reader) -> Page | None:
+        """The page with those of its links that lead to pages of this web."""
+        page = self._pages.read(url, reader) if url in self else None
+        if page is None or all(link.target in self for link in page.links):
+            return page
+        return replace(page, links=tuple(link for link in page.links if link.target in self))
+
+    @cached_property
+    def links(self) -> Mapping[Url, Sequence[Url]]:
+        """The links between its pages, without parsing them."""
+        gives_away = self._subjects_of_articles()
+        return {
+            url: [
+                target
+                for target in self._world.out_links(url)
+                if target in self and target not in gives_away.get(url, ())
+            ]
+            for url in self.urls
+        }
+
+    def _subjects_of_articles(self) -> Mapping[Url, set[Url]]:
+        """For each article of Wikipedia for Schools the pages that its line "Related subjects" links to."""
+        subjects: dict[Url, set[Url]] = defaultdict(set)
+        if self._world.name == "wikipedia-schools":
+            for category in self._world.directory():
+                for entry in category.entries:
+                    subjects[entry.url].update((HOME_PAGE, *index_pages(category.name)))
+        return subjects
+
+    def reachable(self, seeds: Iterable[Url]) -> set[Url]:
+        """What links lead to from the seeds, these among it."""
+        return set(_distances(seeds, self.links))
+
+    def far_page(self, chance: random.Random) -> Url | None:
+        """A page from which the topic is `FAR` links away, or fewer where there is none, but leads to half of it."""
+        backward: dict[Url, list[Url]] = defaultdict(list)
+        for url, targets in self.links.items():
+            for target in targets:
+                backward[target].append(url)
+        away: dict[int, list[Url]] = defaultdict(list)
+        for url, distance in _distances(sorted(self.topic.pages), backward).items():
+            away[distance].append(url)
+        for distance in range(FAR, 0, -1):
+            pages = sorted(away[distance])
+            for page in chance.sample(pages, min(10, len(pages))):
+                if 2 * len(self.reachable([page]) & self.topic.pages) >= len(self.topic.pages):
+                    return page
+        return None
+
+
+def _distances(seeds: Iterable[Url], links: Mapping[Url, Sequence[Url]]) -> dict[Url, int]:
+    """How many links away from the nearest seed each page is."""
+    found = dict.fromkeys(seeds, 0)
+    queue = deque(found)
+    while queue:
+        url = queue.popleft()
+        for target in links.get(url, ()):
+            if target not in found:
+                found[target] = found[url] + 1
+                queue.append(target)
+    return found
+
+
+@dataclass(frozen=True)
+class LeagueTask:
+    """A topic to crawl for, with what the crawler is given.
+
+    truth: the pages to find, examples left out: those of the topic to which links lead from the seeds.
+    """
+
+    web: TopicWeb
+    start: str
+    given: str
+    examples: Sequence[Url]
+    negatives: Sequence[Url]
+    seeds: Sequence[Url]
+    truth: frozenset[Url]
+
+
+def task_of(web: TopicWeb, start: str, given: str, *, examples: int, negatives: int, seed: int) -> LeagueTask | None:
+    """A task on a topic; None where links lead to too few of its pages. All tasks of a topic share their examples."""
+    topic, chance = web.topic, random.Random(f"{seed} {web.topic.name}")
+    linking = sorted(url for url in topic.pages if web.links.get(url))  # an example without links leads nowhere
+    good = sorted(chance.sample(linking, min(examples, len(linking))))
+    bad = sorted(chance.sample(sorted(set(web.urls) - topic.pages), negatives))
+    seeds = good
+    if start == AFAR:
+        far = topic.front_page or web.far_page(chance)
+        seeds = [far] if far is not None else []
+    truth = frozenset((web.reachable(seeds) & topic.pages) - set(good))
+    if len(truth) < FEWEST_TO_FIND:
+        return None
+    return LeagueTask(web, start, given, good, bad if given == NEGATIVES else (), seeds, truth)

@@ -126,7 +126,7 @@ def paragraphs(text: str, name: str) -> Iterator[str]:
         text = re.sub(r"[{}]|<[^>]*>|\(\d{4}-\d\d-\d\d\)", "", text)
         blocks = re.split(r"\n(?=\S)", text)
     elif re.search(r"\.\d\w*\.gz$", name):  # troff
-        text = re.sub(r'^[.\'](?:B|I|BR|IR|RB|BI|IB) ', "", text, flags=re.MULTILINE)
+        text = re.sub(r"^[.\'](?:B|I|BR|IR|RB|BI|IB) ", "", text, flags=re.MULTILINE)
         blocks = re.split(r"\n[.'].*", re.sub(r"\\f.|\\-|\\&", "", text))
     else:
         blocks = [html.unescape(_markup.sub(" ", block)) for block in _block.split(_tag.sub(" ", text))]

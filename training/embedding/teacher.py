@@ -9,7 +9,6 @@ them there, and are used only where their SHA-256 is the one written here.
 
 import argparse
 import hashlib
-import os
 import zipfile
 from pathlib import Path
 
@@ -85,7 +84,7 @@ def main() -> None:
         unfinished = out.with_suffix(".part")
         with unfinished.open("wb") as file:
             np.save(file, teacher.embed(lines[name][start : start + CHUNK]))
-        os.replace(unfinished, out)
+        unfinished.replace(out)
         print(out.name, flush=True)
 
 

@@ -31,7 +31,7 @@ Weights = NDArray[np.float32]
 Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 TABLE = "embedding.npz"
-RIDGE = 0.03  # of `Direction`, beside a mean square of 1 of the vectors
+RIDGE = 0.01  # of `Direction`; vectors have length 1
 _NO_CODE = np.uint64((1 << 64) - 1)
 
 
@@ -41,17 +41,23 @@ class Embedding:
     words: all words of the table; forms of one word may share a row.
     rows: the row of each word.
     vectors: 8-bit numbers, so that the table is small.
+    background: vectors of texts on many subjects, from which a topic stands out where no other pages are known.
     """
 
-    def __init__(self, words: Sequence[str], rows: Rows, vectors: NDArray[np.int8], scales: Weights):
+    def __init__(
+        self, words: Sequence[str], rows: Rows, vectors: NDArray[np.int8], scales: Weights, background: Vectors
+    ):
         codes = codes_of(words)
         if not (len(codes) == len(rows) and len(vectors) == len(scales) and rows.max(initial=0) < len(vectors)):
             raise ValueError("words, rows, vectors and scales of the table do not fit each other")
         order = np.argsort(codes)
-        self._codes = np.append(codes[order], _NO_CODE)  # the last makes every place that `searchsorted` finds a valid one
+        self._codes = np.append(
+            codes[order], _NO_CODE
+        )  # the last makes every place that `searchsorted` finds a valid one
         self._rows = np.append(rows[order], 0)
         self._vectors = vectors
         self._scales = scales
+        self.background = background
 
     @property
     def dimensions(self) -> int:
@@ -100,25 +106,33 @@ def shipped_table() -> Embedding:
 def read_table(file: IO[bytes]) -> Embedding:
     with np.load(file, allow_pickle=False) as arrays:
         words = arrays["words"].tobytes().decode().split("\n")
-        return Embedding(words, arrays["rows"].astype(np.intp), arrays["vectors"], arrays["scales"])
+        background = normalised(arrays["background"].astype(np.float32))
+        return Embedding(words, arrays["rows"].astype(np.intp), arrays["vectors"], arrays["scales"], background)
 
 
-def write_table(file: IO[bytes], words: Sequence[str], rows: Rows, vectors: Vectors) -> None:
+def write_table(file: IO[bytes], words: Sequence[str], rows: Rows, vectors: Vectors, background: Vectors) -> None:
     """Writes a table, its vectors rounded to 8 bits a number."""
-    scales = np.maximum(np.abs(vectors).max(axis=1), 1e-9).astype(np.float32) / 127
+    scales = _scales(vectors)
     np.savez_compressed(
         file,
         words=np.frombuffer("\n".join(words).encode(), np.uint8),
         rows=rows.astype(np.uint32),
         vectors=np.rint(vectors / scales[:, None]).astype(np.int8),
         scales=scales,
+        background=np.rint(background / _scales(background)[:, None]).astype(np.int8),
     )
+
+
+def _scales(vectors: Vectors) -> Weights:
+    scales: Weights = np.maximum(np.abs(vectors).max(axis=1) / 127, 1e-9).astype(np.float32)
+    return scales
 
 
 def normalised(vectors: Weights) -> Weights:
     """The same vectors, of length 1; those of length 0 stay as they are."""
     lengths = np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True))
-    return vectors / np.where(lengths > 0.0, lengths, 1.0)
+    scaled: Weights = np.divide(vectors, np.where(lengths > 0.0, lengths, 1.0), dtype=np.float32)
+    return scaled
 
 
 class Direction:

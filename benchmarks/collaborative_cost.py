@@ -10,7 +10,7 @@ proportion ("larger"). Times are processor time of the strategy and its queue, p
 
 import argparse
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -21,6 +21,7 @@ from lycosa.logs.readings import Readings, UrlColumn
 from lycosa.pictures import Series, line_chart
 from lycosa.strategies import Collaborative
 from lycosa.vocabulary.records import Codes, Page, Url
+from lycosa.vocabulary.text import codes_of, tokens_of
 from lycosa_lab.simulation import crawl
 
 TOPICS = 20
@@ -44,6 +45,9 @@ class MadeUpWords:
     @property
     def terms(self) -> dict[str, int]:
         return {str(code): 1 for code in self.counted[0].tolist()}
+
+    def codes_of(self, texts: Sequence[str]) -> list[Codes]:
+        return [codes_of(tokens_of(text)) for text in texts]
 
 
 class MadeUpLog:

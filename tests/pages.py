@@ -1,11 +1,11 @@
 """Pages made of nothing but their words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from lycosa.vocabulary.records import Codes, Page, Url
-from lycosa.vocabulary.text import codes_of
+from lycosa.vocabulary.text import codes_of, tokens_of
 
 
 class GivenWords:
@@ -28,6 +28,9 @@ class GivenWords:
         codes = codes_of(self.terms)
         order = np.argsort(codes)
         return codes[order], np.array(list(self.terms.values()), dtype=np.uint64)[order]
+
+    def codes_of(self, texts: Sequence[str]) -> list[Codes]:
+        return [codes_of(tokens_of(text)) for text in texts]
 
 
 def page_of_terms(terms: Mapping[str, int], *, title: str = "", text: str = "") -> Page:

@@ -32,7 +32,7 @@ HOMES = {  # each heavy library can be replaced by changing the files named here
     "scipy": ["lycosa_lab/statistics.py"],
     "selectolax": ["lycosa/reading/"],
     "sqlite3": ["lycosa/collection/", "lycosa/frontier/", "lycosa/logs/", "lycosa/maps/"],
-    "Stemmer": ["lycosa/reading/words.py"],
+    "Stemmer": ["lycosa/reading/terms.py"],
     "tantivy": ["lycosa/collection/search_index.py"],
     "typer": ["lycosa/cli/", "lycosa_lab/cli/", "lycosa_peers/cli/"],
     "zstandard": ["lycosa/web/encodings.py"],

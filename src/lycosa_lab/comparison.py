@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from lycosa.pictures import line_chart
+from lycosa.standing import median_prediction, prior
 from lycosa.strategies.registry import GROUP, STRATEGIES
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plugins import plugins
@@ -35,22 +36,30 @@ class ComparisonInputs:
 
 
 def crawls_of(names: Sequence[str], topic: DirectoryTopic, shared: ComparisonInputs, job: int) -> dict[str, list[Step]]:
-    """The crawl of a topic by each strategy."""
+    """The crawl of a topic by each strategy.
+
+    Those that weigh standing have it from the model that comes with Lycosa, as a live crawl without a table of in-links
+    does; θ is the median prediction for the seeds.
+    """
     judge, pages, buffer = TopicCosine(topic.as_page()), shared.size["pages"], shared.size["buffer"]
-    seed = 1_000 * shared.seed + job
-    return {
-        name: list(
-            crawl(
-                strategy_for(name, topic, pages=pages, buffer=buffer, seed=seed),
-                topic.seeds,
-                read=shared.cache.read,
-                judge=judge,
-                pages=pages,
-                buffer=buffer,
-            )
+    crawls: dict[str, list[Step]] = {}
+    for name in names:
+        strategy = strategy_for(name, topic, pages=pages, buffer=buffer, seed=1_000 * shared.seed + job)
+        standing = None
+        if strategy.uses_standing:
+            seeds = (page for url in topic.seeds if (page := shared.cache.read(url)) is not None)
+            standing = prior().with_theta(median_prediction(prior(), seeds)).standing
+        steps = crawl(
+            strategy,
+            topic.seeds,
+            read=shared.cache.read,
+            judge=judge,
+            standing=standing,
+            pages=pages,
+            buffer=buffer,
         )
-        for name in names
-    }
+        crawls[name] = list(steps)
+    return crawls
 
 
 class Pool(NamedTuple):

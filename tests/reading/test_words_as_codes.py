@@ -1,8 +1,12 @@
+from collections import Counter
+
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lycosa.reading import page_of_text
 from lycosa.reading.words import FoldedWords
+from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import _powers, codes_of, folded
 
 
@@ -16,6 +20,38 @@ def test_codes_say_what_tokens_and_terms_say(text: str, stem: bool) -> None:
     codes, counts = words.counted
     expected = sorted(zip(codes_of(words.terms).tolist(), words.terms.values(), strict=True))
     assert list(zip(codes.tolist(), counts.tolist(), strict=True)) == expected
+
+
+TEXTS = st.lists(
+    st.text(max_size=60) | st.sampled_from(["the spiders hunting", "\x1f|", "", "\u6771\u4eac\u90fd webs", "K \u212a"])
+)
+
+
+@given(TEXTS, st.booleans())
+def test_texts_have_the_terms_that_they_would_have_as_pages(texts: list[str], stem: bool) -> None:
+    found = FoldedWords(b"", stem=stem).codes_of(texts)
+    assert len(found) == len(texts)
+    for codes, text in zip(found, texts, strict=True):
+        terms = page_of_text(Url("text:"), "", text, stem=stem).terms
+        expected = Counter(dict(zip(codes_of(terms).tolist(), terms.values(), strict=True)))
+        assert Counter(codes.tolist()) == expected
+
+
+def test_texts_have_their_terms_in_order_and_as_often_as_they_occur() -> None:
+    texts = ["Webs of the 2 spiders", "", "a spider, a web, a spider", "x" * 80]
+    terms = [["web", "spider"], [], ["spider", "web", "spider"], []]
+    found = FoldedWords(b"", stem=True).codes_of(texts)
+    assert [codes.tolist() for codes in found] == [codes_of(words).tolist() for words in terms]
+    assert FoldedWords(b"").codes_of([]) == []
+
+
+def test_words_that_share_a_slot_of_the_cache_have_their_own_terms() -> None:
+    words = [f"web{number}s" for number in range(40_000)]  # about 3 000 pairs of the same slot
+    pages = [
+        FoldedWords(" ".join(words[start : start + 5_000]).encode(), stem=True) for start in range(0, 40_000, 5_000)
+    ]
+    for page in (*pages, *(FoldedWords(page._data, stem=True) for page in pages)):
+        assert page.counted[0].tolist() == sorted(codes_of(page.terms).tolist())
 
 
 @given(st.lists(st.text(alphabet="abc\u00e9", min_size=1, max_size=9), min_size=1, max_size=30))

@@ -6,19 +6,19 @@ Tokens are all words, folded to lower case; terms are the words less stop words,
 Counter({'webs': 2, 'spider': 1})
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
-import Stemmer
 
 from lycosa.vocabulary.records import Codes
-from lycosa.vocabulary.text import MAX_WORD_LENGTH, Marks, codes_in, codes_of, has_unspaced, words_in
+from lycosa.vocabulary.text import SEPARATOR, Marks, codes_in, codes_of, folded_one_by_one, is_spaced, words_in
 
-from .stop_words import STOP_WORDS
+from .terms import AS_WRITTEN, PORTER, Terms
 
-_SINGLE = frozenset(filter(str.isalnum, map(chr, range(0x250)))) | {"_"}  # Latin letters and digits
+_SEPARATOR = SEPARATOR.decode()
+_SEPARATOR_CODE = codes_of([_SEPARATOR])[0]
 
 
 class FoldedWords:
@@ -59,72 +59,44 @@ class FoldedWords:
     @cached_property
     def counted(self) -> tuple[Codes, Codes]:
         """The codes of all terms, sorted, and the count of each; as `terms`, without making strings."""
-        if self._stem:
-            codes = codes_of(self.terms)
-            order = np.argsort(codes)
-            return codes[order], np.fromiter(self.terms.values(), np.uint64, len(codes))[order]
-        codes, are_numbers, are_too_long = self._codes
-        codes = codes[~(are_numbers | are_too_long)]
+        codes = _terms(self._stem).codes(self._spaced, *self._codes)
+        codes = codes[(codes != 0).nonzero()[0]]  # quicker than to select by marks
         if not len(codes):
             return codes, codes
         codes.sort()
         lasts = (codes[1:] != codes[:-1]).nonzero()[0]
         edges = np.empty(len(lasts) + 2, np.intp)
         edges[0], edges[1:-1], edges[-1] = -1, lasts, len(codes) - 1
-        counts = edges[1:] - edges[:-1]
-        codes = codes[edges[1:]]
-        are_counted = _UNCOUNTED[_UNCOUNTED.searchsorted(codes)] != codes
-        return codes[are_counted], counts[are_counted].astype(np.uint64)
+        return codes[edges[1:]], (edges[1:] - edges[:-1]).astype(np.uint64)
+
+    def codes_of(self, texts: Sequence[str]) -> list[Codes]:
+        """For each text, the codes of its terms in their order, as those of the page are made."""
+        data = folded_one_by_one(texts)
+        if not is_spaced(data):
+            parts = data.split(SEPARATOR)[:-1]
+            data = " ".join(word for part in parts for word in (*words_in(part), _SEPARATOR)).encode()
+        codes, are_numbers, are_too_long = codes_in(data)
+        are_separators = codes == _SEPARATOR_CODE
+        terms = _terms(self._stem).codes(data, codes, are_numbers, are_too_long | are_separators)
+        indices = (terms != 0).nonzero()[0]
+        ends = indices.searchsorted(are_separators.nonzero()[0]).tolist()
+        terms = terms[indices]
+        return [terms[start:end] for start, end in pairwise((0, *ends))]
 
     @cached_property
     def _codes(self) -> tuple[Codes, Marks, Marks]:
-        if self._data.isascii() or not has_unspaced(self._data.decode()):
-            return codes_in(self._data)
-        return codes_in(" ".join(self.tokens).encode())
+        return codes_in(self._spaced)
+
+    @cached_property
+    def _spaced(self) -> bytes:
+        """The folded text with blanks between all tokens."""
+        return self._data if is_spaced(self._data) else " ".join(self.tokens).encode()
 
 
 def terms_of(tokens: Iterable[str], *, stem: bool = False) -> dict[str, int]:
     """The count of each word, without stop words, numbers and single letters; with `stem`, of each Porter stem."""
-    counts = Counter(tokens)
-    if not stem:
-        unwanted = STOP_WORDS.intersection(counts).union(_SINGLE.intersection(counts), filter(_is_number, counts))
-        for word in unwanted.union(filter(_is_too_long, counts)):
-            del counts[word]
-        return counts
-    terms: dict[str, int] = {}
-    for word, count in counts.items():
-        if term := _STEMS[word]:
-            terms[term] = terms.get(term, 0) + count
-    return terms
+    return _terms(stem).counts(tokens)
 
 
-def _is_number(word: str) -> bool:
-    return word.isdigit() and word.isascii()
-
-
-def _is_too_long(word: str) -> bool:
-    return len(word) > MAX_WORD_LENGTH // 4 and len(word.encode()) > MAX_WORD_LENGTH
-
-
-class _Stems(dict[str, str]):
-    """A cache of the stems of words; empty for words that are no terms."""
-
-    def __init__(self, stem: Callable[[str], str]):
-        super().__init__(_NO_TERMS)
-        self._stem = stem
-
-    def __missing__(self, word: str) -> str:
-        if _is_too_long(word) or _is_number(word):
-            return ""
-        if len(self) >= 50_000:
-            self.clear()
-            self.update(_NO_TERMS)
-        term = self[word] = self._stem(word)
-        return term
-
-
-_NO_TERMS = dict.fromkeys(STOP_WORDS | _SINGLE, "")
-_UNCOUNTED = np.append(  # codes; the sentinel at the end makes every place that `searchsorted` finds a valid one
-    np.sort(codes_of(STOP_WORDS | _SINGLE)), np.uint64((1 << 64) - 1)
-)
-_STEMS = _Stems(Stemmer.Stemmer("porter", 0).stemWord)
+def _terms(stem: bool) -> Terms:
+    return PORTER if stem else AS_WRITTEN

@@ -111,6 +111,10 @@ class Words(Protocol):
         """The terms as sorted 64-bit codes, and the count of each: the same as `terms`, as arrays."""
         ...
 
+    def codes_of(self, texts: Sequence[str]) -> list[Codes]:
+        """For each text, such as anchors, the codes of its terms in their order; made as those of the page are."""
+        ...
+
 
 class Page(Struct, frozen=True, gc=False):
     """A parsed HTML page."""

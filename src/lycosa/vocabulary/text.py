@@ -10,7 +10,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -31,7 +31,7 @@ def unspaced_runs(text: str) -> list[str]:
 
 
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"  # belong to the letter before
-_gap = re.compile(f"[^\\w{_MARKS}]")
+_gap = re.compile(f"[^\\w{_MARKS}\\x00-\\x7f]")
 _gaps = _gap.findall
 _words_and_runs = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}])[\\w{_MARKS}])+").findall
 _ASCII = bytes(range(128))
@@ -40,33 +40,73 @@ _LOWER_WORDS = bytes(
     for code in range(256)
 )
 _FEW = 20  # replacing that many characters one by one is quicker than a regular expression
+_SIGMA = "\u03a3"  # becomes another letter at the end of a word
+_UNIT_SEPARATOR = "\x1f"  # of ASCII
+SEPARATOR = b"|"  # a word of its own between folded texts; no word of a text is folded to it
+_LOWER_WORDS_OF_UNITS = _LOWER_WORDS[:0x1F] + SEPARATOR + _LOWER_WORDS[0x20:]
 
 
 def folded(text: str) -> bytes:
     """The text in lower case, with nothing but blanks between its words."""
-    data = text.encode("utf-8", "replace")
-    if not text.isascii():
-        others = "".join(set(data.translate(None, _ASCII).decode()))
-        if others != others.lower():
-            data = text.lower().encode("utf-8", "replace")
-            others = "".join(set(data.translate(None, _ASCII).decode()))
-        gaps = _gaps(others)
-        if len(gaps) == len(others):
-            data = text.encode("ascii", "replace")
-        elif len(gaps) > _FEW:
-            data = _gap.sub(" ", data.decode()).encode()
-        else:
-            for gap in gaps:
-                data = data.replace(gap.encode(), b" ")
-    return data.translate(_LOWER_WORDS)
+    return _other_gaps_as_blanks(text).translate(_LOWER_WORDS)
+
+
+def folded_one_by_one(texts: Sequence[str]) -> bytes:
+    """Texts folded in one pass, each followed by `SEPARATOR` as a word.
+
+    >>> folded_one_by_one(["The spider's web", "Bees!"])
+    b'the spider s web | bees  | '
+    """
+    if any(_UNIT_SEPARATOR in text for text in texts):
+        texts = [text.replace(_UNIT_SEPARATOR, " ") for text in texts]
+    end = f" {_UNIT_SEPARATOR} "
+    return _other_gaps_as_blanks("".join([text + end for text in texts])).translate(_LOWER_WORDS_OF_UNITS)
+
+
+def _other_gaps_as_blanks(text: str) -> bytes:
+    """The text with blanks for all that is neither ASCII nor part of a word, and lower case for all but ASCII."""
+    if text.isascii():
+        return text.encode()
+    others = _others(text)
+    capitals = [letter for letter in others if letter != letter.lower()]
+    if capitals:
+        text = _in_lower_case(text, capitals)
+        others = _others(text)
+    gaps = _gaps(others)
+    if len(gaps) == len(others):
+        return text.encode("ascii", "replace")
+    if len(gaps) > _FEW:
+        text = _gap.sub(" ", text)
+    else:
+        for gap in gaps:
+            text = text.replace(gap, " ")
+    return text.encode("utf-8", "replace")
+
+
+def _others(text: str) -> str:
+    """The characters of a text that are not ASCII, each once."""
+    return "".join(set(text.encode("utf-8", "replace").translate(None, _ASCII).decode()))
+
+
+def _in_lower_case(text: str, capitals: Sequence[str]) -> str:
+    """The text with these letters, and possibly others, in lower case."""
+    if len(capitals) > _FEW or _SIGMA in capitals:
+        return text.lower()
+    for letter in capitals:
+        text = text.replace(letter, letter.lower())
+    return text
 
 
 def words_in(data: bytes) -> list[str]:
     """The words of a folded text."""
-    text = data.decode()
-    if text.isascii() or not has_unspaced(text):
-        return text.split()
-    return _with_pairs(_words_and_runs(text))
+    if is_spaced(data):
+        return data.decode().split()
+    return _with_pairs(_words_and_runs(data.decode()))
+
+
+def is_spaced(data: bytes) -> bool:
+    """Whether all words of a folded text have blanks between them."""
+    return data.isascii() or not has_unspaced(data.translate(None, _ASCII).decode())
 
 
 def tokens_of(text: str) -> list[str]:
@@ -85,6 +125,8 @@ def _with_pairs(words_and_runs: Iterable[str]) -> list[str]:
 
 
 Marks = np.ndarray[tuple[int], np.dtype[np.bool_]]  # one for each of some words
+Indices = np.ndarray[tuple[int], np.dtype[np.intp]]
+_Characters = np.ndarray[tuple[int], np.dtype[np.uint8]]
 
 MAX_WORD_LENGTH = 64  # bytes; what is longer is no word
 _STRETCH = 1 << 16  # bytes
@@ -129,19 +171,34 @@ def _codes_in(data: bytes) -> tuple[Codes, Marks, Marks]:
     """
     data = b" " + data + b" "
     characters = np.frombuffer(data, dtype=np.uint8)
-    are_letters = characters > ord(" ")
-    before = (are_letters[1:] != are_letters[:-1]).nonzero()[0]  # the place before each edge of a word
+    before = _edges(characters)
     starts, ends = before[::2] + 1, before[1::2] + 1
     powers, inverses = _powers(1 << len(data).bit_length())
-    sums = (characters * powers[: len(data)]).cumsum()[before]
+    sums = characters.astype(np.uint64)
+    sums *= powers[: len(data)]
+    sums = sums.cumsum(out=sums)[before]
     codes = (sums[1::2] - sums[::2]) * inverses[starts]
     codes ^= codes >> _HALF
     codes *= _MIXER
     are_numbers = np.zeros(len(codes), np.bool_)
     begin_with_digit = ((characters[starts] - _ZERO) < 10).nonzero()[0]  # what lies below "0" wraps around to above
-    for word in begin_with_digit.tolist():
-        are_numbers[word] = data[starts[word] : ends[word]].isdigit()
+    bounds = zip(starts[begin_with_digit].tolist(), ends[begin_with_digit].tolist(), strict=True)
+    are_numbers[begin_with_digit] = [data[start:end].isdigit() for start, end in bounds]
     return codes, are_numbers, ends - starts > MAX_WORD_LENGTH
+
+
+def words_at(data: bytes, indices: Indices) -> list[bytes]:
+    """Some words of a folded text, by their indices in the arrays that `codes_in` gives."""
+    edges = _edges(np.frombuffer(b" " + data + b" ", dtype=np.uint8))  # in `data` itself, as a blank stands before it
+    bounds = zip(edges[::2][indices].tolist(), edges[1::2][indices].tolist(), strict=True)
+    return [data[start:end] for start, end in bounds]
+
+
+def _edges(characters: _Characters) -> Indices:
+    """The index before the beginning of each word, and of its last character, in turn."""
+    are_letters: Marks = characters > ord(" ")
+    edges: Indices = (are_letters[1:] != are_letters[:-1]).nonzero()[0]
+    return edges
 
 
 @lru_cache(maxsize=8)

@@ -31,8 +31,8 @@ class League:
     summary = "Which strategy finds a topic with the fewest pages, and whether the crawl says honestly how well."
     scales: Mapping[str, Size] = {
         "small": {
-            "held_out": 6,  # topics for the final table
-            "development": 2,  # topics that parameters may be fitted to
+            "held_out": 5,  # topics for the final table
+            "development": 1,  # topics that parameters may be fitted to
             "examples": 5,
             "negatives": 20,  # where there are any
             "budgets": [0.025, 0.05, 0.1],  # pages of a crawl, as a share of the web

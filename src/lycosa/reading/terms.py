@@ -1,0 +1,119 @@
+"""From words to terms: a stop word, number or single letter has no term; any other word is one, or has its stem as one.
+
+>>> AS_WRITTEN.counts(["the", "spider", "s", "2", "webs", "and", "webs"])
+Counter({'webs': 2, 'spider': 1})
+>>> PORTER.counts(["the", "spider", "s", "2", "webs", "and", "webs"])
+{'spider': 1, 'web': 2}
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import compress
+from threading import Lock
+
+import numpy as np
+import Stemmer
+
+from lycosa.vocabulary.records import Codes
+from lycosa.vocabulary.text import MAX_WORD_LENGTH, Indices, Marks, codes_in, codes_of, words_at
+
+from .stop_words import STOP_WORDS
+
+_SINGLE = frozenset(filter(str.isalnum, map(chr, range(0x250)))) | {"_"}  # Latin letters and digits
+_LEFT_OUT = STOP_WORDS | _SINGLE
+_LEFT_OUT_BYTES = frozenset(map(str.encode, _LEFT_OUT))
+_LEFT_OUT_CODES = np.append(  # the sentinel at the end makes every index that `searchsorted` finds a valid one
+    np.sort(codes_of(_LEFT_OUT)), np.uint64((1 << 64) - 1)
+)
+_NO_STEMS = dict.fromkeys(_LEFT_OUT, "")
+_NO_TERM = np.uint64(0)
+_SLOT_BITS = 18
+_SHIFT = np.uint64(64 - _SLOT_BITS)
+
+
+class Terms:
+    """The terms of words, as strings and as codes.
+
+    The terms of codes are kept in a direct-mapped cache: the highest bits of the code of a word are the number of its
+    slot, which has that code and the code of its term, 0 for none; of two words with the same slot, the last one
+    stays. So only words that are not there are made strings and stemmed.
+
+    algorithm: the Snowball algorithm that gives the stems; empty to take words as they are written.
+    """
+
+    def __init__(self, algorithm: str = ""):
+        self._stemmer = Stemmer.Stemmer(algorithm, 0) if algorithm else None
+        self._stems = _Stems(self._stemmer.stemWord) if self._stemmer else None
+        self._words_of_slots: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
+        self._terms_of_slots: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
+        self._lock = Lock()  # so that another thread never sees the code of one word with the term of another
+
+    def counts(self, words: Iterable[str]) -> dict[str, int]:
+        """The terms of some words, and how many of the words have each."""
+        counts = Counter(words)
+        if self._stems is None:
+            unwanted = _LEFT_OUT.intersection(counts)
+            for word in unwanted.union(filter(_is_number, counts), filter(_is_too_long, counts)):
+                del counts[word]
+            return counts
+        terms: dict[str, int] = {}
+        for word, count in counts.items():
+            if term := self._stems[word]:
+                terms[term] = terms.get(term, 0) + count
+        return terms
+
+    def codes(self, data: bytes, codes: Codes, are_numbers: Marks, are_too_long: Marks) -> Codes:
+        """The code of the term of each word of a folded text, 0 for none, given what `codes_in` says of the text."""
+        slots = (codes >> _SHIFT).view(np.int64)
+        are_left_out = are_numbers | are_too_long
+        with self._lock:
+            terms = self._terms_of_slots.take(slots)
+            are_missing = self._words_of_slots.take(slots) != codes
+            terms[are_left_out] = _NO_TERM
+            are_missing[are_left_out] = False
+            missing = are_missing.nonzero()[0]
+            if len(missing):
+                codes, slots = codes[missing], slots[missing]
+                terms[missing] = found = self._terms_at(data, missing, codes)
+                self._words_of_slots[slots], self._terms_of_slots[slots] = codes, found
+        return terms
+
+    def _terms_at(self, data: bytes, indices: Indices, codes: Codes) -> Codes:
+        """The codes of the terms of some words of a text, given their indices and codes."""
+        if self._stemmer is None:
+            return np.where(_LEFT_OUT_CODES[_LEFT_OUT_CODES.searchsorted(codes)] == codes, _NO_TERM, codes)
+        words = words_at(data, indices)
+        stems = self._stemmer.stemWords(words)
+        are_terms = [bool(stem) and word not in _LEFT_OUT_BYTES for word, stem in zip(words, stems, strict=True)]
+        terms = np.zeros(len(words), np.uint64)
+        terms[are_terms] = codes_in(b" ".join(compress(stems, are_terms)))[0]
+        return terms
+
+
+class _Stems(dict[str, str]):
+    """A cache of the stems of words; empty for words that have no term."""
+
+    def __init__(self, stem: Callable[[str], str]):
+        super().__init__(_NO_STEMS)
+        self._stem = stem
+
+    def __missing__(self, word: str) -> str:
+        if _is_too_long(word) or _is_number(word):
+            return ""
+        if len(self) >= 50_000:
+            self.clear()
+            self.update(_NO_STEMS)
+        stem = self[word] = self._stem(word)
+        return stem
+
+
+def _is_number(word: str) -> bool:
+    return word.isdigit() and word.isascii()
+
+
+def _is_too_long(word: str) -> bool:
+    return len(word) > MAX_WORD_LENGTH // 4 and len(word.encode()) > MAX_WORD_LENGTH
+
+
+AS_WRITTEN = Terms()
+PORTER = Terms("porter")

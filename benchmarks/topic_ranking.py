@@ -50,14 +50,18 @@ def standardised(scores: Scores) -> np.ndarray:
     return (np.asarray(scores) - np.mean(scores)) / (np.std(scores) or 1.0)
 
 
+def top_of(name: str) -> str:
+    return name.partition("/")[0]
+
+
 class Corpus:
     """Some subjects of the archive, and the articles drawn from them."""
 
     def __init__(self, archive: Path, *, subjects: int, articles: int, tops: Sequence[str], seed: int):
         world, chance = WikipediaSchools(path=str(archive)), random.Random(seed)
         listed = {category.name: sorted({entry.url for entry in category.entries}) for category in world.directory()}
-        known = [name for name in sorted(listed) if len(listed[name]) >= FEWEST_ARTICLES]
-        wanted = [name for name in known if (name.split("/")[0] in tops if tops else not name.startswith(DEVELOPMENT))]
+        large = [name for name in sorted(listed) if len(listed[name]) >= FEWEST_ARTICLES]
+        wanted = [name for name in large if (top_of(name) in tops if tops else top_of(name) not in DEVELOPMENT)]
         self.subjects = sorted(chance.sample(wanted, min(subjects, len(wanted))))
         drawn: set[Url] = set()
         for name in self.subjects:
@@ -91,7 +95,10 @@ def by_examples(corpus: Corpus, name: str, chance: random.Random) -> dict[str, f
     """The average precision of each judge that knows examples."""
     is_good = corpus.is_good[name]
     good, bad = (np.flatnonzero(is_good == kind).tolist() for kind in (True, False))
-    positives, negatives = chance.sample(good, min(POSITIVES, len(good) // 2)), chance.sample(bad, NEGATIVES)
+    positives, negatives = (
+        chance.sample(good, min(POSITIVES, len(good) // 2)),
+        chance.sample(bad, min(NEGATIVES, len(bad) // 2)),
+    )
     ranked = np.setdiff1d(np.arange(len(is_good)), positives + negatives)
     pages = [corpus.pages[place] for place in ranked]
     examples, others = ([corpus.pages[place] for place in places] for places in (positives, negatives))

@@ -19,7 +19,7 @@ from lycosa.relevance.embedding import (
     write_table,
 )
 from lycosa.vocabulary.records import Page, Url
-from lycosa.vocabulary.text import codes_of
+from lycosa.vocabulary.text import codes_of, tokens_of
 from pages import page_of_terms
 
 
@@ -53,6 +53,16 @@ def test_pages_terms_and_tokens_say_the_same():
     expected = table.of_terms(terms).tolist()
     assert table.of_page(page_of_terms(terms)).tolist() == pytest.approx(expected)
     assert table.of_tokens(codes_of(["ship", "bee", "ship"])).tolist() == pytest.approx(expected)
+    assert table.of_page(page_of("Ship, bee, ships", stem=True)).tolist() == pytest.approx(
+        table.of_terms({"bee": 1, "ship": 1}).tolist()
+    )
+
+
+def test_many_texts_at_once_have_the_vectors_they_have_one_by_one():
+    table, texts = shipped_table(), ("volcanic ash", "", "qwxz", "the price of gold and silver", "volcanic ash")
+    codes = [codes_of(tokens_of(text)) for text in texts]
+    assert table.of_texts(codes) == pytest.approx(np.stack([table.of_tokens(each) for each in codes]), abs=1e-6)
+    assert table.of_texts([]).shape == (0, table.dimensions)
 
 
 def test_texts_without_known_words_have_no_vector():
@@ -63,8 +73,8 @@ def test_texts_without_known_words_have_no_vector():
 
 def test_coverage_is_the_share_of_known_words():
     table = small_table()
-    assert table.coverage(*page_of_terms({"bee": 1, "unheard": 3}).words.counted) == 0.25
-    assert table.coverage(*page_of_terms({}).words.counted) == 0.0
+    assert table.coverage(page_of_terms({"bee": 1, "unheard": 3})) == 0.25
+    assert table.coverage(page_of_terms({})) == 0.0
 
 
 def test_a_table_whose_parts_do_not_fit_is_refused():
@@ -123,16 +133,17 @@ def test_the_shipped_table_finds_the_text_on_a_topic_by_its_name(topic: str):
 
 
 def test_the_shipped_table_knows_english_and_no_other_language():
-    coverage = {text: shipped_table().coverage(*page.words.counted) for text in background() if (page := page_of(text))}
-    languages = {text: page_of(text).language for text in coverage}
-    assert min(share for text, share in coverage.items() if languages[text] == "en") > 0.8
-    assert max(share for text, share in coverage.items() if languages[text] != "en") < 0.5
+    pages = [page_of(text) for text in background()]
+    coverage = {True: [], False: []}
+    for page in pages:
+        coverage[page.language == "en"].append(shipped_table().coverage(page))
+    assert min(coverage[True]) > 0.8 and max(coverage[False]) < 0.5
 
 
-def test_stems_are_found_where_a_page_has_no_whole_words():
+def test_stems_are_found_where_whole_words_are_not_known():
     text = "Volcanoes erupt where continental plates collide, and geologists study their activity."
     table = shipped_table()
-    assert table.of_page(page_of(text, stem=True)) @ table.of_page(page_of(text)) > 0.7
+    assert table.of_terms(page_of(text, stem=True).terms) @ table.of_page(page_of(text)) > 0.7
 
 
 def test_the_shipped_table_is_small_and_knows_many_words():
@@ -146,3 +157,9 @@ def test_the_shipped_table_is_small_and_knows_many_words():
 def test_the_table_is_read_only_when_it_is_asked_for():
     program = "import lycosa.relevance.embedding as e; print(e.shipped_table.cache_info().currsize)"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "0\n"
+
+
+def test_the_table_ships_with_its_sources_and_licences():
+    notice = files(lycosa.relevance).joinpath("embedding.txt").read_text(encoding="utf-8")
+    for part in ("MIT", "all-MiniLM-L6-v2", "Apache", "WordNet 3.0, Copyright 2006 by Princeton University"):
+        assert part in notice

@@ -68,32 +68,46 @@ class Embedding:
         return len(self._codes) - 1
 
     def of_page(self, page: Page) -> Vector:
-        """The vector of a page whose terms are whole words, not stems; of others, see `of_tokens`."""
-        return self.of_codes(*page.words.counted)
+        """The vector of a page, by its words as they are written, whether or not its terms are stems."""
+        return self.of_tokens(page.words.codes)
 
     def of_terms(self, terms: Mapping[str, int]) -> Vector:
-        """The vector of the words of a text and their counts."""
-        return self.of_codes(codes_of(terms), np.fromiter(terms.values(), np.uint64, len(terms)))
+        """The vector of a text, from its words and their counts."""
+        return self._sum(codes_of(terms), np.fromiter(terms.values(), np.float32, len(terms)))
 
     def of_tokens(self, codes: Codes) -> Vector:
         """The vector of a text, from the code of each of its tokens."""
-        return self.of_codes(*np.unique(codes, return_counts=True))
+        codes, counts = np.unique(codes, return_counts=True)
+        return self._sum(codes, counts.astype(np.float32))
 
-    def of_codes(self, codes: Codes, counts: NDArray[np.integer]) -> Vector:
-        """The vector of a text, from the codes of its words and their counts."""
+    def of_texts(self, texts: Sequence[Codes]) -> Vectors:
+        """The vectors of short texts, such as anchors, from the codes of their tokens: one row a text."""
+        owners = np.repeat(np.arange(len(texts)), [len(codes) for codes in texts])
+        known, rows = self._known(np.concatenate([np.empty(0, np.uint64), *texts]))
+        sums = np.zeros((len(texts), self.dimensions), np.float32)
+        if len(rows):
+            owners = owners[known]
+            starts = np.flatnonzero(np.diff(owners, prepend=-1))
+            sums[owners[starts]] = np.add.reduceat(self._scales[rows, None] * self._vectors[rows], starts, axis=0)
+        return normalised(sums)
+
+    def coverage(self, page: Page) -> float:
+        """The share of the terms of a page that the table knows, each as often as it occurs; 0 for one without words.
+
+        It is some 0.9 for English prose and rarely above 0.3 for other languages, of which the table says nothing.
+        """
+        codes, counts = page.words.counted
+        return float(counts[self._known(codes)[0]].sum() / (counts.sum() or 1))
+
+    def _sum(self, codes: Codes, counts: Weights) -> Vector:
+        known, rows = self._known(codes)
+        return normalised((counts[known] * self._scales[rows]) @ self._vectors[rows].astype(np.float32))
+
+    def _known(self, codes: Codes) -> tuple[Rows, Rows]:
+        """Which of the codes are those of known words, and the rows of these."""
         places = self._codes.searchsorted(codes)
         known = (self._codes[places] == codes).nonzero()[0]
-        rows = self._rows[places[known]]
-        total = (counts[known] * self._scales[rows]).astype(np.float32) @ self._vectors[rows].astype(np.float32)
-        return normalised(total)
-
-    def coverage(self, codes: Codes, counts: NDArray[np.integer]) -> float:
-        """The share of a text's words that the table knows, each as often as it occurs; 0 for a text without words.
-
-        It is some 0.9 for English prose and below 0.4 for other languages, of which the table says nothing.
-        """
-        is_known = self._codes[self._codes.searchsorted(codes)] == codes
-        return float(counts[is_known].sum() / (counts.sum() or 1))
+        return known, self._rows[places[known]]
 
 
 @cache

@@ -1,6 +1,7 @@
 """How well do judges of pages rank the articles of a subject before others: by words, by word vectors, by both?
 
-python benchmarks/topic_ranking.py ARCHIVE [--subjects 24] [--articles 36] [--draws 2] [--seed 1] [--tops Art,IT]
+python benchmarks/topic_ranking.py ARCHIVE [--subjects 24] [--articles 36] [--draws 2] [--seed 1]
+    [--tops Art,IT] [--stem] [--each]
 
 ARCHIVE is wikipedia-schools-2007-html.tar.xz, Wikipedia for Schools 2007. Subjects are drawn from its index, with up to
 so many articles of each; articles are read without the line that names their subjects. Each subject in its turn is the
@@ -57,7 +58,7 @@ def top_of(name: str) -> str:
 class Corpus:
     """Some subjects of the archive, and the articles drawn from them."""
 
-    def __init__(self, archive: Path, *, subjects: int, articles: int, tops: Sequence[str], seed: int):
+    def __init__(self, archive: Path, *, subjects: int, articles: int, tops: Sequence[str], stem: bool, seed: int):
         world, chance = WikipediaSchools(path=str(archive)), random.Random(seed)
         listed = {category.name: sorted({entry.url for entry in category.entries}) for category in world.directory()}
         large = [name for name in sorted(listed) if len(listed[name]) >= FEWEST_ARTICLES]
@@ -66,24 +67,24 @@ class Corpus:
         drawn: set[Url] = set()
         for name in self.subjects:
             drawn.update(chance.sample(listed[name], min(articles, len(listed[name]))))
-        self.pages = [self._page(world, url) for url in sorted(drawn)]
+        self.pages = [self._page(world, url, stem=stem) for url in sorted(drawn)]
         self.is_good = {name: np.array([page.url in listed[name] for page in self.pages]) for name in self.subjects}
-        self.background = [page_of_text(Url("text:"), "", text) for text in background()]
+        self.background = [page_of_text(Url("text:"), "", text, stem=stem) for text in background()]
         table = shipped_table()
         self.vectors = np.stack([table.of_page(page) for page in self.pages])
         self.background_vectors = table.background
 
     @staticmethod
-    def _page(world: WikipediaSchools, url: Url) -> Page:
+    def _page(world: WikipediaSchools, url: Url, *, stem: bool) -> Page:
         content = world.page(url)
         assert content is not None
-        return page_of_html(url, SUBJECT_LINE.sub(b"", content).decode("utf-8", "replace"))
+        return page_of_html(url, SUBJECT_LINE.sub(b"", content).decode("utf-8", "replace"), stem=stem)
 
 
 def by_words(corpus: Corpus, name: str) -> dict[str, float]:
     """The average precision of each judge that knows the name of the subject alone."""
     topic = page_of_text(Url("topic:"), "", name.split("/")[-1].replace("_", " "))
-    cosine, is_good = Cosine(topic.terms), corpus.is_good[name]
+    cosine, is_good = Cosine(topic.text), corpus.is_good[name]
     direction = Direction.of_words(shipped_table().of_page(topic), corpus.background_vectors)
     words, vectors = [cosine.relevance(page) for page in corpus.pages], direction.similarity(corpus.vectors)
     both = standardised(words) + standardised(vectors)
@@ -132,11 +133,19 @@ def main() -> None:
     parser.add_argument("--articles", type=int, default=36, help="drawn from each subject")
     parser.add_argument("--draws", type=int, default=2, help="of examples")
     parser.add_argument("--tops", default="", help="top-level subjects to draw from; else all not used in development")
+    parser.add_argument("--stem", action="store_true", help="judge words by their stems")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--each", action="store_true", help="print every subject")
     options = parser.parse_args()
     tops = [top for top in options.tops.split(",") if top]
-    corpus = Corpus(options.archive, subjects=options.subjects, articles=options.articles, tops=tops, seed=options.seed)
+    corpus = Corpus(
+        options.archive,
+        subjects=options.subjects,
+        articles=options.articles,
+        tops=tops,
+        stem=options.stem,
+        seed=options.seed,
+    )
     found: dict[str, list[float]] = defaultdict(list)
     for name in corpus.subjects:
         draws = [

@@ -3,7 +3,7 @@
 python vocabulary.py --debs DIRECTORY --teacher DIRECTORY --passages DIRECTORY
 
 The words are those that the teacher's tokenizer knows whole and those of three passages or more. A form is a word of
-the passages or of Debian's list `wamerican-large` that has the same Porter stem as a word of the table, or the stem
+the passages or of Debian's list `wamerican-large` that has the same English stem (Snowball) as a word of the table, or the stem
 itself; it is written behind the commonest such word, "word form form ...", and shares its vector.
 """
 
@@ -75,7 +75,7 @@ def forms_of(words: list[str], containing: Counter[str], others: list[str]) -> l
 
 
 def stem_of(word: str) -> str:
-    return next(iter(terms_of([word], stem=True)), word)
+    return next(iter(terms_of([word], stem=True, language="en")), word)
 
 
 if __name__ == "__main__":

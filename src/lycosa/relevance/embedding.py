@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.records import Codes, Page
-from lycosa.vocabulary.text import codes_of
+from lycosa.vocabulary.text import SEPARATOR_CODE, codes_in, codes_of, folded_one_by_one
 
 Vector = np.ndarray[tuple[int], np.dtype[np.float32]]  # of length 1, or 0 where nothing is known of a text
 Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # one a row
@@ -80,10 +80,11 @@ class Embedding:
         codes, counts = np.unique(codes, return_counts=True)
         return self._sum(codes, counts.astype(np.float32))
 
-    def of_texts(self, texts: Sequence[Codes]) -> Vectors:
-        """The vectors of short texts, such as anchors, from the codes of their tokens: one row a text."""
-        owners = np.repeat(np.arange(len(texts)), [len(codes) for codes in texts])
-        known, rows = self._known(np.concatenate([np.empty(0, np.uint64), *texts]))
+    def of_texts(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of short texts, such as anchors, one a row: quicker than one by one."""
+        codes = codes_in(folded_one_by_one(texts))[0]
+        owners = (codes == SEPARATOR_CODE).cumsum()  # the number of the text that each word belongs to
+        known, rows = self._known(codes)
         sums = np.zeros((len(texts), self.dimensions), np.float32)
         if len(rows):
             owners = owners[known]

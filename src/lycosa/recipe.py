@@ -6,6 +6,7 @@ This is the only place where a name becomes an object.
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -245,6 +246,7 @@ def make_strategy(
     *,
     topic_words: Mapping[str, int],
     stem: bool = False,
+    language: str = "",
     utility: Utility = Utility(),
     judge: Callable[[], WordWeights | None] = lambda: None,
     taught: Collection[Url] = (),
@@ -253,7 +255,7 @@ def make_strategy(
 ) -> Strategy:
     """A strategy with what it can use of all this.
 
-    stem: whether the topic's words are stems.
+    stem, language: whether the topic's words are stems, and of what language.
     judge: gives the present model of the topic's words, None where there is none.
     taught: pages from which the topic was learnt.
     readings: of the log to go by.
@@ -262,7 +264,7 @@ def make_strategy(
     entry = find_strategy(name)
     offered = {
         "topic_words": topic_words or None,
-        "split": _stems_of if stem else tokens_of,
+        "split": partial(_stems_of, language=language) if stem else tokens_of,
         "target": utility.target,
         "alpha": utility.alpha,
         "form": utility.form,
@@ -274,8 +276,8 @@ def make_strategy(
     return entry(**{**taken, **check_options(name, options)})
 
 
-def _stems_of(text: str) -> Iterable[str]:
-    return terms_of(tokens_of(text), stem=True)
+def _stems_of(text: str, *, language: str) -> Iterable[str]:
+    return terms_of(tokens_of(text), stem=True, language=language)
 
 
 def read_seeds(path: Path) -> list[Url]:

@@ -30,7 +30,7 @@ class DirectoryTopic(Struct, frozen=True):
 
     def as_page(self) -> Page:
         """The description as a page, its words stemmed as those of pages are."""
-        return page_of_text(Url(f"topic:{self.name}"), "", self.description, stem=True)
+        return page_of_text(Url(f"topic:{self.name}"), "", self.description, stem="porter")
 
 
 def topics_of(world: StudyWorld, most: int, *, seeds: int = SEEDS) -> list[DirectoryTopic]:

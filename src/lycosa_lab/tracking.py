@@ -23,7 +23,7 @@ from .recrawls import RECRAWLS, PageHistory
 
 Ints = NDArray[np.signedinteger[Any]]
 
-_NO_WORDS = FoldedWords(b"", stem=True)
+_NO_WORDS = FoldedWords(b"", stem="porter")
 _MAX_DRAWS = 50  # of pages until one is not crawled yet; where all fail, nearly all pages are crawled
 
 

@@ -29,7 +29,7 @@ BAD = [{"ship": 4, "sail": 2, "hunt": 1}, {"harbour": 1, "ship": 2}, {"cake": 3,
 TOPICS = {topic: list(map(page_of_terms, pages)) for topic, pages in {"spiders": GOOD, "others": BAD}.items()}
 
 MAKERS: dict[str, Callable[[], Relevance]] = {
-    "cosine": lambda: Cosine({"spider": 2, "web": 1}),
+    "cosine": lambda: Cosine("spider, a web and a spider"),
     "svm": lambda: train(GOOD, BAD),
     "svm saved and loaded": lambda: LinearModel.from_plain(train(GOOD, BAD).to_plain()),
     "svm of one page each": lambda: train(GOOD[:1], BAD[:1]),
@@ -38,9 +38,9 @@ MAKERS: dict[str, Callable[[], Relevance]] = {
     "share of keywords": lambda: Keywords(["spider", "web", "silk"], need="share"),
     "taxonomy": lambda: Taxonomy.train(TOPICS).judge("spiders"),
     "url": lambda: UrlPattern(["http://*/", "/wiki/"]),
-    "all": lambda: All([Cosine({"spider": 1}), Keywords(["web"], need="share")]),
-    "either": lambda: Either([Cosine({"spider": 1}), UrlPattern(["*/none"])]),
-    "not": lambda: Not(Cosine({"spider": 1})),
+    "all": lambda: All([Cosine("spider"), Keywords(["web"], need="share")]),
+    "either": lambda: Either([Cosine("spider"), UrlPattern(["*/none"])]),
+    "not": lambda: Not(Cosine("spider")),
     "function": lambda: Function("here:length", lambda page: len(page.text) - 3.0),
 }
 

@@ -109,7 +109,7 @@ def test_every_url_has_a_page_and_nothing_else_has(world: StudyWorld) -> None:
 
 
 def test_a_page_is_what_a_reader_makes_of_its_html(kind: Kind, world: StudyWorld) -> None:
-    reader = Reader(stem=True)
+    reader = Reader(stem="porter")
     for url in world.urls():
         address = url if kind.has_text else world.url(url)  # type: ignore[attr-defined]
         for header in ((), (("Content-Type", "text/html; charset=utf-8"),)):

@@ -202,7 +202,7 @@ def test_bad_lines_of_other_formats_are_named(tmp_path: Path, name: str, text: s
 def test_what_is_read_by_number_is_what_is_served_by_address(pairs: list[tuple[int, int]]) -> None:
     sources, targets = np.array(pairs, np.int32).T.copy()
     world = LinkGraph(graph_from_edges(sources, targets, 31))
-    reader = Reader(stem=True)
+    reader = Reader(stem="porter")
     for number in range(31):
         read = world.read(number)  # type: ignore[arg-type]
         url = world.url(number)

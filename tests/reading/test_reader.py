@@ -47,6 +47,21 @@ def test_a_reader_can_stem() -> None:
 
 
 @pytest.mark.parametrize(
+    ("html", "terms"),
+    [
+        ("<html lang=de><p>Bienen", {"bien": 1}),
+        ("<html lang=de><p>Bienen fliegen", {"bien": 1, "flieg": 1}),
+        ("<html lang=ja><p>spiders", {"spiders": 1}),
+        ("<p>spiders", {"spider": 1}),
+    ],
+)
+def test_a_page_is_stemmed_by_its_language(html: str, terms: dict[str, int]) -> None:
+    page = Reader(stem=True)(fetch(html.encode()))
+    assert page is not None and page.terms == terms
+    assert sorted(page.words.codes_of([page.text])[0].tolist()) == page.words.counted[0].tolist()
+
+
+@pytest.mark.parametrize(
     ("values", "noindex", "nofollow"),
     [
         (["noindex"], True, False),

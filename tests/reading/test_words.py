@@ -1,10 +1,14 @@
 import re
 import string
 
+import pytest
+import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lycosa.reading.language import iso_639_1
 from lycosa.reading.stop_words import STOP_WORDS
+from lycosa.reading.terms import _ALGORITHMS
 from lycosa.reading.words import terms_of
 from lycosa.vocabulary.text import tokens_of
 
@@ -49,6 +53,19 @@ def test_terms_leave_out_stop_words_numbers_and_single_characters() -> None:
 
 def test_stemmed_terms_are_counted_together() -> None:
     assert terms_of(tokens_of("hunting hunted hunts the hunter"), stem=True) == {"hunt": 3, "hunter": 1}
+
+
+@pytest.mark.parametrize(
+    ("language", "term"), [("de", "bien"), ("fi", "biene"), ("", "bienen"), ("en", "bienen"), ("ja", "bienen")]
+)
+def test_stems_are_those_of_the_language(language: str, term: str) -> None:
+    assert terms_of(["bienen"], stem=True, language=language) == {term: 1}
+    assert terms_of(["bienen"], language=language) == {"bienen": 1}
+
+
+def test_there_is_an_algorithm_for_every_language_named() -> None:
+    assert set(_ALGORITHMS.values()) == set(Stemmer.algorithms()) - {"porter", "dutch_porter"}
+    assert all(iso_639_1(code) == code for code in _ALGORITHMS)
 
 
 @given(st.lists(st.sampled_from(["web", "webs", "the", "7", "a", "spiders", "x" * 80])), st.booleans())

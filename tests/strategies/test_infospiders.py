@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import chisquare
 
 from lycosa.frontier.sequential import SequentialFrontier
+from lycosa.reading import page_of_text
 from lycosa.strategies.infospiders import Agent, InfoSpiders, PageMemory, Surroundings, boltzmann, keywords_near
 from lycosa.vocabulary.records import Candidate, Fetch, Link, Outcome, Page, Skip, SkipReason, Url, Visit
 from pages import GivenWords
@@ -146,7 +147,7 @@ def test_on_a_page_without_new_terms_an_offspring_is_like_its_parent() -> None:
 def test_inputs_are_the_keywords_near_a_link_by_one_over_their_distance() -> None:
     text = "Bees here are two words before Honey jars, and a hive"
     links = [Link(B, "Honey jars", position=text.index("Honey")), Link(C, "hive", position=text.index("hive"))]
-    found = keywords_near(text, links, {"bees", "honey", "hive", "absent"}, near=6)
+    found = keywords_near(page_of_text(A, "", text), links, {"bees", "honey", "hive", "absent"}, near=6)
     assert {key: column.tolist() for key, column in found.items()} == {
         "bees": [pytest.approx(1 / 7), 0.0],
         "honey": [1.0, pytest.approx(1 / 5)],
@@ -156,7 +157,8 @@ def test_inputs_are_the_keywords_near_a_link_by_one_over_their_distance() -> Non
 
 def test_occurrences_of_a_keyword_add_up_and_stems_count() -> None:
     text = "bee bees link bee"
-    (column,) = keywords_near(text, [Link(B, position=text.index("link"))], {"bee"}, near=5).values()
+    page, links = page_of_text(A, "", text, stem=True), [Link(B, position=text.index("link"))]
+    (column,) = keywords_near(page, links, {"bee"}, near=5).values()
     assert column.tolist() == [pytest.approx(1 / 3 + 1 / 2 + 1 / 2)]
 
 

@@ -13,7 +13,7 @@ from synthetic.small_worlds import calibrated, small
 
 
 def _read_from_html(world: SyntheticWorld, url: Url) -> Page | None:
-    return Reader(stem=True)(Fetch(url, Outcome.OK, at=0.0, content=world.page(url) or b""))
+    return Reader(stem="porter")(Fetch(url, Outcome.OK, at=0.0, content=world.page(url) or b""))
 
 
 def _leaf_words(world: SyntheticWorld, count: int) -> dict[str, set[str]]:

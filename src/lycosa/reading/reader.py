@@ -10,6 +10,7 @@ from .decode import decode
 from .fingerprint import digest_of, fingerprint_of
 from .html import Parsed, parse_html
 from .language import language_of
+from .terms import Stem
 from .words import FoldedWords
 
 _DIRECTIVES_WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
@@ -20,7 +21,7 @@ _OUR_NAMES = frozenset(("", "*", "lycosa", "robots"))
 class Reader:
     """Makes a page of a fetch.
 
-    stem: whether terms are Porter stems.
+    stem: whether terms are stems by the page's language, or the Snowball algorithm for pages in all languages.
     check_language: whether the language is detected in the text even where the page declares one.
 
     >>> fetch = Fetch(Url("http://a.example/"), Outcome.OK, at=0.0, content=b"<title>Spiders</title><p>They hunt.")
@@ -28,7 +29,7 @@ class Reader:
     {'spider': 1, 'hunt': 1}
     """
 
-    stem: bool = False
+    stem: Stem = False
     check_language: bool = False
 
     def __call__(self, fetch: Fetch) -> Page | None:
@@ -41,13 +42,13 @@ class Reader:
         return _page(fetch.url, parsed, robots=robots, stem=self.stem, check_language=self.check_language)
 
 
-def page_of_html(url: Url, html: str, *, stem: bool = False) -> Page:
+def page_of_html(url: Url, html: str, *, stem: Stem = False) -> Page:
     """A page of HTML that was not fetched, such as an example in a file."""
     parsed = parse_html(_encodable(html), url)
     return _page(url, parsed, robots=parsed.robots, stem=stem)
 
 
-def page_of_text(url: Url, title: str, text: str, *, stem: bool = False) -> Page:
+def page_of_text(url: Url, title: str, text: str, *, stem: Stem = False) -> Page:
     """A page of plain text, without links."""
     title, text = (" ".join(_encodable(part).split()) for part in (title, text))
     parsed = Parsed(title=title, text=text, main=text, links=(), canonical=None, language="", robots=frozenset())
@@ -58,8 +59,9 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _page(url: Url, parsed: Parsed, *, robots: frozenset[str], stem: bool, check_language: bool = False) -> Page:
-    words = FoldedWords(folded(f"{parsed.title} {parsed.text}"), stem=stem)
+def _page(url: Url, parsed: Parsed, *, robots: frozenset[str], stem: Stem, check_language: bool = False) -> Page:
+    language = language_of(parsed.text, parsed.language, check=check_language)
+    words = FoldedWords(folded(f"{parsed.title} {parsed.text}"), stem=stem, language=language)
     return Page(
         url=url,
         title=parsed.title,
@@ -68,7 +70,7 @@ def _page(url: Url, parsed: Parsed, *, robots: frozenset[str], stem: bool, check
         words=words,
         links=parsed.links,
         canonical=parsed.canonical,
-        language=language_of(parsed.text, parsed.language, check=check_language),
+        language=language,
         digest=digest_of(words.codes),
         fingerprint=fingerprint_of(words.codes),
         noindex=not robots.isdisjoint(("noindex", "none")),

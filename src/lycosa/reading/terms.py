@@ -1,23 +1,74 @@
 """From words to terms: a stop word, number or single letter has no term; any other word is one, or has its stem as one.
 
->>> AS_WRITTEN.counts(["the", "spider", "s", "2", "webs", "and", "webs"])
+>>> words = ["the", "spider", "s", "2", "webs", "and", "webs"]
+>>> Terms("").counts(words)
 Counter({'webs': 2, 'spider': 1})
->>> PORTER.counts(["the", "spider", "s", "2", "webs", "and", "webs"])
+>>> Terms(algorithm_for("en", stem=True)).counts(words)
 {'spider': 1, 'web': 2}
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from itertools import compress
+from functools import lru_cache
 from threading import Lock
 
 import numpy as np
 import Stemmer
 
 from lycosa.vocabulary.records import Codes
-from lycosa.vocabulary.text import MAX_WORD_LENGTH, Indices, Marks, codes_in, codes_of, words_at
+from lycosa.vocabulary.text import (
+    MAX_WORD_LENGTH,
+    SEPARATOR,
+    SEPARATOR_CODE,
+    Indices,
+    Marks,
+    codes_in,
+    codes_of,
+    words_at,
+)
 
 from .stop_words import STOP_WORDS
+
+Stem = bool | str  # whether terms are the stems of a page's language, or the algorithm that gives those of all pages
+
+_ALGORITHMS = {  # of Snowball, by ISO 639-1 code
+    "ar": "arabic",
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "eo": "esperanto",
+    "es": "spanish",
+    "et": "estonian",
+    "eu": "basque",
+    "fa": "persian",
+    "fi": "finnish",
+    "fr": "french",
+    "ga": "irish",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "nb": "norwegian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "nn": "norwegian",
+    "no": "norwegian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "st": "sesotho",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+    "yi": "yiddish",
+}
 
 _SINGLE = frozenset(filter(str.isalnum, map(chr, range(0x250)))) | {"_"}  # Latin letters and digits
 _LEFT_OUT = STOP_WORDS | _SINGLE
@@ -31,6 +82,22 @@ _SLOT_BITS = 18
 _SHIFT = np.uint64(64 - _SLOT_BITS)
 
 
+def algorithm_for(language: str, *, stem: Stem) -> str:
+    """The algorithm for the terms of a page in a language; empty to take words as they are written.
+
+    By its language, a page in an unknown one is stemmed as English, and one in a language that Snowball has no
+    algorithm for is taken as it is written.
+
+    >>> algorithm_for("de", stem=True), algorithm_for("", stem=True), algorithm_for("ja", stem=True)
+    ('german', 'english', '')
+    >>> algorithm_for("de", stem=False), algorithm_for("de", stem="porter")
+    ('', 'porter')
+    """
+    if isinstance(stem, str):
+        return stem
+    return _ALGORITHMS.get(language or "en", "") if stem else ""
+
+
 class Terms:
     """The terms of words, as strings and as codes.
 
@@ -41,7 +108,7 @@ class Terms:
     algorithm: the Snowball algorithm that gives the stems; empty to take words as they are written.
     """
 
-    def __init__(self, algorithm: str = ""):
+    def __init__(self, algorithm: str):
         self._stemmer = Stemmer.Stemmer(algorithm, 0) if algorithm else None
         self._stems = _Stems(self._stemmer.stemWord) if self._stemmer else None
         self._words_of_slots: Codes = np.zeros(1 << _SLOT_BITS, np.uint64)
@@ -83,10 +150,12 @@ class Terms:
         if self._stemmer is None:
             return np.where(_LEFT_OUT_CODES[_LEFT_OUT_CODES.searchsorted(codes)] == codes, _NO_TERM, codes)
         words = words_at(data, indices)
-        stems = self._stemmer.stemWords(words)
-        are_terms = [bool(stem) and word not in _LEFT_OUT_BYTES for word, stem in zip(words, stems, strict=True)]
-        terms = np.zeros(len(words), np.uint64)
-        terms[are_terms] = codes_in(b" ".join(compress(stems, are_terms)))[0]
+        stems = [
+            SEPARATOR if word in _LEFT_OUT_BYTES else stem or SEPARATOR
+            for word, stem in zip(words, self._stemmer.stemWords(words), strict=True)
+        ]
+        terms, _, _ = codes_in(b" ".join(stems))
+        terms[terms == SEPARATOR_CODE] = _NO_TERM
         return terms
 
 
@@ -115,5 +184,7 @@ def _is_too_long(word: str) -> bool:
     return len(word) > MAX_WORD_LENGTH // 4 and len(word.encode()) > MAX_WORD_LENGTH
 
 
-AS_WRITTEN = Terms()
-PORTER = Terms("porter")
+@lru_cache(maxsize=8)  # 4 MB each
+def terms_by(algorithm: str) -> Terms:
+    """The terms that an algorithm gives, with the cache that all pages share."""
+    return Terms(algorithm)

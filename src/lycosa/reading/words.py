@@ -13,26 +13,26 @@ from itertools import pairwise
 import numpy as np
 
 from lycosa.vocabulary.records import Codes
-from lycosa.vocabulary.text import SEPARATOR, Marks, codes_in, codes_of, folded_one_by_one, is_spaced, words_in
+from lycosa.vocabulary.text import SEPARATOR, SEPARATOR_CODE, Marks, codes_in, folded_one_by_one, is_spaced, words_in
 
-from .terms import AS_WRITTEN, PORTER, Terms
-
-_SEPARATOR = SEPARATOR.decode()
-_SEPARATOR_CODE = codes_of([_SEPARATOR])[0]
+from .terms import Stem, algorithm_for, terms_by
 
 
 class FoldedWords:
-    """The words of a folded text, computed when first asked for: most pages are judged by their codes alone."""
+    """The words of a folded text, computed when first asked for: most pages are judged by their codes alone.
 
-    def __init__(self, data: bytes, *, stem: bool = False):
+    stem, language: whether terms are stems, and of what language; as `Reader` has them.
+    """
+
+    def __init__(self, data: bytes, *, stem: Stem = False, language: str = ""):
         self._data = data
-        self._stem = stem
+        self._algorithm = algorithm_for(language, stem=stem)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, FoldedWords) and (self._data, self._stem) == (other._data, other._stem)
+        return isinstance(other, FoldedWords) and (self._data, self._algorithm) == (other._data, other._algorithm)
 
     def __hash__(self) -> int:
-        return hash((self._data, self._stem))
+        return hash((self._data, self._algorithm))
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ class FoldedWords:
 
     @cached_property
     def terms(self) -> dict[str, int]:
-        return terms_of(self.tokens, stem=self._stem)
+        return terms_by(self._algorithm).counts(self.tokens)
 
     @cached_property
     def codes(self) -> Codes:
@@ -59,7 +59,7 @@ class FoldedWords:
     @cached_property
     def counted(self) -> tuple[Codes, Codes]:
         """The codes of all terms, sorted, and the count of each; as `terms`, without making strings."""
-        codes = _terms(self._stem).codes(self._spaced, *self._codes)
+        codes = terms_by(self._algorithm).codes(self._spaced, *self._codes)
         codes = codes[(codes != 0).nonzero()[0]]  # quicker than to select by marks
         if not len(codes):
             return codes, codes
@@ -74,10 +74,10 @@ class FoldedWords:
         data = folded_one_by_one(texts)
         if not is_spaced(data):
             parts = data.split(SEPARATOR)[:-1]
-            data = " ".join(word for part in parts for word in (*words_in(part), _SEPARATOR)).encode()
+            data = " ".join(word for part in parts for word in (*words_in(part), SEPARATOR.decode())).encode()
         codes, are_numbers, are_too_long = codes_in(data)
-        are_separators = codes == _SEPARATOR_CODE
-        terms = _terms(self._stem).codes(data, codes, are_numbers, are_too_long | are_separators)
+        are_separators = codes == SEPARATOR_CODE
+        terms = terms_by(self._algorithm).codes(data, codes, are_numbers, are_too_long | are_separators)
         indices = (terms != 0).nonzero()[0]
         ends = indices.searchsorted(are_separators.nonzero()[0]).tolist()
         terms = terms[indices]
@@ -93,10 +93,6 @@ class FoldedWords:
         return self._data if is_spaced(self._data) else " ".join(self.tokens).encode()
 
 
-def terms_of(tokens: Iterable[str], *, stem: bool = False) -> dict[str, int]:
-    """The count of each word, without stop words, numbers and single letters; with `stem`, of each Porter stem."""
-    return _terms(stem).counts(tokens)
-
-
-def _terms(stem: bool) -> Terms:
-    return PORTER if stem else AS_WRITTEN
+def terms_of(tokens: Iterable[str], *, stem: Stem = False, language: str = "") -> dict[str, int]:
+    """The count of each word, without stop words, numbers and single letters; with `stem`, of each stem."""
+    return terms_by(algorithm_for(language, stem=stem)).counts(tokens)

@@ -1,7 +1,8 @@
 """Relevance as similarity to a topic text."""
 
-from collections.abc import Mapping
 from math import sqrt
+
+import numpy as np
 
 from lycosa.vocabulary.records import Page
 
@@ -11,29 +12,29 @@ class Cosine:
 
     Raw counts, as in Menczer, Pant and Srinivasan, Topical Web Crawlers, 2004. Pages on the topic of a few words rarely
     reach a cosine of 0.5, so the scale is transformed, keeping the order: a cosine of `even` is a relevance of 0.5.
+    The language of a few words is uncertain, so they are stemmed as those of the page at hand are.
 
-    >>> from types import SimpleNamespace
-    >>> page = SimpleNamespace(terms={"spider": 3, "silk": 4})
-    >>> round(Cosine({"spider": 1, "web": 1}).relevance(page), 2)
+    topic: a text on the topic.
+
+    >>> from lycosa.reading import page_of_text
+    >>> page = page_of_text("http://a.example/", "", "spider silk spider silk spider silk silk")
+    >>> round(Cosine("spider web").relevance(page), 2)
     0.74
     """
 
-    def __init__(self, topic_terms: Mapping[str, int], *, even: float = 0.15):
+    def __init__(self, topic: str, *, even: float = 0.15):
         if not 0.0 < even <= 1.0:
             raise ValueError(f"even is a cosine above 0 and up to 1, not {even}")
-        norm = _norm(topic_terms)
-        self._weights = {term: count / norm for term, count in topic_terms.items() if count > 0}
+        self._topic = topic
         self._even = even
 
     def relevance(self, page: Page) -> float:
-        terms = page.terms
-        weights = self._weights
-        product = sum(weights[term] * terms[term] for term in weights.keys() & terms.keys())
+        terms, weights = np.unique(page.words.codes_of([self._topic])[0], return_counts=True)
+        codes, counts = page.words.counted
+        _, here, there = np.intersect1d(terms, codes, assume_unique=True, return_indices=True)
+        counts = counts.astype(np.float64)
+        product = float(weights[here] @ counts[there])
         if not product:
             return 0.0
-        cosine = product / _norm(terms)
+        cosine = product / sqrt(float(weights @ weights) * float(counts @ counts))
         return cosine / (cosine + self._even)
-
-
-def _norm(terms: Mapping[str, int]) -> float:
-    return sqrt(sum(count * count for count in terms.values()))

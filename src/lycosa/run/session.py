@@ -289,6 +289,7 @@ class Session:
             self.strategy_name,
             topic_words=self.topic.words,
             stem=stem,
+            language=self.topic.language,
             utility=self._utility,
             judge=self.topic.word_weights,
             options=self._options,

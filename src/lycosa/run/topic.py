@@ -16,6 +16,7 @@ from msgspec import Struct
 from lycosa.collection.errors import disk_errors
 from lycosa.reading import Reader, page_of_html, page_of_text
 from lycosa.reading.decode import decode
+from lycosa.reading.language import language_of
 from lycosa.recipe import FILE_NAME, Topic
 from lycosa.relevance.cosine import Cosine
 from lycosa.relevance.examples import Example, background, read_examples
@@ -145,6 +146,11 @@ class TopicJudge:
         return self._terms(self._topic.text) if self._topic.text else {}
 
     @property
+    def language(self) -> str:
+        """The language of these words, by which they are stemmed; empty where it is unknown."""
+        return language_of(self._topic.text)
+
+    @property
     def learns(self) -> bool:
         return bool(self.examples.good)
 
@@ -200,7 +206,7 @@ class TopicJudge:
             return model or self._named()
         ways = {
             "topic": lambda _: model or self._named(),
-            "text": lambda part: Cosine(self._terms(part.text or "")),
+            "text": lambda part: Cosine(part.text or ""),
             "taxonomy": self._one_of_many,
         }
         return relevance_of(predicate, ways, where=f"{self._folder / FILE_NAME}: topic.predicate")
@@ -213,7 +219,7 @@ class TopicJudge:
         if topic.keywords:
             return Keywords(topic.keywords)
         if topic.text:
-            return Cosine(self.words)
+            return Cosine(topic.text)
         raise UsageError(
             f"{self._folder}: the recipe names no topic; "
             "give [topic] examples, text, keywords or function in lycosa.toml"

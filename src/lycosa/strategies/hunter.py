@@ -45,7 +45,7 @@ _EXAMPLE_LOGIT = 3.0  # of an example page, at least: its links come first
 _NEIGHBOURS = ((1, 1.0), (2, 0.6), (3, 0.35))  # places away, weight
 _SMOOTHING = {"siblings": 3.0, "neighbours": 1.5, "words": 2.0, "sites": 5.0}  # pages that the base rate counts as
 _ROWS_PER_VISIT = 800  # scored again for each page visited, on average
-_OFFER_FROM = 0.05  # change of a logit that is worth telling the frontier
+_OFFER_FROM = 0.1  # change of a logit that is worth telling the frontier
 _MOST_OFFERS = 400  # waiting links that are ranked again at one page, the best
 
 

@@ -2,9 +2,8 @@
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from math import hypot, tanh
 from random import Random
 from typing import Self
@@ -12,9 +11,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.reading.words import terms_of
 from lycosa.vocabulary.records import Candidate, Link, Outcome, Page, Plain, Skip, Url, Visit
-from lycosa.vocabulary.text import tokens_of
+from lycosa.vocabulary.text import codes_of, tokens_of
 
 from .base import BaseStrategy, random_state, restore_random
 from .url_sets import SettledUrls
@@ -26,15 +24,14 @@ _LOST_AFTER = 100  # revisits in a row after which it is checked whether an agen
 _OWN_KEYWORDS = 20  # that an agent takes from its first page where the topic is not given in words
 
 
-def keywords_near(text: str, links: Sequence[Link], keywords: Container[str], *, near: int) -> dict[str, Vector]:
+def keywords_near(page: Page, links: Sequence[Link], keywords: Collection[str], *, near: int) -> dict[str, Vector]:
     """For each keyword near some link, a vector over the links: Σ 1 / distance over its occurrences.
 
     The distance is counted in words from the first word of the link, which itself is at distance 1; words more than
-    `near` words away do not count. A word counts as a keyword if it, or else its stem, is one.
+    `near` words away do not count. A word counts as a keyword if it, or else its term in this page, is one.
     """
-    words, places_of_links = _words_and_places(text, links)
-    terms = {word: word if word in keywords else _stem_of(word) for word in set(words)}
-    wanted = {word: term for word, term in terms.items() if term in keywords}
+    words, places_of_links = _words_and_places(page.text, links)
+    wanted = _keywords_among(list(set(words)), page, keywords)
     places: dict[str, list[int]] = {}
     for place, word in enumerate(words):
         if word in wanted:
@@ -64,10 +61,17 @@ def _words_and_places(text: str, links: Sequence[Link]) -> tuple[list[str], NDAr
     return words, np.array([before[link.position] for link in links], dtype=np.intp)
 
 
-@lru_cache(maxsize=50_000)
-def _stem_of(word: str) -> str:
-    """Empty for stop words and numbers."""
-    return next(iter(terms_of([word], stem=True)), "")
+def _keywords_among(words: Sequence[str], page: Page, keywords: Collection[str]) -> dict[str, str]:
+    """The keyword that each word is or has as its term in this page; without the words that have none."""
+    of_codes = dict(zip(codes_of(keywords).tolist(), keywords, strict=True))
+    found = {}
+    for word, terms in zip(words, page.words.codes_of(words), strict=True):
+        codes = terms.tolist()  # none or one
+        if word in keywords:
+            found[word] = word
+        elif codes and codes[0] in of_codes:
+            found[word] = of_codes[codes[0]]
+    return found
 
 
 class Surroundings:
@@ -374,7 +378,7 @@ class InfoSpiders(BaseStrategy):
     def _remember(self, visit: Visit, page: Page) -> None:
         links = visit.open_links()
         keywords = frozenset().union(*(agent.weights for agent in self._agents.values()))
-        columns = keywords_near(page.text, links, keywords, near=self._near) if links else {}
+        columns = keywords_near(page, links, keywords, near=self._near) if links else {}
         surroundings = Surroundings([link.target for link in links], visit.candidate.depth, columns)
         occupied = {agent.page for agent in self._agents.values() if agent.page is not None}
         self._memory.keep(visit.candidate.url, surroundings, occupied=occupied)

@@ -209,6 +209,9 @@ def _powers(count: int) -> tuple[Codes, Codes]:
     return powers, inverses
 
 
+SEPARATOR_CODE = codes_of([SEPARATOR.decode()])[0]
+
+
 _HARMLESS_FORMAT = frozenset("\u200c\u200d")  # joiners: Persian, Indic scripts and emoji are misspelt without them
 _SPACES = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
 

@@ -49,7 +49,7 @@ Bools = NDArray[np.bool_]
 ON_TOPIC, NEAR_TOPIC, OFF_TOPIC = 0.9, 0.4, 0.1  # relevance of pages of the topic, of its siblings, of the rest
 AUTHORITIES = 0.9  # quantile of the topic's in-links from which a page is an authority
 UNKNOWN_RATE = 0.02  # changes a day of a page, until some page was fetched twice
-_NO_WORDS = FoldedWords(b"", stem=True)
+_NO_WORDS = FoldedWords(b"", stem="porter")
 
 
 class Days:

@@ -145,7 +145,7 @@ class DocumentWorld:
         self._options = dict(options or {})
         self._links = links
         self._accesses = accesses
-        self._reader = Reader(stem=True)
+        self._reader = Reader(stem="porter")
         self.read = lru_cache(maxsize=PAGES_CACHED)(self._read)
 
     @cached_property

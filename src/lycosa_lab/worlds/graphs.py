@@ -22,7 +22,7 @@ from lycosa.vocabulary.urls import host_of, normalise
 from .world import Category
 
 _METADATA, _OFFSETS, _TARGETS, _NUMBERS = "graph.json", "offsets.npy", "targets.npy", "numbers.npy"
-_NO_WORDS = FoldedWords(b"", stem=True)
+_NO_WORDS = FoldedWords(b"", stem="porter")
 _GENERATED_URL = re.compile(r"http://n(0|[1-9][0-9]{0,17})\.graph\.example/")
 _GENERATED_DOMAIN = ".graph.example/"
 _STARTS_TRIED = 8  # nodes with the most links among which `start` chooses

@@ -75,7 +75,7 @@ class StudyWorld(World, Protocol):
         ...
 
     def read(self, url: Url) -> Page | None:
-        """The page as `Reader(stem=True)` parses the HTML of `page`, possibly computed without parsing."""
+        """The page as `Reader(stem="porter")` parses the HTML of `page`, possibly computed without parsing."""
         ...
 
     def out_links(self, url: Url) -> Sequence[Url]:

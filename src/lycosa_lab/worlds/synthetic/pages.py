@@ -69,7 +69,7 @@ def render_html(layout: PageLayout) -> bytes:
 
 
 def parsed_page(layout: PageLayout) -> Page:
-    """The `Page` that `Reader(stem=True)` would parse from the HTML: texts joined by blanks, one more before a link."""
+    """The `Page` that `Reader(stem="porter")` makes of the HTML: texts joined by blanks, one more before a link."""
     texts: list[str] = []
     links: list[Link] = []
     place = 0
@@ -91,7 +91,7 @@ def parsed_page(layout: PageLayout) -> Page:
                 place += len(part.text) + 2
     texts.append(layout.footer)
     text = " ".join(texts)
-    words = FoldedWords(folded(f"{layout.title} {text}"), stem=True)
+    words = FoldedWords(folded(f"{layout.title} {text}"), stem="porter")
     codes = words.codes
     return Page(
         url=layout.url,

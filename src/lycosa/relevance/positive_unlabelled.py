@@ -41,10 +41,10 @@ _SELF_TRAINING = 0.3  # weight of an unlabelled page that is surely on the topic
 _BACKGROUND = 0.3  # weight of a background text once there are pages of the crawl
 _FEW = 20  # pages of the crawl up to which the background counts in full
 _NEWTON_STEPS = 20
-_MEANING = 1.0  # weight of the vectors of texts beside their words
+_MEANING = 0.7  # weight of the vectors of texts beside their words
 _LEAST_COVERAGE = 0.6  # of the words of good pages, that the table of word vectors knows: else words alone decide
 _EXPECTED_SHARE, _EXPECTED_PAGES = 0.2, 10.0  # of a crawl that is on the topic, and how many pages that belief weighs
-_ODDS_PER_RATIO = 0.9  # odds of the share on the topic by the ratio of tails, over crawls whose truth is known
+_ODDS_PER_RATIO = 1.2  # odds of the share on the topic by the ratio of tails, over crawls whose truth is known
 _SHARE_ABOVE_OF_BAD = 0.05  # of bad examples, that the threshold leaves above it
 _TWO_GROUPS = 0.85  # of the variance of scores, between two groups of them, from which on they are two
 _SPREAD, _SPREAD_PAGES = 0.1, 3.0  # of the scores of good pages, and how many pages that belief weighs
@@ -295,7 +295,7 @@ def _share_on_topic(good: Floats, others: Floats) -> float:
 
     Where the others fall into two groups with a gap between them, it is the share of the upper one. Else the least
     ratio of tails, P(other > t) / P(good > t), with t around the median of the good, bounds it from above; how far
-    below that bound it lies was found on crawls whose truth is known: odds(share) = 0.9 * ratio.
+    below that bound it lies was found on crawls whose truth is known: odds(share) = 1.2 * ratio.
     """
     gap = _gap(others)
     if gap is not None and np.median(good) > gap:

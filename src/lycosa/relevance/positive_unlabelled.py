@@ -43,7 +43,8 @@ _FEW = 20  # pages of the crawl up to which the background counts in full
 _NEWTON_STEPS = 20
 _MEANING = 0.7  # weight of the vectors of texts beside their words
 _LEAST_COVERAGE = 0.6  # of the words of good pages, that the table of word vectors knows: else words alone decide
-_EXPECTED_SHARE, _EXPECTED_PAGES = 0.2, 10.0  # of a crawl that is on the topic, and how many pages that belief weighs
+_EXPECTED_SHARE, _EXPECTED_PAGES = 0.22, 10.0  # of a crawl that is on the topic, and how many pages that belief weighs
+_TRUST = 0.6  # in the ratio of tails against that belief, however many pages there are
 _ODDS_PER_RATIO = 1.2  # odds of the share on the topic by the ratio of tails, over crawls whose truth is known
 _SHARE_ABOVE_OF_BAD = 0.05  # of bad examples, that the threshold leaves above it
 _TWO_GROUPS = 0.85  # of the variance of scores, between two groups of them, from which on they are two
@@ -306,7 +307,7 @@ def _share_on_topic(good: Floats, others: Floats) -> float:
         good_tails = np.array([0.84, 0.69, 0.5, 0.31, 0.16])  # of a normal distribution
         ratio = float(((others[:, None] > thresholds).mean(axis=0) / good_tails).min())
         odds = _ODDS_PER_RATIO * (min(ratio, 1.0) + 0.02)
-        share = odds / (1.0 + odds)
+        share = _TRUST * odds / (1.0 + odds) + (1.0 - _TRUST) * _EXPECTED_SHARE
     return (share * len(others) + _EXPECTED_SHARE * _EXPECTED_PAGES) / (len(others) + _EXPECTED_PAGES)
 
 

@@ -332,8 +332,9 @@ def check_trainer(trainer: Any, *, pages: int = 50) -> None:
     good = [_terms(random, ON_TOPIC) for _ in range(5)]
     bad = [_terms(random, WORDS[len(ON_TOPIC) :]) for _ in range(7)]
     crawled = [_terms(random, WORDS) for _ in range(9)]
-    for sample in ([], crawled):
-        first, again = trainer.train(good, bad, sample), trainer.train(good, bad, sample)
+    background = [_terms(random, WORDS[len(ON_TOPIC) :]) for _ in range(8)]
+    for beside in ((bad, [], []), (bad, crawled, []), ([], [], background), ([], crawled, background)):
+        first, again = trainer.train(good, *beside), trainer.train(good, *beside)
         loaded = trainer.from_plain(_plain(first.to_plain(), SmallWeb({})))
         for seed in range(pages):
             page = random_page(seed)

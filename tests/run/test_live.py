@@ -9,7 +9,7 @@ import pytest
 
 from crawling import collection, listing, pages, rows, waiting
 from lycosa.frontier.admission import Scope
-from lycosa.recipe import Budget, Topic
+from lycosa.recipe import DEFAULT_STRATEGY, Budget, Topic
 from lycosa.run.crawl import INTERRUPTED
 from lycosa.run.live import LiveCrawl, LiveRun, insist_on_contact
 from lycosa.run.options import Settings
@@ -177,7 +177,7 @@ def test_a_run_that_ends_by_an_exception_is_recorded_as_interrupted(bees: Path, 
 
     with pytest.raises(error), opened(bees) as session:
         asyncio.run(run(session))
-    assert last_run(bees) == ("adaptive", INTERRUPTED)
+    assert last_run(bees) == (DEFAULT_STRATEGY, INTERRUPTED)
     assert len(pages(bees)) == 3
     assert len(crawl(bees, TOPICAL, 5)) == 2, "the next run goes on"
 
@@ -208,7 +208,7 @@ def test_standing_is_estimated_for_a_strategy_that_uses_it(bees: Path, strategy:
 
 
 def test_a_crawl_is_complete_when_it_is_built(bees: Path) -> None:
-    with opened(bees, stop=Budget(pages=9)) as session:
+    with opened(bees, stop=Budget(pages=9), strategy="adaptive") as session:
         complete = prepared(session)
         assert complete.loop is session.loop
         assert complete.status is session.status

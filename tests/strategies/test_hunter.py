@@ -148,8 +148,9 @@ def test_every_part_of_a_priority_is_explained() -> None:
     page = visit("", [("lava", "lava.html")], relevance=0.9)
     strategy.learn(page)
     (candidate,) = strategy.propose(page)
-    assert set(candidate.because) <= set(FEATURES)
-    assert candidate.because["page"] > 0 and candidate.because["anchors"] > 0
+    parts = candidate.because["parts"]
+    assert set(parts) <= set(FEATURES)
+    assert parts["page"] > 0 and parts["anchors"] > 0
 
 
 def test_a_share_beyond_1_is_refused() -> None:

@@ -69,9 +69,10 @@ def test_links_of_examples_count_as_links_of_relevant_pages() -> None:
 
 
 def test_links_between_others_that_led_to_relevant_pages_rise_and_fall_with_them() -> None:
-    before = visit("", [f"{number}" for number in range(12)])
-    found = proposed(hunter(), before, visit("3", [], relevance=0.99), visit("10", [], relevance=0.01))
-    assert found["4"] > found["7"] > found["9"]
+    before = visit("", [f"{number}" for number in range(20)])
+    outcomes = {"3": 0.99, "13": 0.01, "4": 0.99, "14": 0.01, "6": 0.99, "16": 0.01}
+    found = proposed(hunter(), before, *(visit(path, [], relevance=value) for path, value in outcomes.items()))
+    assert found["5"] > found["10"] > found["15"]
 
 
 def test_links_with_words_that_led_to_relevant_pages_rise() -> None:

@@ -20,6 +20,7 @@ from importlib.resources import files
 from typing import IO
 
 import numpy as np
+import Stemmer
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.records import Codes, Page
@@ -92,13 +93,28 @@ class Embedding:
             sums[owners[starts]] = np.add.reduceat(self._scales[rows, None] * self._vectors[rows], starts, axis=0)
         return normalised(sums)
 
+    def of_counts(self, codes: Codes, counts: Codes) -> Vector:
+        """The vector of a text, from the codes of its terms and their counts."""
+        return self._sum(codes, counts.astype(np.float32))
+
+    def projected(self, direction: Weights) -> tuple[Codes, Weights, Weights]:
+        """All words as codes, v_w · direction of each, and |v_w|."""
+        rows = self._rows[:-1]
+        vectors = self._vectors.astype(np.float32)
+        along = self._scales * (vectors @ direction.astype(np.float32))
+        lengths = self._scales * np.sqrt((vectors * vectors).sum(axis=1))
+        return self._codes[:-1], along[rows], lengths[rows]
+
+    def covered(self, codes: Codes, counts: Codes) -> float:
+        """The share of these terms that the table knows, each as often as it occurs."""
+        return float(counts[self._known(codes)[0]].sum() / (counts.sum() or 1))
+
     def coverage(self, page: Page) -> float:
         """The share of the terms of a page that the table knows, each as often as it occurs; 0 for one without words.
 
         It is some 0.9 for English prose and rarely above 0.3 for other languages, of which the table says nothing.
         """
-        codes, counts = page.words.counted
-        return float(counts[self._known(codes)[0]].sum() / (counts.sum() or 1))
+        return self.covered(*page.words.counted)
 
     def _sum(self, codes: Codes, counts: Weights) -> Vector:
         known, rows = self._known(codes)
@@ -116,6 +132,22 @@ def shipped_table() -> Embedding:
     """The table that comes with Lycosa, read when it is first asked for."""
     with files(__package__).joinpath(TABLE).open("rb") as file:
         return read_table(file)
+
+
+@cache
+def shipped_stems() -> Embedding:
+    """The same table for texts whose words are English stems: a stem has the mean vector of its words."""
+    with files(__package__).joinpath(TABLE).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        words = arrays["words"].tobytes().decode().split("\n")
+        stems, stem_of = np.unique(np.array(Stemmer.Stemmer("english").stemWords(words)), return_inverse=True)
+        rows = arrays["rows"].astype(np.intp)
+        sums = np.zeros((len(stems), arrays["vectors"].shape[1]), np.float32)
+        np.add.at(sums, stem_of, arrays["scales"][rows, None] * arrays["vectors"][rows])
+        means = sums / np.bincount(stem_of)[:, None].astype(np.float32)
+        scales = _scales(means)
+        vectors = np.rint(means / scales[:, None]).astype(np.int8)
+        background = normalised(arrays["background"].astype(np.float32))
+        return Embedding(stems.tolist(), np.arange(len(stems)), vectors, scales, background)
 
 
 def read_table(file: IO[bytes]) -> Embedding:

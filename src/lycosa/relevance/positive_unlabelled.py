@@ -25,8 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import RecipeError
+from lycosa.vocabulary.text import codes_of
 
-from .svm import MAX_TERM_LENGTH, SLOPE, LinearModel
+from .embedding import RIDGE, shipped_stems, shipped_table
+from .svm import MAX_TERM_LENGTH, SLOPE, LinearModel, Meaning
 
 Terms = Mapping[str, int]
 Floats = NDArray[np.float64]
@@ -39,6 +41,8 @@ _SELF_TRAINING = 0.3  # weight of an unlabelled page that is surely on the topic
 _BACKGROUND = 0.3  # weight of a background text once there are pages of the crawl
 _FEW = 20  # pages of the crawl up to which the background counts in full
 _NEWTON_STEPS = 20
+_MEANING = 1.0  # weight of the vectors of texts beside their words
+_LEAST_COVERAGE = 0.6  # of the words of good pages, that the table of word vectors knows: else words alone decide
 _EXPECTED_SHARE, _EXPECTED_PAGES = 0.2, 10.0  # of a crawl that is on the topic, and how many pages that belief weighs
 _ODDS_PER_RATIO = 0.9  # odds of the share on the topic by the ratio of tails, over crawls whose truth is known
 _SHARE_ABOVE_OF_BAD = 0.05  # of bad examples, that the threshold leaves above it
@@ -64,13 +68,14 @@ def train_from_positives(
         labels = np.where(documents.is_good | (weights.as_good > weights.as_bad), 1.0, -1.0)
         solution = _solve(documents.kernel, labels, weights.costs(labels), active)
         active = solution.active
+        combined = documents.combined(solution)
         calibration = _calibrate(
-            solution.left_out[documents.is_good],
-            solution.left_out[documents.is_calibrating],
+            combined.left_out[documents.is_good],
+            combined.left_out[documents.is_calibrating],
             are_bad=bool((documents.kinds[documents.is_calibrating] == 1).any()),
         )
-        weights = documents.weights(calibration.probability(solution.left_out))
-    return documents.model(solution).shifted(calibration.threshold, calibration.slope / SLOPE)
+        weights = documents.weights(calibration.probability(combined.left_out))
+    return combined.model(documents.model(solution)).shifted(calibration.threshold, calibration.slope / SLOPE)
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,18 @@ class _Calibration:
         return np.asarray(1.0 / (1.0 + np.exp(-np.clip(self.slope * (scores - self.threshold), -30, 30))))
 
 
+@dataclass(frozen=True)
+class _Combined:
+    """Scores by words and by meaning: words + weight * meaning, where meaning has the spread that words have."""
+
+    left_out: Floats
+    meaning: Meaning | None
+    offset: float
+
+    def model(self, words: LinearModel) -> LinearModel:
+        return words.with_meaning(self.meaning, self.offset) if self.meaning else words
+
+
 class _Documents:
     """Pages as vectors x_w = (1 + ln count_w) * idf_w of length 1, with their kernel x_i · x_j + 1."""
 
@@ -131,6 +148,7 @@ class _Documents:
         lengths = np.sqrt(np.bincount(self._rows, values * values))
         self._values = values / lengths[self._rows]
         self.kernel = self._kernel(containing)
+        self.meaning = _meaning(pages, self.kinds)
 
     def _kernel(self, containing: NDArray[np.int64]) -> Floats:
         """A word that only one page says counts in the length of that page alone, which is 1."""
@@ -171,12 +189,59 @@ class _Documents:
             as_bad[np.argmin(np.where(self.is_good, np.inf, as_good))] = 1.0
         return _Weights(as_good, as_bad)
 
+    def combined(self, solution: _Solution) -> _Combined:
+        """The scores of the words, with those of the meaning added to them."""
+        if self.meaning is None:
+            return _Combined(solution.left_out, None, 0.0)
+        others = self.is_calibrating
+        spread = float(solution.left_out[others].std()) / max(float(self.meaning.left_out[others].std()), 1e-9)
+        scale = _MEANING * spread
+        offset = -scale * self.meaning.origin
+        left_out = solution.left_out + scale * self.meaning.left_out + offset
+        return _Combined(left_out, self.meaning.direction.scaled(scale), offset)
+
     def model(self, solution: _Solution) -> LinearModel:
         products = solution.multipliers[self._rows] * self._values
         weights = np.bincount(self._columns, products, len(self.words)).tolist()
         terms = dict(zip(self.words, zip(self._idf.tolist(), weights, strict=True), strict=True))
         bias = float(solution.multipliers.sum())
         return LinearModel(terms, bias=bias, idf_of_new=log((1 + len(self.kinds)) / 2) + 1.0)
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """How far each page lies in the direction of the topic, good ones by the direction found without them."""
+
+    direction: Meaning
+    origin: float  # how far the mean of the others lies
+    left_out: Floats
+
+
+def _meaning(pages: Sequence[Terms], kinds: NDArray[np.int64]) -> _Meaning | None:
+    """The direction in which the good pages lie from all others, by the vectors of their words; None where the table of
+    word vectors knows too few of the words of the good pages."""
+    counted = [(codes_of(terms), np.fromiter(terms.values(), np.uint64, len(terms))) for terms in pages]
+    (good,) = (kinds == 0).nonzero()
+    coverages = [
+        (float(np.mean([table.covered(*counted[place]) for place in good])), is_stems)
+        for is_stems, table in ((True, shipped_stems()), (False, shipped_table()))
+    ]
+    coverage, is_stems = max(coverages)
+    if coverage < _LEAST_COVERAGE:
+        return None
+    table = shipped_stems() if is_stems else shipped_table()
+    vectors = np.array([table.of_counts(*each) for each in counted], np.float64)
+    others = np.concatenate((vectors[kinds != 0], table.background))
+    origin = others.mean(axis=0)
+    spread = (others - origin).T @ (others - origin) / len(others) + RIDGE * np.eye(vectors.shape[1])
+    pull = np.linalg.inv(spread)
+    left_out = vectors @ (pull @ (vectors[good].mean(axis=0) - origin))
+    if len(good) > 1:
+        total = vectors[good].sum(axis=0)
+        for place in good:
+            left_out[place] = vectors[place] @ (pull @ ((total - vectors[place]) / (len(good) - 1) - origin))
+    direction = pull @ (vectors[good].mean(axis=0) - origin)
+    return _Meaning(Meaning(direction, stems=is_stems), float(origin @ direction), left_out)
 
 
 def _usable(terms: Terms) -> Terms:

@@ -20,6 +20,8 @@ from lycosa.vocabulary.errors import CollectionError, RecipeError
 from lycosa.vocabulary.records import Codes, Page, Plain
 from lycosa.vocabulary.text import codes_of
 
+from .embedding import shipped_stems, shipped_table
+
 MAX_TERMS = 200_000  # words of a model; the rarest are left out
 MAX_TERM_LENGTH = 200  # characters
 SLOPE = 2.0  # of the sigmoid of a distance: 0.88 and 0.12 at distances of 1 and -1
@@ -45,12 +47,21 @@ class LinearModel:
 
     terms: word -> (idf, weight).
     idf_of_new: idf of words that were in no example.
+    meaning: a direction among the vectors of texts, along which distance grows; see `embedding`.
     """
 
-    def __init__(self, terms: Mapping[str, tuple[float, float]], *, bias: float, idf_of_new: float):
+    def __init__(
+        self,
+        terms: Mapping[str, tuple[float, float]],
+        *,
+        bias: float,
+        idf_of_new: float,
+        meaning: "Meaning | None" = None,
+    ):
         self._terms = dict(terms)
         self._bias = bias
         self._idf_of_new = idf_of_new
+        self.meaning = meaning
         codes = codes_of(terms)
         order = np.argsort(codes)
         self._codes = np.append(codes[order], _NO_CODE)  # the last is for new words
@@ -70,17 +81,25 @@ class LinearModel:
 
     def _distance(self, codes: Codes, counts: Codes) -> float:
         if not len(codes):
-            return self._bias
+            return max(-30.0, min(30.0, self._bias))
         places = self._codes.searchsorted(codes)
         places[self._codes[places] != codes] = len(self._codes) - 1
         values = self._idfs[places] * (1.0 + np.log(counts))
         distance = self._bias + float(self._weights[places] @ values) / sqrt(float(values @ values))
+        if self.meaning is not None:
+            distance += self.meaning.along(codes, counts)
         return max(-30.0, min(30.0, distance))
 
     def shifted(self, by: float, scale: float) -> "LinearModel":
         """The same hyperplane with every distance d replaced by (d - by) * scale."""
         terms = {term: (idf, weight * scale) for term, (idf, weight) in self._terms.items()}
-        return LinearModel(terms, bias=(self._bias - by) * scale, idf_of_new=self._idf_of_new)
+        meaning = self.meaning and self.meaning.scaled(scale)
+        return LinearModel(terms, bias=(self._bias - by) * scale, idf_of_new=self._idf_of_new, meaning=meaning)
+
+    def with_meaning(self, meaning: "Meaning", offset: float) -> "LinearModel":
+        """The same model with the meaning of texts beside their words, and an offset to all distances."""
+        bias = self._bias + offset
+        return LinearModel(self._terms, bias=bias, idf_of_new=self._idf_of_new, meaning=meaning)
 
     def weights_by_code(self) -> tuple[Codes, Floats]:
         """The codes of the words, and what one of each says for or against the topic in a page: weight * idf."""
@@ -88,12 +107,15 @@ class LinearModel:
 
     def to_plain(self) -> Plain:
         """The model as JSON-compatible data."""
-        return {
+        plain: dict[str, Plain] = {
             "kind": _KIND,
             "bias": self._bias,
             "idf_of_new": self._idf_of_new,
             "terms": {term: [idf, weight] for term, (idf, weight) in self._terms.items()},
         }
+        if self.meaning is not None:
+            plain["meaning"] = self.meaning.to_plain()
+        return plain
 
     @classmethod
     def from_plain(cls, plain: Plain, *, source: str = "the model") -> "LinearModel":
@@ -110,10 +132,43 @@ class LinearModel:
             if any(term.split() != [term] for term in saved):
                 raise ValueError("a word has a blank in it")
             terms = {term: (_number(idf), _number(weight)) for term, (idf, weight) in saved.items()}
+            meaning = Meaning.from_plain(plain["meaning"]) if "meaning" in plain else None
         except (KeyError, TypeError, ValueError) as error:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise CollectionError(f"cannot use {source}: {problem}; delete it and it is learnt anew") from None
-        return cls(terms, bias=bias, idf_of_new=idf_of_new)
+        return cls(terms, bias=bias, idf_of_new=idf_of_new, meaning=meaning)
+
+
+class Meaning:
+    """A direction among the vectors of texts: along(text) = direction · e, e being the vector of the text.
+
+    stems: whether the words of texts are English stems.
+    """
+
+    def __init__(self, direction: Floats, *, stems: bool):
+        self._direction = direction.astype(np.float32)
+        self._stems = stems
+        self.table = shipped_stems() if stems else shipped_table()
+
+    def along(self, codes: Codes, counts: Codes) -> float:
+        return float(self._direction @ self.table.of_counts(codes, counts))
+
+    def scaled(self, by: float) -> "Meaning":
+        return Meaning(self._direction * by, stems=self._stems)
+
+    def by_word(self) -> tuple[Codes, NDArray[np.float32], NDArray[np.float32]]:
+        """Words as codes, how far each lies along the direction, and the length of its vector."""
+        return self.table.projected(self._direction)
+
+    def to_plain(self) -> Plain:
+        return {"stems": self._stems, "direction": self._direction.tolist()}
+
+    @classmethod
+    def from_plain(cls, plain: Plain) -> "Meaning":
+        direction = np.array([_number(value) for value in plain["direction"]])
+        if not isinstance(plain["stems"], bool) or len(direction) != shipped_table().dimensions:
+            raise ValueError("the direction of its meaning does not fit the table of word vectors")
+        return cls(direction, stems=plain["stems"])
 
 
 def _number(value: Plain) -> float:

@@ -286,8 +286,12 @@ def _calibrate(good: Floats, others: Floats, *, are_bad: bool) -> _Calibration:
     if len(good) == 1:
         good = (good + np.median(others)) / 2  # a page like the single example is less like it than itself
     share = _SHARE_ABOVE_OF_BAD if are_bad else _share_on_topic(good, others)
+    threshold = float(np.quantile(others, 1.0 - share))
+    gap = None if are_bad else _gap_below(good, others)
+    if gap is not None:
+        threshold = min(threshold, gap)  # the belief in a smaller share does not cut through the upper group
     middle, low = float(np.median(good)), float(np.quantile(others, 0.25))
-    return _Calibration(float(np.quantile(others, 1.0 - share)), _STEEPNESS / max(middle - low, 0.1))
+    return _Calibration(threshold, _STEEPNESS / max(middle - low, 0.1))
 
 
 def _share_on_topic(good: Floats, others: Floats) -> float:
@@ -297,8 +301,8 @@ def _share_on_topic(good: Floats, others: Floats) -> float:
     ratio of tails, P(other > t) / P(good > t), with t around the median of the good, bounds it from above; how far
     below that bound it lies was found on crawls whose truth is known: odds(share) = 0.9 * ratio.
     """
-    gap = _gap(others)
-    if gap is not None and np.median(good) > gap:
+    gap = _gap_below(good, others)
+    if gap is not None:
         share = float((others > gap).mean())
     else:
         spread = np.sqrt((good.var() * len(good) + _SPREAD**2 * _SPREAD_PAGES) / (len(good) + _SPREAD_PAGES))
@@ -308,6 +312,12 @@ def _share_on_topic(good: Floats, others: Floats) -> float:
         odds = _ODDS_PER_RATIO * (min(ratio, 1.0) + 0.02)
         share = odds / (1.0 + odds)
     return (share * len(others) + _EXPECTED_SHARE * _EXPECTED_PAGES) / (len(others) + _EXPECTED_PAGES)
+
+
+def _gap_below(good: Floats, others: Floats) -> float | None:
+    """What parts the others into two groups, the upper one with the good pages; None where nothing does."""
+    gap = _gap(others)
+    return gap if gap is not None and np.median(good) > gap else None
 
 
 def _gap(scores: Floats) -> float | None:

@@ -333,7 +333,8 @@ def check_trainer(trainer: Any, *, pages: int = 50) -> None:
     bad = [_terms(random, WORDS[len(ON_TOPIC) :]) for _ in range(7)]
     crawled = [_terms(random, WORDS) for _ in range(9)]
     background = [_terms(random, WORDS[len(ON_TOPIC) :]) for _ in range(8)]
-    for beside in ((bad, [], []), (bad, crawled, []), ([], [], background), ([], crawled, background)):
+    none: list[dict[str, int]] = []
+    for beside in ((bad, none, none), (bad, crawled, none), (none, none, background), (none, crawled, background)):
         first, again = trainer.train(good, *beside), trainer.train(good, *beside)
         loaded = trainer.from_plain(_plain(first.to_plain(), SmallWeb({})))
         for seed in range(pages):

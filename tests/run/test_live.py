@@ -102,6 +102,18 @@ def test_a_topic_that_nothing_names_is_refused_before_a_run_is_recorded(tmp_path
     assert rows(folder, "SELECT count(*) FROM runs") == [(0,)]
 
 
+def test_the_default_strategy_is_told_once_for_a_collection(bees: Path) -> None:
+    def said(pages: int, **changes: Any) -> list[str]:
+        lines: list[str] = []
+        crawl(bees, TOPICAL, pages, tell=lines.append, **changes)
+        return [line for line in lines if "the new default" in line]
+
+    assert said(2, strategy="best-first") == []
+    assert said(4) == ["strategy hunter, the new default: it judges each link; --strategy adaptive is the one before"]
+    assert said(6) == []
+    assert said(8, strategy="best-first") == said(9) == []
+
+
 def test_an_interrupt_while_the_topic_is_learnt_leaves_no_run(bees: Path) -> None:
     listing(bees / "good.txt", ["http://bees.example/0"])
     with opened(bees, topic=Topic(examples="good.txt")) as session:

@@ -75,6 +75,8 @@ _LINK_EVIDENCE = {
     "directory": "by what was found in its directory",
     "host": "by what was found on its host",
     "links": "by how many pages link to it",
+    "anchor meaning": "by what its anchor means",
+    "around meaning": "by what the text around the link means",
 }
 
 

@@ -287,10 +287,10 @@ def _calibrate(good: Floats, others: Floats, *, are_bad: bool) -> _Calibration:
         good = (good + np.median(others)) / 2  # a page like the single example is less like it than itself
     share = _SHARE_ABOVE_OF_BAD if are_bad else _share_on_topic(good, others)
     threshold = float(np.quantile(others, 1.0 - share))
-    gap = None if are_bad else _gap_below(good, others)
-    if gap is not None:
-        threshold = min(threshold, gap)  # the belief in a smaller share does not cut through the upper group
     middle, low = float(np.median(good)), float(np.quantile(others, 0.25))
+    gap = None if are_bad else _gap_below(good, others)
+    if gap is not None:  # neither the belief in a smaller share nor the lowest quarter cuts through the upper group
+        threshold, low = min(threshold, gap), min(low, float(np.median(others[others < gap])))
     return _Calibration(threshold, _STEEPNESS / max(middle - low, 0.1))
 
 

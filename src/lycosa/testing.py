@@ -332,8 +332,10 @@ def check_trainer(trainer: Any, *, pages: int = 50) -> None:
     good = [_terms(random, ON_TOPIC) for _ in range(5)]
     bad = [_terms(random, WORDS[len(ON_TOPIC) :]) for _ in range(7)]
     crawled = [_terms(random, WORDS) for _ in range(9)]
-    for sample in ([], crawled):
-        first, again = trainer.train(good, bad, sample), trainer.train(good, bad, sample)
+    background = [_terms(random, WORDS[len(ON_TOPIC) :]) for _ in range(8)]
+    none: list[dict[str, int]] = []
+    for beside in ((bad, none, none), (bad, crawled, none), (none, none, background), (none, crawled, background)):
+        first, again = trainer.train(good, *beside), trainer.train(good, *beside)
         loaded = trainer.from_plain(_plain(first.to_plain(), SmallWeb({})))
         for seed in range(pages):
             page = random_page(seed)

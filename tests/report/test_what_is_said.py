@@ -10,6 +10,7 @@ from fixtures.fixed_world import FixedWorld
 from lycosa.cli import COMMANDS, LOADED_WHEN_CALLED
 from lycosa.cli.options import program
 from lycosa.cli.reasons import in_words
+from lycosa.strategies.hunter import FEATURES
 from lycosa_lab.worlds.server import WorldServer
 
 HOME = "http://s.example/"
@@ -68,16 +69,43 @@ def test_a_quiet_crawl_says_nothing_beside_its_result(tmp_path, served, flags):
         ({"utility": 0.82, "worth": 0.7}, "so of utility 0.82, which counts as 0.70"),
         ({"readers": {"people": 1}}, "read by one person"),
         ({"readers": "somehow"}, "readers somehow"),
+        (
+            {"parts": {"page": 0.1, "anchor": -0.69, "links": 0.001}},
+            "0.5 times as likely by the word of its anchor that says most of the topic, "
+            "1.1 times as likely by the relevance of the pages that link to it",
+        ),
+        ({"parts": {}}, "a link of which nothing is known"),
+        ({"parts": {"odd": 0.69}}, "2 times as likely by odd"),
+        ({"parts": 3}, "parts 3"),
+        (
+            {"parts": {"page": 0.69}, "sample": True},
+            "drawn by chance to see what else there is, "
+            "2 times as likely by the relevance of the pages that link to it",
+        ),
+        ({"example": True}, "an example"),
     ],
 )
 def test_reasons_are_told_in_words(because, words):
     assert in_words(because) == words
 
 
-def test_explain_and_the_report_give_the_same_reason(tmp_path, served):
+@pytest.mark.parametrize("feature", FEATURES)
+def test_every_part_of_the_default_strategy_has_words_of_its_own(feature):
+    words = in_words({"parts": {feature: 1.0}})
+    assert words.startswith("2.7 times as likely by ")
+    assert not words.endswith(f" by {feature}")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "reason"),
+    [
+        ("best-first", "found on a page of relevance "),
+        ("hunter", "times as likely by the relevance of the pages that link to it"),
+    ],
+)
+def test_explain_and_the_report_give_the_same_reason(tmp_path, served, strategy, reason):
     folder = collection(tmp_path / "c", [HOME])
-    done("crawl", folder, "--pages", 3, "--quiet", "--resolve", served.resolve)
-    reason = "found on a page of relevance "
+    done("crawl", folder, "--pages", 3, "--quiet", "--strategy", strategy, "--resolve", served.resolve)
     assert reason in done("explain", folder, "http://s.example/0").out
     done("report", folder)
     assert reason in (folder / "report.html").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import pytest
 
 from crawling import collection, listing, pages, rows, waiting
 from lycosa.frontier.admission import Scope
-from lycosa.recipe import Budget, Topic
+from lycosa.recipe import DEFAULT_STRATEGY, Budget, Topic
 from lycosa.run.crawl import INTERRUPTED
 from lycosa.run.live import LiveCrawl, LiveRun, insist_on_contact
 from lycosa.run.options import Settings
@@ -102,6 +102,18 @@ def test_a_topic_that_nothing_names_is_refused_before_a_run_is_recorded(tmp_path
     assert rows(folder, "SELECT count(*) FROM runs") == [(0,)]
 
 
+def test_the_default_strategy_is_told_once_for_a_collection(bees: Path) -> None:
+    def said(pages: int, **changes: Any) -> list[str]:
+        lines: list[str] = []
+        crawl(bees, TOPICAL, pages, tell=lines.append, **changes)
+        return [line for line in lines if "the new default" in line]
+
+    assert said(2, strategy="best-first") == []
+    assert said(4) == ["strategy hunter, the new default: it judges each link; --strategy adaptive is the one before"]
+    assert said(6) == []
+    assert said(8, strategy="best-first") == said(9) == []
+
+
 def test_an_interrupt_while_the_topic_is_learnt_leaves_no_run(bees: Path) -> None:
     listing(bees / "good.txt", ["http://bees.example/0"])
     with opened(bees, topic=Topic(examples="good.txt")) as session:
@@ -177,7 +189,7 @@ def test_a_run_that_ends_by_an_exception_is_recorded_as_interrupted(bees: Path, 
 
     with pytest.raises(error), opened(bees) as session:
         asyncio.run(run(session))
-    assert last_run(bees) == ("adaptive", INTERRUPTED)
+    assert last_run(bees) == (DEFAULT_STRATEGY, INTERRUPTED)
     assert len(pages(bees)) == 3
     assert len(crawl(bees, TOPICAL, 5)) == 2, "the next run goes on"
 
@@ -208,7 +220,7 @@ def test_standing_is_estimated_for_a_strategy_that_uses_it(bees: Path, strategy:
 
 
 def test_a_crawl_is_complete_when_it_is_built(bees: Path) -> None:
-    with opened(bees, stop=Budget(pages=9)) as session:
+    with opened(bees, stop=Budget(pages=9), strategy="adaptive") as session:
         complete = prepared(session)
         assert complete.loop is session.loop
         assert complete.status is session.status

@@ -26,6 +26,7 @@ from lycosa.vocabulary.errors import LycosaError, UsageError
 HERE = Path.cwd()
 LOG = Recipe(logs=Logs(file="readers.log"))
 MAP = Recipe(map=Map(atlas="bees.atlas"))
+ADAPTIVE = Recipe(strategy="adaptive")
 REACHES = [  # an option, what is said, and where the recipe has it
     ("pages", 7, "stop.pages", 7),
     ("minutes", 2.5, "stop.minutes", 2.5),
@@ -62,6 +63,8 @@ def recipe_for(option: str) -> Recipe:
     """A recipe in which the option makes sense."""
     if option.startswith("map") or option == "taxonomy":
         return MAP
+    if option in ("options", "target"):
+        return ADAPTIVE
     return LOG if option in ("log_half_life", "min_users") else Recipe()
 
 
@@ -118,8 +121,9 @@ def test_options_of_the_recipe_go_with_its_own_strategy_only() -> None:
     [
         ({"delay": math.nan}, "delay is to be a number"),
         ({"minutes": math.inf}, "minutes is to be a number"),
-        ({"target": math.nan}, "target is to be a number"),
-        ({"target": 1.5}, "target"),
+        ({"strategy": "adaptive", "target": math.nan}, "target is to be a number"),
+        ({"strategy": "adaptive", "target": 1.5}, "target"),
+        ({"target": 0.5}, "hunter has no target"),
         ({"delay": -1.0}, "delay"),
         ({"concurrency": 0}, "concurrency"),
         ({"pages": 0}, "pages"),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from crawling import collection, pages, waiting
 from lycosa.collection.events import Attempt, RunStart
-from lycosa.recipe import Recipe, Utility
+from lycosa.recipe import DEFAULT_STRATEGY, Recipe, Utility
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import CollectionError
@@ -112,7 +112,7 @@ def test_strategy_and_frontier_come_back_as_they_were_at_the_checkpoint(bees: Pa
     crawl(bees, TOPICAL, 5)
     with opened(bees, strategy="pagerank") as session:
         before = states(session)
-        assert before[0] == "adaptive", "whatever the recipe says of the next run"
+        assert before[0] == DEFAULT_STRATEGY, "whatever the recipe says of the next run"
     with opened(bees) as session:
         assert states(session) == before
 
@@ -220,8 +220,6 @@ def test_a_page_is_read_again_from_the_archive(crawled: Path) -> None:
         page = session.page(TOPICAL_SEED)
         assert page is not None and page.title == "Start"
         assert session.page(Url("http://bees.example/none")) is None
-        assert len(session.sample_of_terms()) == SEEN
-        assert 0 < len(session.sample_of_terms(most=4)) <= 4
 
 
 def test_rebuilding_afresh_comes_to_the_same(crawled: Path) -> None:

@@ -8,6 +8,7 @@ import lycosa
 from crawling import done, rows
 from crawling import lycosa as command
 from fixtures.made_up_web import MadeUpWeb
+from lycosa.recipe import DEFAULT_STRATEGY
 from lycosa_lab.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=3, hosts=5, pages=80)
@@ -52,7 +53,8 @@ def test_stopped_and_gone_on_a_crawl_keeps_its_options(folder: Path, tmp_path: P
 def test_options_of_the_recipe_are_for_its_own_strategy(folder: Path) -> None:
     recipe = folder / "lycosa.toml"
     recipe.write_text(
-        recipe.read_text().replace('strategy = "adaptive"', 'strategy = "random"') + "\n[options]\nseed = 4\n"
+        recipe.read_text().replace(f'strategy = "{DEFAULT_STRATEGY}"', 'strategy = "random"')
+        + "\n[options]\nseed = 4\n"
     )
     crawl(folder, 5)
     assert options_of(folder) == [('{"seed":4}',)]
@@ -70,4 +72,4 @@ def test_options_of_the_recipe_are_for_its_own_strategy(folder: Path) -> None:
     ],
 )
 def test_a_mistake_is_one_clear_line(folder: Path, option: str, words: tuple[str, ...]) -> None:
-    assert command("crawl", folder, "--option", option).is_one_clear_line(2, *words)
+    assert command("crawl", folder, "--strategy", "adaptive", "--option", option).is_one_clear_line(2, *words)

@@ -168,7 +168,7 @@ def test_a_model_is_kept_until_the_examples_are_others(folder: Path) -> None:
 
 def test_a_model_remembers_how_often_it_was_trained_again(folder: Path) -> None:
     judge = judge_of(Topic(examples="good.txt"), folder)
-    assert judge.wants_negatives
+    assert judge.wants_background
     judge.save(judge.train(TEXTS.get, [TEXTS[SHIP].terms], 2))
     again = judge_of(Topic(examples="good.txt"), folder)
     assert again.load() is not None and again.rounds == 2

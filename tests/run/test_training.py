@@ -1,25 +1,41 @@
 """The two models of a crawl: learnt from a rule, a file or examples, and learnt again as the collection grows."""
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
-from crawling import collection, listing, rows, site
+from crawling import collection, listing, pages, rows, site, waiting
 from lycosa.recipe import StandingSource, load_recipe
 from lycosa.relevance.predicates import Predicate
+from lycosa.relevance.registry import LinearTrainer
+from lycosa.run.forgotten import add_forgotten
 from lycosa.run.session import Session
-from lycosa.run.topic import MODEL_FILE
+from lycosa.run.topic import MODEL_FILE, Terms
 from lycosa.run.training import STANDING_FILE, StandingTrainer, TopicTrainer
+from lycosa.strategies.hunter import Hunter
 from lycosa.vocabulary.errors import CollectionError, LycosaError
-from lycosa.vocabulary.records import Page, Url
+from lycosa.vocabulary.records import Change, Page, Url, Visit
 from sessions import crawl, opened
-from worlds import TOPICAL, TOPICAL_SEED, topic_of
+from worlds import TOPICAL, TOPICAL_SEED, html, topic_of
 
+HOSTS = ("honey", "ships")
 GOOD = [url for url in TOPICAL if topic_of(url) == "bees"][:6]
 BAD = [url for url in TOPICAL if topic_of(url) == "ships"][:6]
 HONEY = site("honey.example", leaves=119)  # a hundred and twenty pages
+FRONT = next(iter(HONEY))
+SHIPS = site("ships.example", leaves=59, text="ship mast sail")
+TWO_TOPICS = {
+    **site("honey.example", leaves=59),
+    **SHIPS,
+    FRONT: html(
+        "Front", "Everything starts here.", [f"http://{host}.example/{n}" for host in HOSTS for n in range(59)]
+    ),
+}
 
 
 @pytest.fixture
@@ -99,7 +115,7 @@ def test_without_negatives_it_is_told_what_stands_for_them(crawled: Path) -> Non
     told: list[str] = []
     with opened(crawled, tell=told.append, **by_examples(crawled)) as session:
         learnt(session)
-    assert told[0].startswith("no negatives given: a built-in background stands for them, and at 100, 300")
+    assert told[0].startswith("no negatives given: a built-in background stands for what is off the topic")
 
 
 def test_whoever_interrupts_leaves_no_model_behind(crawled: Path) -> None:
@@ -146,36 +162,207 @@ def test_the_judge_at_hand_needs_neither_a_fetch_nor_the_users_code(crawled: Pat
 @pytest.fixture
 def honey(tmp_path: Path) -> Path:
     """Ninety-nine pages, with examples and no negatives."""
-    seeds = list(HONEY)
-    folder = collection(tmp_path / "honey", seeds[:1], topic='examples = "good.txt"')
-    listing(folder / "good.txt", ["honey bees in their hive", *seeds[1:4]])
+    folder = collection(tmp_path / "honey", [FRONT], topic='examples = "good.txt"')
+    listing(folder / "good.txt", ["honey bees in their hive", *list(HONEY)[1:4]])
     crawl(folder, HONEY, 99, strategy="breadth-first")
     return folder
 
 
-def test_with_a_hundred_pages_a_model_without_negatives_is_trained_again(honey: Path) -> None:
-    told: list[str] = []
-    first = (honey / MODEL_FILE).read_bytes()
-    with opened(honey, tell=told.append) as session:
-        trainer, _ = learnt(session)
-        trainer.train_if_due()
-        assert (session.topic.rounds, told) == (0, [])
-    crawl(honey, HONEY, 104, strategy="breadth-first", tell=told.append)
-    assert told == ["100 pages are there to learn from: judging 100 pages anew"]
-    assert (honey / MODEL_FILE).read_bytes() != first
-    with opened(honey, tell=told.append) as session:
-        trainer, _ = learnt(session)
-        trainer.train_if_due()
-        assert (session.topic.rounds, len(told)) == (1, 1), "once"
+class Training(Struct, frozen=True):
+    """What a model was trained on, and when."""
+
+    pages: int  # of the collection
+    bad: int
+    unlabelled: list[Terms]
+    background: int
 
 
-def test_a_model_with_negatives_of_the_users_own_is_not_trained_again(honey: Path) -> None:
-    listing(honey / "bad.txt", ["ships and their masts at sea"])
-    topic = replace(load_recipe(honey).topic, negatives="bad.txt")
-    crawl(honey, HONEY, 99, strategy="breadth-first", topic=topic)
+@pytest.fixture
+def trainings(monkeypatch: pytest.MonkeyPatch) -> list[Training]:
+    """Every training from now on."""
+    made: list[Training] = []
+    train, pages = LinearTrainer.train, [0]
+    topic_train = TopicTrainer._train
+
+    def noted(self: LinearTrainer, good: Any, bad: Any, unlabelled: Any, background: Any) -> Any:
+        made.append(Training(pages[0], len(bad), list(unlabelled), len(background)))
+        return train(self, good, bad, unlabelled, background)
+
+    def counted(self: TopicTrainer) -> Any:
+        pages[0] = self._session.status.pages
+        return topic_train(self)
+
+    monkeypatch.setattr(LinearTrainer, "train", noted)
+    monkeypatch.setattr(TopicTrainer, "_train", counted)
+    return made
+
+
+@pytest.fixture
+def reranked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many pages there were whenever the archive was read to rank what waits."""
+    sizes: list[int] = []
+    rerank = Session.rerank
+
+    def noted(self: Session, **how: Any) -> Any:
+        sizes.append(self.status.pages)
+        return rerank(self, **how)
+
+    monkeypatch.setattr(Session, "rerank", noted)
+    return sizes
+
+
+@pytest.fixture
+def two_topics(tmp_path: Path) -> Path:
+    """Nothing crawled yet: a seed that leads to bees and ships."""
+    return collection_on_bees(tmp_path / "two")
+
+
+def collection_on_bees(folder: Path) -> Path:
+    collection(folder, [FRONT], topic='examples = "good.txt"')
+    listing(folder / "good.txt", ["honey bees in their hive", "a hive of bees and its honey"])
+    listing(folder / "bad.txt", ["ships and their masts at sea", "the sails of a ship"])
+    return folder
+
+
+def judged_by_saved_model(folder: Path) -> list[float]:
+    with opened(folder) as session:
+        trainer, _ = learnt(session)
+        return [trainer.relevance(page_in(session, row.url)) for row in session.collection.catalog.pages()]
+
+
+def test_a_model_is_trained_again_with_five_pages_and_whenever_they_have_doubled(
+    two_topics: Path, trainings: list[Training], reranked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rejudged: list[int] = []
+    rejudge = Hunter.rejudge
+
+    def noted(self: Hunter, relevances: Mapping[str, float]) -> Any:
+        rejudged.append(len(relevances))
+        return rejudge(self, relevances)
+
+    monkeypatch.setattr(Hunter, "rejudge", noted)
+    crawl(two_topics, TWO_TOPICS, 45, strategy="hunter")
+    assert [each.pages for each in trainings] == [0, 5, 10, 20, 40, 45], "at the end of a short crawl, too"
+    assert [len(each.unlabelled) for each in trainings] == [0, 5, 10, 20, 40, 45]
+    assert all(each.background and not each.bad for each in trainings)
+    assert rejudged == [5, 10, 20, 40, 45], "what waits is ranked by the strategy itself,"
+    assert reranked == [], "and not by reading the archive"
+    assert relevances(two_topics) == judged_by_saved_model(two_topics)
+
+
+def last_visit(session: Session) -> Visit:
+    *_, last = (event for event, _ in session.collection.archive.events() if isinstance(event, Visit))
+    return replace(last, page=session.reader(last.fetch))
+
+
+def test_what_waits_is_ranked_by_the_new_model(two_topics: Path) -> None:
+    crawl(two_topics, TWO_TOPICS, 19, is_killed=True)
+    with opened(two_topics) as session:
+        trainer, _ = learnt(session)
+        before, judged = waiting(two_topics), relevances(two_topics)
+        trainer.finish()
+        assert waiting(two_topics) == before, "nothing has come since the model was trained"
+        trainer.observe(last_visit(session))
+        trainer.finish()
+    assert relevances(two_topics) != judged
+    assert waiting(two_topics) != before
+    assert waiting(two_topics).keys() == before.keys()
+
+
+def test_strategies_that_cannot_rank_again_have_the_archive_read_at_fewer_sizes(
+    two_topics: Path, trainings: list[Training], reranked: list[int]
+) -> None:
+    crawl(two_topics, TWO_TOPICS, 85, strategy="best-first")
+    assert [each.pages for each in trainings] == [0, 20, 80, 85]
+    assert reranked == [20, 80]
+    assert relevances(two_topics) == judged_by_saved_model(two_topics)
+
+
+@pytest.mark.parametrize("size", [23, 38])
+def test_a_crawl_that_was_killed_goes_on_as_if_it_had_not_been(tmp_path: Path, size: int) -> None:
+    whole, killed = (collection_on_bees(tmp_path / name) for name in ("whole", "killed"))
+    crawl(whole, TWO_TOPICS, 45, strategy="hunter")
+    crawl(killed, TWO_TOPICS, size, strategy="hunter", is_killed=True)
+    crawl(killed, TWO_TOPICS, 45, strategy="hunter")
+    assert pages(killed) == pages(whole)
+    assert relevances(killed) == relevances(whole)
+    assert (killed / MODEL_FILE).read_bytes() == (whole / MODEL_FILE).read_bytes()
+
+
+def test_the_same_pages_give_the_same_model_however_often_a_crawl_was_stopped(tmp_path: Path) -> None:
+    whole, stopped = (collection_on_bees(tmp_path / name) for name in ("whole", "stopped"))
+    crawl(whole, TWO_TOPICS, 85, strategy="breadth-first")
+    for size in (3, 30, 79, 85):
+        crawl(stopped, TWO_TOPICS, size, strategy="breadth-first")
+    assert pages(stopped) == pages(whole)
+    assert (stopped / MODEL_FILE).read_bytes() == (whole / MODEL_FILE).read_bytes()
+
+
+def test_a_sample_is_the_same_whether_its_pages_were_just_crawled_or_read_from_the_archive(
+    two_topics: Path, trainings: list[Training], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lycosa.run.training.MAX_UNLABELLED", 10)
+    crawl(two_topics, TWO_TOPICS, 20)
+    add_forgotten(two_topics, pages(two_topics)[6])
+    with opened(two_topics) as session:
+        assert session.pages_forgotten == 1
+    crawl(two_topics, TWO_TOPICS, 45)
+    live = trainings[-1].unlabelled
+    assert 5 <= len(live) <= 10
+    with opened(two_topics) as session:
+        trainer, _ = learnt(session)
+        trainer.train_again("a test asks for it")
+    assert trainings[-1].unlabelled == live
+
+
+def test_pages_that_were_seen_changed_are_judged_by_their_new_words(two_topics: Path) -> None:
+    crawl(two_topics, TWO_TOPICS, 20)
+    with opened(two_topics) as session:
+        trainer, _ = learnt(session)
+        trainer.train_again("the words of all pages are at hand now")
+        visit = last_visit(session)
+        fetch = replace(visit.fetch, body=html("Changed", "mast, sail and ship " * 9))
+        changed = replace(visit, fetch=fetch, page=session.reader(fetch), change=Change.CHANGED)
+        trainer.observe(visit)  # something to learn from
+        session.record(changed)
+        trainer.observe(changed)
+        trainer.finish()
+        page = page_in(session, visit.fetch.url)
+        assert page.title == "Changed"
+        assert relevances(two_topics)[-1] == trainer.relevance(page)
+
+
+@pytest.mark.parametrize(("longest", "sizes"), [(7, [0, 5, 7]), (6, [0, 5])])
+def test_a_short_crawl_is_judged_once_more_at_its_end(
+    two_topics: Path, trainings: list[Training], monkeypatch: pytest.MonkeyPatch, longest: int, sizes: list[int]
+) -> None:
+    monkeypatch.setattr("lycosa.run.training.MAX_REJUDGED", longest)
+    crawl(two_topics, TWO_TOPICS, 7)
+    assert [each.pages for each in trainings] == sizes
+    crawl(two_topics, TWO_TOPICS, 7)
+    assert [each.pages for each in trainings] == sizes, "nothing has come since"
+
+
+def test_with_negatives_given_there_is_no_background(two_topics: Path, trainings: list[Training]) -> None:
     told: list[str] = []
-    crawl(honey, HONEY, 104, strategy="breadth-first", topic=topic, tell=told.append)
-    assert told == []
+    topic = replace(load_recipe(two_topics).topic, negatives="bad.txt")
+    crawl(two_topics, TWO_TOPICS, 12, topic=topic, tell=told.append)
+    assert [(each.pages, each.bad, each.background) for each in trainings] == [(size, 2, 0) for size in (0, 5, 10, 12)]
+    assert not any("background" in line for line in told)
+
+
+def test_a_topic_that_is_a_rule_is_never_trained(crawled: Path, trainings: list[Training]) -> None:
+    crawl(crawled, TOPICAL, 30)
+    assert trainings == []
+
+
+def test_pages_on_the_topic_are_told_from_others(two_topics: Path) -> None:
+    crawl(two_topics, TWO_TOPICS, 60)
+    judged = dict(rows(two_topics, "SELECT url, relevance FROM pages WHERE title LIKE 'Leaf%'"))
+    bees = [value for url, value in judged.items() if "honey" in url]
+    ships = [value for url, value in judged.items() if "ships" in url]
+    assert min(bees) > 0.5 > max(ships)
+    assert len(bees) > len(ships), "and their links are followed first"
 
 
 def test_training_again_judges_all_pages_by_the_new_model(crawled: Path) -> None:

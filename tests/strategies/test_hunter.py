@@ -69,9 +69,10 @@ def test_links_of_examples_count_as_links_of_relevant_pages() -> None:
 
 
 def test_links_between_others_that_led_to_relevant_pages_rise_and_fall_with_them() -> None:
-    before = visit("", [f"{number}" for number in range(12)])
-    found = proposed(hunter(), before, visit("3", [], relevance=0.99), visit("10", [], relevance=0.01))
-    assert found["4"] > found["7"] > found["9"]
+    before = visit("", [f"{number}" for number in range(20)])
+    outcomes = {"3": 0.99, "13": 0.01, "4": 0.99, "14": 0.01, "6": 0.99, "16": 0.01}
+    found = proposed(hunter(), before, *(visit(path, [], relevance=value) for path, value in outcomes.items()))
+    assert found["5"] > found["10"] > found["15"]
 
 
 def test_links_with_words_that_led_to_relevant_pages_rise() -> None:
@@ -148,8 +149,9 @@ def test_every_part_of_a_priority_is_explained() -> None:
     page = visit("", [("lava", "lava.html")], relevance=0.9)
     strategy.learn(page)
     (candidate,) = strategy.propose(page)
-    assert set(candidate.because) <= set(FEATURES)
-    assert candidate.because["page"] > 0 and candidate.because["anchors"] > 0
+    parts = candidate.because["parts"]
+    assert set(parts) <= set(FEATURES)
+    assert parts["page"] > 0 and parts["anchors"] > 0
 
 
 def test_a_share_beyond_1_is_refused() -> None:

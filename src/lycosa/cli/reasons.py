@@ -1,12 +1,15 @@
 """The reasons for fetching a URL, in words; `Candidate.because` has them as keys and values."""
 
 from collections.abc import Mapping
+from math import exp
 
 from lycosa.vocabulary.records import Plain
 
 _PHRASES = {
     "seed": "a seed",
     "example": "an example",
+    "sample": "drawn by chance to see what else there is",
+    "parts": "{}",
     "page": "found on a page of relevance {:.2f}",
     "relevance": "found on a page of relevance {:.2f}",
     "standing": "of standing {:.2f}",
@@ -58,10 +61,39 @@ def _readers(evidence: Mapping[str, Plain]) -> str:
     return ", ".join([f"read{who}", *kinds])
 
 
+_LINK_EVIDENCE = {
+    "page": "by the relevance of the pages that link to it",
+    "best page": "by the best of these pages",
+    "anchor": "by the word of its anchor that says most of the topic",
+    "anchors": "by all words of its anchor",
+    "around": "by the words around the link",
+    "address": "by the words of its URL",
+    "siblings": "by what else these pages led to",
+    "neighbours": "by what the links next to it led to",
+    "anchor led": "by what other links with words of its anchor led to",
+    "around led": "by what other links with such words around led to",
+    "directory": "by what was found in its directory",
+    "host": "by what was found on its host",
+    "links": "by how many pages link to it",
+    "anchor meaning": "by what its anchor means",
+    "around meaning": "by what the text around the link means",
+}
+
+
+def _link_evidence(parts: Mapping[str, Plain]) -> str:
+    """What is known of a link, what counts most first; parts are logarithms of factors of its odds."""
+    ranked = sorted(parts, key=lambda name: -abs(parts[name]))
+    factors = {name: f"{exp(parts[name]):.2g}" for name in ranked}
+    kinds = [f"{factor} times as likely {_LINK_EVIDENCE.get(name, f'by {name}')}" for name, factor in factors.items()]
+    return ", ".join(kind for kind in kinds if not kind.startswith("1 ")) or "a link of which nothing is known"
+
+
 def _phrase(what: str, value: Plain) -> str:
     try:
         if what == "readers":
             return _readers(value)
+        if what == "parts":
+            return _link_evidence(value)
         return _PHRASES[what].format(value)
     except (KeyError, ValueError, TypeError, AttributeError):  # of another version, or of a strategy of the user's
         return what if value is True else f"{what} {value}"

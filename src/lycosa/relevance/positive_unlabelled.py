@@ -287,8 +287,12 @@ def _calibrate(good: Floats, others: Floats, *, are_bad: bool) -> _Calibration:
     if len(good) == 1:
         good = (good + np.median(others)) / 2  # a page like the single example is less like it than itself
     share = _SHARE_ABOVE_OF_BAD if are_bad else _share_on_topic(good, others)
+    threshold = float(np.quantile(others, 1.0 - share))
     middle, low = float(np.median(good)), float(np.quantile(others, 0.25))
-    return _Calibration(float(np.quantile(others, 1.0 - share)), _STEEPNESS / max(middle - low, 0.1))
+    gap = None if are_bad else _gap_below(good, others)
+    if gap is not None:  # neither the belief in a smaller share nor the lowest quarter cuts through the upper group
+        threshold, low = min(threshold, gap), min(low, float(np.median(others[others < gap])))
+    return _Calibration(threshold, _STEEPNESS / max(middle - low, 0.1))
 
 
 def _share_on_topic(good: Floats, others: Floats) -> float:
@@ -298,8 +302,8 @@ def _share_on_topic(good: Floats, others: Floats) -> float:
     ratio of tails, P(other > t) / P(good > t), with t around the median of the good, bounds it from above; how far
     below that bound it lies was found on crawls whose truth is known: odds(share) = 1.2 * ratio.
     """
-    gap = _gap(others)
-    if gap is not None and np.median(good) > gap:
+    gap = _gap_below(good, others)
+    if gap is not None:
         share = float((others > gap).mean())
     else:
         spread = np.sqrt((good.var() * len(good) + _SPREAD**2 * _SPREAD_PAGES) / (len(good) + _SPREAD_PAGES))
@@ -309,6 +313,12 @@ def _share_on_topic(good: Floats, others: Floats) -> float:
         odds = _ODDS_PER_RATIO * (min(ratio, 1.0) + 0.02)
         share = _TRUST * odds / (1.0 + odds) + (1.0 - _TRUST) * _EXPECTED_SHARE
     return (share * len(others) + _EXPECTED_SHARE * _EXPECTED_PAGES) / (len(others) + _EXPECTED_PAGES)
+
+
+def _gap_below(good: Floats, others: Floats) -> float | None:
+    """What parts the others into two groups, the upper one with the good pages; None where nothing does."""
+    gap = _gap(others)
+    return gap if gap is not None and np.median(good) > gap else None
 
 
 def _gap(scores: Floats) -> float | None:

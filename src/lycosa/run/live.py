@@ -12,7 +12,7 @@ from lycosa import __version__
 from lycosa.collection.events import RunStart as Run
 from lycosa.collection.events import Stop
 from lycosa.frontier.admission import Admission
-from lycosa.recipe import FILE_NAME, Recipe, uses_standing
+from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing
 from lycosa.strategies import Mapped
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Web
@@ -154,6 +154,7 @@ class LiveRun:
         if settings.sitemaps or recipe.sitemaps:
             seeds += await self._sitemap_urls(seeds)
         self.learn_standing(recipe.strategy)
+        self._tell_default_strategy()
         self.begin(
             Run(
                 session.clock.now(),
@@ -167,6 +168,15 @@ class LiveRun:
             )
         )
         return self.crawl(web)
+
+    def _tell_default_strategy(self) -> None:
+        """Tells of the default strategy before the first run of a collection that goes by it."""
+        session = self._session
+        strategy, before = session.recipe.strategy, session.collection.catalog.runs()
+        if strategy == DEFAULT_STRATEGY and all(run.strategy != strategy for run in before):
+            session.tell(
+                f"strategy {strategy}, the new default: it judges each link; --strategy adaptive is the one before"
+            )
 
     async def learn_topic(self) -> bool:
         """Makes the judge of relevance, from example pages that are fetched for it; False where somebody interrupts."""

@@ -167,10 +167,10 @@ class Session:
     def _restored_strategy(self) -> Strategy:
         """As it was at the last checkpoint; where an older version kept less of it, what waits is to be ranked anew."""
         strategy, state = self._made_strategy(), self._strategy_state()
-        if state is None:
-            return strategy
-        if self.strategy_name != self.collection.catalog.get_state("strategy"):
+        if self.collection.catalog.get_state("strategy") not in (None, self.strategy_name):
             self.collection.catalog.put_state(_RANKS_BEHIND, True)
+            return strategy
+        if state is None:
             return strategy
         try:
             strategy.restore(state)

@@ -30,7 +30,7 @@ from lycosa.strategies.base import RanksAgain
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write
-from lycosa.vocabulary.records import RELEVANT, Codes, Page, Plain, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, Change, Codes, Page, Plain, Url, Visit
 
 from .open import open_for_reading
 from .session import Session
@@ -72,7 +72,11 @@ class TopicTrainer:
 
     def observe(self, visit: Visit) -> None:
         """Remembers a page that was kept, to learn from."""
-        if self._session.topic.learns and visit.page is not None and visit.is_kept and visit.change is None:
+        if not self._session.topic.learns:
+            return
+        if visit.change in (Change.CHANGED, Change.RETURNED):
+            self._crawled.read_again()
+        elif visit.page is not None and visit.is_kept and visit.change is None:
             self._crawled.add(visit.page)
 
     async def learn(self, fetch_examples: Callable[[], Awaitable[None]]) -> None:
@@ -212,6 +216,10 @@ class _CrawledPages:
         if self._latest is not None:
             self._add(self._session.status.pages, page)
 
+    def read_again(self) -> None:
+        """A page has another text than before."""
+        self._latest, self._sample = None, {}
+
     def _add(self, number: int, page: Page) -> None:
         assert self._latest is not None
         self._latest[page.url] = page.words.counted
@@ -243,9 +251,9 @@ class _CrawledPages:
             session, self._latest = self._session, {}
             first = max(0, session.status.pages - MAX_REJUDGED)
             step = self._step()
-            for row in session.collection.catalog.pages():
-                if (row.number > first or row.number % step == 0) and (page := session.page(row.url)) is not None:
-                    self._add(row.number, page)
+            for number, row in enumerate(session.collection.catalog.pages(), 1):  # forgotten ones are not counted
+                if (number > first or number % step == 0) and (page := session.page(row.url)) is not None:
+                    self._add(number, page)
         return self._latest
 
 

@@ -150,7 +150,8 @@ class Hunter(BaseStrategy):
         depth, found_on = visit.candidate.depth + 1, visit.candidate.url
         weight = self._weights[FEATURES.index("page")] + self._weights[FEATURES.index("best page")]
         priority = _logistic(self._intercept + weight * logit)
-        return [Candidate(link.target, priority, found_on, link.anchor, {"page": logit}, depth) for link in links]
+        because = {"parts": {"page": round(float(weight * logit), 2)}}
+        return [Candidate(link.target, priority, found_on, link.anchor, because, depth) for link in links]
 
     def _scored(self, rows: Ints) -> list[Candidate]:
         """Candidates for the links that are new with these rows."""
@@ -184,7 +185,7 @@ class Hunter(BaseStrategy):
         candidates = []
         for slot, priority, part in zip(slots.tolist(), priorities.tolist(), parts.round(2).tolist(), strict=True):
             because = {name: value for name, value in zip(FEATURES, part, strict=True) if value}
-            candidates.append(table.candidate(slot, priority, because))
+            candidates.append(table.candidate(slot, priority, {"parts": because}))
         return candidates
 
     def _with_samples(self, visit: Visit, candidates: list[Candidate]) -> list[Candidate]:

@@ -21,9 +21,11 @@ class NaiveBayes:
         self._weights = dict(weights)
 
     @classmethod
-    def train(cls, good: Sequence[Terms], bad: Sequence[Terms], crawled: Sequence[Terms]) -> Self:
-        """Learns from pages as words and how often they occur; pages of the crawl so far are not used."""
-        of_good, of_bad = _counted(good), _counted(bad)
+    def train(
+        cls, good: Sequence[Terms], bad: Sequence[Terms], unlabelled: Sequence[Terms], background: Sequence[Terms]
+    ) -> Self:
+        """Learns from pages as words and how often they occur; unlabelled pages of the crawl are not used."""
+        of_good, of_bad = _counted(good), _counted([*bad, *background])
         words = sorted({*of_good, *of_bad})
         all_good, all_bad = of_good.total() + len(words), of_bad.total() + len(words)
         return cls({word: log((of_good[word] + 1) / all_good) - log((of_bad[word] + 1) / all_bad) for word in words})

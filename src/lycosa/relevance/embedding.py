@@ -143,7 +143,7 @@ def shipped_stems() -> Embedding:
         rows = arrays["rows"].astype(np.intp)
         sums = np.zeros((len(stems), arrays["vectors"].shape[1]), np.float32)
         np.add.at(sums, stem_of, arrays["scales"][rows, None] * arrays["vectors"][rows])
-        means = sums / np.bincount(stem_of)[:, None].astype(np.float32)
+        means: Vectors = (sums / np.bincount(stem_of)[:, None]).astype(np.float32)
         scales = _scales(means)
         vectors = np.rint(means / scales[:, None]).astype(np.int8)
         background = normalised(arrays["background"].astype(np.float32))

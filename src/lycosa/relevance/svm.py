@@ -145,7 +145,7 @@ class Meaning:
     stems: whether the words of texts are English stems.
     """
 
-    def __init__(self, direction: Floats, *, stems: bool):
+    def __init__(self, direction: NDArray[np.floating], *, stems: bool):
         self._direction = direction.astype(np.float32)
         self._stems = stems
         self.table = shipped_stems() if stems else shipped_table()

@@ -13,6 +13,7 @@ from crawling import collection, listing, pages, rows, site, waiting
 from lycosa.recipe import StandingSource, load_recipe
 from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LinearTrainer
+from lycosa.relevance.svm import LinearModel
 from lycosa.run.forgotten import add_forgotten
 from lycosa.run.session import Session
 from lycosa.run.topic import MODEL_FILE, Terms
@@ -175,6 +176,7 @@ class Training(Struct, frozen=True):
     bad: int
     unlabelled: list[Terms]
     background: int
+    model: LinearModel
 
 
 @pytest.fixture
@@ -185,8 +187,9 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[Training]:
     topic_train = TopicTrainer._train
 
     def noted(self: LinearTrainer, good: Any, bad: Any, unlabelled: Any, background: Any) -> Any:
-        made.append(Training(pages[0], len(bad), list(unlabelled), len(background)))
-        return train(self, good, bad, unlabelled, background)
+        model = train(self, good, bad, unlabelled, background)
+        made.append(Training(pages[0], len(bad), list(unlabelled), len(background), model))
+        return model
 
     def counted(self: TopicTrainer) -> Any:
         pages[0] = self._session.status.pages
@@ -224,10 +227,9 @@ def collection_on_bees(folder: Path) -> Path:
     return folder
 
 
-def judged_by_saved_model(folder: Path) -> list[float]:
+def judged_by(model: LinearModel, folder: Path) -> list[float]:
     with opened(folder) as session:
-        trainer, _ = learnt(session)
-        return [trainer.relevance(page_in(session, row.url)) for row in session.collection.catalog.pages()]
+        return [model.relevance(page_in(session, row.url)) for row in session.collection.catalog.pages()]
 
 
 def test_a_model_is_trained_again_with_five_pages_and_whenever_they_have_doubled(
@@ -245,9 +247,9 @@ def test_a_model_is_trained_again_with_five_pages_and_whenever_they_have_doubled
     assert [each.pages for each in trainings] == [0, 5, 10, 20, 40, 45], "at the end of a short crawl, too"
     assert [len(each.unlabelled) for each in trainings] == [0, 5, 10, 20, 40, 45]
     assert all(each.background and not each.bad for each in trainings)
-    assert rejudged == [5, 10, 20, 40, 45], "what waits is ranked by the strategy itself,"
+    assert rejudged == [5, 10, 20, 40], "what waits is ranked by the strategy itself,"
     assert reranked == [], "and not by reading the archive"
-    assert relevances(two_topics) == judged_by_saved_model(two_topics)
+    assert relevances(two_topics) == judged_by(trainings[-1].model, two_topics)
 
 
 def last_visit(session: Session) -> Visit:
@@ -255,18 +257,27 @@ def last_visit(session: Session) -> Visit:
     return replace(last, page=session.reader(last.fetch))
 
 
-def test_what_waits_is_ranked_by_the_new_model(two_topics: Path) -> None:
+def test_what_waits_is_ranked_by_the_new_model(two_topics: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crawl(two_topics, TWO_TOPICS, 19, is_killed=True)
+    monkeypatch.setattr("lycosa.run.training.RETRAIN_AT", (5, 10, 19))
     with opened(two_topics) as session:
         trainer, _ = learnt(session)
         before, judged = waiting(two_topics), relevances(two_topics)
-        trainer.finish()
-        assert waiting(two_topics) == before, "nothing has come since the model was trained"
-        trainer.observe(last_visit(session))
-        trainer.finish()
+        trainer.train_if_due()
     assert relevances(two_topics) != judged
     assert waiting(two_topics) != before
     assert waiting(two_topics).keys() == before.keys()
+
+
+def test_judging_at_the_end_leaves_what_waits_and_the_saved_model_as_they_are(two_topics: Path) -> None:
+    crawl(two_topics, TWO_TOPICS, 19, is_killed=True)
+    with opened(two_topics) as session:
+        trainer, _ = learnt(session)
+        before, judged, model = waiting(two_topics), relevances(two_topics), (two_topics / MODEL_FILE).read_bytes()
+        trainer.observe(last_visit(session))
+        trainer.finish()
+    assert relevances(two_topics) != judged
+    assert (waiting(two_topics), (two_topics / MODEL_FILE).read_bytes()) == (before, model)
 
 
 def test_strategies_that_cannot_rank_again_have_the_archive_read_at_fewer_sizes(
@@ -275,14 +286,15 @@ def test_strategies_that_cannot_rank_again_have_the_archive_read_at_fewer_sizes(
     crawl(two_topics, TWO_TOPICS, 85, strategy="best-first")
     assert [each.pages for each in trainings] == [0, 20, 80, 85]
     assert reranked == [20, 80]
-    assert relevances(two_topics) == judged_by_saved_model(two_topics)
+    assert relevances(two_topics) == judged_by(trainings[-1].model, two_topics)
 
 
-@pytest.mark.parametrize("size", [23, 38])
-def test_a_crawl_that_was_killed_goes_on_as_if_it_had_not_been(tmp_path: Path, size: int) -> None:
+@pytest.mark.parametrize("is_killed", [True, False])
+@pytest.mark.parametrize("size", [3, 23, 38])
+def test_a_crawl_that_was_ended_goes_on_as_if_it_had_not_been(tmp_path: Path, size: int, is_killed: bool) -> None:
     whole, killed = (collection_on_bees(tmp_path / name) for name in ("whole", "killed"))
     crawl(whole, TWO_TOPICS, 45, strategy="hunter")
-    crawl(killed, TWO_TOPICS, size, strategy="hunter", is_killed=True)
+    crawl(killed, TWO_TOPICS, size, strategy="hunter", is_killed=is_killed)
     crawl(killed, TWO_TOPICS, 45, strategy="hunter")
     assert pages(killed) == pages(whole)
     assert relevances(killed) == relevances(whole)

@@ -18,4 +18,6 @@ def made(folder: Path, *, standing: str = "") -> Path:
 
 
 def crawled(folder: Path, served: WorldServer, *words: object) -> Said:
-    return done("crawl", folder, "--pages", 60, "--delay", 0, "--resolve", served.resolve, "--allow-private", *words)
+    """A crawl that weighs relevance against standing."""
+    how = ("--strategy", "adaptive", "--delay", 0, "--resolve", served.resolve, "--allow-private")
+    return done("crawl", folder, "--pages", 60, *how, *words)

@@ -56,7 +56,7 @@ def test_a_crawl_that_learns_goes_on_as_if_it_had_not_been_stopped(tmp_path):
 
 def test_a_crawl_of_a_version_that_kept_less_is_ranked_anew_and_goes_on(tmp_path):
     with WorldServer(WORLD) as served:
-        command = ["--concurrency", 1, "--resolve", served.resolve]
+        command = ["--strategy", "adaptive", "--concurrency", 1, "--resolve", served.resolve]
         folder = collection(tmp_path / "c", [WORLD.front_page], topic=TOPIC)
         done("crawl", folder, "--pages", 60, *command)
         before = waiting(folder)
@@ -121,7 +121,7 @@ def test_another_strategy_ranks_anew_what_waits_and_the_report_marks_where(tmp_p
         assert all(priority == round(priority) <= -1 for priority in waiting(folder).values())
         done("crawl", folder, "--pages", 50, "--strategy", "breadth-first", *command)
         runs = done("show", folder, "--json").json["runs"]
-        assert [run["strategy"] for run in runs] == ["adaptive", "breadth-first", "breadth-first"]
+        assert [run["strategy"] for run in runs] == ["hunter", "breadth-first", "breadth-first"]
         done("report", folder)
         assert "→ breadth-first" in (folder / "report.html").read_text(encoding="utf-8")
         assert "breadth-first" in done("show", folder).out

@@ -145,16 +145,20 @@ class TopicTrainer:
             self._train_on_crawl()
 
     def finish(self) -> None:
-        """A short crawl is judged once more at its end, by all that was learnt in it."""
+        """A short crawl is judged once more at its end, by all that was learnt in it.
+
+        What waits and the model that is saved stay as they are: a crawl that was stopped goes on as if it had not been.
+        """
         topic, pages = self._session.topic, self._session.status.pages
         if topic.learns and self._judge is not None and self._crawled.is_new and pages <= MAX_REJUDGED:
-            self._train_on_crawl(rank=self._ranks_again())
+            self._train()
+            self._record_relevances(self._crawled.judged_by(self._judge))
 
-    def _train_on_crawl(self, *, rank: bool = True) -> None:
+    def _train_on_crawl(self) -> None:
         session = self._session
         model = self._train()
-        if isinstance(self._judge, LinearModel) and (self._ranks_again() or not rank):
-            self._rejudge(self._judge)
+        if self._ranks_again():
+            self._rejudge()
         else:
             self._judge_anew(f"{session.status.pages} pages are there to learn from")
         session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
@@ -163,13 +167,16 @@ class TopicTrainer:
         """Whether the strategy can rank what waits by new judgements itself."""
         return isinstance(self._judge, LinearModel) and isinstance(self._session.loop.strategy, RanksAgain)
 
-    def _rejudge(self, judge: LinearModel) -> None:
+    def _rejudge(self) -> None:
         """Judges the latest pages anew, by their words, and lets the strategy rank again what waits."""
+        session, strategy = self._session, self._session.loop.strategy
+        assert self._judge is not None and isinstance(strategy, RanksAgain)
+        relevances = self._crawled.judged_by(self._judge)
+        session.record_skips(session.loop.put(strategy.rejudge(relevances)))
+        self._record_relevances(relevances)
+
+    def _record_relevances(self, relevances: dict[str, float]) -> None:
         session = self._session
-        relevances = self._crawled.judged_by(judge)
-        strategy = session.loop.strategy
-        if isinstance(strategy, RanksAgain):
-            session.record_skips(session.loop.put(strategy.rejudge(relevances)))
         session.record(Scores(session.clock.now(), "the topic is known better", relevances))
         session.checkpoint()
         rows = session.collection.catalog.pages()
@@ -241,10 +248,13 @@ class _CrawledPages:
         self._sample = {number: terms for number, terms in self._sample.items() if number % step == 0}
         return [terms for _, terms in sorted(self._sample.items()) if terms]
 
-    def judged_by(self, judge: LinearModel) -> dict[str, float]:
-        """The relevance of the latest pages."""
+    def judged_by(self, judge: Relevance) -> dict[str, float]:
+        """The relevance of the latest pages: by their words where these suffice, else the pages are read again."""
         latest = self._load()
-        return {url: judge.relevance_of(*words) for url, words in latest.items()}
+        if isinstance(judge, LinearModel):
+            return {url: judge.relevance_of(*words) for url, words in latest.items()}
+        pages = ((url, self._session.page(url)) for url in latest)
+        return {url: judge.relevance(page) for url, page in pages if page is not None}
 
     def _load(self) -> dict[Url, tuple[Codes, Codes]]:
         if self._latest is None:

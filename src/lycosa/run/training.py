@@ -41,6 +41,7 @@ _BUILT_IN = "no in-links are given: a model that comes with Lycosa tells how muc
 
 
 _PREDICATE = "predicate"  # state: by which the pages were judged
+_STEM = "stem"  # state: whether they were judged by stems
 
 
 class TopicTrainer:
@@ -82,6 +83,7 @@ class TopicTrainer:
                     f"{', '.join(map(str, RETRAIN_AT))} pages the pages least like the examples join it"
                 )
             self._train_first()
+        self._use_stems()
         self._use_predicate()
 
     def _use_predicate(self) -> None:
@@ -92,6 +94,24 @@ class TopicTrainer:
             if session.status.pages:
                 self._judge_anew("the predicate has changed")
             catalog.put_state(_PREDICATE, predicate)  # last: after a kill before here, the next run does it again
+
+    def _use_stems(self) -> None:
+        """Judges every page anew where words were compared otherwise when that was done the last time."""
+        if self._judge is not None and (change := self._change_of_stems):
+            if self._session.status.pages:
+                self._judge_anew(change)
+            self._note_stems()
+
+    def _note_stems(self) -> None:
+        self._session.collection.catalog.put_state(_STEM, self._session.recipe.topic.stem)
+
+    @property
+    def _change_of_stems(self) -> str:
+        """How words are compared now, in words; empty where the pages were judged so."""
+        stem, catalog = self._session.recipe.topic.stem, self._session.collection.catalog
+        if stem == bool(catalog.get_state(_STEM)):  # a collection that says nothing was made without stems
+            return ""
+        return "words are now compared by their stems" if stem else "words are now compared as they are written"
 
     def _judge_imported(self) -> None:
         if any(row.relevance is None for row in self._session.collection.catalog.pages()):
@@ -123,7 +143,7 @@ class TopicTrainer:
         """Trains a first time; where there are pages already, they are judged anew."""
         model = self._train()
         if self._session.status.pages:
-            self._judge_anew("the examples have changed")
+            self._judge_anew(self._change_of_stems or "the examples have changed")
         self._session.topic.save(model)
 
     def _train(self) -> TrainedRelevance:
@@ -141,6 +161,7 @@ class TopicTrainer:
         relevance, _ = session.rerank(judge=self, missing_standing=missing)
         session.record(Scores(session.clock.now(), reason, relevance))
         session.checkpoint()
+        self._note_stems()
 
 
 class _SavedStanding(Struct, frozen=True):
@@ -265,15 +286,16 @@ class StandingTrainer:
     def _pages(self, good: Mapping[Url, Page]) -> Iterator[Page]:
         """The pages there are to learn from, each once."""
         if self._source.collections and not self._source.in_links:
-            yield from _archived_pages([self._session.folder / name for name in self._source.collections])
+            folders = [self._session.folder / name for name in self._source.collections]
+            yield from _archived_pages(folders, self._session.reader)
             return
         yield from good.values()
         if self._stage:
             yield from (page for page in _pages_of(self._session, MAX_PAGES) if page.url not in good)
 
     def _fingerprint(self) -> str:
-        """What a model depends on: the recipe's words, the state of the files they name, the examples and how many
-        pages there are."""
+        """What a model depends on: the recipe's words, the state of the files they name, the examples, how many pages
+        there are, and whether its background has stems."""
         source, folder = self._source, self._session.folder
         files = [source.in_links, source.traffic, source.graph]
         files += [f"{name}/catalog.sqlite" for name in source.collections]
@@ -282,6 +304,8 @@ class StandingTrainer:
             path = folder / name
             states.append((name, path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (name, 0, 0))
         said = [msgspec.to_builtins(source), states, self._session.topic.examples.digest, self._stage]
+        if self._session.recipe.topic.stem and _name_of(source):  # the model that comes with Lycosa knows no terms
+            said.append("stems")
         return xxhash.xxh3_128_hexdigest(msgspec.json.encode(said))
 
 
@@ -314,8 +338,7 @@ def _links_of(folder: Path) -> Iterator[tuple[Url, Url]]:
         yield from collection.catalog.link_pairs()
 
 
-def _archived_pages(folders: list[Path]) -> Iterator[Page]:
-    read = Reader()
+def _archived_pages(folders: list[Path], read: Reader) -> Iterator[Page]:
     for folder in folders:
         with open_for_reading(folder) as collection:
             step = 1 + collection.catalog.count() * len(folders) // MAX_PAGES

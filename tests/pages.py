@@ -25,6 +25,10 @@ class GivenWords:
         return sum(count for term, count in self.terms.items() if term.isdigit())
 
     @property
+    def codes(self) -> Codes:
+        return np.repeat(codes_of(self.terms), list(self.terms.values()))
+
+    @property
     def counted(self) -> tuple[Codes, Codes]:
         codes = codes_of(self.terms)
         order = np.argsort(codes)

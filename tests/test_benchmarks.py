@@ -39,3 +39,13 @@ def test_a_benchmark_prints_its_table(name: str) -> None:
     said = end(Process(program, *words.split(), env={**os.environ, "PYTHONPATH": str(BENCHMARKS)}))
     assert said.code == 0, said.err
     assert row in said.out
+
+
+def test_topics_are_ranked_where_the_archive_is_there() -> None:
+    archive = Path(__file__).parents[2] / "shared/data/pages/wikipedia-schools-2007-html.tar.xz"
+    if not archive.exists():
+        pytest.skip(f"{archive.name}, Wikipedia for Schools, is not beside the source")
+    program = f"import runpy; runpy.run_path({str(BENCHMARKS / 'topic_ranking.py')!r}, run_name='__main__')"
+    said = end(Process(program, str(archive), *["--subjects", "4", "--articles", "20", "--draws", "1"]))
+    assert said.code == 0, said.err
+    assert "| negatives | both |" in said.out

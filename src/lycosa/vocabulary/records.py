@@ -108,6 +108,11 @@ class Words(Protocol):
         ...
 
     @property
+    def codes(self) -> Codes:
+        """The 64-bit codes of all tokens, as they are written, in their order."""
+        ...
+
+    @property
     def counted(self) -> tuple[Codes, Codes]:
         """The terms as sorted 64-bit codes, and the count of each: the same as `terms`, as arrays."""
         ...

@@ -1,0 +1,187 @@
+"""Words as vectors: what a text is about, in whatever words it says so.
+
+A table gives each of some ten thousands of English words a vector v_w. The vector of a text is
+
+    e = Σ_w count_w v_w / |Σ_w count_w v_w|,
+
+so that the cosine of two texts is high where they are about the same, even if they have no word in common. The length
+of v_w is the weight of the word: a word that says little about its text has a short vector. The table that comes with
+Lycosa, `embedding.npz`, was made by `training/embedding`, where its sources are told.
+
+>>> table = shipped_table()
+>>> volcano, lava, piano = (table.of_terms({word: 1}) for word in ("volcano", "lava", "piano"))
+>>> bool(volcano @ lava > volcano @ piano)
+True
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lycosa.vocabulary.records import Codes, Page
+from lycosa.vocabulary.text import SEPARATOR_CODE, codes_in, codes_of, folded_one_by_one
+
+Vector = np.ndarray[tuple[int], np.dtype[np.float32]]  # of length 1, or 0 where nothing is known of a text
+Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # one a row
+Weights = NDArray[np.float32]
+Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
+
+TABLE = "embedding.npz"
+RIDGE = 0.01  # of `Direction`; vectors have length 1
+_NO_CODE = np.uint64((1 << 64) - 1)
+
+
+class Embedding:
+    """A table of word vectors: v_w = scales[row] * vectors[row], where row = rows[w].
+
+    words: all words of the table; forms of one word may share a row.
+    rows: the row of each word.
+    vectors: 8-bit numbers, so that the table is small.
+    background: vectors of texts on many subjects, from which a topic stands out where no other pages are known.
+    """
+
+    def __init__(
+        self, words: Sequence[str], rows: Rows, vectors: NDArray[np.int8], scales: Weights, background: Vectors
+    ):
+        codes = codes_of(words)
+        if not (len(codes) == len(rows) and len(vectors) == len(scales) and rows.max(initial=0) < len(vectors)):
+            raise ValueError("words, rows, vectors and scales of the table do not fit each other")
+        order = np.argsort(codes)
+        self._codes = np.append(
+            codes[order], _NO_CODE
+        )  # the last makes every place that `searchsorted` finds a valid one
+        self._rows = np.append(rows[order], 0)
+        self._vectors = vectors
+        self._scales = scales
+        self.background = background
+
+    @property
+    def dimensions(self) -> int:
+        return int(self._vectors.shape[1])
+
+    def __len__(self) -> int:
+        """The number of words."""
+        return len(self._codes) - 1
+
+    def of_page(self, page: Page) -> Vector:
+        """The vector of a page, by its words as they are written, whether or not its terms are stems."""
+        return self.of_tokens(page.words.codes)
+
+    def of_terms(self, terms: Mapping[str, int]) -> Vector:
+        """The vector of a text, from its words and their counts."""
+        return self._sum(codes_of(terms), np.fromiter(terms.values(), np.float32, len(terms)))
+
+    def of_tokens(self, codes: Codes) -> Vector:
+        """The vector of a text, from the code of each of its tokens."""
+        codes, counts = np.unique(codes, return_counts=True)
+        return self._sum(codes, counts.astype(np.float32))
+
+    def of_texts(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of short texts, such as anchors, one a row: quicker than one by one."""
+        codes = codes_in(folded_one_by_one(texts))[0]
+        owners = (codes == SEPARATOR_CODE).cumsum()  # the number of the text that each word belongs to
+        known, rows = self._known(codes)
+        sums = np.zeros((len(texts), self.dimensions), np.float32)
+        if len(rows):
+            owners = owners[known]
+            starts = np.flatnonzero(np.diff(owners, prepend=-1))
+            sums[owners[starts]] = np.add.reduceat(self._scales[rows, None] * self._vectors[rows], starts, axis=0)
+        return normalised(sums)
+
+    def coverage(self, page: Page) -> float:
+        """The share of the terms of a page that the table knows, each as often as it occurs; 0 for one without words.
+
+        It is some 0.9 for English prose and rarely above 0.3 for other languages, of which the table says nothing.
+        """
+        codes, counts = page.words.counted
+        return float(counts[self._known(codes)[0]].sum() / (counts.sum() or 1))
+
+    def _sum(self, codes: Codes, counts: Weights) -> Vector:
+        known, rows = self._known(codes)
+        return normalised((counts[known] * self._scales[rows]) @ self._vectors[rows].astype(np.float32))
+
+    def _known(self, codes: Codes) -> tuple[Rows, Rows]:
+        """Which of the codes are those of known words, and the rows of these."""
+        places = self._codes.searchsorted(codes)
+        known = (self._codes[places] == codes).nonzero()[0]
+        return known, self._rows[places[known]]
+
+
+@cache
+def shipped_table() -> Embedding:
+    """The table that comes with Lycosa, read when it is first asked for."""
+    with files(__package__).joinpath(TABLE).open("rb") as file:
+        return read_table(file)
+
+
+def read_table(file: IO[bytes]) -> Embedding:
+    with np.load(file, allow_pickle=False) as arrays:
+        words = arrays["words"].tobytes().decode().split("\n")
+        background = normalised(arrays["background"].astype(np.float32))
+        return Embedding(words, arrays["rows"].astype(np.intp), arrays["vectors"], arrays["scales"], background)
+
+
+def write_table(file: IO[bytes], words: Sequence[str], rows: Rows, vectors: Vectors, background: Vectors) -> None:
+    """Writes a table, its vectors rounded to 8 bits a number."""
+    scales = _scales(vectors)
+    np.savez_compressed(
+        file,
+        words=np.frombuffer("\n".join(words).encode(), np.uint8),
+        rows=rows.astype(np.uint32),
+        vectors=np.rint(vectors / scales[:, None]).astype(np.int8),
+        scales=scales,
+        background=np.rint(background / _scales(background)[:, None]).astype(np.int8),
+    )
+
+
+def _scales(vectors: Vectors) -> Weights:
+    scales: Weights = np.maximum(np.abs(vectors).max(axis=1) / 127, 1e-9).astype(np.float32)
+    return scales
+
+
+def normalised(vectors: Weights) -> Weights:
+    """The same vectors, of length 1; those of length 0 stay as they are."""
+    lengths = np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True))
+    scaled: Weights = np.divide(vectors, np.where(lengths > 0.0, lengths, 1.0), dtype=np.float32)
+    return scaled
+
+
+class Direction:
+    """The direction in which a topic lies from other texts.
+
+        similarity(e) = (e - o) · d / |e - o|,    |d| = 1,
+
+    where o is the mean of the other texts and d points from there to the topic.
+    """
+
+    def __init__(self, direction: Weights, origin: Weights):
+        self._direction = normalised(direction)
+        self._origin = origin
+
+    @classmethod
+    def of_words(cls, topic: Vector, others: Vectors) -> "Direction":
+        """Of a topic named by a few words: they point there from everywhere, d = topic."""
+        return cls(topic, others.mean(axis=0))
+
+    @classmethod
+    def of_examples(cls, good: Vectors, others: Vectors, *, ridge: float = RIDGE) -> "Direction":
+        """Of a topic shown by examples: Fisher's discriminant with a ridge,
+
+            d = (C + ridge I)⁻¹ (mean of good - mean of others),
+
+        C being the mean of v vᵀ over both kinds in equal parts, v = e - the mean of both. Others may be bad examples,
+        pages of the crawl, whatever they are about, or texts on many subjects.
+        """
+        origin, peak = others.mean(axis=0), good.mean(axis=0)
+        middle = (origin + peak) / 2
+        covariance = sum((kind - middle).T @ (kind - middle) / (2 * len(kind)) for kind in (good, others))
+        return cls(np.linalg.solve(covariance + ridge * np.eye(len(middle), dtype=np.float32), peak - origin), origin)
+
+    def similarity(self, vectors: Weights) -> Weights:
+        """Of one vector or of many; 0 for texts of which nothing is known."""
+        centred = normalised(vectors - self._origin)
+        return np.where((vectors != 0.0).any(axis=-1), centred @ self._direction, 0.0)

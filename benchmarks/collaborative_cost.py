@@ -13,6 +13,7 @@ import resource
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,10 @@ class MadeUpWords:
 
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         return [codes_of(tokens_of(text)) for text in texts]
+
+    @property
+    def as_written(self) -> Self:
+        return self
 
 
 class MadeUpLog:

@@ -1,6 +1,7 @@
 """Pages made of nothing but their words."""
 
 from collections.abc import Mapping, Sequence
+from typing import Self
 
 import numpy as np
 
@@ -35,6 +36,10 @@ class GivenWords:
 
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         return [codes_of(tokens_of(text)) for text in texts]
+
+    @property
+    def as_written(self) -> Self:
+        return self
 
 
 def page_of_terms(terms: Mapping[str, int], *, title: str = "", text: str = "") -> Page:

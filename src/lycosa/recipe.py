@@ -48,7 +48,7 @@ class Topic(Struct, frozen=True, forbid_unknown_fields=True):
     negatives: str = ""  # file of pages that are not
     model: str = LINEAR  # what learns from the examples
     text: str = ""  # the topic in words
-    stem: bool = False  # compare English words by their stems
+    stem: bool = True  # compare words by their stems, as the language of their page has them
 
 
 class Budget(Struct, frozen=True, forbid_unknown_fields=True):
@@ -323,6 +323,7 @@ negatives = {quoted(negatives).decode()}  # file of pages that are not
 text = {quoted(topic_text).decode()}
 # keywords = ["orchid", "/cattleya|vanda/"]  # instead: any of these words, phrases or /regular expressions/
 # function = "package.module:function"  # instead: your own judgement of a page, 0 to 1
+# stem = false  # compare words as they are written, not by the stems that their language has
 # [topic.predicate]  # or several ways put together by all, any and not; topic = true is what is said above
 # all = [{{topic = true}}, {{keywords = ["orchid"]}}, {{not = {{url = "*/tag/*"}}}}]
 

@@ -80,6 +80,10 @@ def test_it_is_shown_searched_explained_and_exported(folder: Path) -> None:
 
 
 def test_it_crawls_on_with_what_it_knew(folder: Path) -> None:
+    recipe = folder / "lycosa.toml"
+    recipe.write_text(
+        recipe.read_text(encoding="utf-8").replace("[topic]\n", "[topic]\nstem = false\n"), encoding="utf-8"
+    )
     before, waited, versions = pages(folder), waiting(folder), archived(folder)
     best = max(waited.values())
     with web_of(folder) as server:
@@ -96,6 +100,17 @@ def test_it_crawls_on_with_what_it_knew(folder: Path) -> None:
     assert not set(after) & set(waiting(folder))
     assert versions.items() <= archived(folder).items()
     assert passes_warcio_check(folder)
+
+
+def test_its_pages_are_judged_by_stems_once(folder: Path) -> None:
+    with web_of(folder) as server:
+        first = done("crawl", folder, "--pages", 38, *one_at_a_time(server)).err
+        again = done("crawl", folder, "--pages", 40, *one_at_a_time(server)).err
+    assert [line for line in first.splitlines() if "anew" in line] == [
+        "words are now compared by their stems: judging 34 pages anew"
+    ]
+    assert "anew" not in again
+    assert len(pages(folder)) == 40
 
 
 def test_its_pages_are_seen_again(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -146,9 +147,19 @@ def test_code_of_the_user_is_not_run_where_it_may_not_be(folder: Path) -> None:
 def test_a_predicate_that_cannot_judge_is_refused_before_anything_is_fetched(folder: Path) -> None:
     with pytest.raises(LycosaError, match=r"topic\.predicate"):
         judge_of(Topic(predicate=Predicate(function="no.such:thing")), folder).check()
-    with pytest.raises(LycosaError, match="stems"):
-        judge_of(Topic(predicate=Predicate(taxonomy="topics", about="x"), stem=True), folder).check()
+    with pytest.raises(LycosaError, match="cannot read the taxonomy"):
+        judge_of(Topic(predicate=Predicate(taxonomy="topics", about="x")), folder).check()
     judge_of(replace(BY_EXAMPLES, predicate=Predicate(topic=True)), folder).check()
+
+
+def test_a_taxonomy_judges_whole_words_whether_or_not_terms_are_stems(folder: Path) -> None:
+    for topic, text in {"bees": "hives of bees", "ships": "ships under sails"}.items():
+        (folder / "topics" / topic).mkdir(parents=True)
+        (folder / "topics" / topic / "1.txt").write_text(text)
+    judge = judge_of(Topic(predicate=Predicate(taxonomy="topics", about="bees")), folder).judge(None)
+    whole, stemmed = (page_of_text(HIVE, "", "the hives and the sails of bees", stem=stem) for stem in (False, True))
+    assert whole.terms != stemmed.terms
+    assert judge.relevance(whole) == judge.relevance(stemmed) > 0.5
 
 
 # The model of the examples
@@ -164,6 +175,15 @@ def test_a_model_is_kept_until_the_examples_are_others(folder: Path) -> None:
     assert again is not None and again.relevance(TEXTS[WAX]) == model.relevance(TEXTS[WAX])
     add_label(folder, WAX, good=True)
     assert judge_of(BY_EXAMPLES, folder).load() is None
+
+
+def test_a_model_of_stems_is_not_taken_for_one_of_words(folder: Path) -> None:
+    of_words, of_stems = (replace(BY_EXAMPLES, stem=stem) for stem in (False, True))
+    judge = judge_of(of_words, folder)
+    judge.save(judge.train(TEXTS.get, [], 0))
+    assert judge_of(of_stems, folder).load() is None
+    assert judge_of(of_words, folder).load() is not None
+    assert msgspec.json.decode((folder / MODEL_FILE).read_bytes())["examples"] == judge.examples.digest, "as ever"
 
 
 def test_a_model_remembers_how_often_it_was_trained_again(folder: Path) -> None:

@@ -5,10 +5,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from lycosa.reading import page_of_text
 from lycosa.recipe import Map
 from lycosa.run.topical_map import OpenMap, map_of_run, open_map
 from lycosa.strategies import BestFirst, Mapped
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Url
 from maps.small_atlases import atlas_of, mapped_by
 
 TIES = {"http://bees.org/": ["http://bees.org/hive", "http://wax.org/"]}
@@ -86,9 +88,15 @@ def test_a_map_with_related_topics_says_what_would_make_more_of_it(atlas: Path, 
     assert opened(atlas.parent, taxonomy="topics").missing == ""
 
 
-def test_a_taxonomy_of_whole_words_does_not_go_with_stems(atlas: Path) -> None:
-    with pytest.raises(UsageError, match="compares stems"):
-        open_map(Map(atlas="bees.atlas", taxonomy="topics"), atlas.parent, stem=True)
+def test_the_topics_of_pages_are_told_by_whole_words(atlas: Path, tmp_path: Path) -> None:
+    for topic, text in {"wax": "candles made of wax", "bees": "bees in their hives"}.items():
+        (tmp_path / "topics" / topic).mkdir(parents=True)
+        (tmp_path / "topics" / topic / "1.txt").write_text(text)
+    pages = [
+        page_of_text(Url("http://a.example/"), "", "candles of hives, candles", stem=stem) for stem in (False, True)
+    ]
+    assert list(map(opened(atlas.parent, taxonomy="topics").topic_of, pages)) == ["wax", "wax"]
+    assert opened(atlas.parent).topic_of(pages[0]) is None
 
 
 def test_a_strategy_has_one_map_beside_it(atlas: Path) -> None:

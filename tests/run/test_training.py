@@ -139,6 +139,22 @@ def test_another_predicate_judges_every_page_anew_and_the_same_one_does_not(craw
             assert row.relevance == float("mast" in page_in(session, row.url).terms)
 
 
+@pytest.mark.parametrize("topic", [{"keywords": (), "text": "hives of bees"}, {"keywords": (), "examples": "good.txt"}])
+def test_pages_judged_by_whole_words_are_judged_anew_by_stems(crawled: Path, topic: dict[str, object]) -> None:
+    told: list[str] = []
+    by_words = replace(load_recipe(crawled).topic, stem=False, **topic)
+    for used in (by_words, replace(by_words, stem=True), replace(by_words, stem=True)):
+        with opened(crawled, tell=told.append, topic=used) as session:
+            trainer, _ = learnt(session)
+            assert relevances(crawled) == [
+                trainer.relevance(page_in(session, row.url)) for row in session.collection.catalog.pages()
+            ]
+    assert [line for line in told if "anew" in line] == [
+        "words are now compared as they are written: judging 20 pages anew",
+        "words are now compared by their stems: judging 20 pages anew",
+    ]
+
+
 def test_pages_that_were_imported_unjudged_are_judged_by_the_next_crawl(crawled: Path) -> None:
     with opened(crawled) as session:
         session.collection.catalog.connection.execute("UPDATE pages SET relevance = NULL WHERE number < 4")

@@ -84,6 +84,15 @@ class FoldedWords:
         return [terms[start:end] for start, end in pairwise((0, *ends))]
 
     @cached_property
+    def as_written(self) -> "FoldedWords":
+        """The same words with none of them stemmed."""
+        if not self._algorithm:
+            return self
+        words = FoldedWords(self._data)
+        words._codes = self._codes
+        return words
+
+    @cached_property
     def _codes(self) -> tuple[Codes, Marks, Marks]:
         return codes_in(self._spaced)
 

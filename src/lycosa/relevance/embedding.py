@@ -20,7 +20,6 @@ from importlib.resources import files
 from typing import IO
 
 import numpy as np
-import Stemmer
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.records import Codes, Page
@@ -39,7 +38,7 @@ _NO_CODE = np.uint64((1 << 64) - 1)
 class Embedding:
     """A table of word vectors: v_w = scales[row] * vectors[row], where row = rows[w].
 
-    words: all words of the table; forms of one word may share a row.
+    words: all words of the table, their English stems among them; forms of one word may share a row.
     rows: the row of each word.
     vectors: 8-bit numbers, so that the table is small.
     background: vectors of texts on many subjects, from which a topic stands out where no other pages are known.
@@ -97,14 +96,6 @@ class Embedding:
         """The vector of a text, from the codes of its terms and their counts."""
         return self._sum(codes, counts.astype(np.float32))
 
-    def projected(self, direction: Weights) -> tuple[Codes, Weights, Weights]:
-        """All words as codes, v_w · direction of each, and |v_w|."""
-        rows = self._rows[:-1]
-        vectors = self._vectors.astype(np.float32)
-        along = self._scales * (vectors @ direction.astype(np.float32))
-        lengths = self._scales * np.sqrt((vectors * vectors).sum(axis=1))
-        return self._codes[:-1], along[rows], lengths[rows]
-
     def covered(self, codes: Codes, counts: Codes) -> float:
         """The share of these terms that the table knows, each as often as it occurs."""
         return float(counts[self._known(codes)[0]].sum() / (counts.sum() or 1))
@@ -132,22 +123,6 @@ def shipped_table() -> Embedding:
     """The table that comes with Lycosa, read when it is first asked for."""
     with files(__package__).joinpath(TABLE).open("rb") as file:
         return read_table(file)
-
-
-@cache
-def shipped_stems() -> Embedding:
-    """The same table for texts whose words are English stems: a stem has the mean vector of its words."""
-    with files(__package__).joinpath(TABLE).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        words = arrays["words"].tobytes().decode().split("\n")
-        stems, stem_of = np.unique(np.array(Stemmer.Stemmer("english").stemWords(words)), return_inverse=True)
-        rows = arrays["rows"].astype(np.intp)
-        sums = np.zeros((len(stems), arrays["vectors"].shape[1]), np.float32)
-        np.add.at(sums, stem_of, arrays["scales"][rows, None] * arrays["vectors"][rows])
-        means: Vectors = (sums / np.bincount(stem_of)[:, None]).astype(np.float32)
-        scales = _scales(means)
-        vectors = np.rint(means / scales[:, None]).astype(np.int8)
-        background = normalised(arrays["background"].astype(np.float32))
-        return Embedding(stems.tolist(), np.arange(len(stems)), vectors, scales, background)
 
 
 def read_table(file: IO[bytes]) -> Embedding:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.text import codes_of
 
-from .embedding import RIDGE, shipped_stems, shipped_table
+from .embedding import RIDGE, shipped_table
 from .svm import MAX_TERM_LENGTH, SLOPE, LinearModel, Meaning
 
 Terms = Mapping[str, int]
@@ -223,14 +223,9 @@ def _meaning(pages: Sequence[Terms], kinds: NDArray[np.int64]) -> _Meaning | Non
     word vectors knows too few of the words of the good pages."""
     counted = [(codes_of(terms), np.fromiter(terms.values(), np.uint64, len(terms))) for terms in pages]
     (good,) = (kinds == 0).nonzero()
-    coverages = [
-        (float(np.mean([table.covered(*counted[place]) for place in good])), is_stems)
-        for is_stems, table in ((True, shipped_stems()), (False, shipped_table()))
-    ]
-    coverage, is_stems = max(coverages)
-    if coverage < _LEAST_COVERAGE:
+    table = shipped_table()
+    if np.mean([table.covered(*counted[place]) for place in good]) < _LEAST_COVERAGE:
         return None
-    table = shipped_stems() if is_stems else shipped_table()
     vectors = np.array([table.of_counts(*each) for each in counted], np.float64)
     others = np.concatenate((vectors[kinds != 0], table.background))
     origin = others.mean(axis=0)
@@ -242,7 +237,7 @@ def _meaning(pages: Sequence[Terms], kinds: NDArray[np.int64]) -> _Meaning | Non
         for place in good:
             left_out[place] = vectors[place] @ (pull @ ((total - vectors[place]) / (len(good) - 1) - origin))
     direction = pull @ (vectors[good].mean(axis=0) - origin)
-    return _Meaning(Meaning(direction, stems=is_stems), float(origin @ direction), left_out)
+    return _Meaning(Meaning(direction), float(origin @ direction), left_out)
 
 
 def _usable(terms: Terms) -> Terms:

@@ -20,7 +20,7 @@ from lycosa.vocabulary.errors import CollectionError, RecipeError
 from lycosa.vocabulary.records import Codes, Page, Plain
 from lycosa.vocabulary.text import codes_of
 
-from .embedding import shipped_stems, shipped_table
+from .embedding import shipped_table
 
 MAX_TERMS = 200_000  # words of a model; the rarest are left out
 MAX_TERM_LENGTH = 200  # characters
@@ -140,35 +140,27 @@ class LinearModel:
 
 
 class Meaning:
-    """A direction among the vectors of texts: along(text) = direction · e, e being the vector of the text.
+    """A direction among the vectors of texts: along(text) = direction · e, e being the vector of the text."""
 
-    stems: whether the words of texts are English stems.
-    """
-
-    def __init__(self, direction: NDArray[np.floating], *, stems: bool):
+    def __init__(self, direction: NDArray[np.floating]):
         self._direction = direction.astype(np.float32)
-        self._stems = stems
-        self.table = shipped_stems() if stems else shipped_table()
 
     def along(self, codes: Codes, counts: Codes) -> float:
-        return float(self._direction @ self.table.of_counts(codes, counts))
+        """How far a text of these terms, each so often, lies in this direction."""
+        return float(self._direction @ shipped_table().of_counts(codes, counts))
 
     def scaled(self, by: float) -> "Meaning":
-        return Meaning(self._direction * by, stems=self._stems)
-
-    def by_word(self) -> tuple[Codes, NDArray[np.float32], NDArray[np.float32]]:
-        """Words as codes, how far each lies along the direction, and the length of its vector."""
-        return self.table.projected(self._direction)
+        return Meaning(self._direction * by)
 
     def to_plain(self) -> Plain:
-        return {"stems": self._stems, "direction": self._direction.tolist()}
+        return self._direction.tolist()
 
     @classmethod
     def from_plain(cls, plain: Plain) -> "Meaning":
-        direction = np.array([_number(value) for value in plain["direction"]])
-        if not isinstance(plain["stems"], bool) or len(direction) != shipped_table().dimensions:
+        direction = np.array([_number(value) for value in plain])
+        if len(direction) != shipped_table().dimensions:
             raise ValueError("the direction of its meaning does not fit the table of word vectors")
-        return cls(direction, stems=plain["stems"])
+        return cls(direction)
 
 
 def _number(value: Plain) -> float:

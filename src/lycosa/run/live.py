@@ -145,7 +145,7 @@ class LiveRun:
             )
         if log is not None:
             insist_on_contact(session, settings.resolve, log.readings.urls)
-        map_ = open_map(recipe.map, session.folder, allow_private=settings.allow_private, stem=recipe.topic.stem)
+        map_ = open_map(recipe.map, session.folder, allow_private=settings.allow_private)
         if map_ is not None and map_.missing:
             session.tell(map_.missing)
         if not await self.learn_topic():

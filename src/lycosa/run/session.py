@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -68,7 +67,7 @@ class Session:
         self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
         self._checkpointed_at = time.monotonic()
         self._unsaved = 0
-        self.map = Guide("map", find=partial(map_of_run, stem=recipe.topic.stem), tell=tell)
+        self.map = Guide("map", find=map_of_run, tell=tell)
         self.log = Guide("access log", find=log_of_run, tell=tell)
         try:
             with self.collection.catalog.guarded():

@@ -8,6 +8,7 @@ import msgspec
 from lycosa.reading import page_of_html, page_of_text
 from lycosa.reading.decode import decode
 from lycosa.relevance.taxonomy import Taxonomy
+from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.files import output_file
 from lycosa.vocabulary.records import Page, Url
@@ -36,6 +37,16 @@ def load_taxonomy(path: Path, *, seed: int = 0) -> Taxonomy:
         return Taxonomy.from_plain(plain, source=str(path))
     except LycosaError as error:
         raise UsageError(str(error)) from None
+
+
+class AsWritten:
+    """The relevance of pages by a model of whole words, whether or not their terms are stems."""
+
+    def __init__(self, model: Relevance):
+        self._model = model
+
+    def relevance(self, page: Page) -> float:
+        return self._model.relevance(page.as_written)
 
 
 def examples_in_folders(folder: Path) -> Mapping[str, list[Page]]:

@@ -30,7 +30,7 @@ from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Page, Plain, Url
 
 from .forgotten import is_forgotten, read_forgotten
-from .taxonomies import load_taxonomy
+from .taxonomies import AsWritten, load_taxonomy
 
 MODEL_FILE = "model.json"
 LABELS_FILE = "labels.txt"
@@ -176,8 +176,9 @@ class TopicJudge:
     @property
     def _made_of(self) -> str:
         """What a model is made of: another one is trained when this is another."""
-        model = self._topic.model
-        return self.examples.digest if model == LINEAR else f"{self.examples.digest} {model}"
+        topic = self._topic
+        parts = [self.examples.digest, "" if topic.model == LINEAR else topic.model, "stems" if topic.stem else ""]
+        return " ".join(filter(None, parts))
 
     @property
     def runs_code(self) -> bool:
@@ -226,10 +227,7 @@ class TopicJudge:
         )
 
     def _one_of_many(self, part: Predicate) -> Relevance:
-        path = self._folder / (part.taxonomy or "")
-        if self._topic.stem:
-            raise UsageError(f"the taxonomy {path} knows whole words, and the collection compares stems (topic.stem)")
-        return load_taxonomy(path).judge(part.about)
+        return AsWritten(load_taxonomy(self._folder / (part.taxonomy or "")).judge(part.about))
 
     def load(self) -> TrainedRelevance | None:
         """The model trained earlier, if it was trained on the examples there are now."""

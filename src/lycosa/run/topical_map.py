@@ -12,7 +12,7 @@ from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.strategies import Mapped
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import Page, Plain
 
 from .taxonomies import load_taxonomy
 
@@ -43,8 +43,12 @@ class OpenMap(Struct, frozen=True):
             self.links,
             map_priority=self.reference.priority,
             share=self.reference.share,
-            topic_of=self.taxonomy.best if self.taxonomy else None,
+            topic_of=self.topic_of if self.taxonomy else None,
         )
+
+    def topic_of(self, page: Page) -> str | None:
+        """The likeliest topic of a page by its words as they are written; None where nothing tells topics apart."""
+        return self.taxonomy.best(page.as_written) if self.taxonomy else None
 
     @property
     def missing(self) -> str:
@@ -55,17 +59,17 @@ class OpenMap(Struct, frozen=True):
         return f"the map leads on from pages on {topics} too, but only --taxonomy PATH tells which those are"
 
 
-def open_map(wanted: Map, folder: Path, *, allow_private: bool = False, stem: bool = False) -> OpenMap | None:
+def open_map(wanted: Map, folder: Path, *, allow_private: bool = False) -> OpenMap | None:
     """The map that a recipe names; None where it names none."""
     if not wanted.atlas:
         return None
     atlas = (folder / wanted.atlas).absolute()
     taxonomy = str((folder / wanted.taxonomy).absolute()) if wanted.taxonomy else ""
     reference = MapReference(str(atlas), wanted.topic, wanted.priority, wanted.share, taxonomy, allow_private, "")
-    return _opened(reference, stem=stem)
+    return _opened(reference)
 
 
-def map_of_run(plain: Plain, strategy: str, *, stem: bool = False) -> OpenMap | None:
+def map_of_run(plain: Plain, strategy: str) -> OpenMap | None:
     """The map of a run that was archived; None where it had none. Refuses one that is no longer as it was."""
     if not plain:
         return None
@@ -74,20 +78,20 @@ def map_of_run(plain: Plain, strategy: str, *, stem: bool = False) -> OpenMap | 
     except msgspec.ValidationError as error:
         raise UsageError(f"what the run says of it makes no sense: {error}") from None
     check_takes_map(strategy)
-    found = _opened(reference, stem=stem)
+    found = _opened(reference)
     if found.reference != reference:
         raise UsageError(f"the atlas {reference.atlas} was written anew since")
     return found
 
 
-def _opened(reference: MapReference, *, stem: bool) -> OpenMap:
+def _opened(reference: MapReference) -> OpenMap:
     path = Path(reference.atlas)
     with Atlas(path, allow_private=reference.allow_private) as atlas:
         topic = _topic_of(atlas, reference.topic, path)
         links = atlas.crawl_map(topic)
     facts = path.stat()
     stamp = f"{facts.st_size}-{facts.st_mtime_ns}"
-    taxonomy = _taxonomy(Path(reference.taxonomy), stem) if reference.taxonomy else None
+    taxonomy = load_taxonomy(Path(reference.taxonomy)) if reference.taxonomy else None
     return OpenMap(msgspec.structs.replace(reference, topic=topic, stamp=stamp), links, taxonomy)
 
 
@@ -101,9 +105,3 @@ def _topic_of(atlas: Atlas, wanted: str, path: Path) -> str:
         return next(iter(topics))
     which = f"has no map for {wanted!r}" if wanted else "has maps for several topics"
     raise UsageError(f"the atlas {path} {which}; name one with --map-topic: {', '.join(map(repr, topics))}")
-
-
-def _taxonomy(path: Path, stem: bool) -> Taxonomy:
-    if stem:
-        raise UsageError(f"the taxonomy {path} knows whole words, and the collection compares stems (topic.stem)")
-    return load_taxonomy(path)

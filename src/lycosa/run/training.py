@@ -47,6 +47,7 @@ RETRAIN_AT = tuple(5 * 2**doubling for doubling in range(20))  # pages of the co
 RERANK_AT = frozenset((20, 80, 320, 1_280))  # the same where what waits is ranked by reading the archive again
 MAX_REJUDGED = 2_000  # of the latest pages, that are judged anew by their words
 _PREDICATE = "predicate"  # state: by which the pages were judged
+_STEM = "stem"  # state: whether they were judged by stems
 
 
 class TopicTrainer:
@@ -102,6 +103,7 @@ class TopicTrainer:
                     "crawl itself as they come in"
                 )
             self._train_first()
+        self._use_stems()
         self._use_predicate()
 
     def _use_predicate(self) -> None:
@@ -112,6 +114,24 @@ class TopicTrainer:
             if session.status.pages:
                 self._judge_anew("the predicate has changed")
             catalog.put_state(_PREDICATE, predicate)  # last: after a kill before here, the next run does it again
+
+    def _use_stems(self) -> None:
+        """Judges every page anew where words were compared otherwise when that was done the last time."""
+        if self._judge is not None and (change := self._change_of_stems):
+            if self._session.status.pages:
+                self._judge_anew(change)
+            self._note_stems()
+
+    def _note_stems(self) -> None:
+        self._session.collection.catalog.put_state(_STEM, self._session.recipe.topic.stem)
+
+    @property
+    def _change_of_stems(self) -> str:
+        """How words are compared now, in words; empty where the pages were judged so."""
+        stem, catalog = self._session.recipe.topic.stem, self._session.collection.catalog
+        if stem == bool(catalog.get_state(_STEM)):  # a collection that says nothing was made without stems
+            return ""
+        return "words are now compared by their stems" if stem else "words are now compared as they are written"
 
     def _judge_imported(self) -> None:
         if any(row.relevance is None for row in self._session.collection.catalog.pages()):
@@ -186,7 +206,7 @@ class TopicTrainer:
         """Trains a first time; where there are pages already, they are judged anew."""
         model = self._train()
         if self._session.status.pages:
-            self._judge_anew("the examples have changed")
+            self._judge_anew(self._change_of_stems or "the examples have changed")
         self._session.topic.save(model)
 
     def _train(self) -> TrainedRelevance:
@@ -203,6 +223,7 @@ class TopicTrainer:
         relevance, _ = session.rerank(judge=self, missing_standing=missing)
         session.record(Scores(session.clock.now(), reason, relevance))
         session.checkpoint()
+        self._note_stems()
 
 
 class _CrawledPages:
@@ -389,15 +410,16 @@ class StandingTrainer:
     def _pages(self, good: Mapping[Url, Page]) -> Iterator[Page]:
         """The pages there are to learn from, each once."""
         if self._source.collections and not self._source.in_links:
-            yield from _archived_pages([self._session.folder / name for name in self._source.collections])
+            folders = [self._session.folder / name for name in self._source.collections]
+            yield from _archived_pages(folders, self._session.reader)
             return
         yield from good.values()
         if self._stage:
             yield from (page for page in _pages_of(self._session, MAX_PAGES) if page.url not in good)
 
     def _fingerprint(self) -> str:
-        """What a model depends on: the recipe's words, the state of the files they name, the examples and how many
-        pages there are."""
+        """What a model depends on: the recipe's words, the state of the files they name, the examples, how many pages
+        there are, and whether its background has stems."""
         source, folder = self._source, self._session.folder
         files = [source.in_links, source.traffic, source.graph]
         files += [f"{name}/catalog.sqlite" for name in source.collections]
@@ -406,6 +428,8 @@ class StandingTrainer:
             path = folder / name
             states.append((name, path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (name, 0, 0))
         said = [msgspec.to_builtins(source), states, self._session.topic.examples.digest, self._stage]
+        if self._session.recipe.topic.stem and _name_of(source):  # the model that comes with Lycosa knows no terms
+            said.append("stems")
         return xxhash.xxh3_128_hexdigest(msgspec.json.encode(said))
 
 
@@ -438,8 +462,7 @@ def _links_of(folder: Path) -> Iterator[tuple[Url, Url]]:
         yield from collection.catalog.link_pairs()
 
 
-def _archived_pages(folders: list[Path]) -> Iterator[Page]:
-    read = Reader()
+def _archived_pages(folders: list[Path], read: Reader) -> Iterator[Page]:
     for folder in folders:
         with open_for_reading(folder) as collection:
             step = 1 + collection.catalog.count() * len(folders) // MAX_PAGES

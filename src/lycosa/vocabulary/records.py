@@ -11,6 +11,7 @@ from typing import Any, NewType, Protocol, Self
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 Url = NewType("Url", str)  # normalised by vocabulary.urls
 Host = NewType("Host", str)  # host name, with the port where it is not the scheme's own
@@ -120,6 +121,11 @@ class Words(Protocol):
         """For each text, such as anchors, the codes of its terms in their order; made as those of the page are."""
         ...
 
+    @property
+    def as_written(self) -> "Words":
+        """The same words with none of them stemmed."""
+        ...
+
 
 class Page(Struct, frozen=True, gc=False):
     """A parsed HTML page."""
@@ -144,6 +150,12 @@ class Page(Struct, frozen=True, gc=False):
     @property
     def terms(self) -> Mapping[str, int]:
         return self.words.terms
+
+    @property
+    def as_written(self) -> "Page":
+        """The page with terms that are not stemmed."""
+        words = self.words.as_written
+        return self if words is self.words else replace(self, words=words)
 
     def around(self, link: Link, width: int = 100) -> str:
         """The link's anchor and the text around it, `width` characters to each side."""

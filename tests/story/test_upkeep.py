@@ -118,13 +118,16 @@ def test_a_rebuild_from_the_archive_alone_comes_to_the_same(folder):
             assert after[what] == expected, what
 
 
-def test_a_crawl_goes_on_after_a_rebuild_as_it_would_have_without(folder, tmp_path):
-    other = Path(shutil.copytree(folder, tmp_path / "other"))
-    done("rebuild", other)
+def test_a_crawl_goes_on_after_a_rebuild_as_it_would_have_without(crawled, tmp_path):
+    folder, place = tmp_path / "c", crawled.parent
+    done("new", folder, "--examples", place / "good.txt", "--seeds", place / "seeds.txt")
+    words = ["--strategy", "best-first", "--delay", 0, "--concurrency", 1]
     with WorldServer(WORLD) as served:
+        done("crawl", folder, "--pages", 60, *words, "--resolve", served.resolve)
+        other = Path(shutil.copytree(folder, tmp_path / "other"))
+        done("rebuild", other)
         for each in (folder, other):
-            words = ["--strategy", "best-first", "--delay", 0, "--concurrency", 1, "--resolve", served.resolve]
-            done("crawl", each, "--pages", 160, *words)
+            done("crawl", each, "--pages", 75, *words, "--resolve", served.resolve)
     assert set(pages(other)) == set(pages(folder))
 
 

@@ -300,9 +300,8 @@ def test_strategies_that_cannot_rank_again_have_the_archive_read_at_fewer_sizes(
     two_topics: Path, trainings: list[Training], reranked: list[int]
 ) -> None:
     crawl(two_topics, TWO_TOPICS, 85, strategy="best-first")
-    assert [each.pages for each in trainings] == [0, 20, 80, 85]
+    assert [each.pages for each in trainings] == [0, 20, 80]
     assert reranked == [20, 80]
-    assert relevances(two_topics) == judged_by(trainings[-1].model, two_topics)
 
 
 @pytest.mark.parametrize("is_killed", [True, False])
@@ -375,7 +374,7 @@ def test_with_negatives_given_there_is_no_background(two_topics: Path, trainings
     told: list[str] = []
     topic = replace(load_recipe(two_topics).topic, negatives="bad.txt")
     crawl(two_topics, TWO_TOPICS, 12, topic=topic, tell=told.append)
-    assert [(each.pages, each.bad, each.background) for each in trainings] == [(size, 2, 0) for size in (0, 5, 10, 12)]
+    assert [(each.pages, each.bad, each.background) for each in trainings] == [(0, 2, 0)], "and once is enough"
     assert not any("background" in line for line in told)
 
 

@@ -148,5 +148,5 @@ def test_a_damaged_model_of_standing_is_told(tmp_path, served) -> None:
     folder = made(tmp_path / "c")
     crawled(folder, served)
     (folder / "standing.json").write_text("{}")
-    flags = ("--pages", 70, "--resolve", served.resolve, "--allow-private")
+    flags = ("--strategy", "adaptive", "--pages", 70, "--resolve", served.resolve, "--allow-private")
     assert lycosa("crawl", folder, *flags).is_one_clear_line(1, "standing.json", "delete it")

@@ -79,7 +79,7 @@ def test_the_files_in_the_guide_are_read_as_it_says(tmp_path) -> None:
 def test_a_graph_that_is_wrong_is_told(tmp_path, served, graph: str, said: str) -> None:
     folder = made(tmp_path / "c", standing='graph = "links.txt"')
     (folder / "links.txt").write_text(graph)
-    flags = ("--pages", 5, "--delay", 0, "--resolve", served.resolve, "--allow-private")
+    flags = ("--strategy", "adaptive", "--pages", 5, "--delay", 0, "--resolve", served.resolve, "--allow-private")
     assert lycosa("crawl", folder, *flags).is_one_clear_line(2, said)
 
 

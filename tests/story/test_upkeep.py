@@ -110,8 +110,8 @@ def test_a_rebuild_from_the_archive_alone_comes_to_the_same(folder):
     after = everything(folder)
     for what, expected in before.items():
         if what == "waiting":
-            assert [url for url, _ in after[what]] == [url for url, _ in expected]
-            assert dict(after[what]) == pytest.approx(dict(expected))
+            # Priorities may differ: in the crawl, links were scored by the models of their time.
+            assert sorted(url for url, _ in after[what]) == sorted(url for url, _ in expected)
         elif what == "found":
             assert sorted(after[what]) == sorted(expected)
         else:
@@ -123,7 +123,8 @@ def test_a_crawl_goes_on_after_a_rebuild_as_it_would_have_without(folder, tmp_pa
     done("rebuild", other)
     with WorldServer(WORLD) as served:
         for each in (folder, other):
-            done("crawl", each, "--pages", 160, "--delay", 0, "--concurrency", 1, "--resolve", served.resolve)
+            words = ["--strategy", "best-first", "--delay", 0, "--concurrency", 1, "--resolve", served.resolve]
+            done("crawl", each, "--pages", 160, *words)
     assert set(pages(other)) == set(pages(folder))
 
 
@@ -248,7 +249,8 @@ def test_forgetting_what_is_not_there_forgets_nothing(folder):
     before = everything(folder)
     assert done("forget", folder, "never.example").out.startswith("0 pages")
     assert everything(folder)["pages"] == before["pages"]
-    assert everything(folder)["waiting"] == before["waiting"]
+    waits = [sorted(url for url, _ in each["waiting"]) for each in (everything(folder), before)]
+    assert waits[0] == waits[1]
 
 
 # ------------------------------------------------------------ other people's archives

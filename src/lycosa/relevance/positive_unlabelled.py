@@ -28,7 +28,7 @@ from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.text import codes_of
 
 from .embedding import RIDGE, shipped_table
-from .svm import MAX_TERM_LENGTH, SLOPE, LinearModel, Meaning
+from .svm import MAX_TERM_LENGTH, SLOPE, LinearModel, Meaning, calibrate
 
 Terms = Mapping[str, int]
 Floats = NDArray[np.float64]
@@ -43,9 +43,11 @@ _FEW = 20  # pages of the crawl up to which the background counts in full
 _NEWTON_STEPS = 20
 _MEANING = 0.7  # weight of the vectors of texts beside their words
 _LEAST_COVERAGE = 0.6  # of the words of good pages, that the table of word vectors knows: else words alone decide
-_EXPECTED_SHARE, _EXPECTED_PAGES = 0.22, 10.0  # of a crawl that is on the topic, and how many pages that belief weighs
+_EXPECTED_SHARE, _EXPECTED_PAGES = 0.24, 10.0  # of a crawl that is on the topic, and how many pages that belief weighs
 _TRUST = 0.6  # in the ratio of tails against that belief, however many pages there are
-_ODDS_PER_RATIO = 1.2  # odds of the share on the topic by the ratio of tails, over crawls whose truth is known
+_ODDS_PER_RATIO = 1.5  # odds of the share on the topic by the ratio of tails, over crawls whose truth is known
+_ENOUGH_BAD = 5  # bad examples, from which on they calibrate the model, and not the crawl
+_CLOSEST = 0.05  # scores between the means of good and bad, below which there is nothing to calibrate
 _SHARE_ABOVE_OF_BAD = 0.05  # of bad examples, that the threshold leaves above it
 _TWO_GROUPS = 0.85  # of the variance of scores, between two groups of them, from which on they are two
 _SPREAD, _SPREAD_PAGES = 0.1, 3.0  # of the scores of good pages, and how many pages that belief weighs
@@ -63,7 +65,8 @@ def train_from_positives(
     """
     step = -(-len(unlabelled) // MAX_UNLABELLED) or 1
     documents = _Documents(good, bad, unlabelled[::step], background)
-    weights = documents.first_weights()
+    probabilities = documents.first_probabilities()
+    weights = documents.weights(probabilities)
     active = np.ones(len(documents.kinds), np.bool_)
     for _ in range(_ROUNDS):
         labels = np.where(documents.is_good | (weights.as_good > weights.as_bad), 1.0, -1.0)
@@ -75,7 +78,8 @@ def train_from_positives(
             combined.left_out[documents.is_calibrating],
             are_bad=bool((documents.kinds[documents.is_calibrating] == 1).any()),
         )
-        weights = documents.weights(calibration.probability(combined.left_out))
+        probabilities = (probabilities + calibration.probability(combined.left_out)) / 2  # else rounds may alternate
+        weights = documents.weights(probabilities)
     return combined.model(documents.model(solution)).shifted(calibration.threshold, calibration.slope / SLOPE)
 
 
@@ -136,7 +140,8 @@ class _Documents:
             raise RecipeError("no bad example has a word in it; give at least one page with text")
         self.kinds = np.repeat(np.arange(4), list(map(len, kinds)))
         self.is_good = self.kinds == 0
-        self.is_calibrating = self.kinds == (2 if kinds[2] else 1 if kinds[1] else 3)
+        has_bad = len(kinds[1]) >= _ENOUGH_BAD or not any(kinds[2:])
+        self.is_calibrating = self.kinds == (1 if has_bad else 2 if kinds[2] else 3)
         pages = [terms for kind in kinds for terms in kind]
         self.words = sorted(set().union(*pages))
         places = {word: place for place, word in enumerate(self.words)}
@@ -161,8 +166,8 @@ class _Documents:
         np.fill_diagonal(kernel, 1.0)
         return kernel + 1.0
 
-    def first_weights(self) -> _Weights:
-        """Of unlabelled pages as bad examples, but for those of the upper group where they clearly fall into two.
+    def first_probabilities(self) -> Floats:
+        """Of unlabelled pages to be on the topic: 0, but for those of the upper group where they clearly fall into two.
 
         By the good examples against the background alone, a crawl that is mostly on the topic still has the others
         below; trained against itself, it has not.
@@ -176,7 +181,7 @@ class _Documents:
             gap = _gap(solution.left_out[crawled])
             if gap is not None:
                 probabilities[crawled] = solution.left_out[crawled] > gap
-        return self.weights(probabilities)
+        return probabilities
 
     def weights(self, probabilities: Floats) -> _Weights:
         """probabilities: of being on the topic, of which only those of unlabelled pages count."""
@@ -281,6 +286,9 @@ def _calibrate(good: Floats, others: Floats, *, are_bad: bool) -> _Calibration:
     """
     if len(good) == 1:
         good = (good + np.median(others)) / 2  # a page like the single example is less like it than itself
+    if are_bad and good.mean() - others.mean() > _CLOSEST:
+        slope, offset = calibrate(good.tolist(), others.tolist())
+        return _Calibration(-offset / slope, slope)
     share = _SHARE_ABOVE_OF_BAD if are_bad else _share_on_topic(good, others)
     threshold = float(np.quantile(others, 1.0 - share))
     middle, low = float(np.median(good)), float(np.quantile(others, 0.25))
@@ -295,7 +303,7 @@ def _share_on_topic(good: Floats, others: Floats) -> float:
 
     Where the others fall into two groups with a gap between them, it is the share of the upper one. Else the least
     ratio of tails, P(other > t) / P(good > t), with t around the median of the good, bounds it from above; how far
-    below that bound it lies was found on crawls whose truth is known: odds(share) = 1.2 * ratio.
+    below that bound it lies was found on crawls whose truth is known: odds(share) = 1.5 * ratio.
     """
     gap = _gap_below(good, others)
     if gap is not None:

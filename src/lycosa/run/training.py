@@ -154,9 +154,12 @@ class TopicTrainer:
         self._session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
 
     def train_if_due(self) -> None:
-        """Trains again once there are twice as many pages to learn from as the last time."""
+        """Trains again once there are twice as many pages to learn from as the last time.
+
+        With negatives given there is nothing that pages of the crawl would have to stand for.
+        """
         topic, pages = self._session.topic, self._session.status.pages
-        if not topic.learns:
+        if not topic.wants_background:
             return
         due = bisect_right(RETRAIN_AT, pages)
         if topic.rounds < due and (
@@ -170,8 +173,9 @@ class TopicTrainer:
         What waits and the model that is saved stay as they are: a crawl that was stopped goes on as if it had not been.
         """
         topic, pages = self._session.topic, self._session.status.pages
-        if topic.learns and self._judge is not None and self._crawled.is_new and pages <= MAX_REJUDGED:
+        if topic.wants_background and self._ranks_again() and self._crawled.is_new and pages <= MAX_REJUDGED:
             self._train()
+            assert self._judge is not None
             self._record_relevances(self._crawled.judged_by(self._judge))
 
     def _train_on_crawl(self) -> None:
@@ -211,7 +215,7 @@ class TopicTrainer:
 
     def _train(self) -> TrainedRelevance:
         session = self._session
-        rounds = bisect_right(RETRAIN_AT, session.status.pages)
+        rounds = bisect_right(RETRAIN_AT, session.status.pages) if session.topic.wants_background else 0
         model = session.topic.train(session.page, self._crawled.sample() if rounds else [], rounds)
         self._judge = session.topic.judge(model)
         return model

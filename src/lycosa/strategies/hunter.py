@@ -84,7 +84,7 @@ class Hunter(BaseStrategy):
         *,
         judge: Callable[[], WordWeights | None] = lambda: None,
         taught: Iterable[Url] = (),
-        sample: int = 8,
+        sample: int = 4,
         explore: float = 0.0,
         seed: int = 0,
     ):

@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from lycosa.reading.reader import page_of_html, page_of_text
-from lycosa.relevance import Cosine, background, retrain, train
+from lycosa.relevance import Cosine, background, train, train_from_positives
 from lycosa.relevance.embedding import Direction, Vectors, shipped_table
 from lycosa.vocabulary.records import Page, Url
 from lycosa_lab.worlds.wikipedia_schools import WikipediaSchools
@@ -105,7 +105,7 @@ def by_examples(corpus: Corpus, name: str, chance: random.Random) -> dict[str, f
     examples, others = ([corpus.pages[place] for place in places] for places in (positives, negatives))
     models = {
         "positives | words: SVM": train(examples, corpus.background),
-        "positives, crawl | words: SVM, retrained": retrain(examples, corpus.background, pages),
+        "positives, crawl | words: SVM, retrained": train_from_positives(*(list(map(terms_in, kind)) for kind in (examples, [], pages, corpus.background))),
         "negatives | words: SVM": train(examples, others),
     }
     origins: dict[str, Vectors] = {

@@ -303,7 +303,7 @@ def test_the_guide_works_as_written(installed: Path, tmp_path: Path) -> None:
         lines = (tmp_path / "hives.md").read_text(encoding="utf-8").splitlines()
         assert len(lines) == 60 and all(line.startswith("- [") for line in lines)
         recipe = tmp_path / "hives" / "lycosa.toml"
-        text = recipe.read_text().replace('strategy = "adaptive"', 'strategy = "host-harvest"')
+        text = recipe.read_text().replace('strategy = "hunter"', 'strategy = "host-harvest"')
         text = text.replace("[topic]\n", f'[topic]\nmodel = "{in_recipe["topic"]["model"]}"\n')
         recipe.write_text(f"{text}\n[options]\nprior = {in_recipe['options']['prior']}\n")
         run("lycosa crawl hives --pages 120 --delay 0 --quiet --resolve '*=127.0.0.1:8090'")

@@ -105,7 +105,9 @@ def by_examples(corpus: Corpus, name: str, chance: random.Random) -> dict[str, f
     examples, others = ([corpus.pages[place] for place in places] for places in (positives, negatives))
     models = {
         "positives | words: SVM": train(examples, corpus.background),
-        "positives, crawl | words: SVM, retrained": train_from_positives(*(list(map(terms_in, kind)) for kind in (examples, [], pages, corpus.background))),
+        "positives, crawl | words: SVM, retrained": train_from_positives(
+            *([page.terms for page in kind] for kind in (examples, (), pages, corpus.background))
+        ),
         "negatives | words: SVM": train(examples, others),
     }
     origins: dict[str, Vectors] = {

@@ -120,6 +120,12 @@ def test_the_examples_are_seeds_too() -> None:
     assert [candidate.url for candidate in strategy.start([url_of("seed")])] == [url_of("example"), url_of("seed")]
 
 
+def test_examples_and_seeds_keep_their_first_place_when_pages_link_to_them() -> None:
+    strategy = hunter()
+    assert strategy.merge(url_of("seed"), 1.0, 0.2) == 1.0
+    assert strategy.merge(url_of("other"), 0.9, 0.2) == 0.2
+
+
 def test_what_is_skipped_is_forgotten_until_it_is_offered_again() -> None:
     strategy = hunter()
     proposed(strategy, visit("x", ["a", "b"]))

@@ -137,8 +137,8 @@ class Hunter(BaseStrategy):
         return self._rescored(new=None)
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
-        """A link is offered anew because more is known of it."""
-        return offered
+        """A link is offered anew because more is known of it; examples, seeds and samples keep their first place."""
+        return waiting if waiting >= 1.0 else offered
 
     def _logit(self, url: Url, relevance: float | None) -> float:
         share = min(max(clamped(relevance), 1e-4), 1.0 - 1e-4)

@@ -152,7 +152,7 @@ for visit in lycosa.crawl({str(bees)!r}, delay=0.2, concurrency=2, resolve=[{ser
     seen = [process.stdout.readline().strip(), process.stdout.readline().strip()]
     process.send_signal(signal.SIGINT)
     _, trouble = process.communicate(timeout=PATIENCE)
-    assert trouble.rstrip().endswith("KeyboardInterrupt")
+    assert "KeyboardInterrupt" in trouble.splitlines()  # asyncio may warn of a step that it had no time to begin
     with lycosa.open(bees) as collection:
         assert collection.summary().runs[-1].stop_reason == "interrupted"
         known = [page.url for page in collection]

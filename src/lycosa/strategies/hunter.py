@@ -227,7 +227,7 @@ class Hunter(BaseStrategy):
 
 
 def _learnt_weights() -> tuple[Floats, float]:
-    """Weights and intercept as `training/hunter` has learnt them on many topics."""
+    """Weights and intercept, learnt on many topics; `training/hunter` says on which."""
     learnt = msgspec.json.decode(files(__package__).joinpath("hunter.json").read_bytes())
     return np.array([learnt["weights"][name] for name in FEATURES]), learnt["intercept"]
 

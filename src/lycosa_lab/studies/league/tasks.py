@@ -60,16 +60,17 @@ def is_held_out(world: str, topic: str) -> bool:
     return world == "webkb" or xxhash.xxh3_64_intdigest(topic.encode()) % _DEVELOPMENT_SHARE != 0
 
 
-def topics_of(world: StudyWorld, *, held_out: int, development: int) -> list[LeagueTopic]:
-    """The topics of a league, at most so many of each kind, chosen by the hashes of their names."""
-    every = [
-        topic for topic in _ALL_TOPICS.get(world.name, _leaves)(world) if FEWEST_PAGES <= len(topic.pages) <= MOST_PAGES
-    ]
+def topics_of(world: StudyWorld, *, held_out: int, development: int, fewest: int = FEWEST_PAGES) -> list[LeagueTopic]:
+    """The topics of a league, at most so many of each kind, chosen by the hashes of their names.
+
+    fewest: pages of a topic.
+    """
+    every = [topic for topic in _ALL_TOPICS.get(world.name, _leaves)(world) if fewest <= len(topic.pages) <= MOST_PAGES]
     every.sort(key=lambda topic: xxhash.xxh3_64_intdigest(f"order {topic.name}".encode()))
     chosen = [topic for topic in every if topic.is_held_out][:held_out]
     if len(chosen) < 2:
         raise UsageError(
-            f"the world {world.name} has {len(chosen)} held-out topics of {FEWEST_PAGES} to {MOST_PAGES} pages, and 2"
+            f"the world {world.name} has {len(chosen)} held-out topics of {fewest} to {MOST_PAGES} pages, and 2"
             " are needed; worlds with topics are synthetic, wikipedia-schools, webkb and debian-docs"
         )
     return chosen + [topic for topic in every if not topic.is_held_out][:development]

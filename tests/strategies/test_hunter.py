@@ -126,6 +126,22 @@ def test_examples_and_seeds_keep_their_first_place_when_pages_link_to_them() -> 
     assert strategy.merge(url_of("other"), 0.9, 0.2) == 0.2
 
 
+def test_pages_visited_before_they_were_linked_to_count_as_outcomes_and_are_not_offered() -> None:
+    page = visit("", [str(number) for number in range(12)])
+    later = proposed(hunter(), *(visit(str(number), [], relevance=0.99) for number in (2, 4)), page)
+    assert {"2", "4"}.isdisjoint(later)
+    assert later["3"] > later["9"]
+
+
+def test_a_state_of_another_version_is_told() -> None:
+    strategy = hunter()
+    proposed(strategy, visit("x", ["a"]))
+    state = strategy.state()
+    state["table"]["arrays"]["_words"] = ["int32", [1, 2], "AAAAAAAAAAA="]
+    with pytest.raises(KeyError):
+        hunter().restore(state)
+
+
 def test_what_is_skipped_is_forgotten_until_it_is_offered_again() -> None:
     strategy = hunter()
     proposed(strategy, visit("x", ["a", "b"]))

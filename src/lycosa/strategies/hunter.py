@@ -36,6 +36,7 @@ FEATURES = (
     "links",  # log of the number of pages that link here
 )
 MAX_ROWS = 12_000  # links whose evidence is kept up to date, the latest; others keep the priority they had
+MAX_VISITED = 50_000  # of the latest pages, whose relevance is known where further pages link to them
 MAX_LINKS_PER_PAGE = 1_000  # of a page, that are scored one by one
 PLACES = 1 << 17  # of words, directories and hosts, which are hashed into them
 _ANCHOR_WORDS, _AROUND_WORDS, _ADDRESS_WORDS = 6, 24, 6  # of a link, that count
@@ -251,6 +252,7 @@ class _LinkTable:
         self._logits: list[float] = []  # of each parent
         self._parent_urls: list[Url] = []
         self._slot_of: dict[Url, int] = {}
+        self._visited: dict[int, float] = {}  # relevance of the latest pages, by the keys of their URLs
         self._links: list[tuple[Url, Url | None, str, int]] = []  # of each slot: URL, page, anchor, depth
         self.is_waiting: Marks = np.empty(0, np.bool_)
         self.is_new: Marks = np.empty(0, np.bool_)  # not given to the frontier yet
@@ -291,10 +293,14 @@ class _LinkTable:
     def settle(self, url: Url, logit: float) -> None:
         """A page was visited."""
         self._pages += 1.0
-        self._relevant += _logistic(logit)
+        relevance = _logistic(logit)
+        self._relevant += relevance
+        self._visited[_key(url)] = relevance
+        if len(self._visited) > MAX_VISITED:
+            del self._visited[next(iter(self._visited))]
         slot = self._slot_of.get(url)
         if slot is not None:
-            self._outcomes[slot] = _logistic(logit)
+            self._outcomes[slot] = relevance
             self.is_waiting[slot] = False
 
     def drop(self, url: Url) -> None:
@@ -313,9 +319,10 @@ class _LinkTable:
         for url, slot in self._slot_of.items():
             if url in logits and not np.isnan(self._outcomes[slot]):
                 self._outcomes[slot] = _logistic(logits[url])
-        relevances = [_logistic(logit) for logit in logits.values()]
+        relevances = {_key(url): _logistic(logit) for url, logit in logits.items()}
+        self._visited.update((key, relevance) for key, relevance in relevances.items() if key in self._visited)
         if relevances:
-            self._pages, self._relevant = float(len(relevances)), sum(relevances)
+            self._pages, self._relevant = float(len(relevances)), sum(relevances.values())
 
     def add(self, visit: Visit, links: Sequence[Link], logit: float) -> Ints:
         """Adds the links of a page; returns their rows."""
@@ -340,10 +347,11 @@ class _LinkTable:
         for number, link in enumerate(links):
             self._slot_of[link.target] = start + number
             self._links.append((link.target, found_on, link.anchor, depth))
-        self.is_waiting = np.concatenate((self.is_waiting, np.ones(len(links), np.bool_)))
+        outcomes = np.array([self._visited.get(_key(link.target), np.nan) for link in links])
+        self.is_waiting = np.concatenate((self.is_waiting, np.isnan(outcomes)))
         self.is_new = np.concatenate((self.is_new, np.ones(len(links), np.bool_)))
         self.scores = np.concatenate((self.scores, np.zeros(len(links))))
-        self._outcomes = np.concatenate((self._outcomes, np.full(len(links), np.nan)))
+        self._outcomes = np.concatenate((self._outcomes, outcomes))
         urls = [link.target if isinstance(link.target, str) else "" for link in links]  # in a graph, they are numbers
         words = page.words.codes_of([path_of(url).replace("_", " ") for url in urls])
         self._address = np.concatenate((self._address, _matrix(words, _ADDRESS_WORDS)))
@@ -485,6 +493,10 @@ class _LinkTable:
             "known": None if self._ratios is None else _packed(known),
             "links": self._links,
             "dropped": [slot for slot, link in enumerate(self._links) if self._slot_of.get(link[0]) != slot],
+            "visited": [
+                _packed(np.array(list(self._visited), np.int64)),
+                _packed(np.array(list(self._visited.values()))),
+            ],
             "parents": self._parent_urls,
             "logits": self._logits,
             "words": [_packed(places), _packed(self._seen[places]), _packed(self._good[places])],
@@ -493,6 +505,11 @@ class _LinkTable:
 
     def restore(self, state: Plain) -> None:
         arrays = {name: _unpacked(packed) for name, packed in state["arrays"].items()}
+        if (
+            arrays["_words"].shape[1:] != self._words.shape[1:]
+            or arrays["_address"].shape[1:] != self._address.shape[1:]
+        ):
+            raise KeyError("words")  # of another version, which kept another number of them
         self._count = len(arrays["slots"])
         for name in self._ROWS:
             getattr(self, name)[:] = arrays[name]
@@ -506,6 +523,8 @@ class _LinkTable:
         dropped = set(state["dropped"])
         self._slot_of = {link[0]: slot for slot, link in enumerate(self._links) if slot not in dropped}
         self._parent_urls, self._logits = list(state["parents"]), list(state["logits"])
+        keys, relevances = map(_unpacked, state["visited"])
+        self._visited = dict(zip(keys.tolist(), relevances.tolist(), strict=True))
         places, seen, good = map(_unpacked, state["words"])
         self._seen, self._good = np.zeros(PLACES), np.zeros(PLACES)
         self._seen[places], self._good[places] = seen, good
@@ -524,6 +543,10 @@ def _words_of(page: Page, links: Sequence[Link]) -> NDArray[np.int32]:
     codes = page.words.codes_of([*(link.anchor for link in links), *around])
     anchors = _matrix(codes[: len(links)], _ANCHOR_WORDS)
     return np.concatenate((anchors, _matrix(codes[len(links) :], _AROUND_WORDS)), axis=1)
+
+
+def _key(url: str) -> int:
+    return key_of(url) if isinstance(url, str) else url  # in a graph, URLs are numbers
 
 
 def _sites_of(url: str) -> tuple[int, int]:
@@ -560,9 +583,9 @@ def _log_odds_ratio(good: NDArray[Any], seen: NDArray[Any], base: float, kind: s
 
 
 def _packed(array: NDArray[Any]) -> Plain:
-    return [str(array.dtype), list(array.shape), base64.b85encode(np.ascontiguousarray(array).tobytes()).decode()]
+    return [str(array.dtype), list(array.shape), base64.b64encode(np.ascontiguousarray(array)).decode()]
 
 
 def _unpacked(plain: Plain) -> NDArray[Any]:
     kind, shape, text = plain
-    return np.frombuffer(base64.b85decode(text), dtype=kind).reshape(shape).copy()
+    return np.frombuffer(base64.b64decode(text), dtype=kind).reshape(shape).copy()

@@ -583,7 +583,7 @@ def _log_odds_ratio(good: NDArray[Any], seen: NDArray[Any], base: float, kind: s
 
 
 def _packed(array: NDArray[Any]) -> Plain:
-    return [str(array.dtype), list(array.shape), base64.b64encode(np.ascontiguousarray(array)).decode()]
+    return [str(array.dtype), list(array.shape), base64.b64encode(array.tobytes()).decode()]
 
 
 def _unpacked(plain: Plain) -> NDArray[Any]:

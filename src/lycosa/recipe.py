@@ -77,7 +77,7 @@ class Requests(Struct, frozen=True, forbid_unknown_fields=True):
 class Utility(Struct, frozen=True, forbid_unknown_fields=True):
     """What a page is worth to the strategies that weigh relevance against standing."""
 
-    target: Share = 0.7  # mean relevance that `adaptive` and `inlinks` keep to while they seek standing
+    target: Share | None = None  # mean relevance to keep to while standing is sought; else the default of the strategy
     alpha: Share = 0.5  # weight of relevance at the start; `utility` keeps to it
     form: Literal["cobb-douglas", "linear"] = "cobb-douglas"
 
@@ -236,9 +236,20 @@ def _insist_on_unit_scale(name: str, what: str) -> None:
         raise UsageError(f"the strategy {name} cannot go by {what}; those that can are {having}")
 
 
-def uses_standing(name: str) -> bool:
-    """Whether a strategy wants to know the standing of pages."""
-    return find_strategy(name)().uses_standing
+def utility_for(strategy: str, utility: Utility) -> Utility:
+    """With the target that a strategy goes by: its default where none is given, None where it has none."""
+    option = find_strategy(strategy).options.get("target")
+    if option is None:
+        return replace(utility, target=None)
+    return utility if utility.target is not None else replace(utility, target=option.default)
+
+
+def uses_standing(recipe: Recipe) -> bool:
+    """Whether the strategy of a recipe, at its target and with its options, wants to know the standing of pages."""
+    target = utility_for(recipe.strategy, recipe.utility).target
+    options = {} if target is None else {"target": target}
+    options |= check_options(recipe.strategy, recipe.options)
+    return find_strategy(recipe.strategy)(**options).uses_standing
 
 
 def make_strategy(
@@ -250,6 +261,7 @@ def make_strategy(
     utility: Utility = Utility(),
     judge: Callable[[], WordWeights | None] = lambda: None,
     taught: Collection[Url] = (),
+    domain_reach: Callable[[Url], float] = lambda url: 0.0,
     readings: Readings | None = None,
     options: Mapping[str, Plain] = {},
 ) -> Strategy:
@@ -258,6 +270,7 @@ def make_strategy(
     stem, language: whether the topic's words are stems, and of what language.
     judge: gives the present model of the topic's words, None where there is none.
     taught: pages from which the topic was learnt.
+    domain_reach: log of the reach of a URL's domain, less that of the median domain; 0 where it is not known.
     readings: of the log to go by.
     options: what the user sets for this strategy; they come before what the table [utility] says.
     """
@@ -265,11 +278,12 @@ def make_strategy(
     offered = {
         "topic_words": topic_words or None,
         "split": partial(_stems_of, language=language) if stem else tokens_of,
-        "target": utility.target,
+        "target": utility_for(name, utility).target,
         "alpha": utility.alpha,
         "form": utility.form,
         "judge": judge,
         "taught": taught,
+        "domain_reach": domain_reach,
         "readings": readings,
     }
     taken = {keyword: value for keyword, value in offered.items() if entry.takes(keyword)}
@@ -328,7 +342,7 @@ text = {quoted(topic_text).decode()}
 # all = [{{topic = true}}, {{keywords = ["orchid"]}}, {{not = {{url = "*/tag/*"}}}}]
 
 [utility]
-# target = 0.7  # how relevant pages shall be on average, while those that matter are sought
+# target = 0.7  # how relevant pages shall be on average, while those that matter are sought; 1: the topic alone
 
 [standing]
 # in_links = "in-links.csv"  # URL, in-links: from this is learnt how much pages matter; else a built-in model tells

@@ -23,7 +23,7 @@ from lycosa.report import (
 from lycosa.run.open import open_for_reading
 from lycosa.run.upkeep import REPORT_FILE
 from lycosa.vocabulary.errors import CollectionError, cannot_write
-from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers
+from lycosa.vocabulary.explanations import is_found_by_readers, weight_of_relevance
 
 from .export import STANDARD_OUTPUT
 from .options import Name
@@ -74,8 +74,7 @@ def report_data(collection: Collection, topic: str) -> ReportData:
     for page in catalog.pages():
         relevances.append(page.relevance or 0.0)
         standings.append(page.standing)
-        utility = UtilityParts.of(page.because)
-        alphas.append(None if utility is None else utility.alpha)
+        alphas.append(weight_of_relevance(page.because))
         hosts.append(page.host)
         through_readers.append(is_found_by_readers(page.because, page.found_on))
     runs = [

@@ -77,7 +77,8 @@ class CrawlOptions(FetchOptions, total=False):
         ),
     ]
     target: Annotated[
-        float | None, Flag("How relevant pages shall be, seeking those that matter.", "SHARE", min=0, max=1)
+        float | None,
+        Flag("How relevant pages shall be, seeking those that matter. 1: the topic alone.", "SHARE", min=0, max=1),
     ]
     atlas: Annotated[
         str | Path | None, Flag("Go by what crawls before have learnt; see lycosa map build.", "ATLAS", "--map")
@@ -143,7 +144,8 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions) -> Reci
         having = ", ".join(name for name, each in STRATEGIES.items() if each.takes("target"))
         raise UsageError(f"the strategy {strategy} has no target; those that have one are {having}")
     if strategy == recipe.strategy:  # those of the recipe are for the strategy of the recipe
-        own = {**recipe.options, **own}
+        above = () if target is None else ("target",)  # the flag comes before what the recipe says
+        own = {**{key: value for key, value in recipe.options.items() if key not in above}, **own}
     entry(**check_options(strategy, own))  # which refuses what is out of bounds
     map_ = _changed(
         recipe.map,

@@ -232,7 +232,8 @@ class Refresh(Visits):
         run = LiveRun(session, web)
         if not await run.learn_topic():
             return no_visits()
-        run.learn_standing(session.strategy_name)
+        if session.loop.strategy.uses_standing:
+            run.learn_standing()
         run.begin(session.run_as_before(asdict(plan)))
         table = self._table(session.clock.now())
         chosen = self._chosen(table, plan.budget)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -16,7 +17,8 @@ from lycosa.frontier.durable import DurableFrontier
 from lycosa.loop import Loop
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
-from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds
+from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds, utility_for
+from lycosa.standing import Traffic, read_traffic
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Relevance, Standing, Strategy
@@ -102,9 +104,10 @@ class Session:
         """Strategy and frontier as they were at the last checkpoint."""
         catalog, recipe = self.collection.catalog, self.recipe
         self._seeds: list[Url] = catalog.get_state("seeds") or []
-        self._utility = _utility_of(catalog.get_state("utility") or msgspec.to_builtins(recipe.utility))
         last = catalog.get_state("strategy") or recipe.strategy
         self.strategy_name, self._options = self._permitted(last, catalog.get_state("options") or {})
+        utility = catalog.get_state("utility") or msgspec.to_builtins(recipe.utility)
+        self._utility = utility_for(self.strategy_name, _utility_of(utility))
         self.map.activate(catalog.get_state("map"), self.strategy_name)
         self.log.activate(catalog.get_state("logs"), self.strategy_name)
         strategy = self._restored_strategy()
@@ -222,8 +225,8 @@ class Session:
         known = set(self._seeds)
         self._seeds += [seed for seed in run.seeds if seed not in known]
         scope = msgspec.convert(run.scope or {}, Scope)
-        utility = _utility_of(run.utility)
         strategy, options = self._permitted(run.strategy, run.options or {})
+        utility = utility_for(strategy, _utility_of(run.utility))
         before = (self.strategy_name, self._options, self._utility, self.map.reference, self.log.reference)
         goes_another_way = (strategy, options, utility, run.map, run.logs) != before
         changes = goes_another_way or scope != self._scope
@@ -293,9 +296,16 @@ class Session:
             judge=self.topic.word_weights,
             options=self._options,
             taught=taught,
+            domain_reach=lambda url: self._traffic.of(url) - self._traffic.neutral,
             readings=self.log.active.readings if self.log.active else None,
         )
         return self.log.wrap(self.map.wrap(strategy))
+
+    @cached_property
+    def _traffic(self) -> Traffic:
+        """The table of domains that the recipe names, read when a strategy asks for it."""
+        file = self.recipe.standing.traffic
+        return Traffic(read_traffic(self.folder / file) if file else None)
 
     def rerank(
         self,

@@ -6,6 +6,7 @@ This is the only place where a name becomes an object.
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,6 +16,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from lycosa.frontier.admission import Scope, Traps
+from lycosa.frontier.quotas import Quotas
 from lycosa.logs import Readings
 from lycosa.reading.words import terms_of
 from lycosa.relevance import predicates
@@ -36,6 +38,7 @@ NotNegative = Annotated[float, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 AtLeastOne = Annotated[int, Meta(ge=1)]
+Percent = Annotated[str, Meta(pattern=r"^\d{1,3}(\.\d+)?%$", examples=["20%"])]
 
 
 class Topic(Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,6 +62,25 @@ class Budget(Struct, frozen=True, forbid_unknown_fields=True):
     bytes: Annotated[int, Meta(ge=1)] | None = None
     dry_after: Annotated[int, Meta(ge=0)] = 1_000  # stop when this many pages in a row were not relevant; 0: never
     requests: Annotated[int, Meta(ge=1)] | None = None  # those for robots.txt aside
+    per_host: AtLeastOne | Percent | None = None  # pages of one host, or their share of `pages`
+    per_site: AtLeastOne | Percent | None = None  # the same for a registered domain, with its subdomains
+
+    def quotas(self) -> Quotas:
+        """The quotas in pages: a share of p % is max(1, ⌊pages · p / 100⌋)."""
+        return Quotas(self._quota("per_host", self.per_host), self._quota("per_site", self.per_site))
+
+    def _quota(self, key: str, bound: int | str | None) -> int | None:
+        if not isinstance(bound, str):
+            return bound
+        flag, share = f"--{key.replace('_', '-')}", Fraction(bound.removesuffix("%")) / 100
+        if not 0 < share <= 1:
+            raise UsageError(f"{flag} {bound}: a share of the pages is more than 0 and at most 100%")
+        if self.pages is None:
+            raise UsageError(
+                f"{flag} {bound} is a share of the pages asked for, and none are: say how many with --pages, "
+                f"or give {flag} a number of pages"
+            )
+        return max(1, int(share * self.pages))
 
 
 class Requests(Struct, frozen=True, forbid_unknown_fields=True):
@@ -381,4 +403,6 @@ text = {quoted(topic_text).decode()}
 # minutes = 60
 # bytes = 1000000000
 # dry_after = 1000  # stop when so many pages in a row were not relevant; 0: never
+# per_host = 50  # most pages of one host, over all runs; or a share of `pages`: "20%"
+# per_site = "20%"  # the same for a registered domain with its subdomains
 """

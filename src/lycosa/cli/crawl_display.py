@@ -18,7 +18,7 @@ from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers
-from lycosa.vocabulary.records import Outcome, Plain, Visit
+from lycosa.vocabulary.records import Outcome, Plain, SkipReason, Visit
 from lycosa.vocabulary.text import visible
 
 from .options import print_json, program
@@ -40,9 +40,15 @@ def run(
             share = status.relevant / status.pages if status.pages else 0.0
             progress.say(f"stopped: {status.stop_reason}")
             progress.say(
-                f"{status.pages} pages, {share:.0%} of them relevant, {len(session.frontier)} URLs waiting; "
+                f"{status.pages} pages, {share:.0%} of them relevant, {len(session.frontier)} URLs waiting"
+                f"{_over_quota(session)}; "
                 f'next: {program()} search {folder} "words", {program()} report {folder}'
             )
+
+
+def _over_quota(session: Session) -> str:
+    skipped = session.collection.catalog.count_skips(SkipReason.QUOTA)
+    return f", {skipped} skipped, as their hosts or sites have as many pages as they may" if skipped else ""
 
 
 async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) -> None:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
 
-from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, Url
+from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, SkipReason, Url
 from lycosa.vocabulary.urls import key_of
 
 from .errors import catalog_errors
@@ -245,6 +245,15 @@ class Queries:
     def _counted(self, column: str, table: str) -> dict[str, int]:
         rows = self._rows(f"SELECT {column}, count(*) FROM {table} GROUP BY 1 ORDER BY 2 DESC, 1")
         return {value: count for value, count in rows}  # noqa: C416
+
+    def pages_of_hosts(self) -> dict[str, int]:
+        """How many pages there are of each host."""
+        return self._counted("host", "pages")
+
+    def count_skips(self, reason: SkipReason) -> int:
+        """How many URLs were skipped for a reason."""
+        sql = "SELECT count(*) FROM skips WHERE reason = ? OR reason LIKE ?"
+        return int(next(self._rows(sql, reason.value, f"{reason.value}: %"))[0])
 
     def get_state(self, key: str) -> Plain:
         """What was put under a key; None where nothing was."""

@@ -154,6 +154,7 @@ class Crawl:
 
     observe: called with every visit before it is yielded.
     between_visits: called whenever the visit yielded last has been dealt with.
+    nothing_left: says why the crawl stops when nothing waits.
     """
 
     web: Web
@@ -165,6 +166,7 @@ class Crawl:
     concurrency: int = 1
     observe: Callable[[Visit], None] = lambda visit: None
     between_visits: Callable[[], None] = lambda: None
+    nothing_left: Callable[[], str] = lambda: "nothing is left to fetch"
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
         """Fetches until the budget is used up, nothing waits, or somebody interrupts."""
@@ -320,7 +322,7 @@ class _Fetches:
         status = self._status
         if ready_at is None:
             limit = status.limit_reached(self._crawl.budget) if self._crawl.assess.memory is not None else ""
-            status.stop_reason = f"{limit}, and nothing is left to see again" if limit else "nothing is left to fetch"
+            status.stop_reason = f"{limit}, and nothing is left to see again" if limit else self._crawl.nothing_left()
         elif ready_at - self._clock.now() > _MAX_HOLD:
             minutes = (ready_at - self._clock.now()) / 60
             status.stop_reason = f"only hosts that ask to be left alone are left, the first for {minutes:.0f} minutes"

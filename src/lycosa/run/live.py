@@ -153,6 +153,7 @@ class LiveRun:
     async def prepare(self, settings: Settings) -> Crawl | None:
         """Learns the topic and standing and builds the crawl; None where somebody interrupts."""
         session, recipe, seeds = self._session, self._session.recipe, self._session.recipe_seeds()
+        quotas = recipe.stop.quotas()
         log = open_log(recipe.logs, session.folder, known=session.log.active)
         if not seeds and log is None:
             raise RecipeError(
@@ -182,6 +183,7 @@ class LiveRun:
                 map=session.map.prepare(map_),
                 logs=session.log.prepare(log),
                 options=recipe.options or UNSET,
+                quotas=msgspec.to_builtins(quotas) or UNSET,
             )
         )
         return self.crawl(web)
@@ -215,7 +217,7 @@ class LiveRun:
         session.record(run)
         if session.begin_run(run) and session.status.pages:
             session.tell(
-                "strategy, options, target, map, log or scope have changed: "
+                "strategy, options, target, map, log, scope or quotas have changed: "
                 f"what waits is ranked anew for {run.strategy}"
             )
             session.rerank(missing_standing=self._standing.model)
@@ -237,6 +239,7 @@ class LiveRun:
             concurrency=session.recipe.requests.concurrency,
             observe=lambda visit: self._observe(visit, observe),
             between_visits=self._between_visits,
+            nothing_left=session.nothing_left,
         )
 
     def _observe(self, visit: Visit, observe: Callable[[Visit], None]) -> None:

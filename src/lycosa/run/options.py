@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, NamedTuple, TypedDict, TypeVar, cast
+from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from lycosa.recipe import (
     Logs,
     Map,
+    Percent,
     Recipe,
     check_strategy,
     check_takes_log,
@@ -39,7 +40,7 @@ class Flag:
     name: str | None = None
     min: float | None = None
     max: float | None = None
-    parse: Callable[[Sequence[str], str], object] | None = None
+    parse: Callable[[Any, str], object] | None = None
 
 
 class FetchOptions(TypedDict, total=False):
@@ -64,6 +65,24 @@ class CrawlOptions(FetchOptions, total=False):
     pages: Annotated[int | None, Flag("Size the collection shall reach, over all runs.", "N", min=1)]
     max_bytes: Annotated[
         int | None, Flag("Stop when the pages have so many bytes, over all runs.", "N", "--bytes", min=1)
+    ]
+    per_host: Annotated[
+        int | str | None,
+        Flag(
+            "Most pages of one host, over all runs; or their share of --pages, such as 20%.",
+            "N|N%",
+            "--per-host",
+            parse=lambda said, flag: _count_or_percent(said, flag),
+        ),
+    ]
+    per_site: Annotated[
+        int | str | None,
+        Flag(
+            "The same for a registered domain, with its subdomains.",
+            "N|N%",
+            "--per-site",
+            parse=lambda said, flag: _count_or_percent(said, flag),
+        ),
     ]
     dry_after: Annotated[int | None, Flag("Stop when so many pages in a row were not relevant. 0: never.", "N", min=0)]
     strategy: Annotated[str | None, Flag(f"One of: {', '.join(STRATEGIES)}, or that of an installed plug-in.", "NAME")]
@@ -192,8 +211,19 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions) -> Reci
             minutes=said.get("minutes"),
             bytes=said.get("max_bytes"),
             dry_after=said.get("dry_after"),
+            per_host=said.get("per_host"),
+            per_site=said.get("per_site"),
         ),
     )
+
+
+def _count_or_percent(said: str, flag: str) -> int | str:
+    if said.isascii() and said.isdigit() and int(said):
+        return int(said)
+    try:
+        return msgspec.convert(said, Percent)
+    except msgspec.ValidationError:
+        raise UsageError(f"{flag} is a number of pages, or a share of them such as 20%, not {said[:100]!r}") from None
 
 
 def _absolute(path: str | Path | None) -> str | None:

@@ -14,6 +14,7 @@ from lycosa.collection.events import Attempt, Event, Scores
 from lycosa.collection.events import RunStart as Run
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
+from lycosa.frontier.quotas import Quotas
 from lycosa.loop import Loop
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
@@ -23,7 +24,7 @@ from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Relevance, Standing, Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import REFRESH, RELEVANT, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import REFRESH, RELEVANT, Page, Plain, Skip, SkipReason, Url, Visit
 from lycosa.vocabulary.urls import site_of
 
 from .access_log import log_of_run
@@ -112,11 +113,13 @@ class Session:
         self.log.activate(catalog.get_state("logs"), self.strategy_name)
         strategy = self._restored_strategy()
         self._scope = msgspec.convert(catalog.get_state("scope") or {}, Scope)  # of the last run, flags included
+        self._quotas = _quotas_of(catalog.get_state("quotas"))  # of the last run too
         self._admission = Admission(
             self._scope,
             recipe.traps,
             sites=frozenset(map(site_of, self._seeds)),
             forgotten=read_forgotten(self.folder),
+            quotas=self._quotas,
         )
         self.frontier = DurableFrontier(
             catalog.connection,
@@ -128,6 +131,7 @@ class Session:
         for host, until in (catalog.get_state("holds") or {}).items():
             self.frontier.hold(host, until)
         self.frontier.restore_settled(catalog.visited())
+        self._admission.pages.restore(catalog.pages_of_hosts())
         self.duplicates = NearDuplicates()
         for url, fingerprint in catalog.fingerprints():
             self.duplicates.add(fingerprint, url)
@@ -229,23 +233,30 @@ class Session:
         utility = utility_for(strategy, _utility_of(run.utility))
         before = (self.strategy_name, self._options, self._utility, self.map.reference, self.log.reference)
         goes_another_way = (strategy, options, utility, run.map, run.logs) != before
-        changes = goes_another_way or scope != self._scope
+        quotas = _quotas_of(run.quotas or None)
+        is_bounded_otherwise = scope != self._scope or quotas != self._quotas
         if goes_another_way:
             self.strategy_name, self._options, self._utility = strategy, options, utility
             self.map.activate(run.map, strategy)
             self.log.activate(run.logs, strategy)
             self.loop.use_strategy(self._made_strategy())
         self._use_scope(scope)
+        self._quotas = quotas
+        self.frontier.set_quotas(quotas)
+        if is_bounded_otherwise:  # ranked anew, what is still out of bounds is skipped again
+            self.collection.catalog.remove_skips(SkipReason.SCOPE, SkipReason.QUOTA)
         self.collection.catalog.put_state("seeds", self._seeds)
         self.collection.catalog.put_state("scope", run.scope)
         self.collection.catalog.put_state("utility", run.utility)
+        if run.quotas is not UNSET or self.collection.catalog.get_state("quotas"):
+            self.collection.catalog.put_state("quotas", msgspec.to_builtins(quotas))
         seeds = [seed for seed in run.seeds if not self.frontier.is_known(seed)]
         if seeds or not (self.status.pages or len(self.frontier)):  # a strategy may begin without any
             self.loop.start(seeds)
-        return changes
+        return goes_another_way or is_bounded_otherwise
 
     def run_as_before(self, refresh: Plain) -> Run:
-        """A run that changes neither strategy nor scope, whatever the recipe says by now."""
+        """A run that changes neither strategy nor scope nor quotas, whatever the recipe says by now."""
         scope, utility = msgspec.to_builtins(self._scope), msgspec.to_builtins(self._utility)
         return Run(
             self.clock.now(),
@@ -257,11 +268,26 @@ class Session:
             self.map.reference,
             self.log.reference,
             self._options or UNSET,
+            msgspec.to_builtins(self._quotas) or UNSET,
         )
 
     def is_in_scope(self, url: Url) -> bool:
         """Whether a URL may be part of this collection."""
         return self._admission.out_of_scope(url) is None
+
+    def nothing_left(self) -> str:
+        """Why a crawl stops that has nothing to fetch."""
+        skipped, quotas = self.collection.catalog.count_skips(SkipReason.QUOTA), self._quotas
+        if not skipped or quotas == Quotas():
+            return "nothing is left to fetch"
+        said = (f"{bound} a {of}" for of, bound in (("host", quotas.per_host), ("site", quotas.per_site)) if bound)
+        flags = " or ".join(
+            flag for flag, bound in (("--per-host", quotas.per_host), ("--per-site", quotas.per_site)) if bound
+        )
+        return (
+            f"nothing is left to fetch within the quotas of pages ({', '.join(said)}), for which {skipped} links were "
+            f"skipped; a higher {flags} goes on"
+        )
 
     def _use_scope(self, scope: Scope) -> None:
         self._scope = scope
@@ -369,6 +395,7 @@ class Session:
         if sorted(forgotten) == (catalog.get_state("forgotten") or []):
             return 0
         pages = self.collection.forget(lambda url: is_forgotten(url, forgotten))
+        self._admission.pages.restore(catalog.pages_of_hosts())
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
         self.rerank()
         catalog.put_state("seeds", self._seeds)
@@ -415,3 +442,11 @@ def _utility_of(saved: Plain) -> Utility:
         return msgspec.convert(saved or {}, Utility)
     except msgspec.ValidationError:
         return Utility()
+
+
+def _quotas_of(saved: Plain) -> Quotas:
+    """What a run said of quotas; none where it makes no sense."""
+    try:
+        return msgspec.convert(saved or {}, Quotas)
+    except msgspec.ValidationError:
+        return Quotas()

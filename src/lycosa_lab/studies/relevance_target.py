@@ -40,8 +40,8 @@ ADAPTIVE = [adaptive(target) for target in TARGETS]  # for comparison
 
 
 class RelevanceTargetStudy:
-    """Crawls of one topic at each target by hunter, and by adaptive for comparison, in worlds that differ by their seed;
-    in other worlds than synthetic ones, of several topics. Examples are seeds, and do not count."""
+    """Crawls of one topic at each target by hunter, and by adaptive for comparison, in worlds that differ by seed; in
+    other worlds than synthetic ones, of several topics. Examples are seeds, and do not count."""
 
     name = "relevance-target"
     summary = "Whether a lower target of relevance brings home pages of higher standing, and whether it is kept."

@@ -62,6 +62,7 @@ class Budget(Struct, frozen=True, forbid_unknown_fields=True):
     bytes: Annotated[int, Meta(ge=1)] | None = None
     dry_after: Annotated[int, Meta(ge=0)] = 1_000  # stop when this many pages in a row were not relevant; 0: never
     requests: Annotated[int, Meta(ge=1)] | None = None  # those for robots.txt aside
+    recall: Annotated[float, Meta(gt=0, le=1)] | None = None  # stop when this share of what is relevant was found
     per_host: AtLeastOne | Percent | None = None  # pages of one host, or their share of `pages`
     per_site: AtLeastOne | Percent | None = None  # the same for a registered domain, with its subdomains
 
@@ -403,6 +404,7 @@ text = {quoted(topic_text).decode()}
 # minutes = 60
 # bytes = 1000000000
 # dry_after = 1000  # stop when so many pages in a row were not relevant; 0: never
+# recall = 0.9  # stop when this share of the relevant pages within reach was very likely found
 # per_host = 50  # most pages of one host, over all runs; or a share of `pages`: "20%"
 # per_site = "20%"  # the same for a registered domain with its subdomains
 """

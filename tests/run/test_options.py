@@ -33,6 +33,7 @@ REACHES = [  # an option, what is said, and where the recipe has it
     ("minutes", 0, "stop.minutes", 0),
     ("max_bytes", 9, "stop.bytes", 9),
     ("dry_after", 0, "stop.dry_after", 0),
+    ("stop_at_recall", 0.9, "stop.recall", 0.9),
     ("per_host", 50, "stop.per_host", 50),
     ("per_site", "12.5%", "stop.per_site", "12.5%"),
     ("strategy", "best-first", "strategy", "best-first"),

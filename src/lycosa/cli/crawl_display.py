@@ -82,6 +82,7 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
             url=visit.fetch.url,
             facts=_standing_facts(session.loop.strategy, visit, standings[0] / standings[1] if standings[1] else None),
             through_readers=None if session.log.active is None else through_readers,
+            recall=session.recall(),
         )
 
     latest: Visit | None = None

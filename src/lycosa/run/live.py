@@ -240,6 +240,7 @@ class LiveRun:
             observe=lambda visit: self._observe(visit, observe),
             between_visits=self._between_visits,
             nothing_left=session.nothing_left,
+            recall=session.recall,
         )
 
     def _observe(self, visit: Visit, observe: Callable[[Visit], None]) -> None:

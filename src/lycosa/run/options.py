@@ -66,6 +66,10 @@ class CrawlOptions(FetchOptions, total=False):
     max_bytes: Annotated[
         int | None, Flag("Stop when the pages have so many bytes, over all runs.", "N", "--bytes", min=1)
     ]
+    stop_at_recall: Annotated[
+        float | None,
+        Flag("Stop when this share of the relevant pages within reach was very likely found.", "SHARE", min=0, max=1),
+    ]
     per_host: Annotated[
         int | str | None,
         Flag(
@@ -211,6 +215,7 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions) -> Reci
             minutes=said.get("minutes"),
             bytes=said.get("max_bytes"),
             dry_after=said.get("dry_after"),
+            recall=said.get("stop_at_recall"),
             per_host=said.get("per_host"),
             per_site=said.get("per_site"),
         ),

@@ -24,7 +24,7 @@ from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Relevance, Standing, Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import REFRESH, RELEVANT, Page, Plain, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.records import REFRESH, RELEVANT, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
 from lycosa.vocabulary.urls import site_of
 
 from .access_log import log_of_run
@@ -32,12 +32,14 @@ from .crawl import Assessor, Status
 from .forgotten import is_forgotten, read_forgotten
 from .guides import Guide
 from .open import open_collection
+from .recall import RECALL_STATE, RecallEstimate, RecallEstimator
 from .topic import TopicJudge
 from .topical_map import map_of_run
 
 _RANKS_BEHIND = (
     "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
 )
+_OUT_OF_REACH = (SkipReason.SCOPE, SkipReason.QUOTA, SkipReason.TRAP, SkipReason.FORGOTTEN)
 _SHORT_HOLD = 10.0  # seconds; what is shorter need not outlive a run
 Tell = Callable[[str], None]
 
@@ -70,6 +72,8 @@ class Session:
         self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
         self._checkpointed_at = time.monotonic()
         self._unsaved = 0
+        self._recall: RecallEstimator | None = None  # where it knows all visits; else the catalog does
+        self._is_recall_behind = False  # state of the catalog
         self.map = Guide("map", find=map_of_run, tell=tell)
         self.log = Guide("access log", find=log_of_run, tell=tell)
         try:
@@ -89,6 +93,8 @@ class Session:
             self.collection.abandon()  # something may be half done; the archive is whole, and the next session reads it
             return
         try:
+            if self._is_recall_behind:
+                self.recall()
             self.checkpoint()
         except BaseException:
             self.collection.abandon()  # catalog and frontier fit each other as of the last checkpoint
@@ -152,8 +158,30 @@ class Session:
             retries=recipe.requests.retries,
         )
 
+    def recall(self) -> RecallEstimate | None:
+        """How much of what is relevant and within reach the collection has; None before the first relevant page."""
+        if self._recall is None:
+            self._recall = self._restored_recall()
+        return self._recall.estimate()
+
+    def _restored_recall(self) -> RecallEstimator:
+        catalog, estimator = self.collection.catalog, RecallEstimator()
+        for visit in catalog.visits_with_links():
+            estimator.visited(
+                visit.url,
+                is_relevant=visit.relevance is not None and visit.relevance >= RELEVANT,
+                targets=visit.links,
+                is_redirect=visit.outcome is Outcome.MOVED,
+            )
+        for url in catalog.skipped_for(*_OUT_OF_REACH):
+            estimator.leave_out(url)
+        return estimator
+
     def _observe(self, visit: Visit) -> None:
         self.status.add(visit)
+        self._is_recall_behind = True
+        if self._recall is not None:
+            self._recall.add(visit)
         if visit.page is not None and visit.is_kept and visit.duplicate_of is None:
             self.duplicates.add(visit.page.fingerprint, visit.page.url)
 
@@ -222,6 +250,7 @@ class Session:
             self.rerank()
             catalog.put_state(_RANKS_BEHIND, False)
         if applied:
+            self._recall, self._is_recall_behind = None, True
             self.checkpoint()
 
     def begin_run(self, run: Run) -> bool:
@@ -244,6 +273,7 @@ class Session:
         self._quotas = quotas
         self.frontier.set_quotas(quotas)
         if is_bounded_otherwise:  # ranked anew, what is still out of bounds is skipped again
+            self._recall, self._is_recall_behind = None, True
             self.collection.catalog.remove_skips(SkipReason.SCOPE, SkipReason.QUOTA)
         self.collection.catalog.put_state("seeds", self._seeds)
         self.collection.catalog.put_state("scope", run.scope)
@@ -395,6 +425,7 @@ class Session:
         if sorted(forgotten) == (catalog.get_state("forgotten") or []):
             return 0
         pages = self.collection.forget(lambda url: is_forgotten(url, forgotten))
+        self._recall, self._is_recall_behind = None, True
         self._admission.pages.restore(catalog.pages_of_hosts())
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
         self.rerank()
@@ -408,9 +439,15 @@ class Session:
     def record(self, event: Event) -> None:
         self.collection.record(event)
         self._unsaved += 1
+        if isinstance(event, Scores) and event.relevance:
+            self._recall, self._is_recall_behind = None, True  # other pages are relevant now, and so are other links
 
     def record_skips(self, skips: Iterable[Skip]) -> None:
         self.collection.catalog.add_skips(skips, self.clock.now())
+        if self._recall is not None:
+            for skip in skips:
+                if skip.reason in _OUT_OF_REACH:
+                    self._recall.leave_out(skip.candidate.url)
 
     def checkpoint(self) -> None:
         """Everything up to now survives a kill without being read again from the archive."""
@@ -423,6 +460,9 @@ class Session:
         catalog.put_state("logs", self.log.reference)
         catalog.put_state("strategy_state", self.loop.strategy.state())
         catalog.put_state("holds", self.frontier.holds(self.clock.now() + _SHORT_HOLD))
+        if self._recall is not None and self._is_recall_behind:
+            catalog.put_state(RECALL_STATE, msgspec.to_builtins(self._recall.estimate()))
+            self._is_recall_behind = False
         self.collection.checkpoint()
         self._unsaved = 0
         self._checkpointed_at = time.monotonic()

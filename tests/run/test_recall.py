@@ -42,8 +42,8 @@ def test_the_tables_count_what_the_visits_say(graph: dict[int, tuple[bool, list[
     estimator = estimator_of(graph)
     assert estimator._waiting == waiting
     assert estimator._relevant == relevant
-    assert sum(estimator._trials) == len(graph)
-    assert sum(estimator._hits) == sum(relevant)
+    assert 0.0 < sum(estimator._trials) <= len(graph)
+    assert all(hits <= trials for hits, trials in zip(estimator._hits, estimator._trials, strict=True))
 
 
 @given(graph=graphs)
@@ -76,6 +76,7 @@ def test_more_links_from_relevant_pages_mean_more_that_is_left_and_outcomes_coun
         return estimate.relevant_left
 
     assert left(10, 5, 5) < left(20, 5, 5)
+    assert left(20, 5, 5) < left(20, 6, 4)
     assert left(20, 0, 40) < 2.0 < 15.0 < left(20, 40, 0)
 
 

@@ -27,6 +27,7 @@ PRIOR = (
     (0.92, 0.78, 0.50, 0.20),
 )
 PRIOR_WEIGHT = 2.0
+RECENCY = 0.95  # what an outcome counts after one more of its cell: a strategy follows the best links of a cell first
 DISPERSION = 1.5  # by which errors exceed those of independent links; fitted on crawls of synthetic worlds
 _Z = 1.645  # 5 % of a normal distribution lie above, and 5 % below its negative
 
@@ -66,10 +67,11 @@ class RecallEstimator:
         left = Σ_c waiting_c · p_c + f0
 
     Links fall into cells c by how many relevant and how many other pages have them. p_c is the share of relevant pages
-    among the links followed from cell c, shrunk to a prior. f0 is Chao's estimate of the classes that a sample missed
-    (1984), for sampling without replacement (Chao, Lin 2012): relevant pages are the classes, and each relevant page
-    visited is a sample of those that it links to. With f1 and f2 relevant pages, found or expected among the waiting
-    links, that one or two relevant pages link to, and q = found / (found + left) the share of samples taken,
+    among the links followed from cell c, of which the n-th last counts RECENCY^n, shrunk to a prior. f0 is Chao's
+    estimate of the classes that a sample missed (1984), for sampling without replacement (Chao, Lin 2012): relevant
+    pages are the classes, and each relevant page visited is a sample of those that it links to. With f1 and f2 relevant
+    pages, found or expected among the waiting links, that one or two relevant pages link to, and q = found / (found +
+    left) the share of samples taken,
 
         f0 = f1 (f1 - 1) / (2 (f2 + 1) + f1 · q / (1 - q)).
 
@@ -92,8 +94,8 @@ class RecallEstimator:
     def __init__(self) -> None:
         self._slots = bytearray(SLOTS)
         self._waiting = [0] * _CELLS
-        self._trials = [0] * _CELLS
-        self._hits = [0] * _CELLS
+        self._trials = [0.0] * _CELLS  # links followed, and those that led to relevant pages; the latest count most
+        self._hits = [0.0] * _CELLS
         self._relevant = [0] * (MOST_RELEVANT_PARENTS + 1)  # relevant pages found, by how many of them link to them
 
     def add(self, visit: Visit) -> None:
@@ -115,8 +117,8 @@ class RecallEstimator:
         if state == _WAITING:
             self._waiting[cell] -= 1
         if not is_redirect:  # where that leads will be another visit
-            self._trials[cell] += 1
-            self._hits[cell] += is_relevant
+            self._trials[cell] = RECENCY * self._trials[cell] + 1.0
+            self._hits[cell] = RECENCY * self._hits[cell] + is_relevant
         self._relevant[cell // _COLUMNS] += is_relevant
         self._slots[slot] = cell << 2 | (_RELEVANT if is_relevant else _DONE)
         self._follow(url, set(targets), is_relevant)

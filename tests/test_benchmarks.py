@@ -28,6 +28,7 @@ TABLES = {  # by script: how it is called, and a row of what it prints
     ),
     "peer_growth": (f"--sizes 300 900 --out {os.devnull}", "| buddynet | 900 |"),
     "model_tree": ("--rows 200 --rounds 1", "| learn |"),
+    "recall_coverage": ("--worlds 1", "| together |"),
     "standing": ("--pages 20 --rounds 1", "| relevance and standing |"),
 }
 

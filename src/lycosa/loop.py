@@ -83,16 +83,13 @@ class Loop:
 
     def start(self, seeds: Iterable[Url]) -> None:
         """Puts the seeds; those known already stay as they are."""
-        skips = self._start(seeds)
+        skips = self.put(self.strategy.start(list(seeds)))
         if self._journal is not None:
             self._journal.record_skips(skips)
 
     def put(self, candidates: Iterable[Candidate]) -> Sequence[Skip]:
         """Ranks URLs again that the strategy thinks of otherwise than before; returns what was skipped."""
         return self._resolve_skips(self.frontier.put(candidates))
-
-    def _start(self, seeds: Iterable[Url]) -> Sequence[Skip]:
-        return self.put(self.strategy.start(list(seeds)))
 
     def step(self, candidate: Candidate, fetch: Fetch, assess: Assess) -> Visit | None:
         """Turns a fetch into a visit by `assess` and processes it; None where the fetch will be tried again."""
@@ -141,16 +138,15 @@ class Loop:
     def follow_links(self, visit: Visit) -> Sequence[Skip]:
         """Lets the strategy learn from a visit, and its links join the frontier; returns those that may not."""
         candidate, fetch = visit.candidate, visit.fetch
-        self.frontier.settle(candidate.url)
+        skips = self.frontier.settle(candidate.url, is_kept=visit.is_kept and visit.change is None)
         if visit.change is not None:
             has_moved = visit.change is Change.VANISHED and fetch.location is not None
             if not visit.new_links and not has_moved:
                 return ()
             visit = with_new_links_only(visit)
         self.strategy.learn(visit)
-        skips: list[Skip] = []
         if fetch.outcome is Outcome.MOVED and fetch.location is not None:
-            skips = self._follow_redirect(candidate, fetch.location)
+            skips += self._follow_redirect(candidate, fetch.location)
         skips += self.frontier.put(self.strategy.propose(visit))
         page = visit.page
         if page is not None and (page.nofollow or [link for link in page.links if link.rel]):
@@ -191,9 +187,11 @@ class Loop:
         """Goes on with a strategy, and ranks what waits as it would have, had it made these visits."""
         self.use_strategy(strategy)
         self.frontier.forget_waiting()
-        self._start(seeds)
+        self.start(seeds)
         for visit in visits:
-            self.follow_links(visit)
+            skips = self.follow_links(visit)
+            if self._journal is not None:
+                self._journal.record_skips(skips)
 
 
 def with_new_links_only(visit: Visit) -> Visit:

@@ -6,6 +6,7 @@ This is the only place where a name becomes an object.
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,6 +16,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
 from lycosa.frontier.admission import Scope, Traps
+from lycosa.frontier.quotas import Quotas
 from lycosa.logs import Readings
 from lycosa.reading.words import terms_of
 from lycosa.relevance import predicates
@@ -36,6 +38,7 @@ NotNegative = Annotated[float, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 AtLeastOne = Annotated[int, Meta(ge=1)]
+Percent = Annotated[str, Meta(pattern=r"^\d{1,3}(\.\d+)?%$", examples=["20%"])]
 
 
 class Topic(Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,6 +62,26 @@ class Budget(Struct, frozen=True, forbid_unknown_fields=True):
     bytes: Annotated[int, Meta(ge=1)] | None = None
     dry_after: Annotated[int, Meta(ge=0)] = 1_000  # stop when this many pages in a row were not relevant; 0: never
     requests: Annotated[int, Meta(ge=1)] | None = None  # those for robots.txt aside
+    recall: Annotated[float, Meta(gt=0, le=1)] | None = None  # stop when this share of what is relevant was found
+    per_host: AtLeastOne | Percent | None = None  # pages of one host, or their share of `pages`
+    per_site: AtLeastOne | Percent | None = None  # the same for a registered domain, with its subdomains
+
+    def quotas(self) -> Quotas:
+        """The quotas in pages: a share of p % is max(1, ⌊pages · p / 100⌋)."""
+        return Quotas(self._quota("per_host", self.per_host), self._quota("per_site", self.per_site))
+
+    def _quota(self, key: str, bound: int | str | None) -> int | None:
+        if not isinstance(bound, str):
+            return bound
+        flag, share = f"--{key.replace('_', '-')}", Fraction(bound.removesuffix("%")) / 100
+        if not 0 < share <= 1:
+            raise UsageError(f"{flag} {bound}: a share of the pages is more than 0 and at most 100%")
+        if self.pages is None:
+            raise UsageError(
+                f"{flag} {bound} is a share of the pages asked for, and none are: say how many with --pages, "
+                f"or give {flag} a number of pages"
+            )
+        return max(1, int(share * self.pages))
 
 
 class Requests(Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,7 +100,7 @@ class Requests(Struct, frozen=True, forbid_unknown_fields=True):
 class Utility(Struct, frozen=True, forbid_unknown_fields=True):
     """What a page is worth to the strategies that weigh relevance against standing."""
 
-    target: Share = 0.7  # mean relevance that `adaptive` and `inlinks` keep to while they seek standing
+    target: Share | None = None  # mean relevance to keep to while standing is sought; else the default of the strategy
     alpha: Share = 0.5  # weight of relevance at the start; `utility` keeps to it
     form: Literal["cobb-douglas", "linear"] = "cobb-douglas"
 
@@ -236,9 +259,20 @@ def _insist_on_unit_scale(name: str, what: str) -> None:
         raise UsageError(f"the strategy {name} cannot go by {what}; those that can are {having}")
 
 
-def uses_standing(name: str) -> bool:
-    """Whether a strategy wants to know the standing of pages."""
-    return find_strategy(name)().uses_standing
+def utility_for(strategy: str, utility: Utility) -> Utility:
+    """With the target that a strategy goes by: its default where none is given, None where it has none."""
+    option = find_strategy(strategy).options.get("target")
+    if option is None:
+        return replace(utility, target=None)
+    return utility if utility.target is not None else replace(utility, target=option.default)
+
+
+def uses_standing(recipe: Recipe) -> bool:
+    """Whether the strategy of a recipe, at its target and with its options, wants to know the standing of pages."""
+    target = utility_for(recipe.strategy, recipe.utility).target
+    options = {} if target is None else {"target": target}
+    options |= check_options(recipe.strategy, recipe.options)
+    return find_strategy(recipe.strategy)(**options).uses_standing
 
 
 def make_strategy(
@@ -250,6 +284,7 @@ def make_strategy(
     utility: Utility = Utility(),
     judge: Callable[[], WordWeights | None] = lambda: None,
     taught: Collection[Url] = (),
+    domain_reach: Callable[[Url], float] = lambda url: 0.0,
     readings: Readings | None = None,
     options: Mapping[str, Plain] = {},
 ) -> Strategy:
@@ -258,6 +293,7 @@ def make_strategy(
     stem, language: whether the topic's words are stems, and of what language.
     judge: gives the present model of the topic's words, None where there is none.
     taught: pages from which the topic was learnt.
+    domain_reach: log of the reach of a URL's domain, less that of the median domain; 0 where it is not known.
     readings: of the log to go by.
     options: what the user sets for this strategy; they come before what the table [utility] says.
     """
@@ -265,11 +301,12 @@ def make_strategy(
     offered = {
         "topic_words": topic_words or None,
         "split": partial(_stems_of, language=language) if stem else tokens_of,
-        "target": utility.target,
+        "target": utility_for(name, utility).target,
         "alpha": utility.alpha,
         "form": utility.form,
         "judge": judge,
         "taught": taught,
+        "domain_reach": domain_reach,
         "readings": readings,
     }
     taken = {keyword: value for keyword, value in offered.items() if entry.takes(keyword)}
@@ -328,7 +365,7 @@ text = {quoted(topic_text).decode()}
 # all = [{{topic = true}}, {{keywords = ["orchid"]}}, {{not = {{url = "*/tag/*"}}}}]
 
 [utility]
-# target = 0.7  # how relevant pages shall be on average, while those that matter are sought
+# target = 0.7  # how relevant pages shall be on average, while those that matter are sought; 1: the topic alone
 
 [standing]
 # in_links = "in-links.csv"  # URL, in-links: from this is learnt how much pages matter; else a built-in model tells
@@ -367,4 +404,7 @@ text = {quoted(topic_text).decode()}
 # minutes = 60
 # bytes = 1000000000
 # dry_after = 1000  # stop when so many pages in a row were not relevant; 0: never
+# recall = 0.9  # stop when this share of the relevant pages within reach was very likely found
+# per_host = 50  # most pages of one host, over all runs; or a share of `pages`: "20%"
+# per_site = "20%"  # the same for a registered domain with its subdomains
 """

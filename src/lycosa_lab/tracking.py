@@ -63,8 +63,9 @@ class UniformFrontier(SequentialFrontier):
                 return Candidate(cast("Url", page), 0.0)
         return None
 
-    def settle(self, url: Url) -> None:
+    def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
         self._crawled.add(cast("int", url))
+        return []
 
 
 EXPANSIONS: Mapping[str, Callable[[WindowedGraph, int], tuple[Strategy, SequentialFrontier]]] = {

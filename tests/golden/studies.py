@@ -11,7 +11,7 @@ from typing import Any
 
 from lycosa_lab.studies import STUDIES
 
-LEFT_OUT = {"league"}  # it is there to show every change of judge and strategies, and has real crawls to make
+LEFT_OUT = {"league", "relevance-target"}  # they are there to show every change of judge and default strategy
 STUDY_NAMES = [name for name in STUDIES if name not in LEFT_OUT]
 PATIENCE = 1_800.0  # seconds that one study may take on a busy machine
 # Processor time differs from run to run, and so does what peers in processes of their own answer, and what a simulation

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from lycosa.cli.options import takes
 from lycosa.frontier.admission import Scope
-from lycosa.recipe import Budget, Logs, Map, Recipe, Requests
+from lycosa.recipe import Budget, Logs, Map, Recipe, Requests, Utility, uses_standing, utility_for
 from lycosa.run.options import (
     CrawlOptions,
     FetchOptions,
@@ -33,6 +33,9 @@ REACHES = [  # an option, what is said, and where the recipe has it
     ("minutes", 0, "stop.minutes", 0),
     ("max_bytes", 9, "stop.bytes", 9),
     ("dry_after", 0, "stop.dry_after", 0),
+    ("stop_at_recall", 0.9, "stop.recall", 0.9),
+    ("per_host", 50, "stop.per_host", 50),
+    ("per_site", "12.5%", "stop.per_site", "12.5%"),
     ("strategy", "best-first", "strategy", "best-first"),
     ("options", {"target": 0.3}, "options", {"target": 0.3}),
     ("target", 0.0, "utility.target", 0.0),
@@ -116,6 +119,28 @@ def test_options_of_the_recipe_go_with_its_own_strategy_only() -> None:
     assert changed_recipe(recipe, {"strategy": "best-first"}).options == {}
 
 
+def test_a_target_that_is_said_comes_before_that_of_the_recipe() -> None:
+    recipe = Recipe(options={"target": 0.9, "seed": 4}, utility=Utility(target=0.8))
+    changed = changed_recipe(recipe, {"target": 0.3})
+    assert (changed.utility.target, changed.options) == (0.3, {"seed": 4})
+    assert changed_recipe(recipe, {"target": 0.3, "options": {"target": 0.4}}).options["target"] == 0.4
+
+
+def test_standing_is_wanted_where_the_target_leaves_room_for_it() -> None:
+    assert not uses_standing(Recipe()) and not uses_standing(changed_recipe(Recipe(), {"target": 1.0}))
+    assert uses_standing(changed_recipe(Recipe(), {"target": 0.99}))
+    assert uses_standing(changed_recipe(Recipe(), {"options": {"target": 0.5}}))
+    assert uses_standing(Recipe(strategy="adaptive", utility=Utility(target=1.0)))
+    assert not uses_standing(Recipe(strategy="best-first", utility=Utility(target=0.5)))
+
+
+def test_each_strategy_has_its_own_target_unless_one_is_given() -> None:
+    assert utility_for("adaptive", Utility()).target == 0.7
+    assert utility_for("hunter", Utility()).target == 1.0
+    assert utility_for("hunter", Utility(target=0.4)).target == 0.4
+    assert utility_for("best-first", Utility(target=0.4)).target is None
+
+
 @pytest.mark.parametrize(
     ("said", "complaint"),
     [
@@ -123,7 +148,7 @@ def test_options_of_the_recipe_go_with_its_own_strategy_only() -> None:
         ({"minutes": math.inf}, "minutes is to be a number"),
         ({"strategy": "adaptive", "target": math.nan}, "target is to be a number"),
         ({"strategy": "adaptive", "target": 1.5}, "target"),
-        ({"target": 0.5}, "hunter has no target"),
+        ({"target": 1.5}, "target"),
         ({"delay": -1.0}, "delay"),
         ({"concurrency": 0}, "concurrency"),
         ({"pages": 0}, "pages"),

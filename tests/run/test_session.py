@@ -143,7 +143,7 @@ def test_a_run_like_the_one_before_leaves_what_waits_as_it_is(crawled: Path) -> 
     "change",
     [
         {"strategy": "breadth-first"},
-        {"utility": {"target": 0.2}},
+        {"strategy": "adaptive", "utility": {"target": 0.2}},
         {"scope": {"hosts": ["bees.example"]}},
         {"strategy": "random", "options": {"seed": 3}},
     ],
@@ -154,6 +154,16 @@ def test_a_run_that_goes_another_way_asks_for_a_new_ranking(crawled: Path, chang
         assert session.begin_run(run)
         assert not session.begin_run(run), "the second time it is the run before"
         assert session.strategy_name == run.strategy
+
+
+def test_another_target_asks_for_a_new_ranking_where_the_strategy_has_one(crawled: Path) -> None:
+    with opened(crawled) as session:
+        best_first = session.run_as_before(None)
+        assert not session.begin_run(replace(best_first, utility={"target": 0.2}))
+        hunter = replace(best_first, strategy="hunter")
+        assert session.begin_run(hunter)
+        assert not session.begin_run(replace(hunter, utility={"target": 1.0})), "which it has by default"
+        assert session.begin_run(replace(hunter, utility={"target": 0.2}))
 
 
 def test_a_scope_holds_from_the_run_on_that_names_it(crawled: Path) -> None:

@@ -10,15 +10,17 @@ from pathlib import Path
 
 from lycosa.collection.export import iso
 from lycosa.recipe import Recipe
+from lycosa.relevance.harvest import harvest_interval
 from lycosa.run.guides import layers
 from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.options import Settings
 from lycosa.run.session import Session
+from lycosa.run.topic import is_rule
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers
-from lycosa.vocabulary.records import Outcome, Plain, Visit
+from lycosa.vocabulary.records import Outcome, Plain, SkipReason, Visit
 from lycosa.vocabulary.text import visible
 
 from .options import print_json, program
@@ -37,12 +39,24 @@ def run(
             runner.run(_watch_crawl(session, settings, progress, as_json=as_json))
         status = session.status
         if not quiet:
-            share = status.relevant / status.pages if status.pages else 0.0
             progress.say(f"stopped: {status.stop_reason}")
             progress.say(
-                f"{status.pages} pages, {share:.0%} of them relevant, {len(session.frontier)} URLs waiting; "
+                f"{status.pages} pages, {_relevant_share(session)}, {len(session.frontier)} URLs waiting"
+                f"{_over_quota(session)}; "
                 f'next: {program()} search {folder} "words", {program()} report {folder}'
             )
+
+
+def _relevant_share(session: Session) -> str:
+    status, by_rule = session.status, is_rule(session.recipe.topic)
+    low, high = harvest_interval(status.relevant, status.pages, by_rule=by_rule)
+    estimate = "" if by_rule or not status.pages else f" (estimate; probably {low:.0%}–{high:.0%})"
+    return f"{status.relevant / status.pages if status.pages else 0.0:.0%} of them relevant{estimate}"
+
+
+def _over_quota(session: Session) -> str:
+    skipped = session.collection.catalog.count_skips(SkipReason.QUOTA)
+    return f", {skipped} skipped, as their hosts or sites have as many pages as they may" if skipped else ""
 
 
 async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) -> None:
@@ -76,6 +90,7 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
             url=visit.fetch.url,
             facts=_standing_facts(session.loop.strategy, visit, standings[0] / standings[1] if standings[1] else None),
             through_readers=None if session.log.active is None else through_readers,
+            recall=session.recall(),
         )
 
     latest: Visit | None = None

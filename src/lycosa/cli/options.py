@@ -85,6 +85,8 @@ def _flag(name: str, hint: Any) -> tuple[Any, Flag, Any]:
         kind = list[str] | None
     elif Path in get_args(kind):
         kind = Path | None
+    elif flag.parse is not None:
+        kind = str | None
     return Annotated[kind, option(flag.name) if flag.name else option()], flag, None
 
 

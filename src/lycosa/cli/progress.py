@@ -12,6 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from lycosa.run.recall import RecallEstimate
 from lycosa.vocabulary.text import visible
 
 REFRESHES_PER_SECOND = 8.0
@@ -49,6 +50,7 @@ class Figures(NamedTuple):
     counted: str = "pages"  # what `pages` are: a refresh counts requests
     notes: tuple[str, ...] = ()  # shown instead of the share of relevant pages
     through_readers: int | None = None  # pages of this run that came through an access log alone; None without one
+    recall: RecallEstimate | None = None
 
 
 class Progress:
@@ -107,6 +109,7 @@ class Progress:
         counted: str = "pages",
         notes: tuple[str, ...] = (),
         through_readers: int | None = None,
+        recall: RecallEstimate | None = None,
     ) -> None:
         """Tells where the crawl stands after a visit."""
         if self._form in ("words", "silent"):
@@ -125,6 +128,7 @@ class Progress:
             counted,
             notes,
             through_readers,
+            recall,
         )
         self._told = False
         now = self._monotonic()
@@ -147,7 +151,9 @@ class Progress:
             self._console.print(Text(self._line()), soft_wrap=True)
 
     def _line(self) -> str:
-        pages, target, relevant, speed, waiting, errors, left, _, url, facts, counted, notes, read = self._figures
+        (pages, target, relevant, speed, waiting, errors, left, _, url, facts, counted, notes, read, recall) = (
+            self._figures
+        )
         of = f" of {target}" if target is not None else ""
         parts = [
             f"{pages}{of} {counted}",
@@ -155,6 +161,7 @@ class Progress:
             *_mean_standing(facts),
             *_weight(facts),
             *_through_readers(read),
+            *_recall(recall),
             f"{speed:.1f} {counted}/s",
             f"{waiting} waiting",
             f"{errors} errors",
@@ -164,7 +171,9 @@ class Progress:
         return ", ".join(parts) + (f"; {visible(url, 120)}" if url else "")
 
     def _display(self) -> RenderableType:
-        pages, target, relevant, speed, waiting, errors, left, title, url, facts, counted, notes, read = self._figures
+        (pages, target, relevant, speed, waiting, errors, left, title, url, facts, counted, notes, read, recall) = (
+            self._figures
+        )
         self._mark(pages, relevant)
         width = max(20, self._console.width - 1)
         amount = f"{pages} / {target} {counted}" if target is not None else f"{pages} {counted}"
@@ -178,7 +187,7 @@ class Progress:
         harvest = [
             Text(_sparkline(list(self._rates)[-graph:]).ljust(graph), style="green"),
             *(Text(note, style="bold green") for note in notes or (f"harvest {_share(relevant, pages)}",)),
-            *(Text(part) for part in (*_mean_standing(facts), *_through_readers(read))),
+            *(Text(part) for part in (*_mean_standing(facts), *_through_readers(read), *_recall(recall))),
         ]
         traffic = [
             Text(f"{speed:.1f} {counted}/s"),
@@ -218,6 +227,10 @@ def _mean_standing(facts: StandingFacts) -> list[str]:
 
 def _through_readers(pages: int | None) -> list[str]:
     return [] if pages is None else [f"{pages} through readers"]
+
+
+def _recall(found: RecallEstimate | None) -> list[str]:
+    return [] if found is None else [f"recall {found.recall:.0%} ({found.recall_low:.0%}–{found.recall_high:.0%})"]
 
 
 def _weight(facts: StandingFacts) -> list[str]:

@@ -9,6 +9,8 @@ _PHRASES = {
     "seed": "a seed",
     "example": "an example",
     "sample": "drawn by chance to see what else there is",
+    "weighed": "{}",
+    "standing_parts": "{}",
     "parts": "{}",
     "page": "found on a page of relevance {:.2f}",
     "relevance": "found on a page of relevance {:.2f}",
@@ -88,12 +90,37 @@ def _link_evidence(parts: Mapping[str, Plain]) -> str:
     return ", ".join(kind for kind in kinds if not kind.startswith("1 ")) or "a link of which nothing is known"
 
 
+_STANDING_EVIDENCE = {
+    "parents": "by the standing of the pages that link to it",
+    "sites": "by how many other sites link to it",
+    "domain": "by the reach of its domain",
+}
+
+
+def _standing_evidence(parts: Mapping[str, Plain]) -> str:
+    """What is known of the standing of a link, what counts most first."""
+    ranked = sorted(parts, key=lambda name: -abs(parts[name]))
+    factors = [f"{exp(parts[name]):.2g} times {_STANDING_EVIDENCE.get(name, f'by {name}')}" for name in ranked]
+    return "odds of high standing " + (" and ".join(factors) or "as usual")
+
+
+def _weighed(how: Mapping[str, Plain]) -> str:
+    """Both estimates of a link, and how they were weighed."""
+    alpha = how["alpha"]
+    known = f"relevant with probability {how['relevance']:.2f} and of standing {how['standing']:.2f}"
+    return f"{known}, weighing {alpha:.2f} and {1 - alpha:.2f}"
+
+
 def _phrase(what: str, value: Plain) -> str:
     try:
         if what == "readers":
             return _readers(value)
         if what == "parts":
             return _link_evidence(value)
+        if what == "standing_parts":
+            return _standing_evidence(value)
+        if what == "weighed":
+            return _weighed(value)
         return _PHRASES[what].format(value)
     except (KeyError, ValueError, TypeError, AttributeError):  # of another version, or of a strategy of the user's
         return what if value is True else f"{what} {value}"

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.records import REFRESH, Change, Fetch, Link, Outcome, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import REFRESH, Change, Fetch, Link, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
 from lycosa.vocabulary.urls import host_of, key_of
 
 from .errors import catalog_errors
@@ -122,6 +122,13 @@ class Catalog(Queries):
             astuple(NewSkip(key_of(skip.candidate.url), skip.candidate.url, skip.why, skip.candidate.found_on, at))
             for skip in skips
         )
+
+    def remove_skips(self, *reasons: SkipReason) -> None:
+        """Forgets what was skipped for these reasons."""
+        with self._errors():
+            self._flush()
+            for reason in reasons:
+                self.connection.execute("DELETE FROM skips WHERE reason = ? OR reason LIKE ?", (reason, f"{reason}: %"))
 
     def rescore(self, relevance: Mapping[str, float], standing: Mapping[str, float]) -> None:
         """Replaces the relevance and the standing of pages, of each where it is named."""

@@ -35,6 +35,7 @@ class RunStart(Struct, frozen=True, tag_field="lycosa", tag="run"):
     map: Plain = None  # of past crawls that the strategy goes by: its atlas, topic and priority
     logs: Plain = None  # access log that the strategy goes by: its file, half-life and least number of readers
     options: Mapping[str, Plain] | UnsetType = UNSET  # of the strategy; not written where none are set
+    quotas: Mapping[str, int] | UnsetType = UNSET  # pages of one host and of one site; not written where none are set
 
 
 class Attempt(Struct, frozen=True):

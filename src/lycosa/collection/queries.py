@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
 
-from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, Url
+from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, SkipReason, Url
 from lycosa.vocabulary.urls import key_of
 
 from .errors import catalog_errors
@@ -22,6 +22,7 @@ from .rows import (
     RunRow,
     SkipRow,
     Summary,
+    VisitRow,
     from_json,
     read_change,
     read_example,
@@ -245,6 +246,38 @@ class Queries:
     def _counted(self, column: str, table: str) -> dict[str, int]:
         rows = self._rows(f"SELECT {column}, count(*) FROM {table} GROUP BY 1 ORDER BY 2 DESC, 1")
         return {value: count for value, count in rows}  # noqa: C416
+
+    def visits_with_links(self) -> Iterator[VisitRow]:
+        """Every visit in its order, with the relevance of its page and the links that may be followed; refresh fetches
+        are excluded."""
+        visits = self._rows(
+            "SELECT fetches.url, outcome, number, relevance, duplicate_of FROM fetches LEFT JOIN pages USING (url)"
+            " WHERE settled AND NOT again ORDER BY fetches.rowid"
+        )
+        for url, outcome, number, relevance, duplicate_of in visits:
+            links = () if number is None or duplicate_of else self._followed(number)
+            yield VisitRow(url, Outcome(outcome), relevance if number is not None else None, tuple(links))
+
+    def _followed(self, number: int) -> Iterator[Url]:
+        for target, rel in self._rows("SELECT target, rel FROM links WHERE source = ?", number):
+            if "nofollow" not in rel:
+                yield target
+
+    def skipped_for(self, *reasons: SkipReason) -> Iterator[Url]:
+        """The URLs that were skipped for these reasons."""
+        wanted = frozenset(reasons)
+        for url, why in self._rows("SELECT url, reason FROM skips"):
+            if why.partition(":")[0] in wanted:
+                yield url
+
+    def pages_of_hosts(self) -> dict[str, int]:
+        """How many pages there are of each host."""
+        return self._counted("host", "pages")
+
+    def count_skips(self, reason: SkipReason) -> int:
+        """How many URLs were skipped for a reason."""
+        sql = "SELECT count(*) FROM skips WHERE reason = ? OR reason LIKE ?"
+        return int(next(self._rows(sql, reason.value, f"{reason.value}: %"))[0])
 
     def get_state(self, key: str) -> Plain:
         """What was put under a key; None where nothing was."""

@@ -127,6 +127,15 @@ class InLinkRow(Struct, frozen=True, gc=False):
     rel: str
 
 
+class VisitRow(Struct, frozen=True, gc=False):
+    """A visit as far as links go: where it led."""
+
+    url: Url
+    outcome: Outcome
+    relevance: float | None  # None where there is no page
+    links: tuple[Url, ...]
+
+
 class SkipRow(Struct, frozen=True, gc=False):
     """A URL that was never fetched, and why."""
 

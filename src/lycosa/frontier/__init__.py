@@ -13,6 +13,7 @@ is skipped once; one refused long ago and linked to again is refused again. What
 grows with it, by 64 bits in a set for each URL, and a count for each host and for each path that had a query.
 
 admission    which URLs may wait
+quotas       how many pages of one host, or of one site, there may be
 host_queues  which URL is next, among the hosts that may be asked now
 memory       a frontier in memory
 durable      the frontier of a live crawl: the same, with its candidates in SQLite

@@ -1,4 +1,4 @@
-"""Which URLs may enter the frontier: those within the scope that do not look like a crawler trap."""
+"""Which URLs may enter the frontier: those within scope and quotas that do not look like a crawler trap."""
 
 import re
 from collections import Counter
@@ -9,6 +9,8 @@ from msgspec import Meta, Struct
 
 from lycosa.vocabulary.records import Candidate, Skip, SkipReason, Url
 from lycosa.vocabulary.urls import host_of, hostname_of, key_of, path_of, site_of
+
+from .quotas import PageCounts, Quotas
 
 AtLeastOne = Annotated[int, Meta(ge=1)]
 Refusal = tuple[SkipReason, str]  # and which rule it was
@@ -47,7 +49,9 @@ class Admission:
         *,
         sites: frozenset[str] = frozenset(),  # of the seeds
         forgotten: frozenset[int] = frozenset(),  # keys of URLs and hosts that the user had removed
+        quotas: Quotas | None = None,
     ):
+        self.pages = PageCounts(quotas)
         self.set_scope(scope or Scope(), sites=sites)
         self._traps = traps or Traps()
         self._forgotten = forgotten
@@ -63,7 +67,7 @@ class Admission:
 
     def refusal(self, candidate: Candidate) -> Skip | None:
         """The skip of a URL that may not wait, or None for an admitted one, which then counts."""
-        refused = self.out_of_scope(candidate.url) or self._trap(candidate)
+        refused = self.out_of_scope(candidate.url) or self.over_quota(candidate.url) or self._trap(candidate)
         if refused is not None:
             return Skip(candidate, *refused)
         self.count(candidate.url)
@@ -98,6 +102,11 @@ class Admission:
         if scope.stay_on_sites and site_of(url) not in self._sites:
             return SkipReason.SCOPE, "not on the sites of the seeds"
         return None
+
+    def over_quota(self, url: Url) -> Refusal | None:
+        """Which quota the page at a URL would exceed, or None."""
+        exceeded = self.pages.exceeded(host_of(url))
+        return (SkipReason.QUOTA, exceeded) if exceeded else None
 
     def _trap(self, candidate: Candidate) -> Refusal | None:
         url, traps = candidate.url, self._traps

@@ -7,7 +7,6 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.vocabulary.records import Candidate, Url
-from lycosa.vocabulary.urls import host_of
 
 from .host_queues import QueueEntry
 from .memory import MemoryFrontier
@@ -48,9 +47,7 @@ class DurableFrontier(MemoryFrontier):
         ):
             saved = retries_and_hops_of(candidate)
             retries_and_hops = (saved.attempts, saved.hops) if saved.attempts or saved.hops else None
-            entry = QueueEntry(-priority, arrival, url, retries_and_hops)
-            self._waiting[url] = entry
-            self._hosts.push(host_of(url), entry)
+            self._queue(QueueEntry(-priority, arrival, url, retries_and_hops))
             self._admission.count(url)
             self._last_order = arrival
         self._saved_order = self._last_order  # no later arrival has a row

@@ -1,6 +1,6 @@
 """Priority queues by host: the best waiting URL among the hosts to which a request may be sent now."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from heapq import heapify, heappop, heappush, heapreplace
 from math import inf
 
@@ -25,12 +25,13 @@ class QueueEntry(Struct, order=True, gc=False):
 class _HostQueue:
     """The waiting entries of one host, and its state."""
 
-    __slots__ = ("asked_at", "busy", "entries", "listed", "not_before")
+    __slots__ = ("asked_at", "busy", "entries", "is_suspended", "listed", "not_before")
 
     def __init__(self) -> None:
         self.entries: list[QueueEntry] = []
         self.not_before = 0.0  # 0 for a host that does not rest
         self.busy = False
+        self.is_suspended = False
         self.asked_at = 0.0
         self.listed: QueueEntry | None = None  # by which the host is among the blocked
 
@@ -115,6 +116,33 @@ class HostQueues:
             queue.not_before = max(queue.not_before, now + self._delay)
         self._list(host, queue)
 
+    def suspend(self, host: Host, popped: QueueEntry) -> None:
+        """Puts back what was popped last, and leaves its host out until `resume`; it was not asked."""
+        queue = self._queues[host]
+        queue.busy, queue.is_suspended = False, True
+        self._busy.discard(host)
+        heappush(queue.entries, popped)
+
+    def resume(self, host: Host) -> None:
+        """A host that was suspended takes part again."""
+        queue = self._queues[host]
+        queue.is_suspended = False
+        if not queue.busy:
+            self._list(host, queue)
+
+    def remove_all(self, host: Host) -> list[QueueEntry]:
+        """Empties the queue of a host; returns the entries that counted, the best first."""
+        queue = self._queues.get(host)
+        if queue is None:
+            return []
+        current = sorted(filter(self._is_current, queue.entries))
+        queue.entries = []  # what it is listed by is outdated now, and dropped when popped
+        return current
+
+    def hosts(self) -> Iterable[Host]:
+        """The hosts that have a queue."""
+        return self._queues
+
     def hold(self, host: Host, until: float) -> None:
         """Asks nothing of the host before the given moment."""
         queue = self._queues.setdefault(host, _HostQueue())
@@ -175,6 +203,8 @@ class HostQueues:
 
     def _list(self, host: Host, queue: _HostQueue) -> None:
         """Lists a host that is not busy by its best entry or the end of its rest; forgets it where it has neither."""
+        if queue.is_suspended:
+            return  # until it resumes
         best = self._best(queue)
         if queue.not_before:
             heappush(self._resting if best else self._leaving, (queue.not_before, host))
@@ -210,7 +240,7 @@ class HostQueues:
         while idle:
             rank, order, host = idle[0]
             queue = self._queues.get(host)
-            if queue is None or queue.busy or queue.not_before:
+            if queue is None or queue.busy or queue.is_suspended or queue.not_before:
                 heappop(idle)
             elif (best := self._best(queue)) is None:
                 heappop(idle)

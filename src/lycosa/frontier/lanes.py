@@ -145,10 +145,9 @@ class Lanes:
         self._has_substitutes = len(found) == left
         self._queue(found)
 
-    def settle(self, url: Url) -> None:
+    def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
         # A page fetched again was settled when it was first visited; the frontier of links need not hear of it.
-        if self._release(url) != REFRESH:
-            self._links.settle(url)
+        return [] if self._release(url) == REFRESH else self._links.settle(url, is_kept=is_kept)
 
     def give_back(self, candidate: Candidate) -> None:
         if self._release(candidate.url) == REFRESH:

@@ -1,5 +1,6 @@
 """A frontier in memory; `durable` keeps its candidates in SQLite."""
 
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from heapq import nlargest
 from math import inf
@@ -9,10 +10,11 @@ from msgspec.structs import replace
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
-from lycosa.vocabulary.urls import host_of, key_of
+from lycosa.vocabulary.urls import host_of, key_of, site_of
 
-from .admission import Admission
+from .admission import Admission, Refusal
 from .host_queues import HostQueues, QueueEntry
+from .quotas import Quotas
 
 SLACK = 0.5  # by which a priority from 0 to 1 must be higher to be worth a second of waiting
 REFUSED_KNOWN = 100_000  # of the latest refused URLs that are remembered at least; others are refused once more
@@ -47,6 +49,18 @@ class MemoryFrontier:
         self._last_order = 0
         self._stale = 0  # entries in the queues that were re-ranked, settled or given back since
         self._candidates: dict[int, Candidate] = {}
+        self._sites = _Sites()  # filled where sites have a quota
+
+    def set_quotas(self, quotas: Quotas) -> None:
+        """Replaces the quotas. What waits is not looked through: it is to be put anew if they are other ones."""
+        self._admission.pages.quotas = quotas
+        for site in list(self._sites.suspended):
+            self._resume_all(site)
+        self._sites = _Sites()
+        if quotas.per_site is not None:
+            for host in self._hosts.hosts():
+                self._sites.hosts.setdefault(site_of(host), {})[host] = None
+            self._sites.in_flight.update(site_of(host_of(url)) for url in self._in_flight)
 
     def rank_by(self, strategy: Strategy) -> None:
         """Merges priorities as a strategy does; waits for better ones where its priorities are on a scale."""
@@ -96,20 +110,63 @@ class MemoryFrontier:
         self._last_order += 1
         retries_and_hops = (candidate.attempts, candidate.hops) if candidate.attempts or candidate.hops else None
         entry = QueueEntry(-candidate.priority, self._last_order, candidate.url, retries_and_hops)
-        self._waiting[candidate.url] = entry
-        self._hosts.push(host_of(candidate.url), entry)
+        self._queue(entry)
         self._remember(entry, candidate)
 
-    def take(self, now: float) -> Candidate | None:
-        entry = self._hosts.pop(now)
-        if entry is None:
-            return None
-        self._in_flight[entry.url] = self._waiting.pop(entry.url)
-        return self._recall(entry)
+    def _queue(self, entry: QueueEntry) -> None:
+        host = host_of(entry.url)
+        self._waiting[entry.url] = entry
+        self._hosts.push(host, entry)
+        if self._has_site_quota:
+            self._sites.hosts.setdefault(site_of(host), {})[host] = None
 
-    def settle(self, url: Url) -> None:
+    @property
+    def _has_site_quota(self) -> bool:
+        return self._admission.pages.quotas.per_site is not None
+
+    def take(self, now: float) -> Candidate | None:
+        while (entry := self._hosts.pop(now)) is not None:
+            if self._has_site_quota and not self._reserve(entry):
+                continue
+            self._in_flight[entry.url] = self._waiting.pop(entry.url)
+            return self._recall(entry)
+        return None
+
+    def _reserve(self, entry: QueueEntry) -> bool:
+        """Counts an entry as in flight on its site; False where what is in flight may bring all that the site may have.
+        Then the host is suspended until something of the site has landed."""
+        host, sites = host_of(entry.url), self._sites
+        site = site_of(host)
+        if self._admission.pages.is_site_full(host, in_flight=sites.in_flight[site]):
+            self._hosts.suspend(host, entry)
+            sites.suspended.setdefault(site, deque()).append(host)
+            return False
+        sites.in_flight[site] += 1
+        return True
+
+    def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
+        key = key_of(url)
+        skips: list[Skip] = []
+        if is_kept and key not in self._settled:  # a visit that is read again from the archive has been counted
+            self._admission.pages.add(host_of(url))
         self._remove(url)
-        self._settled.add(key_of(url))
+        self._settled.add(key)
+        if is_kept and (refusal := self._admission.over_quota(url)):
+            skips = self._drop_full(host_of(url), refusal)
+        return skips
+
+    def _drop_full(self, host: Host, refusal: Refusal) -> list[Skip]:
+        """Drops what waits on a host, or on all hosts of its site, that have as many pages as they may have."""
+        hosts = [host]
+        if self._admission.pages.is_site_full(host):
+            hosts = list(self._sites.hosts.pop(site_of(host), ()))
+            self._resume_all(site_of(host))
+        skips = []
+        for each in hosts:
+            for entry in self._hosts.remove_all(each):
+                skips.append(self._dropped(entry, *refusal))
+                self._refused.add(key_of(entry.url))
+        return skips
 
     def give_back(self, candidate: Candidate) -> None:
         self._remove(candidate.url)
@@ -126,8 +183,27 @@ class MemoryFrontier:
     def _land(self, url: Url) -> QueueEntry | None:
         entry = self._in_flight.pop(url, None)
         if entry is not None:
-            self._hosts.release(host_of(url), self._clock.now())
+            host = host_of(url)
+            self._hosts.release(host, self._clock.now())
+            if self._has_site_quota:
+                self._land_on(site_of(host))
         return entry
+
+    def _resume_all(self, site: str) -> None:
+        for host in self._sites.suspended.pop(site, ()):
+            self._hosts.resume(host)
+
+    def _land_on(self, site: str) -> None:
+        """Something of a site has landed: a host that waited for it takes part again."""
+        sites = self._sites
+        sites.in_flight[site] -= 1
+        if not sites.in_flight[site]:
+            del sites.in_flight[site]
+        suspended = sites.suspended.get(site)
+        if suspended:
+            self._hosts.resume(suspended.popleft())
+            if not suspended:
+                del sites.suspended[site]
 
     def occupy(self, host: Host, now: float) -> None:
         """Makes a host busy for a request of another lane, until `release`."""
@@ -145,7 +221,7 @@ class MemoryFrontier:
 
     def is_ready_within(self, seconds: float, now: float) -> bool:
         """Whether something that waits may be taken within so many seconds."""
-        return self._hosts.is_ready_within(seconds, now)
+        return bool(self._sites.suspended) or self._hosts.is_ready_within(seconds, now)
 
     def forget_waiting(self) -> None:
         """Empties the queue; what is settled or in flight stays so. What was refused is unknown again, as the scope may
@@ -154,6 +230,7 @@ class MemoryFrontier:
             self._forget(entry)
             self._admission.discount(entry.url)
         self._waiting.clear()
+        self._sites.hosts.clear()
         self._refused = LatestKeys(at_least=REFUSED_KNOWN)
         self._drop_stale()
 
@@ -161,8 +238,9 @@ class MemoryFrontier:
         """The hosts that must not be asked before a moment later than `after`, each with that moment."""
         return self._hosts.holds(after)
 
-    def _evicted(self, entry: QueueEntry) -> Skip:
-        skip = Skip(self._recall(entry), SkipReason.EVICTED)
+    def _dropped(self, entry: QueueEntry, reason: SkipReason, detail: str = "") -> Skip:
+        """The skip of a waiting URL, which waits no longer."""
+        skip = Skip(self._recall(entry), reason, detail)
         del self._waiting[entry.url]
         self._forget(entry)
         self._admission.discount(entry.url)
@@ -178,7 +256,7 @@ class MemoryFrontier:
         excess = len(self._waiting) - self._limit
         if self._limit >= 10_000:
             excess += self._limit // 10  # a tenth at once, as finding the worst looks at all
-        skips = [self._evicted(entry) for entry in nlargest(excess, self._waiting.values())]
+        skips = [self._dropped(entry, SkipReason.EVICTED) for entry in nlargest(excess, self._waiting.values())]
         self._drop_stale()
         return skips
 
@@ -209,6 +287,15 @@ class MemoryFrontier:
 def the_higher(url: Url, waiting: float, offered: float) -> float:
     """Merges priorities before any strategy ranks: their maximum."""
     return max(waiting, offered)
+
+
+class _Sites:
+    """What a frontier knows of registered domains that have a quota."""
+
+    def __init__(self) -> None:
+        self.hosts: dict[str, dict[Host, None]] = {}  # of each that something has waited on
+        self.in_flight: Counter[str] = Counter()
+        self.suspended: dict[str, deque[Host]] = {}  # those to ask next, once something of their site has landed
 
 
 class LatestKeys:

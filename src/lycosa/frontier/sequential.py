@@ -93,10 +93,11 @@ class SequentialFrontier:
                 return candidate
         return None
 
-    def settle(self, url: Url) -> None:
+    def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
         if self._known.get(url) is not None:
             self._waiting -= 1
         self._known[url] = None
+        return []
 
     def give_back(self, candidate: Candidate) -> None:
         if self._known.get(candidate.url) is None:

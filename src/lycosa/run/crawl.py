@@ -26,6 +26,8 @@ from lycosa.vocabulary.records import (
 )
 from lycosa.web.outcomes import FetchCounts
 
+from .recall import RecallEstimate
+
 INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
 ALLOW_PRIVATE_HINT = "to crawl hosts of your own network, say --allow-private"
 _STEPS_IN_A_ROW = 8  # before sockets and signals are looked at again
@@ -154,6 +156,8 @@ class Crawl:
 
     observe: called with every visit before it is yielded.
     between_visits: called whenever the visit yielded last has been dealt with.
+    nothing_left: says why the crawl stops when nothing waits.
+    recall: estimates how much was found of what there is to find; needed where that is to stop the crawl.
     """
 
     web: Web
@@ -165,6 +169,8 @@ class Crawl:
     concurrency: int = 1
     observe: Callable[[Visit], None] = lambda visit: None
     between_visits: Callable[[], None] = lambda: None
+    nothing_left: Callable[[], str] = lambda: "nothing is left to fetch"
+    recall: Callable[[], RecallEstimate | None] = lambda: None
 
     async def visits(self) -> AsyncGenerator[Visit, None]:
         """Fetches until the budget is used up, nothing waits, or somebody interrupts."""
@@ -320,7 +326,7 @@ class _Fetches:
         status = self._status
         if ready_at is None:
             limit = status.limit_reached(self._crawl.budget) if self._crawl.assess.memory is not None else ""
-            status.stop_reason = f"{limit}, and nothing is left to see again" if limit else "nothing is left to fetch"
+            status.stop_reason = f"{limit}, and nothing is left to see again" if limit else self._crawl.nothing_left()
         elif ready_at - self._clock.now() > _MAX_HOLD:
             minutes = (ready_at - self._clock.now()) / 60
             status.stop_reason = f"only hosts that ask to be left alone are left, the first for {minutes:.0f} minutes"
@@ -341,5 +347,10 @@ class _Fetches:
             status.stop_reason = (
                 f"the harvest has dried up: none of the last {budget.dry_after} pages was relevant "
                 "(--dry-after 0 goes on all the same)"
+            )
+        elif budget.recall is not None and (found := self._crawl.recall()) and found.reaches(budget.recall):
+            status.stop_reason = (
+                f"the recall is {budget.recall:g} or more, as asked: {found.found} relevant pages were found, "
+                f"and some {found.relevant_left:.0f} are left within reach"
             )
         return bool(status.stop_reason)

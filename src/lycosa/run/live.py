@@ -12,8 +12,10 @@ from lycosa import __version__
 from lycosa.collection.events import RunStart as Run
 from lycosa.collection.events import Stop
 from lycosa.frontier.admission import Admission
-from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing
+from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing, utility_for
 from lycosa.strategies import Mapped
+from lycosa.strategies.hunter import Hunter
+from lycosa.strategies.target import RelevanceTarget
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Web
 from lycosa.vocabulary.errors import RecipeError
@@ -118,6 +120,20 @@ class LiveCrawl(Visits):
         return no_visits() if crawl is None else await run.visits(crawl, stack)
 
 
+def how_target_was_kept(target: RelevanceTarget) -> str:
+    """What became of a target of relevance, in one line."""
+    pages = f"the last {len(target)} pages are" if len(target) > 1 else "the last page is"
+    lately = target.lately or 0.0
+    found = f"{pages} of relevance {lately:.2f} on average"
+    if not target.is_in_reach and lately < target.target:
+        return f"target {target.target:g} was out of reach: {found}, so links were followed by relevance alone"
+    if not target.is_in_reach:
+        return f"target {target.target:g}: {found}; what waits is below it, so links were followed by relevance alone"
+    if target.alpha == 0.0:
+        return f"target {target.target:g}: {found}, so links were followed by standing alone"
+    return f"target {target.target:g}: {found}; relevance weighs {target.alpha:.2f}, standing {1.0 - target.alpha:.2f}"
+
+
 async def no_visits() -> AsyncGenerator[Visit, None]:
     """What a run brings that somebody interrupts while it is prepared."""
     return
@@ -137,6 +153,7 @@ class LiveRun:
     async def prepare(self, settings: Settings) -> Crawl | None:
         """Learns the topic and standing and builds the crawl; None where somebody interrupts."""
         session, recipe, seeds = self._session, self._session.recipe, self._session.recipe_seeds()
+        quotas = recipe.stop.quotas()
         log = open_log(recipe.logs, session.folder, known=session.log.active)
         if not seeds and log is None:
             raise RecipeError(
@@ -153,7 +170,8 @@ class LiveRun:
         web = PrefetchedWeb(self._web, unvisited_examples(session))
         if settings.sitemaps or recipe.sitemaps:
             seeds += await self._sitemap_urls(seeds)
-        self.learn_standing(recipe.strategy)
+        if uses_standing(recipe):
+            self.learn_standing()
         self._tell_default_strategy()
         self.begin(
             Run(
@@ -161,10 +179,11 @@ class LiveRun:
                 recipe.strategy,
                 tuple(seeds),
                 msgspec.to_builtins(recipe.scope),
-                msgspec.to_builtins(recipe.utility),
+                msgspec.to_builtins(utility_for(recipe.strategy, recipe.utility)),
                 map=session.map.prepare(map_),
                 logs=session.log.prepare(log),
                 options=recipe.options or UNSET,
+                quotas=msgspec.to_builtins(quotas) or UNSET,
             )
         )
         return self.crawl(web)
@@ -188,10 +207,9 @@ class LiveRun:
             session.status.stop_reason = INTERRUPTED
         return not session.status.is_interrupted
 
-    def learn_standing(self, strategy: str) -> None:
-        """Makes the model of standing, where the strategy uses it."""
-        if uses_standing(strategy):
-            self._standing.learn()
+    def learn_standing(self) -> None:
+        """Makes the model of standing."""
+        self._standing.learn()
 
     def begin(self, run: Run) -> None:
         """Records that a run has begun, and ranks what waits again where it goes another way than the one before."""
@@ -199,7 +217,7 @@ class LiveRun:
         session.record(run)
         if session.begin_run(run) and session.status.pages:
             session.tell(
-                "strategy, options, target, map, log or scope have changed: "
+                "strategy, options, target, map, log, scope or quotas have changed: "
                 f"what waits is ranked anew for {run.strategy}"
             )
             session.rerank(missing_standing=self._standing.model)
@@ -221,6 +239,8 @@ class LiveRun:
             concurrency=session.recipe.requests.concurrency,
             observe=lambda visit: self._observe(visit, observe),
             between_visits=self._between_visits,
+            nothing_left=session.nothing_left,
+            recall=session.recall,
         )
 
     def _observe(self, visit: Visit, observe: Callable[[Visit], None]) -> None:
@@ -241,6 +261,7 @@ class LiveRun:
         session = self._session
         if kind is None:
             self._report_dead_pages()
+            self._report_target()
             if not session.status.is_interrupted:
                 self._topic.finish()
                 self._topic.tell_unknown_words()
@@ -254,6 +275,12 @@ class LiveRun:
                     f"gone by now, of the pages of the map: {len(strategy.dead)}; "
                     f"its atlas learns of it by: lycosa map build {self._session.folder} --for TOPIC --out ATLAS"
                 )
+
+    def _report_target(self) -> None:
+        """Tells how relevant the last pages are, where standing was sought too, and whether the target is in reach."""
+        for strategy in layers(self._session.loop.strategy):
+            if isinstance(strategy, Hunter) and strategy.target is not None and strategy.lately is not None:
+                self._session.tell(how_target_was_kept(strategy.target))
 
     async def _sitemap_urls(self, seeds: Iterable[Url]) -> list[Url]:
         named: dict[Url, None] = {}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, NamedTuple, TypedDict, TypeVar, cast
+from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from lycosa.recipe import (
     Logs,
     Map,
+    Percent,
     Recipe,
     check_strategy,
     check_takes_log,
@@ -39,7 +40,7 @@ class Flag:
     name: str | None = None
     min: float | None = None
     max: float | None = None
-    parse: Callable[[Sequence[str], str], object] | None = None
+    parse: Callable[[Any, str], object] | None = None
 
 
 class FetchOptions(TypedDict, total=False):
@@ -65,6 +66,28 @@ class CrawlOptions(FetchOptions, total=False):
     max_bytes: Annotated[
         int | None, Flag("Stop when the pages have so many bytes, over all runs.", "N", "--bytes", min=1)
     ]
+    stop_at_recall: Annotated[
+        float | None,
+        Flag("Stop when this share of the relevant pages within reach was very likely found.", "SHARE", min=0, max=1),
+    ]
+    per_host: Annotated[
+        int | str | None,
+        Flag(
+            "Most pages of one host, over all runs; or their share of --pages, such as 20%.",
+            "N|N%",
+            "--per-host",
+            parse=lambda said, flag: _count_or_percent(said, flag),
+        ),
+    ]
+    per_site: Annotated[
+        int | str | None,
+        Flag(
+            "The same for a registered domain, with its subdomains.",
+            "N|N%",
+            "--per-site",
+            parse=lambda said, flag: _count_or_percent(said, flag),
+        ),
+    ]
     dry_after: Annotated[int | None, Flag("Stop when so many pages in a row were not relevant. 0: never.", "N", min=0)]
     strategy: Annotated[str | None, Flag(f"One of: {', '.join(STRATEGIES)}, or that of an installed plug-in.", "NAME")]
     options: Annotated[
@@ -77,7 +100,8 @@ class CrawlOptions(FetchOptions, total=False):
         ),
     ]
     target: Annotated[
-        float | None, Flag("How relevant pages shall be, seeking those that matter.", "SHARE", min=0, max=1)
+        float | None,
+        Flag("How relevant pages shall be, seeking those that matter. 1: the topic alone.", "SHARE", min=0, max=1),
     ]
     atlas: Annotated[
         str | Path | None, Flag("Go by what crawls before have learnt; see lycosa map build.", "ATLAS", "--map")
@@ -143,7 +167,8 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions) -> Reci
         having = ", ".join(name for name, each in STRATEGIES.items() if each.takes("target"))
         raise UsageError(f"the strategy {strategy} has no target; those that have one are {having}")
     if strategy == recipe.strategy:  # those of the recipe are for the strategy of the recipe
-        own = {**recipe.options, **own}
+        above = () if target is None else ("target",)  # the flag comes before what the recipe says
+        own = {**{key: value for key, value in recipe.options.items() if key not in above}, **own}
     entry(**check_options(strategy, own))  # which refuses what is out of bounds
     map_ = _changed(
         recipe.map,
@@ -190,8 +215,20 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions) -> Reci
             minutes=said.get("minutes"),
             bytes=said.get("max_bytes"),
             dry_after=said.get("dry_after"),
+            recall=said.get("stop_at_recall"),
+            per_host=said.get("per_host"),
+            per_site=said.get("per_site"),
         ),
     )
+
+
+def _count_or_percent(said: str, flag: str) -> int | str:
+    if said.isascii() and said.isdigit() and int(said):
+        return int(said)
+    try:
+        return msgspec.convert(said, Percent)
+    except msgspec.ValidationError:
+        raise UsageError(f"{flag} is a number of pages, or a share of them such as 20%, not {said[:100]!r}") from None
 
 
 def _absolute(path: str | Path | None) -> str | None:

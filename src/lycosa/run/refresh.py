@@ -208,7 +208,7 @@ def plan_of(*, budget: int, policy: str | None = None, expand: float | None = No
 def refreshing_recipe(recipe: Recipe, plan: Plan, options: FetchOptions) -> Recipe:
     """The recipe with the bounds of a refresh; those of the whole collection stay as they are."""
     recipe = changed_recipe(recipe, options)
-    return replace(recipe, stop=replace(recipe.stop, requests=plan.budget, dry_after=0))
+    return replace(recipe, stop=replace(recipe.stop, requests=plan.budget, dry_after=0, recall=None))
 
 
 def insist_on_pages(folder: Path) -> None:
@@ -232,7 +232,8 @@ class Refresh(Visits):
         run = LiveRun(session, web)
         if not await run.learn_topic():
             return no_visits()
-        run.learn_standing(session.strategy_name)
+        if session.loop.strategy.uses_standing:
+            run.learn_standing()
         run.begin(session.run_as_before(asdict(plan)))
         table = self._table(session.clock.now())
         chosen = self._chosen(table, plan.budget)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -13,15 +14,17 @@ from lycosa.collection.events import Attempt, Event, Scores
 from lycosa.collection.events import RunStart as Run
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
+from lycosa.frontier.quotas import Quotas
 from lycosa.loop import Loop
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
-from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds
+from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds, utility_for
+from lycosa.standing import Traffic, read_traffic
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Relevance, Standing, Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import REFRESH, RELEVANT, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import REFRESH, RELEVANT, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
 from lycosa.vocabulary.urls import site_of
 
 from .access_log import log_of_run
@@ -29,12 +32,14 @@ from .crawl import Assessor, Status
 from .forgotten import is_forgotten, read_forgotten
 from .guides import Guide
 from .open import open_collection
+from .recall import RECALL_STATE, RecallEstimate, RecallEstimator
 from .topic import TopicJudge
 from .topical_map import map_of_run
 
 _RANKS_BEHIND = (
     "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
 )
+_OUT_OF_REACH = (SkipReason.SCOPE, SkipReason.QUOTA, SkipReason.TRAP, SkipReason.FORGOTTEN)
 _SHORT_HOLD = 10.0  # seconds; what is shorter need not outlive a run
 Tell = Callable[[str], None]
 
@@ -67,6 +72,8 @@ class Session:
         self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
         self._checkpointed_at = time.monotonic()
         self._unsaved = 0
+        self._recall: RecallEstimator | None = None  # where it knows all visits; else the catalog does
+        self._is_recall_behind = False  # state of the catalog
         self.map = Guide("map", find=map_of_run, tell=tell)
         self.log = Guide("access log", find=log_of_run, tell=tell)
         try:
@@ -86,6 +93,8 @@ class Session:
             self.collection.abandon()  # something may be half done; the archive is whole, and the next session reads it
             return
         try:
+            if self._is_recall_behind:
+                self.recall()
             self.checkpoint()
         except BaseException:
             self.collection.abandon()  # catalog and frontier fit each other as of the last checkpoint
@@ -102,18 +111,21 @@ class Session:
         """Strategy and frontier as they were at the last checkpoint."""
         catalog, recipe = self.collection.catalog, self.recipe
         self._seeds: list[Url] = catalog.get_state("seeds") or []
-        self._utility = _utility_of(catalog.get_state("utility") or msgspec.to_builtins(recipe.utility))
         last = catalog.get_state("strategy") or recipe.strategy
         self.strategy_name, self._options = self._permitted(last, catalog.get_state("options") or {})
+        utility = catalog.get_state("utility") or msgspec.to_builtins(recipe.utility)
+        self._utility = utility_for(self.strategy_name, _utility_of(utility))
         self.map.activate(catalog.get_state("map"), self.strategy_name)
         self.log.activate(catalog.get_state("logs"), self.strategy_name)
         strategy = self._restored_strategy()
         self._scope = msgspec.convert(catalog.get_state("scope") or {}, Scope)  # of the last run, flags included
+        self._quotas = _quotas_of(catalog.get_state("quotas"))  # of the last run too
         self._admission = Admission(
             self._scope,
             recipe.traps,
             sites=frozenset(map(site_of, self._seeds)),
             forgotten=read_forgotten(self.folder),
+            quotas=self._quotas,
         )
         self.frontier = DurableFrontier(
             catalog.connection,
@@ -125,6 +137,7 @@ class Session:
         for host, until in (catalog.get_state("holds") or {}).items():
             self.frontier.hold(host, until)
         self.frontier.restore_settled(catalog.visited())
+        self._admission.pages.restore(catalog.pages_of_hosts())
         self.duplicates = NearDuplicates()
         for url, fingerprint in catalog.fingerprints():
             self.duplicates.add(fingerprint, url)
@@ -145,8 +158,30 @@ class Session:
             retries=recipe.requests.retries,
         )
 
+    def recall(self) -> RecallEstimate | None:
+        """How much of what is relevant and within reach the collection has; None before the first relevant page."""
+        if self._recall is None:
+            self._recall = self._restored_recall()
+        return self._recall.estimate()
+
+    def _restored_recall(self) -> RecallEstimator:
+        catalog, estimator = self.collection.catalog, RecallEstimator()
+        for visit in catalog.visits_with_links():
+            estimator.visited(
+                visit.url,
+                is_relevant=visit.relevance is not None and visit.relevance >= RELEVANT,
+                targets=visit.links,
+                is_redirect=visit.outcome is Outcome.MOVED,
+            )
+        for url in catalog.skipped_for(*_OUT_OF_REACH):
+            estimator.leave_out(url)
+        return estimator
+
     def _observe(self, visit: Visit) -> None:
         self.status.add(visit)
+        self._is_recall_behind = True
+        if self._recall is not None:
+            self._recall.add(visit)
         if visit.page is not None and visit.is_kept and visit.duplicate_of is None:
             self.duplicates.add(visit.page.fingerprint, visit.page.url)
 
@@ -215,6 +250,7 @@ class Session:
             self.rerank()
             catalog.put_state(_RANKS_BEHIND, False)
         if applied:
+            self._recall, self._is_recall_behind = None, True
             self.checkpoint()
 
     def begin_run(self, run: Run) -> bool:
@@ -222,27 +258,35 @@ class Session:
         known = set(self._seeds)
         self._seeds += [seed for seed in run.seeds if seed not in known]
         scope = msgspec.convert(run.scope or {}, Scope)
-        utility = _utility_of(run.utility)
         strategy, options = self._permitted(run.strategy, run.options or {})
+        utility = utility_for(strategy, _utility_of(run.utility))
         before = (self.strategy_name, self._options, self._utility, self.map.reference, self.log.reference)
         goes_another_way = (strategy, options, utility, run.map, run.logs) != before
-        changes = goes_another_way or scope != self._scope
+        quotas = _quotas_of(run.quotas or None)
+        is_bounded_otherwise = scope != self._scope or quotas != self._quotas
         if goes_another_way:
             self.strategy_name, self._options, self._utility = strategy, options, utility
             self.map.activate(run.map, strategy)
             self.log.activate(run.logs, strategy)
             self.loop.use_strategy(self._made_strategy())
         self._use_scope(scope)
+        self._quotas = quotas
+        self.frontier.set_quotas(quotas)
+        if is_bounded_otherwise:  # ranked anew, what is still out of bounds is skipped again
+            self._recall, self._is_recall_behind = None, True
+            self.collection.catalog.remove_skips(SkipReason.SCOPE, SkipReason.QUOTA)
         self.collection.catalog.put_state("seeds", self._seeds)
         self.collection.catalog.put_state("scope", run.scope)
         self.collection.catalog.put_state("utility", run.utility)
+        if run.quotas is not UNSET or self.collection.catalog.get_state("quotas"):
+            self.collection.catalog.put_state("quotas", msgspec.to_builtins(quotas))
         seeds = [seed for seed in run.seeds if not self.frontier.is_known(seed)]
         if seeds or not (self.status.pages or len(self.frontier)):  # a strategy may begin without any
             self.loop.start(seeds)
-        return changes
+        return goes_another_way or is_bounded_otherwise
 
     def run_as_before(self, refresh: Plain) -> Run:
-        """A run that changes neither strategy nor scope, whatever the recipe says by now."""
+        """A run that changes neither strategy nor scope nor quotas, whatever the recipe says by now."""
         scope, utility = msgspec.to_builtins(self._scope), msgspec.to_builtins(self._utility)
         return Run(
             self.clock.now(),
@@ -254,11 +298,26 @@ class Session:
             self.map.reference,
             self.log.reference,
             self._options or UNSET,
+            msgspec.to_builtins(self._quotas) or UNSET,
         )
 
     def is_in_scope(self, url: Url) -> bool:
         """Whether a URL may be part of this collection."""
         return self._admission.out_of_scope(url) is None
+
+    def nothing_left(self) -> str:
+        """Why a crawl stops that has nothing to fetch."""
+        skipped, quotas = self.collection.catalog.count_skips(SkipReason.QUOTA), self._quotas
+        if not skipped or quotas == Quotas():
+            return "nothing is left to fetch"
+        said = (f"{bound} a {of}" for of, bound in (("host", quotas.per_host), ("site", quotas.per_site)) if bound)
+        flags = " or ".join(
+            flag for flag, bound in (("--per-host", quotas.per_host), ("--per-site", quotas.per_site)) if bound
+        )
+        return (
+            f"nothing is left to fetch within the quotas of pages ({', '.join(said)}), for which {skipped} links were "
+            f"skipped; a higher {flags} goes on"
+        )
 
     def _use_scope(self, scope: Scope) -> None:
         self._scope = scope
@@ -293,9 +352,16 @@ class Session:
             judge=self.topic.word_weights,
             options=self._options,
             taught=taught,
+            domain_reach=lambda url: self._traffic.of(url) - self._traffic.neutral,
             readings=self.log.active.readings if self.log.active else None,
         )
         return self.log.wrap(self.map.wrap(strategy))
+
+    @cached_property
+    def _traffic(self) -> Traffic:
+        """The table of domains that the recipe names, read when a strategy asks for it."""
+        file = self.recipe.standing.traffic
+        return Traffic(read_traffic(self.folder / file) if file else None)
 
     def rerank(
         self,
@@ -359,6 +425,8 @@ class Session:
         if sorted(forgotten) == (catalog.get_state("forgotten") or []):
             return 0
         pages = self.collection.forget(lambda url: is_forgotten(url, forgotten))
+        self._recall, self._is_recall_behind = None, True
+        self._admission.pages.restore(catalog.pages_of_hosts())
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
         self.rerank()
         catalog.put_state("seeds", self._seeds)
@@ -371,9 +439,15 @@ class Session:
     def record(self, event: Event) -> None:
         self.collection.record(event)
         self._unsaved += 1
+        if isinstance(event, Scores) and event.relevance:
+            self._recall, self._is_recall_behind = None, True  # other pages are relevant now, and so are other links
 
     def record_skips(self, skips: Iterable[Skip]) -> None:
         self.collection.catalog.add_skips(skips, self.clock.now())
+        if self._recall is not None:
+            for skip in skips:
+                if skip.reason in _OUT_OF_REACH:
+                    self._recall.leave_out(skip.candidate.url)
 
     def checkpoint(self) -> None:
         """Everything up to now survives a kill without being read again from the archive."""
@@ -386,6 +460,9 @@ class Session:
         catalog.put_state("logs", self.log.reference)
         catalog.put_state("strategy_state", self.loop.strategy.state())
         catalog.put_state("holds", self.frontier.holds(self.clock.now() + _SHORT_HOLD))
+        if self._recall is not None and self._is_recall_behind:
+            catalog.put_state(RECALL_STATE, msgspec.to_builtins(self._recall.estimate()))
+            self._is_recall_behind = False
         self.collection.checkpoint()
         self._unsaved = 0
         self._checkpointed_at = time.monotonic()
@@ -405,3 +482,11 @@ def _utility_of(saved: Plain) -> Utility:
         return msgspec.convert(saved or {}, Utility)
     except msgspec.ValidationError:
         return Utility()
+
+
+def _quotas_of(saved: Plain) -> Quotas:
+    """What a run said of quotas; none where it makes no sense."""
+    try:
+        return msgspec.convert(saved or {}, Quotas)
+    except msgspec.ValidationError:
+        return Quotas()

@@ -377,12 +377,23 @@ class StandingTrainer:
             return
         if session.status.pages and (self._is_new or session.collection.catalog.has_pages_without_standing()):
             session.tell(f"how much pages matter is known better: judging {session.status.pages} pages anew")
-            _, standing = session.rerank(standing=model)
+            standing = self._judge_pages(model)
             session.record(Scores(session.clock.now(), "how much pages matter is learnt anew", {}, standing))
             session.checkpoint()
         if self._is_new:
             self._save(model)  # last: after a kill before here, the next run learns and judges again
             self._is_new = False
+
+    def _judge_pages(self, model: StandingModel) -> dict[str, float]:
+        """The standing of every page; what waits is ranked by it."""
+        session, strategy = self._session, self._session.loop.strategy
+        if not isinstance(strategy, RanksAgain):
+            return session.rerank(standing=model)[1]
+        urls = (row.url for row in session.collection.catalog.pages())
+        pages = ((url, session.page(url)) for url in urls)
+        standing: dict[str, float] = {url: model.standing(page) for url, page in pages if page is not None}
+        session.record_skips(session.loop.put(strategy.rejudge({}, standing)))
+        return standing
 
     def learn_if_due(self) -> None:
         """Learns anew once there are pages enough to learn from."""
@@ -401,7 +412,7 @@ class StandingTrainer:
             if is_first:
                 tell(_BUILT_IN)
             if is_first and source.traffic:
-                tell(f"{source.traffic} is not used: that model knows nothing of traffic; give in_links to learn from")
+                tell(f"{source.traffic} is not used for pages: that model knows nothing of traffic; give in_links")
         elif model.notes:
             for note in model.notes:
                 tell(f"{_name_of(source)}: {note}")

@@ -1,9 +1,13 @@
-"""What strategies have in common: the defaults of the contract, and the arithmetic of the unit scale."""
+"""What strategies have in common: defaults of the contract, arithmetic of the unit scale, state as plain data."""
 
+import base64
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Link, Plain, Skip, Url, Visit
@@ -58,8 +62,10 @@ class BaseStrategy(ABC):
 class RanksAgain(Protocol):
     """A strategy that can rank what waits by new judgements of earlier pages, without seeing those pages again."""
 
-    def rejudge(self, relevances: Mapping[str, float]) -> Iterable[Candidate]:
-        """Waiting URLs whose priority changes where earlier pages have these relevances from now on."""
+    def rejudge(
+        self, relevances: Mapping[str, float], standings: Mapping[str, float] | None = None
+    ) -> Iterable[Candidate]:
+        """Waiting URLs whose priority changes where earlier pages have these relevances and standings from now on."""
         ...
 
 
@@ -101,3 +107,13 @@ def random_state(random: Random) -> Plain:
 def restore_random(random: Random, state: Plain) -> None:
     version, numbers, gauss = state
     random.setstate((version, tuple(numbers), gauss))
+
+
+def packed(array: NDArray[Any]) -> Plain:
+    """An array as plain data; `unpacked` takes it back."""
+    return [str(array.dtype), list(array.shape), base64.b64encode(array.tobytes()).decode()]
+
+
+def unpacked(plain: Plain) -> NDArray[Any]:
+    kind, shape, text = plain
+    return np.frombuffer(base64.b64decode(text), dtype=kind).reshape(shape).copy()

@@ -1,6 +1,5 @@
 """The default strategy: judges the link, not only the page it is on."""
 
-import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
 from math import exp, log
@@ -14,7 +13,17 @@ from numpy.typing import NDArray
 from lycosa.vocabulary.records import Candidate, Codes, Link, Page, Plain, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of, key_of, path_of
 
-from .base import BaseStrategy, checked_share, clamped, distinct_links, random_state, restore_random
+from .base import (
+    BaseStrategy,
+    checked_share,
+    clamped,
+    distinct_links,
+    packed,
+    random_state,
+    restore_random,
+    unpacked,
+)
+from .target import STANDING_WEIGHTS, RelevanceTarget, StandingEvidence, best_changes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -72,8 +81,15 @@ class Hunter(BaseStrategy):
     A few links of the seeds are drawn at random and followed first, so that the topic is seen beside the rest of its
     web; later, a share of `explore` of the pages has a random link followed next.
 
+    With a target below 1, the priority is α · P + (1 - α) · S: P is the probability above, S the standing that the page
+    is expected to have (`StandingEvidence`), and α the least weight at which pages stay relevant enough
+    (`RelevanceTarget`). At 1, no standing is needed.
+
+    target: mean relevance that the pages are to have at least, while those of high standing are sought; 1 goes by
+        relevance alone, 0 by standing alone.
     judge: gives the present model of the topic's words, None where there is none.
     taught: pages from which the topic was learnt.
+    domain_reach: log of the reach of a URL's domain, less that of the median domain; 0 where it is not known.
     sample: random links of the seeds that are followed first.
     explore: share of pages one of whose links is followed whatever its score.
     """
@@ -83,8 +99,10 @@ class Hunter(BaseStrategy):
     def __init__(
         self,
         *,
+        target: float = 1.0,
         judge: Callable[[], WordWeights | None] = lambda: None,
         taught: Iterable[Url] = (),
+        domain_reach: Callable[[Url], float] = lambda url: 0.0,
         sample: int = 4,
         explore: float = 0.0,
         seed: int = 0,
@@ -96,9 +114,21 @@ class Hunter(BaseStrategy):
         self._random = Random(seed)
         self._weights, self._intercept = _learnt_weights()
         self._model: WordWeights | None = None
-        self._table = _LinkTable()
+        self.uses_standing = checked_share("target", target) < 1.0
+        self.target = RelevanceTarget(target, StandingEvidence(domain_reach)) if self.uses_standing else None
+        self._table = _LinkTable(None if self.target is None else self.target.evidence)
         self._to_sample: dict[Url, int] = {}  # links to draw from each seed
         self._visits_since_scored = 0
+
+    @property
+    def alpha(self) -> float | None:
+        """The weight of relevance at present; None where it alone counts."""
+        return None if self.target is None else self.target.alpha
+
+    @property
+    def lately(self) -> float | None:
+        """Mean relevance of the last pages; None where it decides nothing."""
+        return None if self.target is None else self.target.lately
 
     def start(self, seeds: Sequence[Url]) -> Iterable[Candidate]:
         """The examples, whose links come first, and the seeds."""
@@ -110,11 +140,14 @@ class Hunter(BaseStrategy):
         return [Candidate(url, 1.0, because=because[url in self._taught]) for url in starts]
 
     def learn(self, event: Visit | Skip) -> None:
-        table = self._table
+        table, url = self._table, event.candidate.url
+        predicted = table.predicted(url)
         if isinstance(event, Skip) or event.page is None or event.relevance is None:
-            table.drop(event.candidate.url)
+            table.drop(url)
         elif event.change is None:
-            table.settle(event.candidate.url, self._logit(event.candidate.url, event.relevance))
+            if self.target is not None and url not in self._taught:
+                self.target.add(url, event.relevance, predicted)
+            table.settle(url, self._logit(url, event.relevance))
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
         if isinstance(event, Skip) or event.page is None:
@@ -131,9 +164,14 @@ class Hunter(BaseStrategy):
             candidates += self._scored(rows)
         return self._with_samples(event, candidates)
 
-    def rejudge(self, relevances: Mapping[str, float]) -> Iterable[Candidate]:
+    def rejudge(
+        self, relevances: Mapping[str, float], standings: Mapping[str, float] | None = None
+    ) -> Iterable[Candidate]:
         """Pages were judged anew: the waiting links whose priority changes by that."""
+        self._table.restand(standings or {})
         self._table.rejudge({url: self._logit(Url(url), relevance) for url, relevance in relevances.items()})
+        if self.target is not None:
+            self.target.rejudge(relevances)
         self._visits_since_scored = 0
         return self._rescored(new=None)
 
@@ -150,16 +188,22 @@ class Hunter(BaseStrategy):
         """The links of a very long list: by their page alone."""
         depth, found_on = visit.candidate.depth + 1, visit.candidate.url
         weight = self._weights[FEATURES.index("page")] + self._weights[FEATURES.index("best page")]
-        priority = _logistic(self._intercept + weight * logit)
-        because = {"parts": {"page": round(float(weight * logit), 2)}}
-        return [Candidate(link.target, priority, found_on, link.anchor, because, depth) for link in links]
+        score = self._intercept + weight * logit
+        because: dict[str, Plain] = {"parts": {"page": round(float(weight * logit), 2)}}
+        if self.target is not None:
+            relevance, standing = score, self.target.evidence.by_page_alone(visit.standing)
+            score = float(self.target.weighed(np.array(relevance), np.array(standing)))
+            because["weighed"] = self.target.explain(relevance, standing)
+            new = [(each.target, found_on, each.anchor, depth) for each in links if not self._table.knows(each.target)]
+            self.target.evidence.older.add(new, np.tile([relevance, standing, score], (len(new), 1)))
+        return [Candidate(link.target, _logistic(score), found_on, link.anchor, because, depth) for link in links]
 
     def _scored(self, rows: Ints) -> list[Candidate]:
         """Candidates for the links that are new with these rows."""
         table = self._table
         slots = np.unique(table.slots[rows])
         slots = slots[table.is_new[slots] & table.is_waiting[slots]]
-        return self._candidates(slots, table.features(self._word_table(), slots, rows))
+        return self._candidates(slots, table.features(self._word_table(), slots, rows), table.standing(slots, rows))
 
     def _rescored(self, new: Ints | None) -> list[Candidate]:
         """Candidates for new links, and for those that wait whose priority has changed, the best of them."""
@@ -167,27 +211,35 @@ class Hunter(BaseStrategy):
         (slots,) = table.is_waiting.nonzero()
         features = table.features(self._word_table(), slots, None)
         scores = features @ self._weights
-        has_changed = np.abs(scores - table.scores[slots]) >= _OFFER_FROM
+        standing, older = table.standing(slots, None), []
+        if self.target is not None:
+            relevance, expected = scores + self._intercept, standing.sum(axis=1)
+            self.target.solve(relevance, expected)
+            scores = self.target.weighed(relevance, expected) - self._intercept
+            older = self.target.moved(least=_OFFER_FROM, most=_MOST_OFFERS)
         is_new = table.is_new[slots]
-        best = np.flatnonzero(has_changed & ~is_new)
-        if len(best) > _MOST_OFFERS:
-            # A link that falls counts by where it stood: left there, it would be taken before better ones.
-            ranks = np.maximum(scores, table.scores[slots])[best]
-            best = best[np.argpartition(-ranks, _MOST_OFFERS)[:_MOST_OFFERS]]
+        told = np.where(is_new, scores, table.scores[slots])
+        best = best_changes(scores, told, least=_OFFER_FROM, most=_MOST_OFFERS)
         chosen = np.sort(np.concatenate((best, np.flatnonzero(is_new))))
-        return self._candidates(slots[chosen], features[chosen])
+        return older + self._candidates(slots[chosen], features[chosen], standing[chosen])
 
-    def _candidates(self, slots: Ints, features: Floats) -> list[Candidate]:
+    def _candidates(self, slots: Ints, features: Floats, standing: Floats) -> list[Candidate]:
+        """Candidates for some links, by their features and the parts of the standing that they are expected to have."""
         table = self._table
         parts = features * self._weights
         scores = parts.sum(axis=1)
+        because: list[dict[str, Plain]] = [{"parts": _named(FEATURES, part)} for part in parts.round(2).tolist()]
+        if self.target is not None:
+            relevance, expected = scores + self._intercept, standing.sum(axis=1)
+            scores = self.target.weighed(relevance, expected) - self._intercept
+            told = np.stack((relevance, expected, scores + self._intercept), axis=1)
+            self.target.evidence.told[slots] = told
+            for each, part, (known, likely, _) in zip(because, standing.round(2).tolist(), told.tolist(), strict=True):
+                each["standing_parts"] = _named(STANDING_WEIGHTS, part)
+                each["weighed"] = self.target.explain(known, likely)
         table.scores[slots], table.is_new[slots] = scores, False
         priorities = 1.0 / (1.0 + np.exp(-np.clip(scores + self._intercept, -30.0, 30.0)))
-        candidates = []
-        for slot, priority, part in zip(slots.tolist(), priorities.tolist(), parts.round(2).tolist(), strict=True):
-            because = {name: value for name, value in zip(FEATURES, part, strict=True) if value}
-            candidates.append(table.candidate(slot, priority, {"parts": because}))
-        return candidates
+        return list(map(table.candidate, slots.tolist(), priorities.tolist(), because))
 
     def _with_samples(self, visit: Visit, candidates: list[Candidate]) -> list[Candidate]:
         """The candidates, with random ones first where it is time for them."""
@@ -218,6 +270,7 @@ class Hunter(BaseStrategy):
             "to_sample": self._to_sample,
             "random": random_state(self._random),
             "visits_since_scored": self._visits_since_scored,
+            **({} if self.target is None else {"target": self.target.state()}),
         }
 
     def restore(self, state: Plain) -> None:
@@ -225,12 +278,18 @@ class Hunter(BaseStrategy):
         self._to_sample = dict(state["to_sample"])
         restore_random(self._random, state["random"])
         self._visits_since_scored = state["visits_since_scored"]
+        if self.target is not None:
+            self.target.restore(state["target"])
 
 
 def _learnt_weights() -> tuple[Floats, float]:
     """Weights and intercept, learnt on many topics; `training/hunter` says on which."""
     learnt = msgspec.json.decode(files(__package__).joinpath("hunter.json").read_bytes())
     return np.array([learnt["weights"][name] for name in FEATURES]), learnt["intercept"]
+
+
+def _named(names: Iterable[str], values: Iterable[float]) -> dict[str, Plain]:
+    return {name: value for name, value in zip(names, values, strict=True) if value}
 
 
 def _logistic(logit: float) -> float:
@@ -241,9 +300,12 @@ class _LinkTable:
     """The latest links, a row for each that a page has, and a slot for each URL that links lead to.
 
     All evidence is computed from the rows; what the oldest rows said of words and sites stays when they are dropped.
+
+    evidence: keeps what is known of the standing of these links; None where it does not count.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, evidence: StandingEvidence | None = None) -> None:
+        self._evidence = evidence
         self._count = 0  # of rows
         capacity = MAX_ROWS + MAX_LINKS_PER_PAGE
         self._all_slots: Ints = np.zeros(capacity, np.int64)  # where each row leads
@@ -298,6 +360,8 @@ class _LinkTable:
         self._visited[_key(url)] = relevance
         if len(self._visited) > MAX_VISITED:
             del self._visited[next(iter(self._visited))]
+        if self._evidence is not None:
+            self._evidence.older.pop(url)
         slot = self._slot_of.get(url)
         if slot is not None:
             self._outcomes[slot] = relevance
@@ -308,10 +372,26 @@ class _LinkTable:
         slot = self._slot_of.pop(url, None)
         if slot is not None:
             self.is_waiting[slot] = False
+        if self._evidence is not None:
+            self._evidence.older.pop(url)
 
     def pin(self, url: Url) -> None:
         """A link that is followed next whatever is learnt of it."""
-        self.is_waiting[self._slot_of[url]] = False
+        if url in self._slot_of:  # not of the end of a very long list
+            self.is_waiting[self._slot_of[url]] = False
+        if self._evidence is not None:
+            self._evidence.older.pop(url)
+
+    def knows(self, url: Url) -> bool:
+        """Whether a link is in the table, or was followed lately."""
+        return url in self._slot_of or _key(url) in self._visited
+
+    def predicted(self, url: Url) -> float | None:
+        """The log odds of relevance that the frontier was told of a link; None where standing does not count."""
+        if self._evidence is None:
+            return None
+        slot = self._slot_of.get(url)
+        return self._evidence.older.relevance(url) if slot is None else float(self._evidence.told[slot, 0])
 
     def rejudge(self, logits: Mapping[str, float]) -> None:
         for place, url in enumerate(self._parent_urls):
@@ -324,6 +404,12 @@ class _LinkTable:
         if relevances:
             self._pages, self._relevant = float(len(relevances)), sum(relevances.values())
 
+    def restand(self, standings: Mapping[str, float]) -> None:
+        """Pages have these standings from now on."""
+        for place, url in enumerate(self._parent_urls):
+            if self._evidence is not None and url in standings:
+                self._evidence.set_parent(place, standings[url])
+
     def add(self, visit: Visit, links: Sequence[Link], logit: float) -> Ints:
         """Adds the links of a page; returns their rows."""
         if self._count + len(links) > MAX_ROWS:
@@ -333,6 +419,8 @@ class _LinkTable:
         parent = len(self._logits)
         self._logits.append(logit)
         self._parent_urls.append(candidate.url)
+        if self._evidence is not None:
+            self._evidence.add_parent(candidate.url, visit.standing)
         new = [link for link in links if link.target not in self._slot_of]
         self._add_slots(new, candidate.url, candidate.depth + 1, page)
         start, end = self._count, self._count + len(links)
@@ -347,6 +435,8 @@ class _LinkTable:
         for number, link in enumerate(links):
             self._slot_of[link.target] = start + number
             self._links.append((link.target, found_on, link.anchor, depth))
+        if self._evidence is not None:
+            self._evidence.add_links([link.target for link in links])
         outcomes = np.array([self._visited.get(_key(link.target), np.nan) for link in links])
         self.is_waiting = np.concatenate((self.is_waiting, np.isnan(outcomes)))
         self.is_new = np.concatenate((self.is_new, np.ones(len(links), np.bool_)))
@@ -372,6 +462,10 @@ class _LinkTable:
         self.slots[:], self._parents[:], self._words[:] = slots, parents, words
         self._logits, self._parent_urls = self._logits[first:], self._parent_urls[first:]
         self._slot_of = {url: int(place[slot]) for url, slot in self._slot_of.items() if still_used[slot]}
+        if self._evidence is not None:
+            (waiting,) = (self.is_waiting & ~still_used).nonzero()
+            self._evidence.older.add([self._links[slot] for slot in waiting.tolist()], self._evidence.told[waiting])
+            self._evidence.keep(first, still_used)
         self._links = [link for link, used in zip(self._links, still_used.tolist(), strict=True) if used]
         for name in self._SLOTS:
             setattr(self, name, getattr(self, name)[still_used])
@@ -387,12 +481,8 @@ class _LinkTable:
         found = np.zeros((len(slots), len(FEATURES)))
         if not len(slots):
             return found
-        place = np.full(len(self._links), -1)
-        place[slots] = np.arange(len(slots))
         is_complete = rows is None
-        rows = np.arange(self._count) if rows is None else rows
-        at = place[self.slots[rows]]
-        rows, at = rows[at >= 0], at[at >= 0]
+        rows, at = self._rows_of(slots, rows)
         links = np.maximum(np.bincount(at, minlength=len(slots)), 1)
         base = self._base_rate()
 
@@ -424,6 +514,22 @@ class _LinkTable:
         found[:, 10:12] = _log_odds_ratio(good, seen, base, "sites")
         found[:, 12] = np.log(links)
         return found
+
+    def standing(self, slots: Ints, rows: Ints | None) -> Floats:
+        """The parts of the standing that is expected of some slots, from all rows or from these alone."""
+        if self._evidence is None:
+            return np.empty((len(slots), 0))
+        is_complete = rows is None
+        rows, at = self._rows_of(slots, rows)
+        return self._evidence.parts(slots, at, self._parents[rows], is_complete=is_complete)
+
+    def _rows_of(self, slots: Ints, rows: Ints | None) -> tuple[Ints, Ints]:
+        """Of all rows or of these, those that lead to some slots, and the place of the slot among them for each."""
+        place = np.full(len(self._links), -1)
+        place[slots] = np.arange(len(slots))
+        rows = np.arange(self._count) if rows is None else rows
+        at = place[self.slots[rows]]
+        return rows[at >= 0], at[at >= 0]
 
     def _base_rate(self) -> float:
         return min(max((self._relevant + 1.0) / (self._pages + 4.0), 0.02), 0.9)
@@ -488,23 +594,24 @@ class _LinkTable:
     def state(self) -> Plain:
         (places,) = self._seen.nonzero()
         return {
-            "arrays": {name: _packed(getattr(self, name)) for name in (*self._ROWS, *self._SLOTS)},
-            "ratios": None if self._ratios is None else _packed(self._ratios[(known := self._ratios.nonzero()[0])]),
-            "known": None if self._ratios is None else _packed(known),
+            "arrays": {name: packed(getattr(self, name)) for name in (*self._ROWS, *self._SLOTS)},
+            "ratios": None if self._ratios is None else packed(self._ratios[(known := self._ratios.nonzero()[0])]),
+            "known": None if self._ratios is None else packed(known),
             "links": self._links,
             "dropped": [slot for slot, link in enumerate(self._links) if self._slot_of.get(link[0]) != slot],
             "visited": [
-                _packed(np.array(list(self._visited), np.int64)),
-                _packed(np.array(list(self._visited.values()))),
+                packed(np.array(list(self._visited), np.int64)),
+                packed(np.array(list(self._visited.values()))),
             ],
             "parents": self._parent_urls,
             "logits": self._logits,
-            "words": [_packed(places), _packed(self._seen[places]), _packed(self._good[places])],
+            "words": [packed(places), packed(self._seen[places]), packed(self._good[places])],
             "pages": [self._pages, self._relevant],
+            **({} if self._evidence is None else {"standing": self._evidence.state()}),
         }
 
     def restore(self, state: Plain) -> None:
-        arrays = {name: _unpacked(packed) for name, packed in state["arrays"].items()}
+        arrays = {name: unpacked(packed) for name, packed in state["arrays"].items()}
         if (
             arrays["_words"].shape[1:] != self._words.shape[1:]
             or arrays["_address"].shape[1:] != self._address.shape[1:]
@@ -518,17 +625,19 @@ class _LinkTable:
         self._ratios = None
         if state["ratios"] is not None:
             self._ratios = np.zeros(PLACES)
-            self._ratios[_unpacked(state["known"])] = _unpacked(state["ratios"])
+            self._ratios[unpacked(state["known"])] = unpacked(state["ratios"])
         self._links = [tuple(link) for link in state["links"]]
         dropped = set(state["dropped"])
         self._slot_of = {link[0]: slot for slot, link in enumerate(self._links) if slot not in dropped}
         self._parent_urls, self._logits = list(state["parents"]), list(state["logits"])
-        keys, relevances = map(_unpacked, state["visited"])
+        keys, relevances = map(unpacked, state["visited"])
         self._visited = dict(zip(keys.tolist(), relevances.tolist(), strict=True))
-        places, seen, good = map(_unpacked, state["words"])
+        places, seen, good = map(unpacked, state["words"])
         self._seen, self._good = np.zeros(PLACES), np.zeros(PLACES)
         self._seen[places], self._good[places] = seen, good
         self._pages, self._relevant = state["pages"]
+        if self._evidence is not None:
+            self._evidence.restore(state["standing"])
 
 
 def _words_of(page: Page, links: Sequence[Link]) -> NDArray[np.int32]:
@@ -580,12 +689,3 @@ def _log_odds_ratio(good: NDArray[Any], seen: NDArray[Any], base: float, kind: s
     smoothing = _SMOOTHING[kind]
     share = np.clip((good + smoothing * base) / (seen + smoothing), 1e-3, 1.0 - 1e-3)
     return np.asarray(np.log(share / (1.0 - share)) - log(base / (1.0 - base)))
-
-
-def _packed(array: NDArray[Any]) -> Plain:
-    return [str(array.dtype), list(array.shape), base64.b64encode(array.tobytes()).decode()]
-
-
-def _unpacked(plain: Plain) -> NDArray[Any]:
-    kind, shape, text = plain
-    return np.frombuffer(base64.b64decode(text), dtype=kind).reshape(shape).copy()

@@ -96,8 +96,12 @@ class Frontier(Protocol):
         """The best candidate whose host is free now; the host is busy until `settle` or `give_back`."""
         ...
 
-    def settle(self, url: Url) -> None:
-        """Marks a URL as done, whether or not it was taken."""
+    def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
+        """Marks a URL as done, whether or not it was taken.
+
+        is_kept: whether it brought a page that counts for the quotas of its host.
+        Returns the candidates that may wait no longer, as that page was the last that their host or site may have.
+        """
         ...
 
     def give_back(self, candidate: Candidate) -> None:

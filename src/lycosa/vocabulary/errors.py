@@ -97,6 +97,8 @@ def _said_of_one(kind: inspect.Type) -> str:
             return "true or false"
         case inspect.StrType():
             return 'a text: "…"'
+        case inspect.Metadata(extra_json_schema={"examples": [example, *_]}):
+            return f'a text such as "{example}"'
         case inspect.LiteralType():
             return " or ".join(f'"{value}"' for value in kind.values)
         case inspect.VarTupleType():

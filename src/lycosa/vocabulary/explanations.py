@@ -33,6 +33,17 @@ class UtilityParts(Struct, frozen=True):
             return None
 
 
+def weight_of_relevance(because: Mapping[str, Plain]) -> float | None:
+    """α, where a strategy weighed relevance against standing.
+
+    >>> weight_of_relevance({"weighed": {"relevance": 0.4, "standing": 0.7, "alpha": 0.25}})
+    0.25
+    """
+    parts, weighed = UtilityParts.of(because), because.get("weighed")
+    alpha = parts.alpha if parts else weighed.get("alpha") if isinstance(weighed, Mapping) else None
+    return alpha if isinstance(alpha, float) else None
+
+
 def is_found_by_readers(because: Mapping[str, Plain], found_on: str | None) -> bool:
     """Whether a URL is known from an access log alone: no page seen links to it."""
     return found_on is None and ("readers" in because or "chance" in because)

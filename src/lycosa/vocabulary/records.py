@@ -259,6 +259,7 @@ class SkipReason(StrEnum):
     NOFOLLOW = "nofollow"  # of the link or its page; another link may lead there
     REDIRECT = "redirect"  # too many redirects in a row; another link may lead there
     SCOPE = "scope"  # out of the scope of the crawl
+    QUOTA = "quota"  # its host or site has as many pages as it may have
     TRAP = "trap"  # looks like a crawler trap
     FORGOTTEN = "forgotten"  # the user removed it from the collection
 

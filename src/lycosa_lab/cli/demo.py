@@ -17,7 +17,7 @@ from lycosa.cli.crawl_display import run
 from lycosa.cli.options import program
 from lycosa.cli.progress import Progress
 from lycosa.cli.report import write_report
-from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, load_recipe, uses_standing
+from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, load_recipe, uses_standing
 from lycosa.run.new import new_collection
 from lycosa.run.open import open_for_reading
 from lycosa.run.options import Settings
@@ -124,14 +124,14 @@ def _compare(found: Mapping[str, Catch], topic: str) -> None:
 
 def _why_not_first(found: Mapping[str, Catch], default: str) -> list[str]:
     """Why the default strategy is behind another one, by pages on the topic or by how much they matter."""
-    lines = []
+    lines, weighs_standing = [], uses_standing(Recipe(strategy=default))
     by_pages = max(found, key=lambda name: found[name].on_topic)
     if found[by_pages].on_topic > found[default].on_topic:
-        why = ", which weighs how much pages matter too: --target 1 is for the topic alone" * uses_standing(default)
+        why = ", which weighs how much pages matter too: --target 1 is for the topic alone" * weighs_standing
         lines.append(f"{by_pages} found more pages on the topic than {default}{why}.")
     by_links = max(found, key=lambda name: found[name].in_links)
     if found[by_links].in_links > found[default].in_links:
-        why = ", which goes by the topic alone" * (not uses_standing(default))
+        why = ", which goes by the topic alone" * (not weighs_standing)
         lines.append(f"The pages that {by_links} found matter more than those of {default}{why}.")
     return lines
 

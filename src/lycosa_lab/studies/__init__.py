@@ -17,6 +17,7 @@ from .interest_locality import InterestLocality
 from .league import League
 from .one_budget import OneBudget
 from .peer_search import PeerSearch
+from .relevance_target import RelevanceTargetStudy
 from .status_locality import StatusLocality
 from .topic_driven import TopicDriven
 from .topical_map import TopicalMap
@@ -26,6 +27,7 @@ STUDIES: Mapping[str, Study] = {
     study.name: study
     for study in (
         League(),
+        RelevanceTargetStudy(),
         TopicDriven(),
         StatusLocality(),
         UtilityTradeoff(),

@@ -8,7 +8,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from lycosa.reading import Reader
-from lycosa.recipe import uses_standing
+from lycosa.recipe import Recipe, uses_standing
 from lycosa.strategies import STRATEGIES
 from lycosa.vocabulary.records import Plain, Url
 from lycosa_lab.live_crawl import LiveTask, live_crawl
@@ -97,7 +97,7 @@ def _crawls(
 
 def _live_figures(inputs: LeagueInputs, task: LeagueTask, strategy: str, budgets: Mapping[float, int]) -> Plain:
     with TemporaryDirectory(prefix="lycosa-league-") as scratch:
-        table = _in_link_table(inputs, task, Path(scratch)) if uses_standing(strategy) else None
+        table = _in_link_table(inputs, task, Path(scratch)) if uses_standing(Recipe(strategy=strategy)) else None
         outcome = live_crawl(
             strategy,
             LiveTask(

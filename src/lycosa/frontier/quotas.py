@@ -1,0 +1,66 @@
+"""How many pages of one host, or of one registered domain, a collection may have."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from lycosa.vocabulary.records import Host
+from lycosa.vocabulary.urls import site_of
+
+AtLeastOne = Annotated[int, Meta(ge=1)]
+
+
+class Quotas(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The most pages of one host, and of one registered domain (its subdomains included); None does not limit."""
+
+    per_host: AtLeastOne | None = None
+    per_site: AtLeastOne | None = None
+
+
+class PageCounts:
+    """The pages that a collection has of each host and of each registered domain, against its quotas.
+
+    >>> counts = PageCounts(Quotas(per_host=2, per_site=3))
+    >>> for host in ("a.example.org", "a.example.org", "b.example.org"):
+    ...     counts.add(host)
+    >>> counts.is_host_full("a.example.org"), counts.is_host_full("b.example.org")
+    (True, False)
+    >>> counts.exceeded("b.example.org")
+    'its site has 3 pages'
+    """
+
+    def __init__(self, quotas: Quotas | None = None):
+        self.quotas = quotas or Quotas()
+        self._of_host: Counter[str] = Counter()
+        self._of_site: Counter[str] = Counter()
+
+    def restore(self, pages_of_hosts: Mapping[str, int]) -> None:
+        """Replaces the counts by those of the collection."""
+        self._of_host = Counter(pages_of_hosts)
+        self._of_site = Counter()
+        for host, pages in pages_of_hosts.items():
+            self._of_site[site_of(host)] += pages
+
+    def add(self, host: Host) -> None:
+        """Counts a page."""
+        self._of_host[host] += 1
+        self._of_site[site_of(host)] += 1
+
+    def is_host_full(self, host: Host) -> bool:
+        most = self.quotas.per_host
+        return most is not None and self._of_host[host] >= most
+
+    def is_site_full(self, host: Host, *, in_flight: int = 0) -> bool:
+        """Whether the registered domain of a host has all its pages, should so many fetches in flight become some."""
+        most = self.quotas.per_site
+        return most is not None and self._of_site[site_of(host)] + in_flight >= most
+
+    def exceeded(self, host: Host) -> str:
+        """The quota that one more page of a host would exceed, for people; empty if none."""
+        if self.is_host_full(host):
+            return f"its host has {self._of_host[host]} pages"
+        if self.is_site_full(host):
+            return f"its site has {self._of_site[site_of(host)]} pages"
+        return ""

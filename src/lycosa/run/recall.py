@@ -1,0 +1,186 @@
+"""How many of the relevant pages within reach a crawl has found, and how many are probably left.
+
+Relevant is what the crawl's judge calls so. A page is within reach where links lead to it from the pages that were
+seen, be it over pages that were not.
+"""
+
+from collections.abc import Iterable, Sequence
+from math import exp, log1p, sqrt
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, Url, Visit
+from lycosa.vocabulary.urls import key_of
+
+RECALL_STATE = "recall"  # key of the catalog's state: the estimate of the last checkpoint
+ENOUGH = 20  # relevant pages, before which a crawl does not stop by its recall
+SLOTS = 1 << 23  # one byte each; URLs are hashed into them
+MOST_RELEVANT_PARENTS, MOST_OTHER_PARENTS = 4, 3  # counted up to here
+# How often a link leads to a relevant page, by how many relevant pages (rows) and other pages (columns) of the crawl
+# have it: the mean over crawls of synthetic worlds. It counts as `PRIOR_WEIGHT` links; a crawl's own soon count more.
+PRIOR = (
+    (0.02, 0.02, 0.015, 0.01),
+    (0.35, 0.12, 0.08, 0.03),
+    (0.70, 0.40, 0.20, 0.07),
+    (0.83, 0.50, 0.22, 0.08),
+    (0.92, 0.78, 0.50, 0.20),
+)
+PRIOR_WEIGHT = 2.0
+DISPERSION = 1.5  # by which errors exceed those of independent links; fitted on crawls of synthetic worlds
+_Z = 1.645  # 5 % of a normal distribution lie above, and 5 % below its negative
+
+_UNKNOWN, _WAITING, _DONE, _RELEVANT = range(4)  # the two lowest bits of a slot; above them, the cell
+_COLUMNS = MOST_OTHER_PARENTS + 1
+_CELLS = (MOST_RELEVANT_PARENTS + 1) * _COLUMNS
+_PRIOR_OF_CELL = [share for row in PRIOR for share in row]
+_NEXT_RELEVANT = [min(cell + _COLUMNS, cell % _COLUMNS + MOST_RELEVANT_PARENTS * _COLUMNS) for cell in range(_CELLS)]
+_NEXT_OTHER = [cell + (cell % _COLUMNS < MOST_OTHER_PARENTS) for cell in range(_CELLS)]
+
+
+class RecallEstimate(Struct, frozen=True):
+    """The share of the relevant pages within reach that was found, with an interval that holds the truth in 90 %."""
+
+    found: int  # relevant pages
+    relevant_left: float
+    recall: float
+    recall_low: float
+    recall_high: float
+
+    def reaches(self, target: float) -> bool:
+        """Whether the crawl may stop at this recall: even the low end of the interval reaches it, and at least `ENOUGH`
+        relevant pages speak for that."""
+        return self.found >= ENOUGH and self.recall_low >= target
+
+
+def saved_recall(state: Plain) -> RecallEstimate | None:
+    """The estimate that a catalog has under `RECALL_STATE`; None where there is none."""
+    return None if state is None else msgspec.convert(state, RecallEstimate)
+
+
+class RecallEstimator:
+    """Estimates recall from which pages link where, for crawls by any strategy.
+
+    The relevant pages that are left are those among the waiting links, and those that no page seen links to:
+
+        left = Σ_c waiting_c · p_c + f0
+
+    Links fall into cells c by how many relevant and how many other pages have them. p_c is the share of relevant pages
+    among the links followed from cell c, shrunk to a prior. f0 is Chao's estimate of the classes that a sample missed
+    (1984), for sampling without replacement (Chao, Lin 2012): relevant pages are the classes, and each relevant page
+    visited is a sample of those that it links to. With f1 and f2 relevant pages, found or expected among the waiting
+    links, that one or two relevant pages link to, and q = found / (found + left) the share of samples taken,
+
+        f0 = f1 (f1 - 1) / (2 (f2 + 1) + f1 · q / (1 - q)).
+
+    The interval is log-normal: left + 1, times or divided by exp(1.645 · DISPERSION · sqrt(ln(1 + var / (left + 1)²))),
+    where var is the variance of the waiting links' outcomes and of p_c, and that of a geometric f0.
+
+    A visit costs time in proportion to its links, an estimate none that grows. Memory is bounded: in crawls that know
+    more than a million URLs some share a slot, and count as one.
+
+    >>> estimator = RecallEstimator()
+    >>> estimator.visited("http://a.example/", is_relevant=True, targets=["http://a.example/1", "http://a.example/2"])
+    >>> estimator.estimate().found
+    1
+    >>> estimator.visited("http://a.example/1", is_relevant=True)
+    >>> estimator.visited("http://a.example/2", is_relevant=False)
+    >>> estimator.estimate()
+    RecallEstimate(found=2, relevant_left=0.0, recall=1.0, recall_low=1.0, recall_high=1.0)
+    """
+
+    def __init__(self) -> None:
+        self._slots = bytearray(SLOTS)
+        self._waiting = [0] * _CELLS
+        self._trials = [0] * _CELLS
+        self._hits = [0] * _CELLS
+        self._relevant = [0] * (MOST_RELEVANT_PARENTS + 1)  # relevant pages found, by how many of them link to them
+
+    def add(self, visit: Visit) -> None:
+        """A page was visited; of one that was seen again, its new links count."""
+        is_relevant = visit.is_kept and visit.relevance is not None and visit.relevance >= RELEVANT
+        targets: Iterable[Url] = (link.target for link in visit.open_links())
+        if visit.change is not None:
+            self._follow(visit.candidate.url, set(targets) & set(visit.new_links), is_relevant)
+            return
+        is_redirect = visit.fetch.outcome is Outcome.MOVED
+        self.visited(visit.candidate.url, is_relevant=is_relevant, targets=targets, is_redirect=is_redirect)
+
+    def visited(self, url: Url, *, is_relevant: bool, targets: Iterable[Url] = (), is_redirect: bool = False) -> None:
+        """A URL was visited, whose page, if there was one, links to `targets`."""
+        slot = key_of(url) % SLOTS
+        state, cell = self._slots[slot] & 3, self._slots[slot] >> 2
+        if state in (_DONE, _RELEVANT):
+            return
+        if state == _WAITING:
+            self._waiting[cell] -= 1
+        if not is_redirect:  # where that leads will be another visit
+            self._trials[cell] += 1
+            self._hits[cell] += is_relevant
+        self._relevant[cell // _COLUMNS] += is_relevant
+        self._slots[slot] = cell << 2 | (_RELEVANT if is_relevant else _DONE)
+        self._follow(url, set(targets), is_relevant)
+
+    def leave_out(self, url: Url) -> None:
+        """A URL is out of reach: it was skipped."""
+        slot = key_of(url) % SLOTS
+        state, cell = self._slots[slot] & 3, self._slots[slot] >> 2
+        if state == _WAITING:
+            self._waiting[cell] -= 1
+        if state in (_WAITING, _UNKNOWN):
+            self._slots[slot] = cell << 2 | _DONE
+
+    def _follow(self, url: Url, targets: set[Url], is_relevant: bool) -> None:
+        slots, waiting = self._slots, self._waiting
+        following = _NEXT_RELEVANT if is_relevant else _NEXT_OTHER
+        targets.discard(url)
+        for target in targets:
+            slot = key_of(target) % SLOTS
+            state, cell = slots[slot] & 3, slots[slot] >> 2
+            after = following[cell]
+            if state == _WAITING:
+                waiting[cell] -= 1
+                waiting[after] += 1
+            elif state == _UNKNOWN:
+                state = _WAITING
+                waiting[after] += 1
+            elif state == _RELEVANT:
+                self._relevant[cell // _COLUMNS] -= 1
+                self._relevant[after // _COLUMNS] += 1
+            slots[slot] = after << 2 | state
+
+    def estimate(self) -> RecallEstimate | None:
+        """How much was found; None before the first relevant page."""
+        found = sum(self._relevant)
+        if not found:
+            return None
+        if not any(self._waiting):
+            return RecallEstimate(found, 0.0, 1.0, 1.0, 1.0)
+        by_parents = list(map(float, self._relevant))
+        waiting_left = variance = 0.0
+        for cell, waiting in enumerate(self._waiting):
+            weight = self._trials[cell] + PRIOR_WEIGHT
+            share = (self._hits[cell] + PRIOR_WEIGHT * _PRIOR_OF_CELL[cell]) / weight
+            expected = waiting * share
+            waiting_left += expected
+            by_parents[cell // _COLUMNS] += expected
+            variance += expected * (1.0 - share) * (1.0 + waiting / (weight + 1.0))
+        unseen = _unseen(found, waiting_left, by_parents)
+        variance += unseen + unseen**2
+        left = waiting_left + unseen
+        spread = exp(_Z * DISPERSION * sqrt(log1p(variance / (left + 1.0) ** 2)))
+        most, least = (left + 1.0) * spread - 1.0, max(0.0, (left + 1.0) / spread - 1.0)
+        return RecallEstimate(found, left, found / (found + left), found / (found + most), found / (found + least))
+
+
+def _unseen(found: int, waiting_left: float, by_parents: Sequence[float]) -> float:
+    """f0, the relevant pages that no page seen links to: the positive root of
+
+        b f0² + (b w + found f1 - a) f0 - a w = 0  with  a = f1 max(0, f1 - 1), b = 2 (f2 + 1), w the waiting ones,
+
+    which is the formula of `RecallEstimator` with q / (1 - q) = found / (w + f0).
+    """
+    once, twice = by_parents[1], by_parents[2]
+    a, b = once * max(0.0, once - 1.0), 2.0 * (twice + 1.0)
+    half = (b * waiting_left + found * once - a) / 2.0
+    return max(0.0, (sqrt(half**2 + a * b * waiting_left) - half) / b)

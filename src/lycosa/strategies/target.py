@@ -1,0 +1,329 @@
+"""A target of relevance: the weight of relevance against expected standing at which pages stay relevant enough."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from lycosa.vocabulary.records import Candidate, Plain, Url
+from lycosa.vocabulary.urls import host_of, key_of, site_of
+
+from .base import clamped, packed, unpacked
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Marks = NDArray[np.bool_]
+
+WINDOW = 100  # pages whose mean relevance is kept to the target
+NEXT = 25  # links that are to be followed next: about as many as are before the weight is found anew
+MAX_OLDER = 10_000  # links that wait and are no longer in the table, whose two estimates are kept
+STANDING_WEIGHTS = {  # by a regression of the true in-links of waiting links, over synthetic worlds
+    "parents": 0.4,  # mean log odds of the standing of the pages that link here
+    "sites": 1.7,  # ln(1 + other sites that link here), less the mean of all waiting links
+    "domain": 0.1,  # ln(1 + reach of the domain), less the median of the table
+}
+_STEPS = 12  # of the bisection: the weight is exact to 1 / 4096
+_BIAS_LIMIT = 3.0  # of the correction of estimates, in log odds
+_BIAS_PRIOR = 4.0  # pages that speak against a correction
+_LOGIT_LIMIT = 8.0
+
+
+def logit(share: float) -> float:
+    """Log odds, finite for every share from 0 to 1."""
+    bounded = min(max(share, 1e-4), 1.0 - 1e-4)
+    return float(np.clip(np.log(bounded / (1.0 - bounded)), -_LOGIT_LIMIT, _LOGIT_LIMIT))
+
+
+def logistic(logits: Floats) -> Floats:
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0))))
+
+
+def least_weight(relevance: Floats, standing: Floats, *, needed: float, count: int) -> float | None:
+    """The least α in [0, 1] for which the best `count` links by α · relevance + (1 - α) · standing have the mean
+    relevance `needed` or more; None where relevance alone does not reach it.
+
+    This maximises the summed standing of the links taken, subject to their mean relevance: α = λ / (1 + λ) for the
+    Lagrange multiplier λ of the constraint. The mean relevance never falls as α grows, so bisection finds α.
+
+    >>> least_weight(np.array([0.9, 0.5, 0.1]), np.array([0.1, 0.5, 0.9]), needed=0.5, count=1)
+    0.5
+    """
+    if not len(relevance):
+        return None
+    count = min(count, len(relevance))
+
+    def mean_relevance(alpha: float) -> float:
+        values = (alpha + 1e-9) * relevance + (1.0 - alpha) * standing  # among equals, the more relevant
+        return float(relevance[np.argpartition(-values, count - 1)[:count]].mean())
+
+    needed -= 1e-9
+    if mean_relevance(1.0) < needed:
+        return None
+    if mean_relevance(0.0) >= needed:
+        return 0.0
+    too_low, enough = 0.0, 1.0
+    for _ in range(_STEPS):
+        middle = (too_low + enough) / 2
+        too_low, enough = (too_low, middle) if mean_relevance(middle) >= needed else (middle, enough)
+    return enough
+
+
+class _SeenPage(Struct, frozen=True):
+    relevance: float
+    predicted: float | None  # log odds before it was fetched; None for seeds
+
+
+class RelevanceTarget:
+    """Maximises the expected standing of the pages, subject to a mean relevance of at least `target`.
+
+    value of a link = α · P(relevant) + (1 - α) · standing
+
+    α is the least for which the best 25 of what waits have the mean relevance T + (T - mean of the last n) · n / 100,
+    where n ≤ 100 pages: 100 such links make up for what the last pages lack, or use up what they have to spare. Where
+    no weight reaches that, α is 1, and relevance alone decides.
+
+    Estimates may be biased where a topic is unlike those on which weights were learnt. A constant b is added to the log
+    odds of all of them: that for which Σ (estimate - relevance) + 4 b = 0 over the last pages, examples not counted.
+
+    evidence: what is known of the standing of links.
+    """
+
+    def __init__(self, target: float, evidence: "StandingEvidence"):
+        self.target = target
+        self.evidence = evidence
+        self.alpha = 1.0
+        self.is_in_reach = True
+        self._bias = 0.0
+        self._pages: dict[Url, _SeenPage] = {}  # the last
+
+    def __len__(self) -> int:
+        """The pages over which the mean is taken."""
+        return len(self._pages)
+
+    @property
+    def lately(self) -> float | None:
+        """Mean relevance of the last pages; None before the first."""
+        return sum(page.relevance for page in self._pages.values()) / len(self._pages) if self._pages else None
+
+    def add(self, url: Url, relevance: float | None, predicted: float | None) -> None:
+        """A page was visited that is not an example; `predicted` is in log odds."""
+        self._pages.pop(url, None)
+        self._pages[url] = _SeenPage(clamped(relevance), predicted)
+        if len(self._pages) > WINDOW:
+            del self._pages[next(iter(self._pages))]
+
+    def rejudge(self, relevances: Mapping[str, float]) -> None:
+        for url, page in self._pages.items():
+            if url in relevances:
+                self._pages[url] = _SeenPage(clamped(relevances[url]), page.predicted)
+
+    def solve(self, relevance: Floats, standing: Floats) -> None:
+        """Finds the weight for what waits: the links of the table, whose estimates are given in log odds, and older."""
+        older = self.evidence.older.estimates()
+        relevance, standing = np.concatenate((relevance, older[:, 0])), np.concatenate((standing, older[:, 1]))
+        self._bias = self._found_bias()
+        behind = sum(self.target - page.relevance for page in self._pages.values()) / WINDOW
+        alpha = least_weight(
+            logistic(relevance + self._bias), logistic(standing), needed=self.target + behind, count=NEXT
+        )
+        if len(relevance):
+            self.is_in_reach = alpha is not None
+            self.alpha = 1.0 if alpha is None else alpha
+
+    def weighed(self, relevance: Floats, standing: Floats) -> Floats:
+        """The log odds of the values of links."""
+        values = self.alpha * logistic(relevance + self._bias) + (1.0 - self.alpha) * logistic(standing)
+        return np.asarray(np.log(values / (1.0 - values)))
+
+    def moved(self, *, least: float, most: int) -> list[Candidate]:
+        """Candidates for the older links whose value has changed, the best of them."""
+        older = self.evidence.older
+        relevance, standing, told = older.estimates().T
+        values = self.weighed(relevance, standing)
+        chosen = np.sort(best_changes(values, told, least=least, most=most)).tolist()
+        return older.revalued(chosen, values, self.explain)
+
+    def explain(self, relevance: float, standing: float) -> Plain:
+        """What the value of a link is made of."""
+        known, expected = logistic(np.array([relevance + self._bias, standing])).tolist()
+        return {"relevance": round(known, 4), "standing": round(expected, 4), "alpha": round(self.alpha, 4)}
+
+    def _found_bias(self) -> float:
+        known = [page for page in self._pages.values() if page.predicted is not None]
+        predicted = np.array([page.predicted for page in known], np.float64)
+        relevant = sum(page.relevance for page in known)
+        low, high = -_BIAS_LIMIT, _BIAS_LIMIT
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            is_too_high = float(logistic(predicted + middle).sum()) - relevant + _BIAS_PRIOR * middle > 0.0
+            low, high = (low, middle) if is_too_high else (middle, high)
+        return (low + high) / 2
+
+    def state(self) -> Plain:
+        pages = [[url, page.relevance, page.predicted] for url, page in self._pages.items()]
+        return {"alpha": self.alpha, "is_in_reach": self.is_in_reach, "bias": self._bias, "pages": pages}
+
+    def restore(self, state: Plain) -> None:
+        self.alpha, self.is_in_reach, self._bias = state["alpha"], state["is_in_reach"], state["bias"]
+        self._pages = {url: _SeenPage(relevance, predicted) for url, relevance, predicted in state["pages"]}
+
+
+class StandingEvidence:
+    """What is known of the standing of links before they are followed.
+
+    log odds = .4 · mean log odds of the standing of the pages that link here
+             + 1.7 · (ln(1 + other sites that link here) - mean of what waits)
+             + .1 · (ln(1 + reach of the domain) - median of the table)
+
+    A part of which nothing is known is 0. Links and pages are those of a table of links: the latest.
+
+    reach: the last difference for a URL; 0 for domains that are not in the table, or where there is none.
+    """
+
+    def __init__(self, reach: Callable[[Url], float]):
+        self._reach_of = reach
+        self._parents: list[float] = []  # log odds of the standing of each page, NaN where it is not known
+        self._parent_sites: list[int] = []
+        self._sites: Ints = np.empty(0, np.int64)  # of each link
+        self._reach: Floats = np.empty(0)
+        self._usual = 0.0  # mean ln(1 + sites) of what waits
+        self.told: Floats = np.empty((0, 3))  # log odds of relevance, standing and value when the frontier was told
+        self.older = OlderLinks()
+
+    def add_parent(self, url: Url, standing: float | None) -> None:
+        self._parents.append(np.nan if standing is None else logit(clamped(standing)))
+        self._parent_sites.append(_site(url))
+
+    def set_parent(self, place: int, standing: float) -> None:
+        self._parents[place] = logit(clamped(standing))
+
+    def add_links(self, urls: Sequence[Url]) -> None:
+        self._sites = np.concatenate((self._sites, np.array([_site(url) for url in urls], np.int64)))
+        self._reach = np.concatenate((self._reach, np.array([self._reach_of(url) for url in urls], np.float64)))
+        self.told = np.concatenate((self.told, np.zeros((len(urls), 3))))
+        for url in urls:
+            self.older.pop(url)
+
+    def keep(self, first_parent: int, links: Marks) -> None:
+        """Drops the pages before the first, and all links but these."""
+        self._parents, self._parent_sites = self._parents[first_parent:], self._parent_sites[first_parent:]
+        self._sites, self._reach, self.told = self._sites[links], self._reach[links], self.told[links]
+
+    def parts(self, links: Ints, at: Ints, parents: Ints, *, is_complete: bool) -> Floats:
+        """The three parts of each of some links.
+
+        at, parents: for each time that a page links to one of these, the place of that link among them, and the page.
+        is_complete: whether these are all links that wait, so that their mean is the mean of what waits.
+        """
+        found = np.zeros((len(links), len(STANDING_WEIGHTS)))
+        standings = np.array(self._parents, np.float64)[parents]
+        is_known = ~np.isnan(standings)
+        counts = np.bincount(at[is_known], minlength=len(links))
+        found[:, 0] = np.bincount(at[is_known], standings[is_known], len(links)) / np.maximum(counts, 1)
+        sites, number_of = np.unique(np.array(self._parent_sites, np.int64), return_inverse=True)
+        numbers = number_of[parents]
+        is_other = sites[numbers] != self._sites[links][at]
+        pairs = np.unique(at[is_other] * len(sites) + numbers[is_other])  # each site once
+        found[:, 1] = np.log1p(np.bincount(pairs // max(len(sites), 1), minlength=len(links)))
+        if is_complete and len(links):
+            self._usual = float(found[:, 1].mean())
+        found[:, 1] -= self._usual
+        found[:, 2] = self._reach[links]
+        found *= list(STANDING_WEIGHTS.values())
+        return np.clip(found, -_LOGIT_LIMIT, _LOGIT_LIMIT)
+
+    def by_page_alone(self, standing: float | None) -> float:
+        """The log odds of a link of a page of this standing, of which no more is known."""
+        parents = 0.0 if standing is None else logit(clamped(standing))
+        return STANDING_WEIGHTS["parents"] * parents - STANDING_WEIGHTS["sites"] * self._usual
+
+    def state(self) -> Plain:
+        return {
+            "parents": packed(np.array(self._parents)),
+            "parent_sites": self._parent_sites,
+            "sites": packed(self._sites),
+            "reach": packed(self._reach),
+            "usual": self._usual,
+            "told": packed(self.told),
+            "older": self.older.state(),
+        }
+
+    def restore(self, state: Plain) -> None:
+        self._parents, self._parent_sites = unpacked(state["parents"]).tolist(), list(state["parent_sites"])
+        self._sites, self._reach, self.told = (unpacked(state[name]) for name in ("sites", "reach", "told"))
+        self._usual = state["usual"]
+        self.older.restore(state["older"])
+
+
+class OlderLinks:
+    """Waiting links that are no longer in the table: both estimates stay as they were, and are weighed anew.
+
+    Of more than 10 000, those go whose higher estimate is lowest. They keep the place that they had, which is behind
+    all others whatever the weight: no value is above the higher of the two estimates.
+    """
+
+    def __init__(self) -> None:
+        self._links: dict[Url, tuple[Url | None, str, int]] = {}  # page, anchor, depth
+        self._told: dict[Url, tuple[float, float, float]] = {}  # log odds of relevance, standing and value
+
+    def __len__(self) -> int:
+        return len(self._links)
+
+    def add(self, links: Sequence[tuple[Url, Url | None, str, int]], told: Floats) -> None:
+        """told: the log odds of relevance, standing and value of each, as the frontier was told."""
+        for (url, found_on, anchor, depth), estimates in zip(links, told.tolist(), strict=True):
+            self._links[url], self._told[url] = (found_on, anchor, depth), tuple(estimates)
+        if len(self._links) > MAX_OLDER:
+            urls, highest = list(self._links), self.estimates()[:, :2].max(axis=1)
+            for place in np.argpartition(-highest, MAX_OLDER)[MAX_OLDER:].tolist():
+                self.pop(urls[place])
+
+    def pop(self, url: Url) -> None:
+        """A link that waits no longer, or is in the table again."""
+        if self._links.pop(url, None) is not None:
+            del self._told[url]
+
+    def relevance(self, url: Url) -> float | None:
+        """The log odds of its relevance; None for a link that is not here."""
+        return self._told[url][0] if url in self._told else None
+
+    def estimates(self) -> Floats:
+        """The log odds of relevance, standing and value of each, as of the last time that the frontier was told."""
+        return np.array(list(self._told.values())).reshape(-1, 3)
+
+    def revalued(
+        self, places: Sequence[int], values: Floats, explain: Callable[[float, float], Plain]
+    ) -> list[Candidate]:
+        """Candidates for those at some places; values: the new ones of all, in log odds."""
+        urls, priorities, candidates = list(self._links), logistic(values), []
+        for place in places:
+            url, (found_on, anchor, depth) = urls[place], self._links[urls[place]]
+            relevance, standing, _ = self._told[url]
+            self._told[url] = (relevance, standing, float(values[place]))
+            because = {"weighed": explain(relevance, standing)}
+            candidates.append(Candidate(url, float(priorities[place]), found_on, anchor, because, depth))
+        return candidates
+
+    def state(self) -> Plain:
+        return [[url, *link, *self._told[url]] for url, link in self._links.items()]
+
+    def restore(self, state: Plain) -> None:
+        self._links = {url: (found_on, anchor, depth) for url, found_on, anchor, depth, *_ in state}
+        self._told = {url: tuple(estimates) for url, _, _, _, *estimates in state}
+
+
+def best_changes(scores: Floats, told: Floats, *, least: float, most: int) -> Ints:
+    """The places of scores that differ from those told, the best of them.
+
+    A link that falls counts by where it stood: left there, it would be taken before better ones.
+    """
+    changed = np.flatnonzero(np.abs(scores - told) >= least)
+    if len(changed) > most:
+        ranks = np.maximum(scores, told)[changed]
+        changed = changed[np.argpartition(-ranks, most)[:most]]
+    return changed
+
+
+def _site(url: Url) -> int:
+    return key_of(site_of(host_of(url))) if isinstance(url, str) else 0  # in a graph, URLs are numbers

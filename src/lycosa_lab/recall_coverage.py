@@ -1,0 +1,130 @@
+"""How often the interval of the recall estimate holds the truth, in worlds whose relevant pages are known.
+
+The judge is the truth, so that only the estimate is on trial: a page is relevant where the world says that it is on the
+topic, and the truth are the relevant pages to which links lead from the seeds.
+"""
+
+import random
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from lycosa.frontier.sequential import SequentialFrontier
+from lycosa.loop import Loop
+from lycosa.run.recall import RecallEstimate, RecallEstimator
+from lycosa.strategies import find_strategy
+from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Url, Visit
+from lycosa_lab.page_cache import PageCache
+from lycosa_lab.worlds.synthetic import SyntheticWorld
+
+BUDGETS = (0.03, 0.06, 0.12, 0.25, 0.5, 0.8)  # shares of the pages within reach
+FEWEST_PAGES = 25  # of a topic
+SEEDS = 5
+
+
+@dataclass(frozen=True)
+class TopicWorld:
+    """A world, one of its topics, and where crawls for it start.
+
+    relevant: the pages of the topic that can be reached.
+    reachable: how many pages can be.
+    """
+
+    world: SyntheticWorld
+    seeds: Sequence[Url]
+    relevant: frozenset[Url]
+    reachable: int
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What was estimated in the course of a crawl, and what was true."""
+
+    pages: int
+    true_recall: float
+    estimate: RecallEstimate
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether the truth lies within the interval, to the precision of a float."""
+        return self.estimate.recall_low - 1e-9 <= self.true_recall <= self.estimate.recall_high + 1e-9
+
+
+@dataclass(frozen=True)
+class RecallCrawl:
+    """One crawl: a moment for each of `BUDGETS`, and the first at which it might have stopped, None for never."""
+
+    strategy: str
+    seed: int
+    moments: Sequence[Moment]
+    stop: Moment | None
+
+
+def topic_world(seed: int) -> TopicWorld:
+    """A world of its own for every seed: its size, how many topics there are, how much links keep to their topic, the
+    topic and the seeds are drawn."""
+    chance = random.Random(seed)
+    world = SyntheticWorld(
+        pages=chance.choice((600, 900, 1_500)),
+        topics=chance.choice((4, 8, 16, 30)),
+        topical_homophily=chance.choice((0.5, 0.8, 1.0)),
+        seed=seed,
+    )
+    by_topic: dict[str | None, list[Url]] = defaultdict(list)
+    for url in world.urls():
+        by_topic[world.topic(url)].append(url)
+    on_topic = chance.choice([urls for urls in by_topic.values() if len(urls) >= FEWEST_PAGES])
+    seeds = chance.sample(on_topic, SEEDS)
+    reachable = _reachable(world, seeds)
+    return TopicWorld(world, seeds, frozenset(reachable.intersection(on_topic)), len(reachable))
+
+
+def _reachable(world: SyntheticWorld, seeds: Iterable[Url]) -> set[Url]:
+    known = set(seeds)
+    queue = deque(known)
+    while queue:
+        for target in world.out_links(queue.popleft()):
+            if target not in known and target in world:
+                known.add(target)
+                queue.append(target)
+    return known
+
+
+def recall_crawl(given: TopicWorld, strategy: str, *, seed: int, cache: PageCache, target: float) -> RecallCrawl:
+    """Crawls a world until the largest budget is used up.
+
+    target: the recall at which it might have stopped.
+    """
+    estimator, frontier = RecallEstimator(), SequentialFrontier()
+    entry = find_strategy(strategy)
+    loop = Loop(entry(**({"taught": given.seeds} if entry.takes("taught") else {})), frontier, observe=estimator.add)
+    marks = {max(1, round(share * given.reachable)) for share in BUDGETS}
+    moments: list[Moment] = []
+    stop: Moment | None = None
+    found = pages = 0
+
+    def assess(candidate: Candidate, fetch: Fetch) -> Visit:
+        page = cache.read(candidate.url)
+        return Visit(candidate, fetch, page, relevance=float(candidate.url in given.relevant))
+
+    loop.start(given.seeds)
+    while pages < max(marks) and (candidate := frontier.take()) is not None:
+        loop.step(candidate, Fetch(candidate.url, Outcome.OK, 0.0), assess)
+        pages += 1
+        found += candidate.url in given.relevant
+        estimate = estimator.estimate()
+        if estimate is None or not (pages in marks or stop is None):
+            continue
+        moment = Moment(pages, found / len(given.relevant), estimate)
+        if pages in marks:
+            moments.append(moment)
+        if stop is None and estimate.reaches(target):
+            stop = moment
+    return RecallCrawl(strategy, seed, moments, stop)
+
+
+def recall_crawls(seed: int, strategies: Sequence[str], *, target: float = 0.9) -> list[RecallCrawl]:
+    """The crawls of one world by several strategies."""
+    given = topic_world(seed)
+    cache = PageCache(given.world, capacity=len(given.world))
+    return [recall_crawl(given, strategy, seed=seed, cache=cache, target=target) for strategy in strategies]

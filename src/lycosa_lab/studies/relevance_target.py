@@ -1,0 +1,228 @@
+"""What the target of `hunter` does: maximise standing, subject to a mean relevance."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from lycosa.pictures import Series, line_chart
+from lycosa.relevance import train
+from lycosa.strategies.hunter import Hunter
+from lycosa.strategies.target import WINDOW
+from lycosa.strategies.utility import Adaptive
+from lycosa.vocabulary.contracts import Strategy
+from lycosa.vocabulary.records import Page, Plain, Url
+from lycosa_lab.results import Claim, Figure, Findings, Row
+from lycosa_lab.simulation import crawl
+from lycosa_lab.statistics import SIGNIFICANT, finite_or_none, page_trend, summary
+from lycosa_lab.study import Size
+from lycosa_lab.tables import Scores, mean_rows, nan_if_none, pair_rows, rounded
+from lycosa_lab.test_bed import TestBed, examples_of, in_links_of, prepare_test_bed
+from lycosa_lab.worlds import StudyWorld
+from lycosa_lab.worlds.synthetic import SyntheticWorld
+
+TARGETS = (1.0, 0.9, 0.7, 0.5, 0.3, 0.0)
+TOLERANCE = 0.05  # by which the mean relevance may miss a target that is in reach
+RELEVANCE, STATUS = "share of pages on the topic", "mean ln(1 + in-links)"  # both by the truth of the world
+JUDGED, LATELY = "mean relevance", f"mean relevance of the last {WINDOW} pages"  # both as the crawler judges
+MEASURES = (RELEVANCE, STATUS, JUDGED, LATELY)
+
+
+def label(target: float) -> str:
+    return f"T={target:g}"
+
+
+def adaptive(target: float) -> str:
+    return f"adaptive {label(target)}"
+
+
+SETTINGS = [label(target) for target in TARGETS]  # of hunter
+ADAPTIVE = [adaptive(target) for target in TARGETS]  # for comparison
+
+
+class RelevanceTargetStudy:
+    """Crawls of one topic at each target by hunter, and by adaptive for comparison, in worlds that differ by seed; in
+    other worlds than synthetic ones, of several topics. Examples are seeds, and do not count."""
+
+    name = "relevance-target"
+    summary = "Whether a lower target of relevance brings home pages of higher standing, and whether it is kept."
+    scales: Mapping[str, Size] = {
+        "small": {"worlds": 24, "pages": 500, "examples": 40, "explored": 60, "world_pages": 12_000, "topics": 6},
+        "paper": {"worlds": 40, "pages": 2_000, "examples": 60, "explored": 100, "world_pages": 60_000, "topics": 10},
+    }
+
+    def default_world(self, size: Size) -> Mapping[str, Plain]:
+        return {"pages": size["world_pages"], "topics": size["topics"]}
+
+    def jobs(self, world: StudyWorld, size: Size, seed: int) -> Sequence[Plain]:
+        if isinstance(world, SyntheticWorld):
+            return [{"seed": 1_000 * seed + number, "topic": 0} for number in range(size["worlds"])]
+        topics = len(examples_of(world, topics=size["worlds"], each=size["examples"], seed=seed))
+        return [{"seed": seed, "topic": number} for number in range(topics)]
+
+    def prepare(self, world: StudyWorld, size: Size, seed: int) -> tuple[Size, TestBed | None]:
+        """The size, and what the topics share where they are of one world."""
+        if isinstance(world, SyntheticWorld):
+            return size, None
+        return size, prepare_test_bed(world, size, seed, in_links_of(world), topics=size["worlds"])
+
+    def work(self, world: StudyWorld, prepared: Any, job: Plain) -> Plain:
+        size, bed = prepared
+        if bed is None:
+            assert isinstance(world, SyntheticWorld)
+            own = SyntheticWorld(**asdict(world.options) | {"seed": job["seed"], "sites": None})
+            bed = prepare_test_bed(own, size, job["seed"], in_links_of(own), topics=2)
+        topic = _TopicAtTargets(bed, job["topic"])
+        crawls = {label(target): topic.hunted(target, size["pages"]) for target in TARGETS}
+        crawls |= {adaptive(target): topic.adapted(target, size["pages"]) for target in TARGETS}
+        return {"world": job["seed"], "topic": topic.name, "crawls": crawls}
+
+    def conclude(self, world: StudyWorld, size: Size, outcomes: Sequence[Plain], seed: int) -> Findings:
+        scores = {kind: _scores(outcomes, kind) for kind in MEASURES}
+        rows: dict[str, list[Row]] = {
+            "means": [row for kind in MEASURES for row in mean_rows(kind, scores[kind], seed=seed)],
+            "tests": [row for kind in (RELEVANCE, STATUS) for row in pair_rows(kind, scores[kind])],
+            "crawls": [
+                {"world": outcome["world"], "topic": outcome["topic"], "target": setting, **crawled}
+                for outcome in outcomes
+                for setting, crawled in outcome["crawls"].items()
+            ],
+        }
+        claims = [
+            _trend(RELEVANCE, "falls", [scores[RELEVANCE][setting] for setting in reversed(SETTINGS)], scores),
+            _trend(STATUS, "rises", [scores[STATUS][setting] for setting in SETTINGS], scores),
+            _kept(outcomes),
+            _out_of_reach(outcomes),
+        ]
+        return Findings(claims=claims, tables=rows, figures={"trade-off": _figure(scores, len(outcomes), size)})
+
+
+class _TopicAtTargets:
+    """One topic, crawled at several targets; what the models say of a page is kept from one crawl to the next."""
+
+    def __init__(self, bed: TestBed, number: int):
+        examples = bed.topics[number]
+        self.name = examples.topic
+        self._bed = bed
+        self._examples = examples.good
+        self._relevance = train(bed.pages(examples.good), bed.pages(examples.bad), seed=bed.seed)
+        self._standing = bed.standing.models[examples.topic]
+        self._judged: dict[Url, tuple[Page, float, float] | None] = {}
+
+    def hunted(self, target: float, pages: int) -> Plain:
+        strategy = Hunter(target=target, judge=lambda: self._relevance, taught=self._examples)
+        measured = self._measured(strategy, pages)
+        return {
+            **measured,
+            "α": 1.0 if strategy.alpha is None else rounded(strategy.alpha),
+            "in reach": strategy.target is not None and strategy.target.is_in_reach,
+        }
+
+    def adapted(self, target: float, pages: int) -> Plain:
+        return self._measured(Adaptive(target=target, taught=self._examples), pages)
+
+    def _measured(self, strategy: Strategy, pages: int) -> dict[str, Plain]:
+        steps = crawl(
+            strategy,
+            self._examples,
+            read=self._read,
+            judge=lambda page: self._known(page.url)[1],
+            standing=lambda page: self._known(page.url)[2],
+            pages=pages + len(self._examples),
+        )
+        taught = set(self._examples)
+        found = [step for step in steps if step.url not in taught]
+        status = [known for step in found if (known := self._bed.standing.source.status(step.url)) is not None]
+        on_topic = [float(self._bed.world.topic(step.url) == self.name) for step in found]
+        judged = [step.relevance for step in found]
+        return {
+            "pages": len(found),
+            RELEVANCE: rounded(summary(on_topic).mean),
+            STATUS: rounded(summary(status).mean),
+            JUDGED: rounded(summary(judged).mean),
+            LATELY: rounded(summary(judged[-WINDOW:]).mean),
+        }
+
+    def _read(self, url: Url) -> Page | None:
+        if url not in self._judged:
+            page = self._bed.cache.read(url)
+            self._judged[url] = None
+            if page is not None:
+                self._judged[url] = page, self._relevance.relevance(page), self._standing.standing(page)
+        known = self._judged[url]
+        return None if known is None else known[0]
+
+    def _known(self, url: Url) -> tuple[Page, float, float]:
+        known = self._judged[url]
+        assert known is not None  # it was read
+        return known
+
+
+def _scores(outcomes: Sequence[Plain], kind: str) -> Scores:
+    return {
+        setting: [nan_if_none(outcome["crawls"][setting][kind]) for outcome in outcomes]
+        for setting in (*SETTINGS, *ADAPTIVE)
+    }
+
+
+def _trend(kind: str, how: str, columns: Sequence[Sequence[float]], scores: Mapping[str, Scores]) -> Claim:
+    p = page_trend(columns)
+    means = ", ".join(f"{setting} {summary(scores[kind][setting]):.3f}" for setting in SETTINGS)
+    return Claim(
+        id=f"relevance-target.{'relevance' if kind == RELEVANCE else 'standing'}-{how}",
+        kind="beyond",
+        text=f"The {kind} {how} from T = 1 to T = 0, by Page's trend test, p < .05",
+        paper=None,
+        measured=f"{means}; p {p:.2g}",
+        p=finite_or_none(p),
+        holds=p < SIGNIFICANT,
+        reason="" if p < SIGNIFICANT else "no significant trend",
+    )
+
+
+def _kept(outcomes: Sequence[Plain]) -> Claim:
+    """Whether targets below 1 are kept by the crawls that end with the target in reach."""
+    said, short = [], []
+    for target in TARGETS[1:]:
+        crawls = [outcome["crawls"][label(target)] for outcome in outcomes]
+        means = [nan_if_none(crawled[LATELY]) for crawled in crawls if crawled["in reach"]]
+        if means:
+            said.append(f"{label(target)} {summary(means):.3f} in {len(means)} of {len(crawls)} crawls")
+            short += [label(target)] if not summary(means).mean >= target - TOLERANCE else []
+    return Claim(
+        id="relevance-target.kept",
+        kind="beyond",
+        text=f"Where a target is in reach at the end, the last {WINDOW} pages have it as their mean relevance, by the"
+        f" crawler's own judgement and in the mean over crawls, or more, or miss it by no more than {TOLERANCE:g}",
+        paper=None,
+        measured="; ".join(said) or "no target was in reach",
+        holds=None if not said else not short,
+        reason=f"{' and '.join(short)} missed" if short else "",
+    )
+
+
+def _out_of_reach(outcomes: Sequence[Plain]) -> Claim:
+    counts = {
+        setting: sum(not outcome["crawls"][setting]["in reach"] for outcome in outcomes) for setting in SETTINGS[1:]
+    }
+    return Claim(
+        id="relevance-target.out-of-reach",
+        kind="beyond",
+        text="Crawls at whose end the target is out of reach, so that they go by relevance alone",
+        paper=None,
+        measured=", ".join(f"{setting} {count} of {len(outcomes)}" for setting, count in counts.items()),
+        holds=None,
+    )
+
+
+def _figure(scores: Mapping[str, Scores], crawls: int, size: Size) -> Figure:
+    series = []
+    for name, settings in (("hunter", SETTINGS), ("adaptive", ADAPTIVE)):
+        relevance, status = ([summary(scores[kind][each]) for each in settings] for kind in (RELEVANCE, STATUS))
+        points = [(one.mean, other.mean) for one, other in zip(relevance, status, strict=True)]
+        series.append(Series(name, points, errors=[each.standard_error for each in status]))
+    return Figure(
+        "Relevance against standing, by target",
+        f"{crawls} crawls of {size['pages']} pages at each of the targets T = 1 (right), .9, .7, .5, .3 and 0 (left) by"
+        " each strategy: truth of the world, means, and standard errors of the status; up and to the right is better.",
+        line_chart(series, title="Relevance against standing, by target", x_title=RELEVANCE, y_title=STATUS),
+    )

@@ -1,0 +1,40 @@
+"""In a few worlds whose truth is known, intervals hold it about as often as they say, and say something."""
+
+from statistics import fmean
+
+import pytest
+
+from lycosa.run.recall import RecallEstimate
+from lycosa_lab.recall_coverage import BUDGETS, Moment, recall_crawls, topic_world
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_interval_holds_the_truth_in_most_of_the_worlds_and_is_narrower_than_knowing_nothing() -> None:
+    crawls = [crawl for seed in range(101, 106) for crawl in recall_crawls(seed, ("hunter", "best-first"))]
+    moments = [moment for crawl in crawls for moment in crawl.moments]
+    assert len(moments) == len(crawls) * len(BUDGETS)
+    assert fmean(moment.is_covered for moment in moments) >= 0.75
+    assert fmean(moment.estimate.recall_high - moment.estimate.recall_low for moment in moments) < 0.4
+    assert fmean(abs(moment.estimate.recall - moment.true_recall) for moment in moments) < 0.15
+    for crawl in crawls:
+        if crawl.stop is not None:
+            assert crawl.stop.true_recall >= 0.8
+
+
+def test_worlds_differ_by_their_seed_and_are_the_same_for_the_same() -> None:
+    first, again, other = topic_world(1), topic_world(1), topic_world(2)
+    assert (first.seeds, first.relevant) == (again.seeds, again.relevant)
+    assert first.relevant != other.relevant
+    assert first.reachable >= len(first.relevant) >= len(first.seeds)
+
+
+def test_a_moment_is_covered_where_the_truth_lies_between_the_ends() -> None:
+    estimate = RecallEstimate(10, 10.0, 0.5, 0.3, 0.7)
+    assert [Moment(1, true, estimate).is_covered for true in (0.29, 0.3, 0.5, 0.7, 0.71)] == [
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]

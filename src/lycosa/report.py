@@ -142,7 +142,7 @@ def _cards(data: ReportData) -> str:
 
 def _harvest_label(data: ReportData, relevant: int) -> str:
     low, high = harvest_interval(relevant, len(data.relevances), by_rule=data.by_rule)
-    return "harvest rate" if data.by_rule or not data.relevances else f"harvest rate, {low:.0%}–{high:.0%} probable"
+    return "harvest rate" if data.by_rule or not data.relevances else f"harvest rate, {low:.0%}–{high:.0%} likely"
 
 
 def _standing_card(data: ReportData) -> list[tuple[str, str]]:

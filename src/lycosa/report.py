@@ -11,6 +11,7 @@ from typing import NamedTuple
 from lycosa.pictures import Bar, Mark, Series, bar_chart, bin_counts, histogram, line_chart
 from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.html_page import html_page, section
+from lycosa.relevance.harvest import harvest_interval
 from lycosa.vocabulary.records import RELEVANT
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import normalise, site_of
@@ -83,6 +84,7 @@ class ReportData:
     size: int = 0  # bytes received
     seconds: float = 0.0  # of crawling, over all runs
     made_at: str = ""  # a date for people
+    by_rule: bool = False  # whether the topic is a rule, so that relevance is no estimate
 
 
 def report_page(data: ReportData) -> str:
@@ -126,7 +128,7 @@ def _cards(data: ReportData) -> str:
     figures = (
         (_count(pages), "pages"),
         (_count(relevant), "relevant"),
-        (f"{relevant / pages:.1%}" if pages else "–", "harvest rate"),
+        (f"{relevant / pages:.1%}" if pages else "–", _harvest_label(data, relevant)),
         *_standing_card(data),
         (_count(len(set(map(site_of, data.hosts)))), "sites"),
         (_count(len(set(data.hosts))), "hosts"),
@@ -136,6 +138,11 @@ def _cards(data: ReportData) -> str:
     )
     cards = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for value, label in figures)
     return f'<dl class="cards">{cards}</dl>\n'
+
+
+def _harvest_label(data: ReportData, relevant: int) -> str:
+    low, high = harvest_interval(relevant, len(data.relevances), by_rule=data.by_rule)
+    return "harvest rate" if data.by_rule or not data.relevances else f"harvest rate, {low:.0%}–{high:.0%} likely"
 
 
 def _standing_card(data: ReportData) -> list[tuple[str, str]]:

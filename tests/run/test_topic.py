@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from crawling import listing
 from lycosa.reading import Reader, page_of_text
 from lycosa.recipe import Topic
-from lycosa.relevance.cosine import Cosine
 from lycosa.relevance.predicates import Keywords, Predicate
 from lycosa.run.forgotten import add_forgotten
 from lycosa.run.topic import (
@@ -129,7 +128,8 @@ def test_a_rule_is_what_learns_nothing_from_examples(topic: Topic, expected: boo
 
 def test_of_several_ways_the_first_decides(folder: Path) -> None:
     assert isinstance(judge_of(Topic(keywords=("hive",), text="bees"), folder).judge(None), Keywords)
-    assert isinstance(judge_of(Topic(text="bees"), folder).judge(None), Cosine)
+    assert not judge_of(Topic(keywords=("hive",), text="bees"), folder).learns
+    assert judge_of(Topic(text="bees"), folder).learns
     model = Keywords(["stands for a model"])
     assert judge_of(BY_EXAMPLES, folder).judge(model) is model
     with pytest.raises(UsageError, match="names no topic"):

@@ -561,7 +561,10 @@ def test_a_refresh_killed_at_random_moments_loses_nothing(tmp_path, seed):
     assert set(all_found(folder, "okapi")) == changed
     shutil.copytree(folder, tmp_path / "again")
     done("rebuild", tmp_path / "again")
-    assert history(tmp_path / "again") == before, "history, versions and archive agree"
+    again = history(tmp_path / "again")
+    for each in (before, again):  # rebuilt, they are ranked by the latest judgements of all pages
+        each["frontier"] = [url for url, _ in each["frontier"]]
+    assert again == before, "history, versions and archive agree"
     assert set(all_found(tmp_path / "again", "okapi")) == changed
 
 

@@ -10,10 +10,12 @@ from pathlib import Path
 
 from lycosa.collection.export import iso
 from lycosa.recipe import Recipe
+from lycosa.relevance.harvest import harvest_interval
 from lycosa.run.guides import layers
 from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.options import Settings
 from lycosa.run.session import Session
+from lycosa.run.topic import is_rule
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError
@@ -37,13 +39,19 @@ def run(
             runner.run(_watch_crawl(session, settings, progress, as_json=as_json))
         status = session.status
         if not quiet:
-            share = status.relevant / status.pages if status.pages else 0.0
             progress.say(f"stopped: {status.stop_reason}")
             progress.say(
-                f"{status.pages} pages, {share:.0%} of them relevant, {len(session.frontier)} URLs waiting"
+                f"{status.pages} pages, {_relevant_share(session)}, {len(session.frontier)} URLs waiting"
                 f"{_over_quota(session)}; "
                 f'next: {program()} search {folder} "words", {program()} report {folder}'
             )
+
+
+def _relevant_share(session: Session) -> str:
+    status, by_rule = session.status, is_rule(session.recipe.topic)
+    low, high = harvest_interval(status.relevant, status.pages, by_rule=by_rule)
+    estimate = "" if by_rule or not status.pages else f" (estimate; probably {low:.0%}–{high:.0%})"
+    return f"{status.relevant / status.pages if status.pages else 0.0:.0%} of them relevant{estimate}"
 
 
 def _over_quota(session: Session) -> str:

@@ -21,6 +21,7 @@ from lycosa.report import (
     report_page,
 )
 from lycosa.run.open import open_for_reading
+from lycosa.run.topic import is_rule
 from lycosa.run.upkeep import REPORT_FILE
 from lycosa.vocabulary.errors import CollectionError, cannot_write
 from lycosa.vocabulary.explanations import is_found_by_readers, weight_of_relevance
@@ -60,10 +61,11 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
 def _page_of(folder: Path) -> str:
     topic = load_recipe(folder, to_read=True).topic
     with open_for_reading(folder) as collection:
-        return report_page(report_data(collection, topic.text or f"learned from {topic.examples or 'its rule'}"))
+        said = topic.text or f"learned from {topic.examples or 'its rule'}"
+        return report_page(report_data(collection, said, by_rule=is_rule(topic)))
 
 
-def report_data(collection: Collection, topic: str) -> ReportData:
+def report_data(collection: Collection, topic: str, *, by_rule: bool) -> ReportData:
     catalog = collection.catalog
     facts = catalog.summary()
     relevances: list[float] = []
@@ -98,6 +100,7 @@ def report_data(collection: Collection, topic: str) -> ReportData:
         size=facts.bytes,
         seconds=sum(run.seconds for run in runs),
         made_at=datetime.now().strftime("%Y-%m-%d %H:%M"),
+        by_rule=by_rule,
     )
 
 

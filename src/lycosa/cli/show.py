@@ -7,8 +7,11 @@ import typer
 from lycosa.collection.export import iso
 from lycosa.collection.rows import Freshness, LatestChange, RunRow, Summary
 from lycosa.frontier.durable import count_waiting
+from lycosa.recipe import load_recipe
+from lycosa.relevance.harvest import harvest_interval
 from lycosa.run.open import open_for_reading
 from lycosa.run.recall import RECALL_STATE, RecallEstimate, saved_recall
+from lycosa.run.topic import is_rule
 from lycosa.vocabulary.text import visible
 
 from .options import Json, Name, print_json
@@ -23,12 +26,16 @@ def show(name: Name, as_json: Json = False) -> None:
         waiting = count_waiting(collection.catalog.connection)
         changes = collection.catalog.latest_changes()
         recall = saved_recall(collection.catalog.get_state(RECALL_STATE))
+    by_rule = is_rule(load_recipe(name, to_read=True).topic)
+    harvest = harvest_interval(facts.relevant, facts.pages, by_rule=by_rule)
     if as_json:
         print_json(
             {
                 "pages": facts.pages,
                 "relevant": facts.relevant,
                 "harvest_rate": facts.harvest_rate,
+                "harvest_low": harvest[0],
+                "harvest_high": harvest[1],
                 "recall": recall and recall.recall,
                 "recall_low": recall and recall.recall_low,
                 "recall_high": recall and recall.recall_high,
@@ -45,7 +52,7 @@ def show(name: Name, as_json: Json = False) -> None:
             }
         )
     else:
-        typer.echo("\n".join(_lines(str(name), facts, recall, waiting, changes)))
+        typer.echo("\n".join(_lines(str(name), facts, harvest, recall, waiting, changes)))
 
 
 def _freshness(facts: Freshness, changes: list[LatestChange]) -> dict[str, object]:
@@ -62,10 +69,17 @@ def _freshness(facts: Freshness, changes: list[LatestChange]) -> dict[str, objec
 
 
 def _lines(
-    name: str, facts: Summary, recall: RecallEstimate | None, waiting: int, changes: list[LatestChange]
+    name: str,
+    facts: Summary,
+    harvest: tuple[float, float],
+    recall: RecallEstimate | None,
+    waiting: int,
+    changes: list[LatestChange],
 ) -> list[str]:
+    low, high = harvest
+    estimate = "" if low == high else f"; an estimate, probably within {low:.0%}–{high:.0%}"
     rows = [
-        ("harvest rate", f"{facts.harvest_rate:.1%} ({facts.relevant} relevant pages)"),
+        ("harvest rate", f"{facts.harvest_rate:.1%} ({facts.relevant} relevant pages{estimate})"),
         *([] if recall is None else [("recall", _recall(recall))]),
         *([] if facts.mean_standing is None else [("standing", f"{facts.mean_standing:.2f} on average")]),
         *_freshness_rows(facts.freshness, changes),

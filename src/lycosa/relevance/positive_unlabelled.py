@@ -42,6 +42,7 @@ _BACKGROUND = 0.3  # weight of a background text once there are pages of the cra
 _FEW = 20  # pages of the crawl up to which the background counts in full
 _NEWTON_STEPS = 20
 _MEANING = 0.7  # weight of the vectors of texts beside their words
+_FEW_WORDS, _MEANING_OF_FEW_WORDS = 50, 2.0  # of all good pages together, of which few others have one; the weight then
 _LEAST_COVERAGE = 0.6  # of the words of good pages, that the table of word vectors knows: else words alone decide
 _EXPECTED_SHARE, _EXPECTED_PAGES = 0.24, 10.0  # of a crawl that is on the topic, and how many pages that belief weighs
 _TRUST = 0.6  # in the ratio of tails against that belief, however many pages there are
@@ -155,6 +156,8 @@ class _Documents:
         self._values = values / lengths[self._rows]
         self.kernel = self._kernel(containing)
         self.meaning = _meaning(pages, self.kinds)
+        has_few_words = sum(sum(terms.values()) for terms in kinds[0]) < _FEW_WORDS
+        self._weight_of_meaning = _MEANING_OF_FEW_WORDS if has_few_words else _MEANING
 
     def _kernel(self, containing: NDArray[np.int64]) -> Floats:
         """A word that only one page says counts in the length of that page alone, which is 1."""
@@ -201,7 +204,7 @@ class _Documents:
             return _Combined(solution.left_out, None, 0.0)
         others = self.is_calibrating
         spread = float(solution.left_out[others].std()) / max(float(self.meaning.left_out[others].std()), 1e-9)
-        scale = _MEANING * spread
+        scale = self._weight_of_meaning * spread
         offset = -scale * self.meaning.origin
         left_out = solution.left_out + scale * self.meaning.left_out + offset
         return _Combined(left_out, self.meaning.direction.scaled(scale), offset)

@@ -1,13 +1,13 @@
 """From what a user says of a topic to something that judges pages.
 
-Of the ways to name a topic, the first given decides: a predicate, a function, keywords, examples, words. A predicate
-may ask for the topic that the other ways name. Examples train a linear model, against negatives where some are given, a
-built-in background where not, and pages of the crawl, of which nothing is known. It is trained again as the crawl
-grows.
+Of the ways to name a topic, the first given decides: a predicate, a function, keywords, examples and words. A
+predicate may ask for the topic that the other ways name. Examples, labels and the words of the topic, as one more
+example, train a linear model, against negatives where some are given, a built-in background where not, and pages of
+the crawl, of which nothing is known. It is trained again as the crawl grows.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -28,7 +28,9 @@ from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Page, Plain, Url
+from lycosa.vocabulary.text import visible
 
+from .example_check import doubts
 from .forgotten import is_forgotten, read_forgotten
 from .taxonomies import AsWritten, load_taxonomy
 
@@ -45,6 +47,7 @@ class Examples(Struct, frozen=True):
     good: tuple[Example, ...] = ()
     bad: tuple[Example, ...] = ()
     negatives_given: bool = False
+    contradictory: tuple[str, ...] = ()  # what is called both, and counts as neither
 
     @property
     def urls(self) -> dict[Url, bool]:
@@ -79,7 +82,8 @@ def is_rule(topic: Topic) -> bool:
 
 
 def examples_of(topic: Topic, folder: Path) -> Examples:
-    """The examples of the recipe and the labels given since, less what was forgotten."""
+    """The examples of the recipe, its topic in words as one of them, and the labels given since, less what was
+    forgotten."""
     good = read_examples(folder / topic.examples) if topic.examples else []
     bad = read_examples(folder / topic.negatives) if topic.negatives else []
     for url, is_good in read_labels(folder).items():
@@ -87,11 +91,19 @@ def examples_of(topic: Topic, folder: Path) -> Examples:
         bad = [example for example in bad if example.value != url]
         (good if is_good else bad).append(Example("url", url, 0))
     forgotten = read_forgotten(folder)
+    contradictory = {example.value for example in good} & {example.value for example in bad}
     good, bad = (
-        [example for example in kind if example.kind != "url" or not is_forgotten(Url(example.value), forgotten)]
+        [
+            example
+            for example in kind
+            if example.value not in contradictory
+            and (example.kind != "url" or not is_forgotten(Url(example.value), forgotten))
+        ]
         for kind in (good, bad)
     )
-    return Examples(tuple(good), tuple(bad), negatives_given=bool(topic.negatives))
+    if topic.text:
+        good.append(Example("text", topic.text, 0))
+    return Examples(tuple(good), tuple(bad), bool(topic.negatives), tuple(sorted(contradictory)))
 
 
 def read_labels(folder: Path) -> dict[Url, bool]:
@@ -219,8 +231,6 @@ class TopicJudge:
             return load_function(topic.function)
         if topic.keywords:
             return Keywords(topic.keywords)
-        if topic.text:
-            return Cosine(topic.text)
         raise UsageError(
             f"{self._folder}: the recipe names no topic; "
             "give [topic] examples, text, keywords or function in lycosa.toml"
@@ -252,12 +262,10 @@ class TopicJudge:
 
         unlabelled: pages of the crawl, examples left out, after `rounds` of learning.
         """
-        good = self._terms_of(self.examples.good, recall)
-        bad = self._terms_of(self.examples.bad, recall)
+        good = [page.terms for page in self._pages_of(self.examples.good, recall)]
+        bad = [page.terms for page in self._pages_of(self.examples.bad, recall)]
         if not good:
-            raise LycosaError(
-                f"{self._folder}: none of the examples could be read; give others in {self._topic.examples}"
-            )
+            raise LycosaError(self._no_example())
         behind = list(map(self._terms, background())) if self.wants_background else []
         if not bad and not behind:
             raise LycosaError(
@@ -267,6 +275,14 @@ class TopicJudge:
         self._model = find_trainer(self._topic.model).train(good, bad, unlabelled, behind)
         return self._model
 
+    def _no_example(self) -> str:
+        if self._topic.examples:
+            return f"{self._folder}: none of the examples could be read; give others in {self._topic.examples}"
+        return (
+            f"{self._folder}: the topic {self._topic.text!r} has no word that tells pages apart; "
+            f"say it in other words in {FILE_NAME}, or give examples"
+        )
+
     def save(self, model: TrainedRelevance) -> None:
         """Keeps a model in the collection, as plain data."""
         saved = TrainedModel(self._made_of, self.rounds, model.to_plain())
@@ -274,9 +290,17 @@ class TopicJudge:
         with disk_errors(path), atomic_write(path) as file:
             file.write(msgspec.json.encode(saved))
 
-    def _terms_of(self, examples: Sequence[Example], recall: Recall) -> list[Terms]:
+    def doubts(self, recall: Recall) -> Iterator[str]:
+        """What makes it hard to learn the topic from what was given, a line each."""
+        for value in self.examples.contradictory:
+            yield f"{visible(value, 200)} is called both good and bad: it counts as neither"
+        text = self._topic.text
+        good = [example for example in self.examples.good if (example.kind, example.value) != ("text", text)]
+        yield from doubts(self._pages_of(good, recall), self._pages_of(self.examples.bad, recall), topic=text)
+
+    def _pages_of(self, examples: Sequence[Example], recall: Recall) -> list[Page]:
         pages = (self._page_of(example, recall) for example in examples)
-        return [page.terms for page in pages if page is not None and page.terms]
+        return [page for page in pages if page is not None and page.terms]
 
     def _page_of(self, example: Example, recall: Recall) -> Page | None:
         if example.kind == "url":

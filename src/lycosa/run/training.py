@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import xxhash
 from msgspec import Struct
 
@@ -31,6 +32,7 @@ from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import RELEVANT, Change, Codes, Page, Plain, Url, Visit
+from lycosa.vocabulary.text import codes_of
 
 from .open import open_for_reading
 from .session import Session
@@ -45,6 +47,8 @@ _BUILT_IN = "no in-links are given: a model that comes with Lycosa tells how muc
 
 RETRAIN_AT = tuple(5 * 2**doubling for doubling in range(20))  # pages of the collection
 RERANK_AT = frozenset((20, 80, 320, 1_280))  # the same where what waits is ranked by reading the archive again
+_ENOUGH_TO_MISS = 10  # pages, none of which has a word of the topic
+_MOST_NAMED = 5  # words of the topic
 MAX_REJUDGED = 2_000  # of the latest pages, that are judged anew by their words
 _PREDICATE = "predicate"  # state: by which the pages were judged
 _STEM = "stem"  # state: whether they were judged by stems
@@ -102,9 +106,19 @@ class TopicTrainer:
                     "no negatives given: a built-in background stands for what is off the topic, and pages of the "
                     "crawl itself as they come in"
                 )
+            for line in topic.doubts(session.page):
+                session.tell(line)
             self._train_first()
+            self._tell_unknown_language()
         self._use_stems()
         self._use_predicate()
+
+    def _tell_unknown_language(self) -> None:
+        model = self._session.topic.word_weights()
+        if model is not None and model.meaning is None:
+            self._session.tell(
+                "the built-in word vectors are English and know few words of the examples: words alone decide"
+            )
 
     def _use_predicate(self) -> None:
         """Judges every page anew where the predicate of the recipe is another one than in the run before."""
@@ -145,6 +159,9 @@ class TopicTrainer:
         if topic.runs_code:
             return None
         model = topic.load()
+        if model is None and topic.is_at_hand(self._session.page):
+            self._train_first()
+            return self._judge
         return topic.judge(model) if model is not None else None
 
     def train_again(self, reason: str) -> None:
@@ -177,6 +194,16 @@ class TopicTrainer:
             self._train()
             assert self._judge is not None
             self._record_relevances(self._crawled.judged_by(self._judge))
+
+    def tell_unknown_words(self) -> None:
+        """Tells which words of the topic are on no page of the collection."""
+        session = self._session
+        if not session.topic.words or session.status.pages < _ENOUGH_TO_MISS:
+            return
+        unknown = self._crawled.missing(session.topic.words)
+        if unknown:
+            words = ", ".join(f"“{word}”" for word in unknown[:_MOST_NAMED])
+            session.tell(f"on none of the pages: {words}, of the topic in words; other words or examples may find more")
 
     def _train_on_crawl(self) -> None:
         session = self._session
@@ -280,6 +307,12 @@ class _CrawledPages:
             return {url: judge.relevance_of(*words) for url, words in latest.items()}
         pages = ((url, self._session.page(url)) for url in latest)
         return {url: judge.relevance(page) for url, page in pages if page is not None}
+
+    def missing(self, words: Terms) -> list[str]:
+        """Those of these words that none of the latest pages has."""
+        codes = [codes for codes, _ in self._load().values()]
+        known = np.unique(np.concatenate(codes)) if codes else np.empty(0, np.uint64)
+        return [word for word, is_known in zip(words, np.isin(codes_of(words), known), strict=True) if not is_known]
 
     def _load(self) -> dict[Url, tuple[Codes, Codes]]:
         if self._latest is None:

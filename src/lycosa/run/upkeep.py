@@ -83,8 +83,9 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> int:
     forget_labels(folder, is_named)
     with Session(folder, recipe, clock=clock, tell=tell) as session:
         pages = session.pages_forgotten
-        if session.topic.learns and session.topic.load() is None:
-            (folder / MODEL_FILE).unlink(missing_ok=True)  # it holds words of an example; the next crawl makes another
+        may_hold_words = session.topic.wants_background and pages > 0  # of the pages of the crawl
+        if session.topic.learns and (may_hold_words or session.topic.load() is None):
+            (folder / MODEL_FILE).unlink(missing_ok=True)  # the next crawl makes another
     (folder / REPORT_FILE).unlink(missing_ok=True)
     return pages
 

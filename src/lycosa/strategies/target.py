@@ -18,7 +18,7 @@ Marks = NDArray[np.bool_]
 WINDOW = 100  # pages whose mean relevance is kept to the target
 NEXT = 25  # links that are to be followed next: about as many as are before the weight is found anew
 MAX_OLDER = 10_000  # links that wait and are no longer in the table, whose two estimates are kept
-STANDING_WEIGHTS = {  # by a regression of the true in-links of waiting links, over synthetic worlds
+STANDING_WEIGHTS = {  # by a regression of true in-links over synthetic worlds: training/hunter/standing_weights.py
     "parents": 0.4,  # mean log odds of the standing of the pages that link here
     "sites": 1.7,  # ln(1 + other sites that link here), less the mean of all waiting links
     "domain": 0.1,  # ln(1 + reach of the domain), less the median of the table

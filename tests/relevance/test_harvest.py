@@ -1,0 +1,24 @@
+"""The interval of the harvest rate."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lycosa.relevance.harvest import harvest_interval
+
+
+@given(st.integers(0, 5_000), st.integers(0, 5_000))
+def test_the_interval_holds_the_estimate_and_lies_within_the_shares_there_are(a, b):
+    relevant, pages = sorted((a, b))
+    low, high = harvest_interval(relevant, pages)
+    assert 0.0 <= low <= (relevant / pages if pages else 0.5) <= high <= 1.0
+
+
+@given(st.integers(1, 50), st.integers(2, 40))
+def test_more_pages_of_the_same_share_make_it_narrower(relevant, times):
+    few, many = harvest_interval(relevant, 100), harvest_interval(relevant * times, 100 * times)
+    assert many[1] - many[0] < few[1] - few[0]
+
+
+def test_a_rule_is_the_truth_by_itself():
+    assert harvest_interval(3, 4, by_rule=True) == (0.75, 0.75)
+    assert harvest_interval(0, 0, by_rule=True) == (0.0, 0.0)

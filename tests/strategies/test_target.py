@@ -198,6 +198,15 @@ def test_links_from_other_sites_from_pages_of_standing_and_into_known_domains_ar
     assert by_domain.tolist() == pytest.approx([0.0, 0.0, 0.0, 0.3, 0.0])
 
 
+def test_where_there_is_one_site_pages_that_link_count() -> None:
+    evidence = StandingEvidence(lambda url: 0.0)
+    for path in "abc":
+        evidence.add_parent(url_of(path), None)
+    evidence.add_links([url_of("x"), url_of("y")])
+    parts = evidence.parts(np.arange(2), np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), is_complete=True)
+    assert parts[0, 1] > 0.0 > parts[1, 1]
+
+
 def test_of_older_links_those_stay_that_may_still_come_first() -> None:
     older, target = OlderLinks(), a_target(0.5)
     count = MAX_OLDER + 10

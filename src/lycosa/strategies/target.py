@@ -176,7 +176,8 @@ class StandingEvidence:
              + 1.7 · (ln(1 + other sites that link here) - mean of what waits)
              + .1 · (ln(1 + reach of the domain) - median of the table)
 
-    A part of which nothing is known is 0. Links and pages are those of a table of links: the latest.
+    Where all pages are of one site, pages that link here count instead of sites. A part of which nothing is known is 0.
+    Links and pages are those of a table of links: the latest.
 
     reach: the last difference for a URL; 0 for domains that are not in the table, or where there is none.
     """
@@ -224,8 +225,11 @@ class StandingEvidence:
         sites, number_of = np.unique(np.array(self._parent_sites, np.int64), return_inverse=True)
         numbers = number_of[parents]
         is_other = sites[numbers] != self._sites[links][at]
-        pairs = np.unique(at[is_other] * len(sites) + numbers[is_other])  # each site once
-        found[:, 1] = np.log1p(np.bincount(pairs // max(len(sites), 1), minlength=len(links)))
+        if len(sites) > 1:
+            pairs = np.unique(at[is_other] * len(sites) + numbers[is_other])  # each site once
+            found[:, 1] = np.log1p(np.bincount(pairs // len(sites), minlength=len(links)))
+        else:
+            found[:, 1] = np.log1p(np.bincount(at, minlength=len(links)))
         if is_complete and len(links):
             self._usual = float(found[:, 1].mean())
         found[:, 1] -= self._usual

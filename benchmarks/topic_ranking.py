@@ -1,7 +1,7 @@
-"""How well do judges of pages rank the articles of a subject before others: by words, by word vectors, by both?
+"""How well does the judge of a crawl rank the articles of a subject before others, with word vectors and without?
 
-python benchmarks/topic_ranking.py ARCHIVE [--subjects 24] [--articles 36] [--draws 2] [--seed 1]
-    [--tops Art,IT] [--stem] [--each]
+python benchmarks/topic_ranking.py ARCHIVE [--subjects 24] [--articles 36] [--draws 2] [--seed 1] [--tops Art,IT]
+    [--each]
 
 ARCHIVE is wikipedia-schools-2007-html.tar.xz, Wikipedia for Schools 2007. Subjects are drawn from its index, with up to
 so many articles of each; articles are read without the line that names their subjects. Each subject in its turn is the
@@ -15,22 +15,25 @@ and all articles that were not given are ranked. The figure is the average preci
 subject, of the share of its articles among those ranked up to there; with the standard error over subjects. Subjects
 that are as good as each other's parts (Art/Artists, People/Artists) share articles, and these count for both.
 
-"crawl" means that the judge may learn from the ranked pages themselves, unlabelled, as it may from pages of a crawl.
+"start" is the judge before anything was crawled; "crawl" has learnt from the ranked pages themselves, unlabelled, as it
+does from pages of a crawl. The cosine is that of Menczer, Pant and Srinivasan (2004).
 """
 
 import argparse
 import random
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from math import sqrt
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
+import lycosa.relevance.positive_unlabelled as judge
 from lycosa.reading.reader import page_of_html, page_of_text
-from lycosa.relevance import Cosine, background, train, train_from_positives
-from lycosa.relevance.embedding import Direction, Vectors, shipped_table
+from lycosa.relevance import Cosine, background, train_from_positives
 from lycosa.vocabulary.records import Page, Url
 from lycosa_lab.worlds.wikipedia_schools import WikipediaSchools
 
@@ -47,10 +50,6 @@ def average_precision(scores: Scores, is_good: np.ndarray) -> float:
     return float((ranked.cumsum() / np.arange(1, len(ranked) + 1))[ranked].mean())
 
 
-def standardised(scores: Scores) -> np.ndarray:
-    return (np.asarray(scores) - np.mean(scores)) / (np.std(scores) or 1.0)
-
-
 def top_of(name: str) -> str:
     return name.partition("/")[0]
 
@@ -58,7 +57,7 @@ def top_of(name: str) -> str:
 class Corpus:
     """Some subjects of the archive, and the articles drawn from them."""
 
-    def __init__(self, archive: Path, *, subjects: int, articles: int, tops: Sequence[str], stem: bool, seed: int):
+    def __init__(self, archive: Path, *, subjects: int, articles: int, tops: Sequence[str], seed: int):
         world, chance = WikipediaSchools(path=str(archive)), random.Random(seed)
         listed = {category.name: sorted({entry.url for entry in category.entries}) for category in world.directory()}
         large = [name for name in sorted(listed) if len(listed[name]) >= FEWEST_ARTICLES]
@@ -67,65 +66,58 @@ class Corpus:
         drawn: set[Url] = set()
         for name in self.subjects:
             drawn.update(chance.sample(listed[name], min(articles, len(listed[name]))))
-        self.pages = [self._page(world, url, stem=stem) for url in sorted(drawn)]
+        self.pages = [self._page(world, url) for url in sorted(drawn)]
         self.is_good = {name: np.array([page.url in listed[name] for page in self.pages]) for name in self.subjects}
-        self.background = [page_of_text(Url("text:"), "", text, stem=stem) for text in background()]
-        table = shipped_table()
-        self.vectors = np.stack([table.of_page(page) for page in self.pages])
-        self.background_vectors = table.background
+        self.background = [page_of_text(Url("text:"), "", text, stem=True) for text in background()]
 
     @staticmethod
-    def _page(world: WikipediaSchools, url: Url, *, stem: bool) -> Page:
+    def _page(world: WikipediaSchools, url: Url) -> Page:
         content = world.page(url)
         assert content is not None
-        return page_of_html(url, SUBJECT_LINE.sub(b"", content).decode("utf-8", "replace"), stem=stem)
+        return page_of_html(url, SUBJECT_LINE.sub(b"", content).decode("utf-8", "replace"), stem=True)
+
+
+@contextmanager
+def without_vectors() -> Iterator[None]:
+    """For as long, the judge knows no vector of any word."""
+    with patch.object(judge, "_LEAST_COVERAGE", 2.0):
+        yield
+
+
+def figures(corpus: Corpus, name: str, given: str, good: Sequence[Page], bad: Sequence[Page]) -> dict[str, float]:
+    """The average precision of the judge that knows these pages."""
+    known = {page.url for page in (*good, *bad)}
+    ranked = [place for place, page in enumerate(corpus.pages) if page.url not in known]
+    pages, is_good = [corpus.pages[place] for place in ranked], corpus.is_good[name][ranked]
+    found: dict[str, float] = {}
+    for label, context in (("words and vectors", nullcontext()), ("words", without_vectors())):
+        with context:
+            for moment, crawled in (("start", ()), ("crawl", pages)):
+                if bad and crawled:
+                    continue  # with negatives there is nothing that pages of the crawl would have to stand for
+                kinds = (good, bad, crawled, () if bad else corpus.background)
+                model = train_from_positives(*([page.terms for page in kind] for kind in kinds))
+                scores = [model.distance(page.terms) for page in pages]
+                found[f"{given} | {moment} | {label}"] = average_precision(scores, is_good)
+    return found
 
 
 def by_words(corpus: Corpus, name: str) -> dict[str, float]:
     """The average precision of each judge that knows the name of the subject alone."""
-    topic = page_of_text(Url("topic:"), "", name.split("/")[-1].replace("_", " "))
-    cosine, is_good = Cosine(topic.text), corpus.is_good[name]
-    direction = Direction.of_words(shipped_table().of_page(topic), corpus.background_vectors)
-    words, vectors = [cosine.relevance(page) for page in corpus.pages], direction.similarity(corpus.vectors)
-    both = standardised(words) + standardised(vectors)
-    found = {"words: cosine": words, "vectors": vectors, "both": both}
-    return {f"words | {judge}": average_precision(scores, is_good) for judge, scores in found.items()}
+    topic = page_of_text(Url("topic:"), "", name.split("/")[-1].replace("_", " "), stem=True)
+    cosine = Cosine(topic.text)
+    scores = [cosine.relevance(page) for page in corpus.pages]
+    found = {"words | start | cosine": average_precision(scores, corpus.is_good[name])}
+    return found | (figures(corpus, name, "words", [topic], []) if topic.terms else {})
 
 
 def by_examples(corpus: Corpus, name: str, chance: random.Random) -> dict[str, float]:
     """The average precision of each judge that knows examples."""
     is_good = corpus.is_good[name]
     good, bad = (np.flatnonzero(is_good == kind).tolist() for kind in (True, False))
-    positives, negatives = (
-        chance.sample(good, min(POSITIVES, len(good) // 2)),
-        chance.sample(bad, min(NEGATIVES, len(bad) // 2)),
-    )
-    ranked = np.setdiff1d(np.arange(len(is_good)), positives + negatives)
-    pages = [corpus.pages[place] for place in ranked]
-    examples, others = ([corpus.pages[place] for place in places] for places in (positives, negatives))
-    models = {
-        "positives | words: SVM": train(examples, corpus.background),
-        "positives, crawl | words: SVM, retrained": train_from_positives(
-            *([page.terms for page in kind] for kind in (examples, (), pages, corpus.background))
-        ),
-        "negatives | words: SVM": train(examples, others),
-    }
-    origins: dict[str, Vectors] = {
-        "positives": corpus.background_vectors,
-        "positives, crawl": corpus.vectors[ranked],
-        "negatives": corpus.vectors[negatives],
-    }
-    found: dict[str, float] = {}
-    for (judge, model), (given, origin) in zip(models.items(), origins.items(), strict=True):
-        words = [model.distance(page.terms) for page in pages]
-        vectors = Direction.of_examples(corpus.vectors[positives], origin).similarity(corpus.vectors[ranked])
-        for label, scores in (
-            (judge, words),
-            (f"{given} | vectors", vectors),
-            (f"{given} | both", standardised(words) + standardised(vectors)),
-        ):
-            found[label] = average_precision(scores, is_good[ranked])
-    return found
+    positives = [corpus.pages[place] for place in chance.sample(good, min(POSITIVES, len(good) // 2))]
+    negatives = [corpus.pages[place] for place in chance.sample(bad, min(NEGATIVES, len(bad) // 2))]
+    return figures(corpus, name, "positives", positives, []) | figures(corpus, name, "negatives", positives, negatives)
 
 
 def main() -> None:
@@ -135,7 +127,6 @@ def main() -> None:
     parser.add_argument("--articles", type=int, default=36, help="drawn from each subject")
     parser.add_argument("--draws", type=int, default=2, help="of examples")
     parser.add_argument("--tops", default="", help="top-level subjects to draw from; else all not used in development")
-    parser.add_argument("--stem", action="store_true", help="judge words by their stems")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--each", action="store_true", help="print every subject")
     options = parser.parse_args()
@@ -145,7 +136,6 @@ def main() -> None:
         subjects=options.subjects,
         articles=options.articles,
         tops=tops,
-        stem=options.stem,
         seed=options.seed,
     )
     found: dict[str, list[float]] = defaultdict(list)
@@ -153,16 +143,16 @@ def main() -> None:
         draws = [
             by_examples(corpus, name, random.Random(f"{name} {options.seed} {draw}")) for draw in range(options.draws)
         ]
-        row = by_words(corpus, name) | {judge: float(np.mean([draw[judge] for draw in draws])) for judge in draws[0]}
-        for judge, figure in row.items():
-            found[judge].append(figure)
+        row = by_words(corpus, name) | {each: float(np.mean([draw[each] for draw in draws])) for each in draws[0]}
+        for each, figure in row.items():
+            found[each].append(figure)
         if options.each:
             print(name, *(f"{figure:.2f}" for figure in row.values()), flush=True)
     print(f"{len(corpus.subjects)} subjects, {len(corpus.pages)} articles, {options.draws} draws of examples\n")
-    print("| given | judge | average precision | SE |\n|---|---|---:|---:|")
-    for judge, figures in found.items():
-        error = np.std(figures, ddof=1) / sqrt(len(figures)) if len(figures) > 1 else float("nan")
-        print(f"| {judge} | {np.mean(figures):.3f} | {error:.3f} |")
+    print("| given | when | judge | average precision | SE |\n|---|---|---|---:|---:|")
+    for each, precisions in found.items():
+        error = np.std(precisions, ddof=1) / sqrt(len(precisions)) if len(precisions) > 1 else float("nan")
+        print(f"| {each} | {np.mean(precisions):.3f} | {error:.3f} |")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from lycosa.reading.reader import page_of_text
 from lycosa.relevance import background
 from lycosa.relevance.embedding import (
     TABLE,
-    Direction,
     Embedding,
     normalised,
     read_table,
@@ -19,7 +18,6 @@ from lycosa.relevance.embedding import (
     write_table,
 )
 from lycosa.vocabulary.records import Page, Url
-from lycosa.vocabulary.text import codes_of, tokens_of
 from pages import page_of_terms
 
 
@@ -48,70 +46,27 @@ def test_forms_of_a_word_share_its_vector():
     assert table.of_terms({"bees": 1}).tolist() == table.of_terms({"bee": 1}).tolist()
 
 
-def test_pages_terms_and_tokens_say_the_same():
-    table, terms = small_table(), {"bee": 1, "ship": 2}
-    expected = table.of_terms(terms).tolist()
-    assert table.of_page(page_of_terms(terms)).tolist() == pytest.approx(expected)
-    assert table.of_tokens(codes_of(["ship", "bee", "ship"])).tolist() == pytest.approx(expected)
-    assert table.of_page(page_of("Ship, bee, ships", stem=True)).tolist() == pytest.approx(
-        table.of_terms({"bee": 1, "ship": 1}).tolist()
-    )
-
-
-def test_many_texts_at_once_have_the_vectors_they_have_one_by_one():
-    table, texts = shipped_table(), ("volcanic ash", "", "qwxz | 火山", "The price of gold and silver", "volcanic ash")
-    expected = np.stack([table.of_tokens(codes_of(tokens_of(text))) for text in texts])
-    assert np.abs(table.of_texts(texts) - expected).max() < 1e-6
-    assert table.of_texts([]).shape == (0, table.dimensions)
+def test_terms_and_their_codes_say_the_same():
+    table, page = small_table(), page_of("Ship, bee, ships", stem=True)
+    expected = table.of_terms({"bee": 1, "ship": 2})
+    assert table.of_counts(*page.words.counted).tolist() == pytest.approx(expected.tolist())
 
 
 def test_texts_without_known_words_have_no_vector():
     table = small_table()
     assert table.of_terms({}).tolist() == table.of_terms({"unheard": 1}).tolist() == [0.0, 0.0]
-    assert table.of_tokens(codes_of([])).tolist() == [0.0, 0.0]
 
 
 def test_coverage_is_the_share_of_known_words():
     table = small_table()
-    assert table.coverage(page_of_terms({"bee": 1, "unheard": 3})) == 0.25
-    assert table.coverage(page_of_terms({})) == 0.0
+    assert table.covered(*page_of_terms({"bee": 1, "unheard": 3}).words.counted) == 0.25
+    assert table.covered(*page_of_terms({}).words.counted) == 0.0
 
 
 def test_a_table_whose_parts_do_not_fit_is_refused():
     vectors, scales = np.ones((2, 2), np.int8), np.ones(2, np.float32)
     with pytest.raises(ValueError, match="do not fit"):
         Embedding(["bee", "ship"], np.array([0, 2]), vectors, scales, normalised(vectors.astype(np.float32)))
-
-
-def test_similarity_is_the_cosine_as_seen_from_the_other_texts():
-    others = np.array([[0.0, 1.0], [0.0, 1.0]], np.float32)
-    direction = Direction.of_words(np.array([1.0, 0.0], np.float32), others)
-    assert direction.similarity(np.array([1.0, 0.0], np.float32)) == pytest.approx(0.5**0.5)
-    assert direction.similarity(np.array([[-1.0, 1.0], [0.0, 0.0]], np.float32)) == pytest.approx([-1.0, 0.0])
-
-
-def test_examples_point_away_from_what_other_texts_vary_in():
-    chance = np.random.default_rng(1)
-    noise = chance.normal(size=(60, 4)) * [3.0, 0.3, 0.3, 0.3]  # the first axis tells nothing
-    rows = normalised((noise + np.outer(np.arange(60) < 20, [1.0, 1.0, 0.0, 0.0]) + [0, 0, 1, 0]).astype(np.float32))
-    good, others = rows[:20], rows[20:]
-    direction = Direction.of_examples(good[:10], others)
-    plain = Direction(good[:10].mean(axis=0) - others.mean(axis=0), others.mean(axis=0))
-
-    def share_in_order(judge: Direction) -> float:
-        return float((judge.similarity(good[10:])[:, None] > judge.similarity(others)).mean())
-
-    assert share_in_order(direction) > share_in_order(plain)
-
-
-def test_one_example_is_enough_for_a_direction():
-    table = shipped_table()
-    bees = table.of_page(page_of("Bees gather nectar and make honey in their hive."))
-    direction = Direction.of_examples(bees[None], table.background)
-    wasps, banks = (
-        table.of_page(page_of(text)) for text in ("Wasps build a nest of paper.", "Banks lend money at interest.")
-    )
-    assert direction.similarity(wasps) > direction.similarity(banks)
 
 
 TOPICS = {
@@ -126,8 +81,9 @@ TOPICS = {
 @pytest.mark.parametrize("topic", TOPICS)
 def test_the_shipped_table_finds_the_text_on_a_topic_by_its_name(topic: str):
     table, texts = shipped_table(), background()
-    direction = Direction.of_words(table.of_page(page_of(topic)), table.background)
-    scores = direction.similarity(np.stack([table.of_page(page_of(text)) for text in texts]))
+    middle = table.background.mean(axis=0)
+    vectors = normalised(np.stack([table.of_terms(page_of(text).terms) for text in texts]) - middle)
+    scores = vectors @ table.of_terms(page_of(topic).terms)
     best = [texts[place] for place in np.argsort(-scores)[:3]]
     assert any(text.startswith(TOPICS[topic]) for text in best)
 
@@ -136,14 +92,14 @@ def test_the_shipped_table_knows_english_and_no_other_language():
     pages = [page_of(text) for text in background()]
     coverage = {True: [], False: []}
     for page in pages:
-        coverage[page.language == "en"].append(shipped_table().coverage(page))
+        coverage[page.language == "en"].append(shipped_table().covered(*page.words.counted))
     assert min(coverage[True]) > 0.8 and max(coverage[False]) < 0.5
 
 
 def test_stems_are_found_where_whole_words_are_not_known():
     text = "Volcanoes erupt where continental plates collide, and geologists study their activity."
     table = shipped_table()
-    assert table.of_terms(page_of(text, stem=True).terms) @ table.of_page(page_of(text)) > 0.7
+    assert table.of_terms(page_of(text, stem=True).terms) @ table.of_terms(page_of(text).terms) > 0.7
 
 
 def test_the_shipped_table_is_small_and_knows_many_words():

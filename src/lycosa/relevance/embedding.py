@@ -22,8 +22,8 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.vocabulary.records import Codes, Page
-from lycosa.vocabulary.text import SEPARATOR_CODE, codes_in, codes_of, folded_one_by_one
+from lycosa.vocabulary.records import Codes
+from lycosa.vocabulary.text import codes_of
 
 Vector = np.ndarray[tuple[int], np.dtype[np.float32]]  # of length 1, or 0 where nothing is known of a text
 Vectors = np.ndarray[tuple[int, int], np.dtype[np.float32]]  # one a row
@@ -31,7 +31,6 @@ Weights = NDArray[np.float32]
 Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 TABLE = "embedding.npz"
-RIDGE = 0.01  # of `Direction`; vectors have length 1
 _NO_CODE = np.uint64((1 << 64) - 1)
 
 
@@ -67,45 +66,20 @@ class Embedding:
         """The number of words."""
         return len(self._codes) - 1
 
-    def of_page(self, page: Page) -> Vector:
-        """The vector of a page, by its words as they are written, whether or not its terms are stems."""
-        return self.of_tokens(page.words.codes)
-
     def of_terms(self, terms: Mapping[str, int]) -> Vector:
         """The vector of a text, from its words and their counts."""
         return self._sum(codes_of(terms), np.fromiter(terms.values(), np.float32, len(terms)))
-
-    def of_tokens(self, codes: Codes) -> Vector:
-        """The vector of a text, from the code of each of its tokens."""
-        codes, counts = np.unique(codes, return_counts=True)
-        return self._sum(codes, counts.astype(np.float32))
-
-    def of_texts(self, texts: Sequence[str]) -> Vectors:
-        """The vectors of short texts, such as anchors, one a row: quicker than one by one."""
-        codes = codes_in(folded_one_by_one(texts))[0]
-        owners = (codes == SEPARATOR_CODE).cumsum()  # the number of the text that each word belongs to
-        known, rows = self._known(codes)
-        sums = np.zeros((len(texts), self.dimensions), np.float32)
-        if len(rows):
-            owners = owners[known]
-            starts = np.flatnonzero(np.diff(owners, prepend=-1))
-            sums[owners[starts]] = np.add.reduceat(self._scales[rows, None] * self._vectors[rows], starts, axis=0)
-        return normalised(sums)
 
     def of_counts(self, codes: Codes, counts: Codes) -> Vector:
         """The vector of a text, from the codes of its terms and their counts."""
         return self._sum(codes, counts.astype(np.float32))
 
     def covered(self, codes: Codes, counts: Codes) -> float:
-        """The share of these terms that the table knows, each as often as it occurs."""
-        return float(counts[self._known(codes)[0]].sum() / (counts.sum() or 1))
-
-    def coverage(self, page: Page) -> float:
-        """The share of the terms of a page that the table knows, each as often as it occurs; 0 for one without words.
+        """The share of these terms that the table knows, each as often as it occurs; 0 where there are none.
 
         It is some 0.9 for English prose and rarely above 0.3 for other languages, of which the table says nothing.
         """
-        return self.covered(*page.words.counted)
+        return float(counts[self._known(codes)[0]].sum() / (counts.sum() or 1))
 
     def _sum(self, codes: Codes, counts: Weights) -> Vector:
         known, rows = self._known(codes)
@@ -155,40 +129,3 @@ def normalised(vectors: Weights) -> Weights:
     lengths = np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True))
     scaled: Weights = np.divide(vectors, np.where(lengths > 0.0, lengths, 1.0), dtype=np.float32)
     return scaled
-
-
-class Direction:
-    """The direction in which a topic lies from other texts.
-
-        similarity(e) = (e - o) · d / |e - o|,    |d| = 1,
-
-    where o is the mean of the other texts and d points from there to the topic.
-    """
-
-    def __init__(self, direction: Weights, origin: Weights):
-        self._direction = normalised(direction)
-        self._origin = origin
-
-    @classmethod
-    def of_words(cls, topic: Vector, others: Vectors) -> "Direction":
-        """Of a topic named by a few words: they point there from everywhere, d = topic."""
-        return cls(topic, others.mean(axis=0))
-
-    @classmethod
-    def of_examples(cls, good: Vectors, others: Vectors, *, ridge: float = RIDGE) -> "Direction":
-        """Of a topic shown by examples: Fisher's discriminant with a ridge,
-
-            d = (C + ridge I)⁻¹ (mean of good - mean of others),
-
-        C being the mean of v vᵀ over both kinds in equal parts, v = e - the mean of both. Others may be bad examples,
-        pages of the crawl, whatever they are about, or texts on many subjects.
-        """
-        origin, peak = others.mean(axis=0), good.mean(axis=0)
-        middle = (origin + peak) / 2
-        covariance = sum((kind - middle).T @ (kind - middle) / (2 * len(kind)) for kind in (good, others))
-        return cls(np.linalg.solve(covariance + ridge * np.eye(len(middle), dtype=np.float32), peak - origin), origin)
-
-    def similarity(self, vectors: Weights) -> Weights:
-        """Of one vector or of many; 0 for texts of which nothing is known."""
-        centred = normalised(vectors - self._origin)
-        return np.where((vectors != 0.0).any(axis=-1), centred @ self._direction, 0.0)

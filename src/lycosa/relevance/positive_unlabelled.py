@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.text import codes_of
 
-from .embedding import RIDGE, shipped_table
+from .embedding import shipped_table
 from .svm import MAX_TERM_LENGTH, SLOPE, LinearModel, Meaning, calibrate
 
 Terms = Mapping[str, int]
@@ -43,6 +43,7 @@ _FEW = 20  # pages of the crawl up to which the background counts in full
 _NEWTON_STEPS = 20
 _MEANING = 0.7  # weight of the vectors of texts beside their words
 _FEW_WORDS, _MEANING_OF_FEW_WORDS = 50, 2.0  # of all good pages together, of which few others have one; the weight then
+_RIDGE = 0.01  # of the spread of vectors, which have length 1
 _LEAST_COVERAGE = 0.6  # of the words of good pages, that the table of word vectors knows: else words alone decide
 _EXPECTED_SHARE, _EXPECTED_PAGES = 0.24, 10.0  # of a crawl that is on the topic, and how many pages that belief weighs
 _TRUST = 0.6  # in the ratio of tails against that belief, however many pages there are
@@ -237,7 +238,7 @@ def _meaning(pages: Sequence[Terms], kinds: NDArray[np.int64]) -> _Meaning | Non
     vectors = np.array([table.of_counts(*each) for each in counted], np.float64)
     others = np.concatenate((vectors[kinds != 0], table.background))
     origin = others.mean(axis=0)
-    spread = (others - origin).T @ (others - origin) / len(others) + RIDGE * np.eye(vectors.shape[1])
+    spread = (others - origin).T @ (others - origin) / len(others) + _RIDGE * np.eye(vectors.shape[1])
     pull = np.linalg.inv(spread)
     left_out = vectors @ (pull @ (vectors[good].mean(axis=0) - origin))
     if len(good) > 1:

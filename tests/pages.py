@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from lycosa.vocabulary.records import Codes, Page, Url
-from lycosa.vocabulary.text import codes_of, tokens_of
+from lycosa.vocabulary.text import Indices, codes_of, tokens_of
 
 
 class GivenWords:
@@ -36,6 +36,10 @@ class GivenWords:
 
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         return [codes_of(tokens_of(text)) for text in texts]
+
+    def joined_codes_of(self, texts: Sequence[str]) -> tuple[Codes, Indices]:
+        codes = self.codes_of(texts)
+        return np.concatenate([np.empty(0, np.uint64), *codes]), np.cumsum([len(each) for each in codes])
 
     @property
     def as_written(self) -> Self:

@@ -70,6 +70,8 @@ def test_a_crawl_starts_at_the_seeds_or_else_at_the_good_examples(bees: Path) ->
     topic = replace(session.recipe.topic, examples="good.txt", negatives="bad.txt")
     with opened(bees, seeds="", topic=topic) as session:
         assert session.recipe_seeds() == [BEES]
+    with opened(bees, seeds="", topic=replace(topic, keywords=("bee",))) as session:
+        assert session.recipe_seeds() == [BEES], "a rule decides the topic, and examples are seeds"
 
 
 @pytest.mark.parametrize("strategy", ["best-first", "adaptive", "infospiders"])

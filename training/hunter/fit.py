@@ -1,32 +1,35 @@
 """Learns how much each feature of a link counts, and writes it: src/lycosa/strategies/hunter.json.
 
-python fit.py WORLD WORLD ... [--rows FILE] [--out FILE] [--processes 2] [--ablate]
+python fit.py WORLD WORLD ... [--rows FILE] [--out FILE]
 
 Each WORLD is what `lycosa lab run --world` takes. `Hunter` crawls for the topics that are for development, from five
-examples and from afar, as a user's crawl would. At every page, the features of some links that wait are noted down: the
-one that was taken, `RANDOM` drawn from all and `TOP` from the best; and whether the world has their target on the
-topic. Then, over all rows,
+examples and from afar, as a user's crawl would. At every third page, the features of some links that wait are noted
+down: the one that was taken, `RANDOM` drawn from all and `TOP` from the best; and whether the world has their target on
+the topic. Then, over all rows,
 
     minimise  Σ_i u_i log(1 + exp(-y_i (b_t + w·z_i))) + DECAY |w|²   subject to  w ≥ 0,
 
 where z are the standardised features, y is 1 for links to the topic and -1 for others, and the weights u of the rows
 add up to 1, such that each world weighs the same, and within it each topic. Each topic t has an intercept of its own:
 the links of one crawl compete with each other, and weights that told rich topics from poor ones would be of no use. The
-one intercept that is written is fitted to all rows afterwards, with w as it is. The crawls of the first round go by the
-weights in hunter.json, those of the second by what was learnt from the first; the rows of both count.
+one intercept that is written is fitted to all rows of the first step afterwards, with w as it is.
 
-Printed are the weights; how well links of each world are told apart by weights learnt on the others; and what is lost
-without each feature. With --ablate, the topics are crawled for again without each group of features.
+Each world teaches what it can. Of links as people write them, only Wikipedia for Schools has some; but it is one host.
+So a first step learns all weights but that of "host" on it, in rounds: the crawls of the first go by `START`, those of
+each further one by what was learnt from the rounds before. A second step learns the weight of "host" on the other
+worlds, the others being as they are. The same worlds give the same file.
+
+Printed are the weights, what is lost without each feature, and how well links of each world are told apart by weights
+learnt on all worlds, or on one.
 
 rows: where the rows are kept; if the file is there, nothing is crawled to collect them.
 """
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
-from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -43,29 +46,19 @@ from lycosa_lab.studies.league.tasks import POSITIVES, STARTS, LeagueTask, Topic
 from lycosa_lab.worlds.registry import open_world
 
 OUT = Path(__file__).parents[2] / "src" / "lycosa" / "strategies" / "hunter.json"
+TEACHER = "wikipedia-schools"  # of all weights but that of the host
 ROUNDS = 2
-TOPICS = 8  # of a world, at most
+START = {"page": 0.2, "anchor": 0.3, "neighbours": 0.3, "anchor led": 0.5}  # weights of the first round
+TOPICS = 20  # of a world, at most
 FEWEST_PAGES = 15  # of a topic
-CRAWLS = 16  # of a world in a round; worlds of few topics have several draws of examples of each
+CRAWLS, CRAWLS_FOR_HOSTS = 34, 12  # of a world in a round; worlds of few topics have several draws of examples of each
 EXAMPLES = 5
 FEWEST, MOST = 150, 200  # pages of a crawl: 2.5 times those there are to find, within these bounds
 EXPLORE = 0.05  # share of pages one of whose links is taken at random, so that such links are seen too
-RANDOM, TOP, TOP_OF = 4, 2, 20  # links noted down at every page: of all that wait, and of the best so many
+EVERY, RANDOM, TOP, TOP_OF = 3, 10, 6, 30  # links noted down at every third page: of all that wait, and of the best
 DECAY, INTERCEPT_DECAY = 1e-4, 1e-6
 PRECISION = 1e-8  # of the gradient
 NEGLIGIBLE = 0.001  # share of the loss; a feature without which it rises by less is of no use
-ABLATION_CRAWLS = 4  # of a world
-GROUPS: Mapping[str, Sequence[str]] = {
-    "relevance of the linking pages": ("page", "best page"),
-    "words of the anchor": ("anchor", "anchors"),
-    "words around": ("around",),
-    "words of the URL": ("address",),
-    "what else these pages led to": ("siblings",),
-    "what the links next to it led to": ("neighbours",),
-    "what links with these words led to": ("anchor led", "around led"),
-    "what its directory and host led to": ("directory", "host"),
-    "number of links": ("links",),
-}
 
 
 @dataclass(frozen=True)
@@ -130,13 +123,15 @@ def recorder(task: LeagueTask, weights: Weights, *, explore: float) -> tuple[typ
     chance = Random(3)
 
     class Recorder(Hunter):
-        def __init__(self, *, judge: Any = lambda: None, taught: Any = (), sample: int = 8, seed: int = 0):
+        def __init__(self, *, judge: Any = lambda: None, taught: Any = (), sample: int = 4, seed: int = 0):
             super().__init__(judge=judge, taught=taught, sample=sample, explore=explore, seed=seed)
             self._weights, self._intercept = weights.of, weights.intercept
 
         def learn(self, event: Visit | Skip) -> None:
             if isinstance(event, Visit) and event.page is not None:
-                self._note(event.candidate.url)
+                self._pages_seen = getattr(self, "_pages_seen", 0) + 1
+                if self._pages_seen % EVERY == 0:
+                    self._note(event.candidate.url)
             super().learn(event)
 
         def _note(self, taken: Url) -> None:
@@ -145,12 +140,12 @@ def recorder(task: LeagueTask, weights: Weights, *, explore: float) -> tuple[typ
             if len(waiting) <= RANDOM:
                 return
             best = waiting[np.argsort(-table.scores[waiting], kind="stable")[:TOP_OF]]
-            chosen = {chance.choice(waiting) for _ in range(RANDOM)} | {chance.choice(best) for _ in range(TOP)}
+            chosen = {*chance.sample(waiting.tolist(), RANDOM), *chance.sample(best.tolist(), min(TOP, len(best)))}
             slot = table._slot_of.get(taken)
             if slot is not None and table.is_waiting[slot]:
                 chosen.add(slot)
             slots = np.array(sorted(chosen))
-            features = table.features(self._word_table(), slots, None)
+            features = table.features(slots)
             noted.extend(
                 (row, table._links[slot][0] in task.web.topic.pages) for slot, row in zip(slots, features, strict=True)
             )
@@ -190,10 +185,10 @@ def crawl(task: LeagueTask, weights: Weights, *, explore: float) -> tuple[float,
     return float(found.cumsum().sum() / ideal.sum()), noted
 
 
-def collect(text: str, seed: int, weights: Weights) -> tuple[Rows, float]:
+def collect(text: str, seed: int, weights: Weights, crawls: int) -> tuple[Rows, float]:
     """The rows of one world and round, and the mean area."""
     parts, areas = [], []
-    for task in tasks_of(text, seed, CRAWLS):
+    for task in tasks_of(text, seed, crawls):
         area, noted = crawl(task, weights, explore=EXPLORE)
         areas.append(area)
         if noted:
@@ -204,16 +199,16 @@ def collect(text: str, seed: int, weights: Weights) -> tuple[Rows, float]:
     return Rows.joined(parts), float(np.mean(areas))
 
 
-def areas(text: str, weights: Weights) -> list[float]:
-    """The area of each crawl of one world for the ablation: other examples than the rows are from."""
-    return [crawl(task, weights, explore=0.0)[0] for task in tasks_of(text, 0, ABLATION_CRAWLS)]
-
-
 # ------------------------------------------------------------ the fit
 
 
-def fit(rows: Rows, without: Sequence[str] = ()) -> Weights:
-    """The weights that minimise the loss, by Newton steps within the bounds (Bertsekas 1982)."""
+def fit(rows: Rows, without: Sequence[str] = (), given: Weights | None = None) -> Weights:
+    """The weights that minimise the loss, by Newton steps within the bounds (Bertsekas 1982).
+
+    without: features whose weights stay 0, or what is given.
+    """
+    given = given or Weights(np.zeros(len(FEATURES)), 0.0)
+    fixed = rows.features @ given.of
     shares, numbers = rows.shares(), rows.topic_numbers()
     mean = shares @ rows.features
     deviation = np.sqrt(shares @ (rows.features - mean) ** 2) + 1e-9
@@ -225,10 +220,10 @@ def fit(rows: Rows, without: Sequence[str] = ()) -> Weights:
     found = np.zeros(columns.shape[1])
 
     def value(at: np.ndarray) -> float:
-        return float(shares @ _losses(columns @ at, rows.is_good) + decay @ at**2 / 2)
+        return float(shares @ _losses(fixed + columns @ at, rows.is_good) + decay @ at**2 / 2)
 
     for _ in range(200):
-        chances = _logistic(columns @ found)
+        chances = _logistic(fixed + columns @ found)
         gradient = columns.T @ (shares * (chances - rows.is_good)) + decay * found
         is_free = ~is_left_out & ~(is_bounded & (found <= 0) & (gradient > 0))
         if np.abs(gradient[is_free]).max() < PRECISION:
@@ -245,7 +240,7 @@ def fit(rows: Rows, without: Sequence[str] = ()) -> Weights:
         found = after
     else:
         raise ArithmeticError("the fit does not converge")
-    weights = found[: len(FEATURES)] / deviation
+    weights = given.of + found[: len(FEATURES)] / deviation
     return Weights(weights, _intercept(rows.features @ weights, rows.is_good, shares))
 
 
@@ -290,6 +285,15 @@ def _logistic(logits: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-np.clip(logits, -30, 30)))
 
 
+def fitted(rows: Rows) -> Weights:
+    """Both steps; the first alone where there is no other world."""
+    own, others = rows.of(rows.worlds == TEACHER), rows.of(rows.worlds != TEACHER)
+    first = fit(own, ["host"])
+    if not len(others.is_good):
+        return first
+    return Weights(fit(others, [name for name in FEATURES if name != "host"], first).of, first.intercept)
+
+
 def negligible(rows: Rows) -> list[str]:
     """The features that can go, one after the other, each time the one whose loss matters least."""
     gone: list[str] = []
@@ -308,49 +312,27 @@ def negligible(rows: Rows) -> list[str]:
 
 
 def print_weights(weights: Weights, rows: Rows) -> None:
-    shares = rows.shares()
-    deviation = np.sqrt(shares @ (rows.features - shares @ rows.features) ** 2)
-    loss = log_loss(weights, rows)
-    print("\n| feature | weight | weight × standard deviation | loss without it |\n|---|---:|---:|---:|")
+    """The weights, and by how much the loss rises, world by world, where all weights are fitted without a feature."""
+    worlds = {world: rows.of(rows.worlds == world) for world in np.unique(rows.worlds).tolist()}
+    losses = {world: log_loss(fit(own), own) for world, own in worlds.items()}
+    print(f"\n| feature | weight | {' | '.join(worlds)} |\n|---|---:|{'---:|' * len(worlds)}")
     for place, name in enumerate(FEATURES):
-        rise = log_loss(fit(rows, [name]), rows) / loss - 1
-        print(f"| {name} | {weights.of[place]:.3f} | {weights.of[place] * deviation[place]:.2f} | {rise:+.2%} |")
-    print(f"\nintercept {weights.intercept:.3f}, log loss {loss:.4f}")
-    print(f"can go, in this order: {', '.join(negligible(rows)) or 'none'}")
+        rises = (log_loss(fit(own, [name]), own) / losses[world] - 1 for world, own in worlds.items())
+        print(f"| {name} | {weights.of[place]:.3f} | {' | '.join(f'{rise:+.2%}' for rise in rises)} |")
+    for world, own in worlds.items():
+        print(f"can go on {world}, in this order: {', '.join(negligible(own)) or 'none'}")
 
 
-def print_worlds(weights: Weights, before: Weights, rows: Rows) -> None:
+def print_worlds(weights: Weights, rows: Rows) -> None:
     """How well the links of each world are told apart: log loss, and probability of the right order."""
-    none = Weights(np.zeros(len(FEATURES)), 0.0)
-    columns = ("base rate", "hunter.json", "all worlds", "the other worlds", "this world")
-    print(
-        f"\n| world | topics | rows | on topic | {' | '.join(columns)} |\n|---|---:|---:|---:|{'---:|' * len(columns)}"
-    )
-    for world in np.unique(rows.worlds):
-        own, others = rows.of(rows.worlds == world), rows.of(rows.worlds != world)
-        models = (none, before, weights, fit(others), fit(own))
-        cells = [f"{log_loss(model, own):.3f}, {ranked_right(model, own):.3f}" for model in models]
+    worlds = {world: rows.of(rows.worlds == world) for world in np.unique(rows.worlds).tolist()}
+    models = {"base rate": Weights(np.zeros(len(FEATURES)), 0.0), "as written": weights, "all worlds alike": fit(rows)}
+    models |= {f"fit of {world}": fit(own) for world, own in worlds.items()}
+    print(f"\n| world | topics | rows | on topic | {' | '.join(models)} |\n|---|---:|---:|---:|{'---:|' * len(models)}")
+    for world, own in worlds.items():
+        cells = [f"{log_loss(model, own):.3f}, {ranked_right(model, own):.3f}" for model in models.values()]
         share = own.shares() @ own.is_good
         print(f"| {world} | {len(np.unique(own.topics))} | {len(own.is_good)} | {share:.1%} | {' | '.join(cells)} |")
-
-
-def print_ablation(pool: ProcessPoolExecutor, worlds: Sequence[str], weights: Weights, rows: Rows) -> None:
-    models = {"all features": weights}
-    for group, names in GROUPS.items():
-        if present := [name for name in names if name in FEATURES]:
-            models[f"without {group}"] = fit(rows, present)
-    names = [open_world(text).name for text in worlds]
-    print(f"\n| area | {' | '.join(names)} | mean | difference |\n|---|{'---:|' * (len(names) + 2)}")
-    full: np.ndarray | None = None
-    for label, model in models.items():
-        found = list(pool.map(areas, worlds, [model] * len(worlds)))
-        means = [float(np.mean(each)) for each in found]
-        every = np.concatenate([np.array(each) / len(each) for each in found]) * sum(map(len, found)) / len(found)
-        full = every if full is None else full
-        gap = every - full
-        error = gap.std(ddof=1) / np.sqrt(len(gap))
-        cells = " | ".join(f"{mean:.3f}" for mean in (*means, every.mean()))
-        print(f"| {label} | {cells} | {gap.mean():+.3f} ± {error:.3f} |", flush=True)
 
 
 def write(path: Path, weights: Weights, rows: Rows) -> None:
@@ -376,31 +358,33 @@ def main() -> None:
     parser.add_argument("worlds", metavar="WORLD", nargs="+")
     parser.add_argument("--rows", type=Path)
     parser.add_argument("--out", type=Path, default=OUT)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--ablate", action="store_true")
     options = parser.parse_args()
-    before = Weights.read(OUT)
-    with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
-        if options.rows and options.rows.exists():
-            rows = Rows.load(options.rows)
-            weights = fit(rows)
-        else:
-            weights, parts = before, []
-            for number in range(1, ROUNDS + 1):
-                count = len(options.worlds)
-                found = list(pool.map(collect, options.worlds, [number] * count, [weights] * count))
-                parts += [each for each, _ in found]
-                rows = Rows.joined(parts)
-                weights = fit(rows)
-                reached = ", ".join(f"{area:.3f}" for _, area in found)
-                print(f"round {number}: areas {reached}; {len(rows.is_good):,} rows", flush=True)
-                if options.rows:
-                    rows.save(options.rows)
-        write(options.out, weights, rows)
-        print_weights(weights, rows)
-        print_worlds(weights, before, rows)
-        if options.ablate:
-            print_ablation(pool, options.worlds, weights, rows)
+    if options.rows and options.rows.exists():
+        rows = Rows.load(options.rows)
+    else:
+        rows = rows_of(options.worlds)
+        if options.rows:
+            rows.save(options.rows)
+    weights = fitted(rows)
+    write(options.out, weights, rows)
+    print_weights(weights, rows)
+    print_worlds(weights, rows)
+
+
+def rows_of(texts: Sequence[str]) -> Rows:
+    """The rows of all rounds."""
+    teachers = [text for text in texts if open_world(text).name == TEACHER]
+    if not teachers:
+        sys.exit(f"fit.py: the weights are learnt on {TEACHER}, and no world given is that")
+    weights, parts = Weights(np.array([START.get(name, 0.0) for name in FEATURES]), 0.0), []
+    rounds = [(teachers, CRAWLS)] * ROUNDS + [([text for text in texts if text not in teachers], CRAWLS_FOR_HOSTS)]
+    for number, (worlds, crawls) in enumerate(rounds, 1):
+        for text in worlds:
+            rows, area = collect(text, number, weights, crawls)
+            parts.append(rows)
+            print(f"round {number}, {rows.worlds[0]}: area {area:.3f}, {len(rows.is_good):,} rows", flush=True)
+        weights = fitted(Rows.joined(parts))
+    return Rows.joined(parts)
 
 
 if __name__ == "__main__":

@@ -65,20 +65,13 @@ def _readers(evidence: Mapping[str, Plain]) -> str:
 
 _LINK_EVIDENCE = {
     "page": "by the relevance of the pages that link to it",
-    "best page": "by the best of these pages",
     "anchor": "by the word of its anchor that says most of the topic",
-    "anchors": "by all words of its anchor",
-    "around": "by the words around the link",
-    "address": "by the words of its URL",
-    "siblings": "by what else these pages led to",
     "neighbours": "by what the links next to it led to",
     "anchor led": "by what other links with words of its anchor led to",
     "around led": "by what other links with such words around led to",
-    "directory": "by what was found in its directory",
     "host": "by what was found on its host",
     "links": "by how many pages link to it",
-    "anchor meaning": "by what its anchor means",
-    "around meaning": "by what the text around the link means",
+    "alive": "by how many URLs of its pattern led to a page",
 }
 
 

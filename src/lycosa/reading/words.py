@@ -13,7 +13,16 @@ from itertools import pairwise
 import numpy as np
 
 from lycosa.vocabulary.records import Codes
-from lycosa.vocabulary.text import SEPARATOR, SEPARATOR_CODE, Marks, codes_in, folded_one_by_one, is_spaced, words_in
+from lycosa.vocabulary.text import (
+    SEPARATOR,
+    SEPARATOR_CODE,
+    Indices,
+    Marks,
+    codes_in,
+    folded_one_by_one,
+    is_spaced,
+    words_in,
+)
 
 from .terms import Stem, algorithm_for, terms_by
 
@@ -71,6 +80,11 @@ class FoldedWords:
 
     def codes_of(self, texts: Sequence[str]) -> list[Codes]:
         """For each text, the codes of its terms in their order, as those of the page are made."""
+        terms, ends = self.joined_codes_of(texts)
+        return [terms[start:end] for start, end in pairwise((0, *ends.tolist()))]
+
+    def joined_codes_of(self, texts: Sequence[str]) -> tuple[Codes, Indices]:
+        """The same for all texts in one array, and where the codes of each text end in it."""
         data = folded_one_by_one(texts)
         if not is_spaced(data):
             parts = data.split(SEPARATOR)[:-1]
@@ -79,9 +93,8 @@ class FoldedWords:
         are_separators = codes == SEPARATOR_CODE
         terms = terms_by(self._algorithm).codes(data, codes, are_numbers, are_too_long | are_separators)
         indices = (terms != 0).nonzero()[0]
-        ends = indices.searchsorted(are_separators.nonzero()[0]).tolist()
-        terms = terms[indices]
-        return [terms[start:end] for start, end in pairwise((0, *ends))]
+        ends = indices.searchsorted(are_separators.nonzero()[0])
+        return terms[indices], ends
 
     @cached_property
     def as_written(self) -> "FoldedWords":

@@ -33,7 +33,7 @@ from .forgotten import is_forgotten, read_forgotten
 from .guides import Guide
 from .open import open_collection
 from .recall import RECALL_STATE, RecallEstimate, RecallEstimator
-from .topic import TopicJudge
+from .topic import TopicJudge, examples_of
 from .topical_map import map_of_run
 
 _RANKS_BEHIND = (
@@ -102,10 +102,10 @@ class Session:
         self.collection.close()
 
     def recipe_seeds(self) -> list[Url]:
-        """Where the recipe says to start: its seeds, else its good examples."""
+        """Where the recipe says to start: its seeds, else its good examples, even where a rule decides the topic."""
         if self.recipe.seeds:
             return read_seeds(self.folder / self.recipe.seeds)
-        return [url for url, good in self.topic.examples.urls.items() if good]
+        return [url for url, good in examples_of(self.recipe.topic, self.folder).urls.items() if good]
 
     def _restored_loop(self) -> Loop:
         """Strategy and frontier as they were at the last checkpoint."""

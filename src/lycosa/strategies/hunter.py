@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from lycosa.vocabulary.records import Candidate, Codes, Link, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.records import Candidate, Codes, Link, Outcome, Page, Plain, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of, key_of, path_of
 
 from .base import (
@@ -28,35 +28,34 @@ from .target import STANDING_WEIGHTS, RelevanceTarget, StandingEvidence, best_ch
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Marks = NDArray[np.bool_]
+Hashes = NDArray[np.uint16]
 
 FEATURES = (
     "page",  # mean logit of the relevance of the pages that link here
-    "best page",  # the highest of them
-    "anchor",  # weights of the words of anchors by the judge: the highest
-    "anchors",  # and their sum over the square root of their number, mean over the links that lead here
-    "around",  # the same sum for the words around
-    "address",  # the highest weight of the words of the URL
-    "siblings",  # log odds ratio: how many of the links of the same pages led to relevant ones
-    "neighbours",  # the same for the links up to three places before and after
+    "anchor",  # the highest weight, by the judge, of a word of the anchors
+    "neighbours",  # log odds ratio: how many of the links up to three places before and after led to relevant pages
     "anchor led",  # mean log odds ratio of what links with these words in their anchors led to
     "around led",  # and around them
-    "directory",  # log odds ratio: how many pages of the same directory were relevant
-    "host",  # and of the same host
+    "host",  # log odds ratio: how many pages of the same host were relevant
     "links",  # log of the number of pages that link here
 )
+ALIVE = "alive"  # log of the probability that there is a page, by what became of URLs of the same pattern
 MAX_ROWS = 12_000  # links whose evidence is kept up to date, the latest; others keep the priority they had
 MAX_VISITED = 50_000  # of the latest pages, whose relevance is known where further pages link to them
 MAX_LINKS_PER_PAGE = 1_000  # of a page, that are scored one by one
-PLACES = 1 << 17  # of words, directories and hosts, which are hashed into them
-_ANCHOR_WORDS, _AROUND_WORDS, _ADDRESS_WORDS = 6, 24, 6  # of a link, that count
-_AROUND = 100  # characters on each side of an anchor
+PLACES = 1 << 16  # of words and hosts, which are hashed into them; 0 for none
+_ANCHOR_WORDS, _AROUND_WORDS = 6, 16  # of a link, that count
+_AROUND = 60  # characters on each side of an anchor
+_ENOUGH = 4  # links to a visited page whose words count; those of further ones would say little more
+_NO_PAGE = frozenset((Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN))
 _LOGIT_LIMIT = 8.0
 _EXAMPLE_LOGIT = 3.0  # of an example page, at least: its links come first
 _NEIGHBOURS = ((1, 1.0), (2, 0.6), (3, 0.35))  # places away, weight
-_SMOOTHING = {"siblings": 3.0, "neighbours": 1.5, "words": 2.0, "sites": 5.0}  # pages that the base rate counts as
-_ROWS_PER_VISIT = 800  # scored again for each page visited, on average
+_SMOOTHING = {"neighbours": 1.5, "words": 2.0, "hosts": 5.0, "patterns": 2.0}  # pages that the base rate counts as
+_LONGEST_SUFFIX = 12  # characters of a file name that tell its type
+_ROWS_PER_VISIT = 400  # scored again for each page visited, on average
 _OFFER_FROM = 0.1  # change of a logit that is worth telling the frontier
-_MOST_OFFERS = 400  # waiting links that are ranked again at one page, the best
+_MOST_OFFERS = 100  # waiting links that are ranked again at one page, the best
 
 
 class WordWeights(Protocol):
@@ -70,13 +69,13 @@ class WordWeights(Protocol):
 class Hunter(BaseStrategy):
     """Follows the links that are likeliest to lead to relevant pages.
 
-    priority = 1 / (1 + exp(-(intercept + Σ weight_i * feature_i)))
+    priority = 1 / (1 + exp(-(intercept + Σ weight_i * feature_i + ln P(there is a page))))
 
-    The features are listed in `FEATURES`: what links from relevant pages, what the anchor, the words around it and the
-    URL say of the topic, and what came of links like it: those on the same pages, those next to it, those with the same
-    words, those into the same directory or host. The weights were learnt on many topics (`hunter.json`). Evidence of
-    the latest `MAX_ROWS` links is kept in a table, and what waits is scored again as pages arrive, some 800 links a
-    page; the frontier is told where the order changes.
+    The features are listed in `FEATURES`: how relevant the pages are that link there, what the anchor says of the
+    topic, and what came of links like it: those next to it, those with the same words in and around their anchors,
+    those to the same host. The weights were learnt on many topics (`hunter.json`).
+    Evidence of the latest `MAX_ROWS` links is kept in a table, and what waits is scored again as pages arrive, some 400
+    links a page; the frontier is told where the order changes.
 
     A few links of the seeds are drawn at random and followed first, so that the topic is seen beside the rest of its
     web; later, a share of `explore` of the pages has a random link followed next.
@@ -142,11 +141,14 @@ class Hunter(BaseStrategy):
     def learn(self, event: Visit | Skip) -> None:
         table, url = self._table, event.candidate.url
         predicted = table.predicted(url)
+        if isinstance(event, Visit) and event.fetch.outcome in _NO_PAGE and event.change is None:
+            table.note_fetch(url, is_dead=True)
         if isinstance(event, Skip) or event.page is None or event.relevance is None:
             table.drop(url)
         elif event.change is None:
             if self.target is not None and url not in self._taught:
                 self.target.add(url, event.relevance, predicted)
+            table.note_fetch(url, is_dead=False)
             table.settle(url, self._logit(url, event.relevance))
 
     def propose(self, event: Visit | Skip) -> Iterable[Candidate]:
@@ -154,14 +156,16 @@ class Hunter(BaseStrategy):
             return ()
         links = list(distinct_links(event))
         logit = self._logit(event.candidate.url, event.relevance)
-        rows = self._table.add(event, links[:MAX_LINKS_PER_PAGE], logit)
+        self._use_present_model()
+        rows, slots = self._table.add(event, links[:MAX_LINKS_PER_PAGE], logit)
         candidates = self._rest(event, links[MAX_LINKS_PER_PAGE:], logit)
         self._visits_since_scored += 1
         if self._visits_since_scored * _ROWS_PER_VISIT >= len(self._table):
             self._visits_since_scored = 0
-            candidates += self._rescored(new=rows)
+            candidates += self._rescored()
         else:
-            candidates += self._scored(rows)
+            new, features = self._table.features_of_new(rows, slots)
+            candidates += self._candidates(new, features, self._table.standing(new, rows))
         return self._with_samples(event, candidates)
 
     def rejudge(
@@ -173,7 +177,8 @@ class Hunter(BaseStrategy):
         if self.target is not None:
             self.target.rejudge(relevances)
         self._visits_since_scored = 0
-        return self._rescored(new=None)
+        self._use_present_model()
+        return self._rescored()
 
     def merge(self, url: Url, waiting: float, offered: float) -> float:
         """A link is offered anew because more is known of it; examples, seeds and samples keep their first place."""
@@ -187,7 +192,7 @@ class Hunter(BaseStrategy):
     def _rest(self, visit: Visit, links: Sequence[Link], logit: float) -> list[Candidate]:
         """The links of a very long list: by their page alone."""
         depth, found_on = visit.candidate.depth + 1, visit.candidate.url
-        weight = self._weights[FEATURES.index("page")] + self._weights[FEATURES.index("best page")]
+        weight = self._weights[FEATURES.index("page")]
         score = self._intercept + weight * logit
         because: dict[str, Plain] = {"parts": {"page": round(float(weight * logit), 2)}}
         if self.target is not None:
@@ -198,20 +203,13 @@ class Hunter(BaseStrategy):
             self.target.evidence.older.add(new, np.tile([relevance, standing, score], (len(new), 1)))
         return [Candidate(link.target, _logistic(score), found_on, link.anchor, because, depth) for link in links]
 
-    def _scored(self, rows: Ints) -> list[Candidate]:
-        """Candidates for the links that are new with these rows."""
-        table = self._table
-        slots = np.unique(table.slots[rows])
-        slots = slots[table.is_new[slots] & table.is_waiting[slots]]
-        return self._candidates(slots, table.features(self._word_table(), slots, rows), table.standing(slots, rows))
-
-    def _rescored(self, new: Ints | None) -> list[Candidate]:
+    def _rescored(self) -> list[Candidate]:
         """Candidates for new links, and for those that wait whose priority has changed, the best of them."""
         table = self._table
         (slots,) = table.is_waiting.nonzero()
-        features = table.features(self._word_table(), slots, None)
-        scores = features @ self._weights
-        standing, older = table.standing(slots, None), []
+        features = table.features(slots)
+        scores = features @ self._weights + table.log_alive(slots)
+        standing, older = table.standing(slots), []
         if self.target is not None:
             relevance, expected = scores + self._intercept, standing.sum(axis=1)
             self.target.solve(relevance, expected)
@@ -225,10 +223,13 @@ class Hunter(BaseStrategy):
 
     def _candidates(self, slots: Ints, features: Floats, standing: Floats) -> list[Candidate]:
         """Candidates for some links, by their features and the parts of the standing that they are expected to have."""
+        if not len(slots):
+            return []
         table = self._table
-        parts = features * self._weights
+        parts = np.column_stack((features * self._weights, table.log_alive(slots)))
         scores = parts.sum(axis=1)
-        because: list[dict[str, Plain]] = [{"parts": _named(FEATURES, part)} for part in parts.round(2).tolist()]
+        names = (*FEATURES, ALIVE)
+        because: list[dict[str, Plain]] = [{"parts": _named(names, part)} for part in parts.round(2).tolist()]
         if self.target is not None:
             relevance, expected = scores + self._intercept, standing.sum(axis=1)
             scores = self.target.weighed(relevance, expected) - self._intercept
@@ -256,13 +257,11 @@ class Hunter(BaseStrategy):
             self._table.pin(each.url)
         return candidates
 
-    def _word_table(self) -> Floats:
-        """What the judge says of each hashed word."""
+    def _use_present_model(self) -> None:
         model = self._judge()
-        if model is not self._model or model is None:
+        if model is not self._model:
             self._model = model
             self._table.use_model(model)
-        return self._table.word_weights
 
     def state(self) -> Plain:
         return {
@@ -299,58 +298,68 @@ def _logistic(logit: float) -> float:
 class _LinkTable:
     """The latest links, a row for each that a page has, and a slot for each URL that links lead to.
 
-    All evidence is computed from the rows; what the oldest rows said of words and sites stays when they are dropped.
+    All evidence is computed from the rows; what the oldest rows said of words stays when they are dropped. What words
+    and hosts led to is as of the last time that all features were computed.
 
     evidence: keeps what is known of the standing of these links; None where it does not count.
     """
 
     def __init__(self, evidence: StandingEvidence | None = None) -> None:
         self._evidence = evidence
-        self._count = 0  # of rows
         capacity = MAX_ROWS + MAX_LINKS_PER_PAGE
-        self._all_slots: Ints = np.zeros(capacity, np.int64)  # where each row leads
-        self._all_parents: Ints = np.zeros(capacity, np.int64)  # the page of each row; those of a page side by side
-        self._all_words: NDArray[np.int32] = np.zeros((capacity, _ANCHOR_WORDS + _AROUND_WORDS), np.int32)  # hashed
-        self._logits: list[float] = []  # of each parent
+        self._count = 0  # of rows
+        self._slots: Ints = np.zeros(capacity, np.int64)  # where each row leads
+        self._parents: Ints = np.zeros(capacity, np.int64)  # the page of each row; those of a page side by side
+        self._words: Hashes = np.zeros((capacity, _ANCHOR_WORDS + _AROUND_WORDS), np.uint16)  # hashed
+        self._said: Floats = np.zeros(capacity)  # the highest weight of a word of the anchor of each row
+        self._lengths: Floats = np.ones((capacity, 2))  # words of the anchor and around it, 1 at least
+        self._logits: list[float] = []  # of the relevance of each parent
         self._parent_urls: list[Url] = []
         self._slot_of: dict[Url, int] = {}
         self._visited: dict[int, float] = {}  # relevance of the latest pages, by the keys of their URLs
         self._links: list[tuple[Url, Url | None, str, int]] = []  # of each slot: URL, page, anchor, depth
-        self.is_waiting: Marks = np.empty(0, np.bool_)
-        self.is_new: Marks = np.empty(0, np.bool_)  # not given to the frontier yet
-        self.scores: Floats = np.empty(0)  # as of the last time that the frontier was told
-        self._outcomes: Floats = np.empty(0)  # relevance of each slot that was visited; NaN for others
-        self._address: NDArray[np.int32] = np.empty((0, _ADDRESS_WORDS), np.int32)
-        self._sites: NDArray[np.int32] = np.empty((0, 2), np.int32)  # directory and host, hashed
-        self._seen = np.zeros(PLACES)  # pages that words and sites led to, of rows that were dropped
+        self.is_waiting: Marks = np.zeros(capacity, np.bool_)
+        self.is_new: Marks = np.zeros(capacity, np.bool_)  # not given to the frontier yet
+        self.scores: Floats = np.zeros(capacity)  # as of the last time that the frontier was told
+        self._in_links: Ints = np.zeros(capacity, np.int64)  # rows that lead to each slot
+        self._outcomes: Floats = np.full(capacity, np.nan)  # relevance of each slot that was visited; NaN for others
+        self._hosts: Hashes = np.zeros(capacity, np.uint16)  # hashed
+        self._patterns: Hashes = np.zeros((capacity, 2), np.uint16)  # folder and pattern of URLs, hashed
+        self._seen = np.zeros(PLACES)  # pages that words led to, of rows that were dropped
         self._good = np.zeros(PLACES)  # and the relevance of these pages, summed up
         self._pages, self._relevant = 0.0, 0.0
-        self.word_weights: Floats = np.zeros(PLACES)
-
-        self._ratios: Floats | None = None  # of words; None where pages have come since
+        self._fetched = np.zeros(PLACES)  # links that were followed, by the folders and patterns of their URLs
+        self._dead = np.zeros(PLACES)  # and that led to no page
+        self._fetches, self._dead_fetches = 0, 0
+        self._word_weights = np.zeros(PLACES)
+        self._word_ratios = np.zeros(PLACES, np.float32)
+        self._host_ratios = np.zeros(PLACES, np.float32)
 
     def __len__(self) -> int:
         return self._count
 
-    @property
-    def slots(self) -> Ints:
-        return self._all_slots[: self._count]
-
-    @property
-    def _parents(self) -> Ints:
-        return self._all_parents[: self._count]
-
-    @property
-    def _words(self) -> NDArray[np.int32]:
-        return self._all_words[: self._count]
-
     def use_model(self, model: WordWeights | None) -> None:
-        self.word_weights = np.zeros(PLACES)
+        """What each word says of the topic from now on."""
+        self._word_weights = np.zeros(PLACES)
         if model is not None:
             codes, weights = model.weights_by_code()
-            self.word_weights[_hashed(codes)] = weights
+            self._word_weights[_hashed(codes)] = weights
+        self._weigh_words(slice(0, self._count))
+
+    def _weigh_words(self, rows: slice) -> None:
+        words = self._words[rows]
+        self._lengths[rows] = np.maximum(np.add.reduceat(words > 0, (0, _ANCHOR_WORDS), axis=1, dtype=np.float64), 1.0)
+        self._said[rows] = self._word_weights[words[:, :_ANCHOR_WORDS]].max(1).clip(0.0)
 
     # ------------------------------------------------------------ what happens
+
+    def note_fetch(self, url: Url, *, is_dead: bool) -> None:
+        """A link was followed, and led to a page or not."""
+        self._fetches += 1
+        self._dead_fetches += is_dead
+        for place in _hashed_patterns(url):
+            self._fetched[place] += 1.0
+            self._dead[place] += is_dead
 
     def settle(self, url: Url, logit: float) -> None:
         """A page was visited."""
@@ -410,65 +419,66 @@ class _LinkTable:
             if self._evidence is not None and url in standings:
                 self._evidence.set_parent(place, standings[url])
 
-    def add(self, visit: Visit, links: Sequence[Link], logit: float) -> Ints:
-        """Adds the links of a page; returns their rows."""
+    def add(self, visit: Visit, links: Sequence[Link], logit: float) -> tuple[slice, slice]:
+        """Adds the links of a page; returns their rows, and the slots of URLs that are new."""
         if self._count + len(links) > MAX_ROWS:
             self._drop_oldest(len(links))
         page, candidate = visit.page, visit.candidate
         assert page is not None
-        parent = len(self._logits)
-        self._logits.append(logit)
-        self._parent_urls.append(candidate.url)
+        first = len(self._links)
+        new = [link for link in links if link.target not in self._slot_of]
+        self._links += [(link.target, candidate.url, link.anchor, candidate.depth + 1) for link in new]
+        self._slot_of.update((link.target, slot) for slot, link in enumerate(new, first))
         if self._evidence is not None:
             self._evidence.add_parent(candidate.url, visit.standing)
-        new = [link for link in links if link.target not in self._slot_of]
-        self._add_slots(new, candidate.url, candidate.depth + 1, page)
-        start, end = self._count, self._count + len(links)
-        self._all_slots[start:end] = [self._slot_of[link.target] for link in links]
-        self._all_parents[start:end] = parent
-        self._all_words[start:end] = _words_of(page, links)
-        self._count = end
-        return np.arange(start, end)
-
-    def _add_slots(self, links: Sequence[Link], found_on: Url, depth: int, page: Page) -> None:
-        start = len(self._links)
-        for number, link in enumerate(links):
-            self._slot_of[link.target] = start + number
-            self._links.append((link.target, found_on, link.anchor, depth))
-        if self._evidence is not None:
-            self._evidence.add_links([link.target for link in links])
-        outcomes = np.array([self._visited.get(_key(link.target), np.nan) for link in links])
-        self.is_waiting = np.concatenate((self.is_waiting, np.isnan(outcomes)))
-        self.is_new = np.concatenate((self.is_new, np.ones(len(links), np.bool_)))
-        self.scores = np.concatenate((self.scores, np.zeros(len(links))))
-        self._outcomes = np.concatenate((self._outcomes, outcomes))
-        urls = [link.target if isinstance(link.target, str) else "" for link in links]  # in a graph, they are numbers
-        words = page.words.codes_of([path_of(url).replace("_", " ") for url in urls])
-        self._address = np.concatenate((self._address, _matrix(words, _ADDRESS_WORDS)))
-        sites = np.array([_sites_of(url) for url in urls], np.int32).reshape(-1, 2)
-        self._sites = np.concatenate((self._sites, sites))
+            self._evidence.add_links([link.target for link in new])
+        rows, slots = slice(self._count, self._count + len(links)), slice(first, len(self._links))
+        self._slots[rows] = to = np.array([self._slot_of[link.target] for link in links], np.int64)
+        self._parents[rows] = len(self._logits)
+        outcomes = np.array([self._visited.get(_key(link.target), np.nan) for link in new])
+        self._outcomes[slots], self._in_links[slots] = outcomes, 0
+        self._in_links[to] += 1
+        (counted,) = (np.isnan(self._outcomes[to]) | (self._in_links[to] <= _ENOUGH)).nonzero()
+        self._words[rows] = 0
+        self._words[rows.start + counted] = _words_of(page, [links[place] for place in counted.tolist()])
+        self.is_waiting[slots], self.is_new[slots], self.scores[slots] = np.isnan(outcomes), True, 0.0
+        self._hosts[slots] = [_hashed_host(link.target) for link in new]
+        self._patterns[slots] = np.array([_hashed_patterns(link.target) for link in new], np.uint16).reshape(-1, 2)
+        self._weigh_words(rows)
+        self._logits.append(logit)
+        self._parent_urls.append(candidate.url)
+        self._count = rows.stop
+        return rows, slots
 
     def _drop_oldest(self, room: int) -> None:
         """Drops the rows of the oldest pages, a quarter of the table at least; what their words led to stays."""
         wanted = max(room, MAX_ROWS // 4)
-        first = int(self._parents[wanted]) if wanted < len(self._parents) else len(self._logits)
-        kept = self._parents >= first
-        self._count_words(self._seen, self._good, ~kept)
+        first = int(self._parents[wanted]) if wanted < self._count else len(self._logits)
+        dropped = int(np.searchsorted(self._parents[: self._count], first))
+        self._count_words(self._seen, self._good, slice(0, dropped))
+        kept = slice(dropped, self._count)
         still_used = np.zeros(len(self._links), np.bool_)
-        still_used[self.slots[kept]] = True
+        still_used[self._slots[kept]] = True
         place = np.cumsum(still_used) - 1
-        slots, parents, words = place[self.slots[kept]], self._parents[kept] - first, self._words[kept]
-        self._count = len(slots)
-        self.slots[:], self._parents[:], self._words[:] = slots, parents, words
+        self._count -= dropped
+        for name in self._ROWS:
+            rows = getattr(self, name)
+            rows[: self._count] = rows[kept].copy()
+        self._slots[: self._count] = place[self._slots[: self._count]]
+        self._parents[: self._count] -= first
         self._logits, self._parent_urls = self._logits[first:], self._parent_urls[first:]
         self._slot_of = {url: int(place[slot]) for url, slot in self._slot_of.items() if still_used[slot]}
+        before = len(self._links)
         if self._evidence is not None:
-            (waiting,) = (self.is_waiting & ~still_used).nonzero()
+            (waiting,) = (self.is_waiting[:before] & ~still_used).nonzero()
             self._evidence.older.add([self._links[slot] for slot in waiting.tolist()], self._evidence.told[waiting])
             self._evidence.keep(first, still_used)
         self._links = [link for link, used in zip(self._links, still_used.tolist(), strict=True) if used]
         for name in self._SLOTS:
-            setattr(self, name, getattr(self, name)[still_used])
+            slots = getattr(self, name)
+            slots[: len(self._links)] = slots[:before][still_used]
+        self.is_waiting[len(self._links) :] = False
+        self._in_links[: len(self._links)] = np.bincount(self._slots[: self._count], minlength=len(self._links))
 
     # ------------------------------------------------------------ what it says
 
@@ -476,127 +486,122 @@ class _LinkTable:
         url, found_on, anchor, depth = self._links[slot]
         return Candidate(url, priority, found_on, anchor, because, depth)
 
-    def features(self, word_weights: Floats, slots: Ints, rows: Ints | None) -> Floats:
-        """The features of some slots, from all rows or from these alone."""
-        found = np.zeros((len(slots), len(FEATURES)))
-        if not len(slots):
-            return found
-        is_complete = rows is None
-        rows, at = self._rows_of(slots, rows)
-        links = np.maximum(np.bincount(at, minlength=len(slots)), 1)
+    def features(self, slots: Ints) -> Floats:
+        """The features of some slots, from all rows."""
         base = self._base_rate()
+        self.update_ratios()
+        chosen, at = self._rows_of(slots, rows := slice(0, self._count))
+        evidence = self._evidence_of(rows, chosen)
+        counts = np.maximum(np.bincount(at, minlength=len(slots)), 1)
+        sums = np.empty((len(slots), evidence.shape[1]))
+        for place, column in enumerate(evidence.T):
+            sums[:, place] = np.bincount(at, column, len(slots))
+        highest = np.zeros(len(slots))
+        np.maximum.at(highest, at, evidence[:, 1])
+        return self._features(slots, sums, highest, counts, base)
 
-        def mean(values: Floats) -> Floats:
-            return np.asarray(np.bincount(at, values, len(slots)) / links)
+    def features_of_new(self, rows: slice, slots: slice) -> tuple[Ints, Floats]:
+        """The slots that wait among new ones, and their features: one row, of the page just added, leads to each."""
+        waiting = slots.start + self.is_waiting[slots].nonzero()[0]
+        if not len(waiting):
+            return waiting, np.empty((0, len(FEATURES)))
+        (chosen,) = ((to := self._slots[rows]) >= slots.start).nonzero()
+        chosen = chosen[self.is_waiting[to[chosen]]]
+        evidence = self._evidence_of(rows, chosen)
+        return waiting, self._features(waiting, evidence, evidence[:, 1], np.ones(len(waiting)), self._base_rate())
 
-        parents = self._parents[rows]
-        logits = np.array(self._logits)[parents]
-        words = self._words[rows]
-        said = word_weights[words]
-        ratios = self._word_ratios(base, again=is_complete)[words]
-        anchor, around = slice(0, _ANCHOR_WORDS), slice(_ANCHOR_WORDS, None)
-        has_words = words > 0
-        anchor_counts, around_counts = has_words[:, anchor].sum(1), has_words[:, around].sum(1)
-        found[:, 0] = mean(logits)
-        found[:, 1] = _maximum(at, logits, len(slots), -_LOGIT_LIMIT)
-        found[:, 2] = _maximum(at, said[:, anchor].max(1), len(slots), 0.0)
-        found[:, 3] = mean(said[:, anchor].sum(1) / np.sqrt(np.maximum(anchor_counts, 1)))
-        found[:, 4] = mean(said[:, around].sum(1) / np.sqrt(np.maximum(around_counts, 1)))
-        found[:, 5] = word_weights[self._address[slots]].max(1)
-        siblings, neighbours = self._sibling_outcomes(), self._neighbour_outcomes(rows)
-        good, seen = (np.bincount(at, each[parents], len(slots)) for each in siblings)
-        found[:, 6] = _log_odds_ratio(good, seen, base, "siblings")
-        good, seen = (np.bincount(at, each, len(slots)) for each in neighbours)
-        found[:, 7] = _log_odds_ratio(good, seen, base, "neighbours")
-        found[:, 8] = mean(ratios[:, anchor].sum(1) / np.sqrt(np.maximum(anchor_counts, 1)))
-        found[:, 9] = mean(ratios[:, around].sum(1) / np.maximum(around_counts, 1))
-        good, seen = (each[self._sites[slots]] for each in self._site_outcomes())
-        found[:, 10:12] = _log_odds_ratio(good, seen, base, "sites")
-        found[:, 12] = np.log(links)
+    def _evidence_of(self, rows: slice, chosen: Ints) -> Floats:
+        """What some of the rows say, rows of whole pages: columns that are summed up where several lead to one URL."""
+        parents, words = self._parents[rows], self._words[rows][chosen]
+        outcomes = self._outcomes[self._slots[rows]]
+        known = ~np.isnan(outcomes)
+        good, seen = np.where(known, outcomes, 0.0), known.astype(np.float64)
+        beside = _sums_of_neighbours(parents, good, seen)
+        found = np.empty((len(chosen), 6))
+        found[:, 0] = np.array(self._logits)[parents[chosen]]
+        found[:, 1] = self._said[rows][chosen]
+        found[:, 2], found[:, 3] = beside[0][chosen], beside[1][chosen]
+        ratios, lengths = self._word_ratios[words], self._lengths[rows][chosen]
+        found[:, 4] = ratios[:, :_ANCHOR_WORDS].sum(1) / np.sqrt(lengths[:, 0])
+        found[:, 5] = ratios[:, _ANCHOR_WORDS:].sum(1) / lengths[:, 1]
         return found
 
-    def standing(self, slots: Ints, rows: Ints | None) -> Floats:
-        """The parts of the standing that is expected of some slots, from all rows or from these alone."""
+    def _features(self, slots: Ints, sums: Floats, highest: Floats, counts: NDArray[Any], base: float) -> Floats:
+        found = np.empty((len(slots), len(FEATURES)))
+        found[:, 0] = sums[:, 0] / counts
+        found[:, 1] = highest
+        found[:, 2] = _log_odds_ratio(sums[:, 2], sums[:, 3], base, "neighbours")
+        found[:, 3:5] = sums[:, 4:6] / counts[:, None]
+        found[:, 5] = self._host_ratios[self._hosts[slots]]
+        found[:, 6] = np.log(counts)
+        return found
+
+    def log_alive(self, slots: Ints) -> Floats:
+        """Log of the probability that there is a page: by the share of the pattern, smoothed towards that of the
+        folder, which is smoothed towards that of all links."""
+        if not self._dead_fetches:
+            return np.zeros(len(slots))
+        smoothing, dead = _SMOOTHING["patterns"], np.full(len(slots), self._dead_fetches / (self._fetches + 10.0))
+        for places in self._patterns[slots].T:
+            dead = (self._dead[places] + smoothing * dead) / (self._fetched[places] + smoothing)
+        return np.asarray(np.log1p(-dead))
+
+    def standing(self, slots: Ints, rows: slice | None = None) -> Floats:
+        """The parts of the standing that is expected of some slots, from all rows or from those of one page alone."""
         if self._evidence is None:
             return np.empty((len(slots), 0))
-        is_complete = rows is None
-        rows, at = self._rows_of(slots, rows)
-        return self._evidence.parts(slots, at, self._parents[rows], is_complete=is_complete)
+        of = rows or slice(0, self._count)
+        chosen, at = self._rows_of(slots, of)
+        return self._evidence.parts(slots, at, self._parents[of][chosen], is_complete=rows is None)
 
-    def _rows_of(self, slots: Ints, rows: Ints | None) -> tuple[Ints, Ints]:
-        """Of all rows or of these, those that lead to some slots, and the place of the slot among them for each."""
-        place = np.full(len(self._links), -1)
-        place[slots] = np.arange(len(slots))
-        rows = np.arange(self._count) if rows is None else rows
-        at = place[self.slots[rows]]
-        return rows[at >= 0], at[at >= 0]
+    def _rows_of(self, slots: Ints, rows: slice) -> tuple[Ints, Ints]:
+        """Which of the rows lead to some slots, and the place of the slot among them for each."""
+        place_of = np.full(len(self._links), -1)
+        place_of[slots] = np.arange(len(slots))
+        at = place_of[self._slots[rows]]
+        (chosen,) = (at >= 0).nonzero()
+        return chosen, at[chosen]
 
     def _base_rate(self) -> float:
         return min(max((self._relevant + 1.0) / (self._pages + 4.0), 0.02), 0.9)
 
-    def _sibling_outcomes(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """For each parent: the summed relevance of the pages visited that it links to, and their number."""
-        outcomes = self._outcomes[self.slots]
-        known = ~np.isnan(outcomes)
-        parents, count = self._parents[known], len(self._logits)
-        return np.bincount(parents, outcomes[known], count), np.bincount(parents, minlength=count)
-
-    def _neighbour_outcomes(self, rows: Ints) -> tuple[Floats, Floats]:
-        """For each row: the weighted relevance of the pages visited that the links next to it lead to, and weights."""
-        outcomes, parents = self._outcomes[self.slots], self._parents
-        good, seen = np.zeros(len(rows)), np.zeros(len(rows))
-        for distance, weight in _NEIGHBOURS:
-            for other in (rows - distance, rows + distance):
-                inside = (other >= 0) & (other < len(parents))
-                other = np.where(inside, other, 0)
-                counts = inside & (parents[other] == parents[rows]) & ~np.isnan(outcomes[other])
-                good += np.where(counts, weight * np.nan_to_num(outcomes[other]), 0.0)
-                seen += np.where(counts, weight, 0.0)
-        return good, seen
-
-    def _word_ratios(self, base: float, *, again: bool) -> Floats:
-        """What links with each hashed word led to, as log odds ratios; as of the last time, or computed again."""
-        if self._ratios is not None and not again:
-            return self._ratios
+    def update_ratios(self) -> None:
+        """What links with each hashed word led to, and what pages of each hashed host were, as log odds ratios."""
+        base = self._base_rate()
         seen, good = self._seen.copy(), self._good.copy()
-        self._count_words(seen, good, np.ones(len(self.slots), np.bool_))
-        ratios = np.zeros(PLACES)
-        (known,) = seen.nonzero()
-        ratios[known] = _log_odds_ratio(good[known], seen[known], base, "words")
-        ratios[0] = 0.0
-        self._ratios = ratios
-        return ratios
+        self._count_words(seen, good, slice(0, self._count))
+        self._word_ratios = _ratios_of_places(good, seen, base, "words")
+        (known,) = (~np.isnan(self._outcomes[: len(self._links)])).nonzero()
+        hosts, outcomes = self._hosts[known], self._outcomes[known]
+        pages = np.bincount(hosts, minlength=PLACES)
+        self._host_ratios = _ratios_of_places(np.bincount(hosts, outcomes, PLACES), pages, base, "hosts")
 
-    def _count_words(self, seen: Floats, good: Floats, rows: Marks) -> None:
+    def _count_words(self, seen: Floats, good: Floats, rows: slice) -> None:
         """Adds what the words of rows led to; a page that n links led to counts 1 / n for each."""
-        outcomes = self._outcomes[self.slots]
-        (known,) = (rows & ~np.isnan(outcomes)).nonzero()
-        slots = self.slots[known]
-        share = 1.0 / np.bincount(slots, minlength=len(self._links))[slots]
-        words = self._words[known]
+        outcomes = self._outcomes[self._slots[rows]]
+        (known,) = (~np.isnan(outcomes) & self._words[rows].any(axis=1)).nonzero()
+        slots = self._slots[rows][known]
+        share = 1.0 / np.bincount(slots)[slots] if len(slots) else np.empty(0)
+        words = self._words[rows][known]
         width = words.shape[1]
         seen += np.bincount(words.ravel(), np.repeat(share, width), PLACES)
         good += np.bincount(words.ravel(), np.repeat(share * outcomes[known], width), PLACES)
 
-    def _site_outcomes(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """For each hashed directory and host: the summed relevance of its pages that were visited, and their number."""
-        (known,) = (~np.isnan(self._outcomes)).nonzero()
-        sites = self._sites[known]
-        seen = np.bincount(sites.ravel(), minlength=PLACES)
-        good = np.bincount(sites.ravel(), np.repeat(self._outcomes[known], 2), PLACES)
-        return good, seen
-
     # ------------------------------------------------------------ its state
 
-    _ROWS = ("slots", "_parents", "_words")
-    _SLOTS = ("is_waiting", "is_new", "scores", "_outcomes", "_address", "_sites")
+    _ROWS = ("_slots", "_parents", "_words", "_said", "_lengths")
+    _SLOTS = ("is_waiting", "is_new", "scores", "_in_links", "_outcomes", "_hosts", "_patterns")
+    _NOT_SAVED = frozenset({"_said", "_lengths"})  # follow from the words
 
     def state(self) -> Plain:
-        (places,) = self._seen.nonzero()
+        lengths = {**dict.fromkeys(self._ROWS, self._count), **dict.fromkeys(self._SLOTS, len(self._links))}
         return {
-            "arrays": {name: packed(getattr(self, name)) for name in (*self._ROWS, *self._SLOTS)},
-            "ratios": None if self._ratios is None else packed(self._ratios[(known := self._ratios.nonzero()[0])]),
-            "known": None if self._ratios is None else packed(known),
+            "arrays": {
+                name: packed(getattr(self, name)[:length])
+                for name, length in lengths.items()
+                if name not in self._NOT_SAVED
+            },
+            "ratios": [_packed_places(each) for each in (self._word_ratios, self._host_ratios)],
             "links": self._links,
             "dropped": [slot for slot, link in enumerate(self._links) if self._slot_of.get(link[0]) != slot],
             "visited": [
@@ -605,42 +610,37 @@ class _LinkTable:
             ],
             "parents": self._parent_urls,
             "logits": self._logits,
-            "words": [packed(places), packed(self._seen[places]), packed(self._good[places])],
+            "words": [_packed_places(each) for each in (self._seen, self._good)],
             "pages": [self._pages, self._relevant],
+            "fetches": [self._fetches, self._dead_fetches],
+            "patterns": [_packed_places(each) for each in (self._fetched, self._dead)],
             **({} if self._evidence is None else {"standing": self._evidence.state()}),
         }
 
     def restore(self, state: Plain) -> None:
-        arrays = {name: unpacked(packed) for name, packed in state["arrays"].items()}
-        if (
-            arrays["_words"].shape[1:] != self._words.shape[1:]
-            or arrays["_address"].shape[1:] != self._address.shape[1:]
-        ):
-            raise KeyError("words")  # of another version, which kept another number of them
-        self._count = len(arrays["slots"])
-        for name in self._ROWS:
-            getattr(self, name)[:] = arrays[name]
-        for name in self._SLOTS:
-            setattr(self, name, arrays[name])
-        self._ratios = None
-        if state["ratios"] is not None:
-            self._ratios = np.zeros(PLACES)
-            self._ratios[unpacked(state["known"])] = unpacked(state["ratios"])
         self._links = [tuple(link) for link in state["links"]]
+        for name in {*self._ROWS, *self._SLOTS} - self._NOT_SAVED:
+            kept, column = unpacked(state["arrays"][name]), getattr(self, name)
+            if kept.shape[1:] != column.shape[1:]:
+                raise KeyError(name)  # of another version, which kept another number of words
+            column[: len(kept)] = kept
+            self._count = len(kept) if name == "_words" else self._count
+        self._weigh_words(slice(0, self._count))
         dropped = set(state["dropped"])
         self._slot_of = {link[0]: slot for slot, link in enumerate(self._links) if slot not in dropped}
         self._parent_urls, self._logits = list(state["parents"]), list(state["logits"])
         keys, relevances = map(unpacked, state["visited"])
         self._visited = dict(zip(keys.tolist(), relevances.tolist(), strict=True))
-        places, seen, good = map(unpacked, state["words"])
-        self._seen, self._good = np.zeros(PLACES), np.zeros(PLACES)
-        self._seen[places], self._good[places] = seen, good
+        self._word_ratios, self._host_ratios = map(_unpacked_places, state["ratios"])
+        self._seen, self._good = map(_unpacked_places, state["words"])
         self._pages, self._relevant = state["pages"]
+        self._fetches, self._dead_fetches = state["fetches"]
+        self._fetched, self._dead = map(_unpacked_places, state["patterns"])
         if self._evidence is not None:
             self._evidence.restore(state["standing"])
 
 
-def _words_of(page: Page, links: Sequence[Link]) -> NDArray[np.int32]:
+def _words_of(page: Page, links: Sequence[Link]) -> Hashes:
     """The hashed words of the anchors of links and of the text around them, a row for each."""
     text = page.text
     around = [
@@ -649,39 +649,64 @@ def _words_of(page: Page, links: Sequence[Link]) -> NDArray[np.int32]:
         + text[link.position + len(link.anchor) : link.position + len(link.anchor) + _AROUND]
         for link in links
     ]
-    codes = page.words.codes_of([*(link.anchor for link in links), *around])
-    anchors = _matrix(codes[: len(links)], _ANCHOR_WORDS)
-    return np.concatenate((anchors, _matrix(codes[len(links) :], _AROUND_WORDS)), axis=1)
+    codes, ends = page.words.joined_codes_of([*(link.anchor for link in links), *around])
+    hashes, starts, count = _hashed(codes), np.concatenate(([0], ends))[:-1], len(links)
+    rows = np.zeros((count, _ANCHOR_WORDS + _AROUND_WORDS), np.uint16)
+    _fill(rows[:, :_ANCHOR_WORDS], hashes, starts[:count], ends[:count])
+    _fill(rows[:, _ANCHOR_WORDS:], hashes, starts[count:], ends[count:])
+    return rows
 
 
 def _key(url: str) -> int:
     return key_of(url) if isinstance(url, str) else url  # in a graph, URLs are numbers
 
 
-def _sites_of(url: str) -> tuple[int, int]:
-    """Directory and host, hashed."""
-    if not url:
+def _hashed_host(url: str) -> int:
+    return key_of(f"host {host_of(url)}") % (PLACES - 1) + 1 if isinstance(url, str) else 0  # in a graph
+
+
+def _hashed_patterns(url: str) -> tuple[int, int]:
+    """The first folder of a host, and the pattern of URLs in it: type of file, and whether there is a query.
+
+    http://a.example/img/2/3.jpg.htm has the folder of all below /img, and the pattern of 4.jpg.htm in any of them.
+    """
+    if not isinstance(url, str):  # in a graph
         return 0, 0
-    return key_of(url.rpartition("/")[0]) % (PLACES - 1) + 1, key_of(f"host {host_of(url)}") % (PLACES - 1) + 1
+    path, _, query = path_of(url).partition("?")
+    suffix = path.rpartition("/")[2].partition(".")[2][-_LONGEST_SUFFIX:].lower()
+    folder = f"{host_of(url)} /{path.split('/', 2)[1] if path.count('/') > 1 else ''}"
+    return key_of(folder) % (PLACES - 1) + 1, key_of(f"{folder} {suffix} {bool(query)}") % (PLACES - 1) + 1
 
 
-def _matrix(texts: Sequence[Codes], width: int) -> NDArray[np.int32]:
-    """The first words of each text, hashed; 0 where there are fewer."""
-    matrix = np.zeros((len(texts), width), np.int32)
-    lengths = np.array([min(len(codes), width) for codes in texts], np.intp)
-    if lengths.sum():
-        matrix[np.arange(width) < lengths[:, None]] = _hashed(np.concatenate([codes[:width] for codes in texts]))
-    return matrix
+def _fill(matrix: Hashes, hashes: Hashes, starts: Ints, ends: Ints) -> None:
+    """Fills each row with the first of the hashes of its text, as far as there are any."""
+    indices = starts[:, None] + np.arange(matrix.shape[1])
+    is_word = indices < ends[:, None]
+    matrix[is_word] = hashes[indices[is_word]]
 
 
-def _hashed(codes: Codes) -> NDArray[np.int32]:
-    return (codes % np.uint64(PLACES - 1)).astype(np.int32) + 1
+def _hashed(codes: Codes) -> Hashes:
+    return (codes % np.uint64(PLACES - 1)).astype(np.uint16) + np.uint16(1)
 
 
-def _maximum(at: Ints, values: Floats, count: int, least: float) -> Floats:
-    found = np.full(count, least)
-    np.maximum.at(found, at, values)
-    return found
+def _sums_of_neighbours(parents: Ints, good: Floats, seen: Floats) -> tuple[Floats, Floats]:
+    """For each row, these two summed up over the rows next to it that have the same parent, the nearer the more."""
+    sums = np.zeros(len(good)), np.zeros(len(seen))
+    for distance, weight in _NEIGHBOURS:
+        weights = weight * (parents[distance:] == parents[:-distance])
+        for total, values in zip(sums, (good, seen), strict=True):
+            total[distance:] += weights * values[:-distance]
+            total[:-distance] += weights * values[distance:]
+    return sums
+
+
+def _ratios_of_places(good: NDArray[Any], seen: NDArray[Any], base: float, kind: str) -> NDArray[np.float32]:
+    """Log odds ratios of places, 0 for those of which nothing is known."""
+    ratios = np.zeros(PLACES, np.float32)
+    (known,) = seen.nonzero()
+    ratios[known] = _log_odds_ratio(good[known], seen[known], base, kind)
+    ratios[0] = 0.0
+    return ratios
 
 
 def _log_odds_ratio(good: NDArray[Any], seen: NDArray[Any], base: float, kind: str) -> Floats:
@@ -689,3 +714,15 @@ def _log_odds_ratio(good: NDArray[Any], seen: NDArray[Any], base: float, kind: s
     smoothing = _SMOOTHING[kind]
     share = np.clip((good + smoothing * base) / (seen + smoothing), 1e-3, 1.0 - 1e-3)
     return np.asarray(np.log(share / (1.0 - share)) - log(base / (1.0 - base)))
+
+
+def _packed_places(array: NDArray[Any]) -> Plain:
+    (known,) = array.nonzero()
+    return [packed(known), packed(array[known])]
+
+
+def _unpacked_places(plain: Plain) -> NDArray[Any]:
+    known, values = map(unpacked, plain)
+    array = np.zeros(PLACES, values.dtype)
+    array[known] = values
+    return array

@@ -121,6 +121,10 @@ class Words(Protocol):
         """For each text, such as anchors, the codes of its terms in their order; made as those of the page are."""
         ...
 
+    def joined_codes_of(self, texts: Sequence[str]) -> tuple[Codes, np.ndarray[tuple[int], np.dtype[np.intp]]]:
+        """The same for all texts in one array, and where the codes of each text end in it."""
+        ...
+
     @property
     def as_written(self) -> "Words":
         """The same words with none of them stemmed."""

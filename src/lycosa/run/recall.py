@@ -55,8 +55,11 @@ class RecallEstimate(Struct, frozen=True):
 
 
 def saved_recall(state: Plain) -> RecallEstimate | None:
-    """The estimate that a catalog has under `RECALL_STATE`; None where there is none."""
-    return None if state is None else msgspec.convert(state, RecallEstimate)
+    """The estimate that a catalog has under `RECALL_STATE`; None where there is none, or that of another version."""
+    try:
+        return None if state is None else msgspec.convert(state, RecallEstimate)
+    except msgspec.ValidationError:
+        return None  # the next run makes another
 
 
 class RecallEstimator:

@@ -116,7 +116,8 @@ def volcanoes(archive: Path, *, pages: int, strategy: str) -> None:
     for label, given in (("five examples", by_examples), (f"the words “{TOPIC}”", by_words)):
         asked = crawled(world, given, examples, pages=pages, strategy=strategy)
         counts = ", ".join(f"{sum(url in truth for url in asked[:n])} in {n}" for n in (50, 100, pages) if n <= pages)
-        print(f"{label}: on the topic, of the first pages: {counts}")
+        dead = sum(world.page(url) is None for url in asked) / len(asked)
+        print(f"{label}: on the topic, of the first pages: {counts}; {dead:.0%} of the requests led to no page")
 
 
 def is_volcanic(world: WikipediaSchools, url: Url) -> bool:

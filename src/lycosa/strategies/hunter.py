@@ -1,6 +1,7 @@
 """The default strategy: judges the link, not only the page it is on."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from importlib.resources import files
 from math import exp, log
 from random import Random
@@ -323,8 +324,7 @@ class _LinkTable:
         self.scores: Floats = np.zeros(capacity)  # as of the last time that the frontier was told
         self._in_links: Ints = np.zeros(capacity, np.int64)  # rows that lead to each slot
         self._outcomes: Floats = np.full(capacity, np.nan)  # relevance of each slot that was visited; NaN for others
-        self._hosts: Hashes = np.zeros(capacity, np.uint16)  # hashed
-        self._patterns: Hashes = np.zeros((capacity, 2), np.uint16)  # folder and pattern of URLs, hashed
+        self._sites: Hashes = np.zeros((capacity, 3), np.uint16)  # host, folder and pattern of URLs, hashed
         self._seen = np.zeros(PLACES)  # pages that words led to, of rows that were dropped
         self._good = np.zeros(PLACES)  # and the relevance of these pages, summed up
         self._pages, self._relevant = 0.0, 0.0
@@ -357,7 +357,7 @@ class _LinkTable:
         """A link was followed, and led to a page or not."""
         self._fetches += 1
         self._dead_fetches += is_dead
-        for place in _hashed_patterns(url):
+        for place in _sites_of(url)[1:]:
             self._fetched[place] += 1.0
             self._dead[place] += is_dead
 
@@ -442,8 +442,7 @@ class _LinkTable:
         self._words[rows] = 0
         self._words[rows.start + counted] = _words_of(page, [links[place] for place in counted.tolist()])
         self.is_waiting[slots], self.is_new[slots], self.scores[slots] = np.isnan(outcomes), True, 0.0
-        self._hosts[slots] = [_hashed_host(link.target) for link in new]
-        self._patterns[slots] = np.array([_hashed_patterns(link.target) for link in new], np.uint16).reshape(-1, 2)
+        self._sites[slots] = np.array([_sites_of(link.target) for link in new], np.uint16).reshape(-1, 3)
         self._weigh_words(rows)
         self._logits.append(logit)
         self._parent_urls.append(candidate.url)
@@ -532,7 +531,7 @@ class _LinkTable:
         found[:, 1] = highest
         found[:, 2] = _log_odds_ratio(sums[:, 2], sums[:, 3], base, "neighbours")
         found[:, 3:5] = sums[:, 4:6] / counts[:, None]
-        found[:, 5] = self._host_ratios[self._hosts[slots]]
+        found[:, 5] = self._host_ratios[self._sites[slots, 0]]
         found[:, 6] = np.log(counts)
         return found
 
@@ -542,7 +541,7 @@ class _LinkTable:
         if not self._dead_fetches:
             return np.zeros(len(slots))
         smoothing, dead = _SMOOTHING["patterns"], np.full(len(slots), self._dead_fetches / (self._fetches + 10.0))
-        for places in self._patterns[slots].T:
+        for places in self._sites[slots, 1:].T:
             dead = (self._dead[places] + smoothing * dead) / (self._fetched[places] + smoothing)
         return np.asarray(np.log1p(-dead))
 
@@ -572,7 +571,7 @@ class _LinkTable:
         self._count_words(seen, good, slice(0, self._count))
         self._word_ratios = _ratios_of_places(good, seen, base, "words")
         (known,) = (~np.isnan(self._outcomes[: len(self._links)])).nonzero()
-        hosts, outcomes = self._hosts[known], self._outcomes[known]
+        hosts, outcomes = self._sites[known, 0], self._outcomes[known]
         pages = np.bincount(hosts, minlength=PLACES)
         self._host_ratios = _ratios_of_places(np.bincount(hosts, outcomes, PLACES), pages, base, "hosts")
 
@@ -590,7 +589,7 @@ class _LinkTable:
     # ------------------------------------------------------------ its state
 
     _ROWS = ("_slots", "_parents", "_words", "_said", "_lengths")
-    _SLOTS = ("is_waiting", "is_new", "scores", "_in_links", "_outcomes", "_hosts", "_patterns")
+    _SLOTS = ("is_waiting", "is_new", "scores", "_in_links", "_outcomes", "_sites")
     _NOT_SAVED = frozenset({"_said", "_lengths"})  # follow from the words
 
     def state(self) -> Plain:
@@ -661,21 +660,25 @@ def _key(url: str) -> int:
     return key_of(url) if isinstance(url, str) else url  # in a graph, URLs are numbers
 
 
-def _hashed_host(url: str) -> int:
-    return key_of(f"host {host_of(url)}") % (PLACES - 1) + 1 if isinstance(url, str) else 0  # in a graph
+def _sites_of(url: str) -> tuple[int, int, int]:
+    """The host of a URL, the first folder of the host, and the pattern of URLs in it, hashed.
 
-
-def _hashed_patterns(url: str) -> tuple[int, int]:
-    """The first folder of a host, and the pattern of URLs in it: type of file, and whether there is a query.
-
-    http://a.example/img/2/3.jpg.htm has the folder of all below /img, and the pattern of 4.jpg.htm in any of them.
+    A pattern is the type of file, and whether there is a query: http://a.example/img/2/3.jpg.htm has the folder of all
+    below /img, and the pattern of 4.jpg.htm in any of them.
     """
     if not isinstance(url, str):  # in a graph
-        return 0, 0
+        return 0, 0, 0
+    host = host_of(url)
     path, _, query = path_of(url).partition("?")
+    first, slash, _ = path[1:].partition("/")
+    folder = f"{host}/{first}" if slash else f"{host}/"
     suffix = path.rpartition("/")[2].partition(".")[2][-_LONGEST_SUFFIX:].lower()
-    folder = f"{host_of(url)} /{path.split('/', 2)[1] if path.count('/') > 1 else ''}"
-    return key_of(folder) % (PLACES - 1) + 1, key_of(f"{folder} {suffix} {bool(query)}") % (PLACES - 1) + 1
+    return _place(host), _place(folder), _place(f"{folder} {suffix} {'?' if query else ''}")
+
+
+@lru_cache(maxsize=10_000)
+def _place(name: str) -> int:
+    return key_of(name) % (PLACES - 1) + 1
 
 
 def _fill(matrix: Hashes, hashes: Hashes, starts: Ints, ends: Ints) -> None:

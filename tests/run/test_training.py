@@ -96,7 +96,7 @@ def test_examples_are_fetched_and_learnt_from_once(crawled: Path) -> None:
         trainer, asked = learnt(session)
         judged = trainer.relevance(good_page(session))
         assert (asked, judged > 0.5) == (1, True)
-        assert told[-1] == "the examples have changed: judging 20 pages anew"
+        assert told[-1] == "there was no model of the topic: judging 20 pages anew"
     with opened(crawled, **by_examples(crawled, negatives="bad.txt")) as session:
         trainer, asked = learnt(session)
         assert (asked, trainer.relevance(good_page(session))) == (0, judged), "by the model that was saved"
@@ -239,7 +239,9 @@ def two_topics(tmp_path: Path) -> Path:
 def collection_on_bees(folder: Path) -> Path:
     collection(folder, [FRONT], topic='examples = "good.txt"')
     listing(folder / "good.txt", ["honey bees in their hive", "a hive of bees and its honey"])
-    listing(folder / "bad.txt", ["ships and their masts at sea", "the sails of a ship"])
+    texts = ["ships and their masts at sea", "the sails of a ship", "a harbour and its quay", "ropes and anchors"]
+    listing(folder / "bad.txt", [*texts, "the captain of a vessel"])
+    listing(folder / "few.txt", texts[:1])
     return folder
 
 
@@ -374,8 +376,17 @@ def test_with_negatives_given_there_is_no_background(two_topics: Path, trainings
     told: list[str] = []
     topic = replace(load_recipe(two_topics).topic, negatives="bad.txt")
     crawl(two_topics, TWO_TOPICS, 12, topic=topic, tell=told.append)
-    assert [(each.pages, each.bad, each.background) for each in trainings] == [(0, 2, 0)], "and once is enough"
+    assert [(each.pages, each.bad, each.background) for each in trainings] == [(0, 5, 0)], "and once is enough"
     assert not any("background" in line for line in told)
+
+
+def test_with_few_negatives_the_background_and_the_crawl_count_too(two_topics: Path, trainings: list[Training]) -> None:
+    told: list[str] = []
+    topic = replace(load_recipe(two_topics).topic, negatives="few.txt")
+    crawl(two_topics, TWO_TOPICS, 12, topic=topic, tell=told.append)
+    assert [each.pages for each in trainings] == [0, 5, 10, 12]
+    assert all((each.bad, each.background > 0) == (1, True) for each in trainings)
+    assert any(line.startswith("fewer than 5 negatives given: a built-in background") for line in told)
 
 
 def test_a_topic_that_is_a_rule_is_never_trained(crawled: Path, trainings: list[Training]) -> None:

@@ -32,7 +32,7 @@ def learning(tmp_path: Path) -> Path:
     """A collection of fifteen pages, judged by a model of examples."""
     folder = collection(tmp_path / "learning", [TOPICAL_SEED], topic='examples = "good.txt"\nnegatives = "bad.txt"')
     listing(folder / "good.txt", GOOD[:4])
-    listing(folder / "bad.txt", BAD[:4])
+    listing(folder / "bad.txt", BAD[:5])
     crawl(folder, TOPICAL, 15, strategy="best-first")
     return folder
 

@@ -48,7 +48,7 @@ _LEAST_COVERAGE = 0.6  # of the words of good pages, that the table of word vect
 _EXPECTED_SHARE, _EXPECTED_PAGES = 0.24, 10.0  # of a crawl that is on the topic, and how many pages that belief weighs
 _TRUST = 0.6  # in the ratio of tails against that belief, however many pages there are
 _ODDS_PER_RATIO = 1.5  # odds of the share on the topic by the ratio of tails, over crawls whose truth is known
-_ENOUGH_BAD = 5  # bad examples, from which on they calibrate the model, and not the crawl
+ENOUGH_BAD = 5  # bad examples, from which on they calibrate the model, and not the crawl
 _CLOSEST = 0.05  # scores between the means of good and bad, below which there is nothing to calibrate
 _SHARE_ABOVE_OF_BAD = 0.05  # of bad examples, that the threshold leaves above it
 _TWO_GROUPS = 0.85  # of the variance of scores, between two groups of them, from which on they are two
@@ -142,7 +142,7 @@ class _Documents:
             raise RecipeError("no bad example has a word in it; give at least one page with text")
         self.kinds = np.repeat(np.arange(4), list(map(len, kinds)))
         self.is_good = self.kinds == 0
-        has_bad = len(kinds[1]) >= _ENOUGH_BAD or not any(kinds[2:])
+        has_bad = len(kinds[1]) >= ENOUGH_BAD or not any(kinds[2:])
         self.is_calibrating = self.kinds == (1 if has_bad else 2 if kinds[2] else 3)
         pages = [terms for kind in kinds for terms in kind]
         self.words = sorted(set().union(*pages))
@@ -233,7 +233,9 @@ def _meaning(pages: Sequence[Terms], kinds: NDArray[np.int64]) -> _Meaning | Non
     counted = [(codes_of(terms), np.fromiter(terms.values(), np.uint64, len(terms))) for terms in pages]
     (good,) = (kinds == 0).nonzero()
     table = shipped_table()
-    if np.mean([table.covered(*counted[place]) for place in good]) < _LEAST_COVERAGE:
+    words = sum(int(counted[place][1].sum()) for place in good)
+    least = _LEAST_COVERAGE if words >= _FEW_WORDS else 1e-9  # of a few words, those that are known say what is meant
+    if np.mean([table.covered(*counted[place]) for place in good]) < least:
         return None
     vectors = np.array([table.of_counts(*each) for each in counted], np.float64)
     others = np.concatenate((vectors[kinds != 0], table.background))

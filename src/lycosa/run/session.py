@@ -443,7 +443,8 @@ class Session:
             self._recall, self._is_recall_behind = None, True  # other pages are relevant now, and so are other links
 
     def record_skips(self, skips: Iterable[Skip]) -> None:
-        self.collection.catalog.add_skips(skips, self.clock.now())
+        kept = [skip for skip in skips if skip.reason is not SkipReason.FORGOTTEN]  # nothing of those is kept
+        self.collection.catalog.add_skips(kept, self.clock.now())
         if self._recall is not None:
             for skip in skips:
                 if skip.reason in _OUT_OF_REACH:

@@ -21,6 +21,7 @@ from lycosa.recipe import FILE_NAME, Topic
 from lycosa.relevance.cosine import Cosine
 from lycosa.relevance.examples import Example, background, read_examples
 from lycosa.relevance.function import load_function
+from lycosa.relevance.positive_unlabelled import ENOUGH_BAD
 from lycosa.relevance.predicates import Keywords, Predicate, relevance_of
 from lycosa.relevance.registry import LINEAR, TrainedRelevance, find_trainer
 from lycosa.relevance.svm import LinearModel
@@ -28,7 +29,7 @@ from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
 from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Page, Plain, Url
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import tokens_of, visible
 
 from .example_check import doubts
 from .forgotten import is_forgotten, read_forgotten
@@ -157,6 +158,17 @@ class TopicJudge:
         """The topic as the user put it in words."""
         return self._terms(self._topic.text) if self._topic.text else {}
 
+    def words_as_written(self) -> dict[str, str]:
+        """The words of the topic that count, each with its term."""
+        terms = {word: list(self._terms(word)) for word in dict.fromkeys(tokens_of(self._topic.text))}
+        known = self.words
+        return {word: each[0] for word, each in terms.items() if len(each) == 1 and each[0] in known}
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a model was saved, of these examples or of others."""
+        return (self._folder / MODEL_FILE).exists()
+
     @property
     def language(self) -> str:
         """The language of these words, by which they are stemmed; empty where it is unknown."""
@@ -168,8 +180,8 @@ class TopicJudge:
 
     @property
     def wants_background(self) -> bool:
-        """Whether a built-in background stands for what is off the topic, because the user gave no negatives."""
-        return self.learns and not self.examples.negatives_given
+        """Whether a built-in background stands for what is off the topic, because the user gave too few negatives."""
+        return self.learns and not (self.examples.negatives_given and len(self.examples.bad) >= ENOUGH_BAD)
 
     def word_weights(self) -> LinearModel | None:
         """The present model as far as it judges by words; the one that was saved where none is at hand yet."""
@@ -266,11 +278,8 @@ class TopicJudge:
         bad = [page.terms for page in self._pages_of(self.examples.bad, recall)]
         if not good:
             raise LycosaError(self._no_example())
-        behind = list(map(self._terms, background())) if self.wants_background else []
-        if not bad and not behind:
-            raise LycosaError(
-                f"{self._folder}: none of the negatives could be read; give others in {self._topic.negatives}"
-            )
+        has_background = self.wants_background or len(bad) < ENOUGH_BAD  # some may not have been readable
+        behind = list(map(self._terms, background())) if has_background else []
         self.rounds = rounds
         self._model = find_trainer(self._topic.model).train(good, bad, unlabelled, behind)
         return self._model
@@ -295,6 +304,8 @@ class TopicJudge:
         for value in self.examples.contradictory:
             yield f"{visible(value, 200)} is called both good and bad: it counts as neither"
         text = self._topic.text
+        if text and not self.words:
+            yield f"the topic {visible(text, 100)!r} has no word that tells pages apart: the examples alone decide"
         good = [example for example in self.examples.good if (example.kind, example.value) != ("text", text)]
         yield from doubts(self._pages_of(good, recall), self._pages_of(self.examples.bad, recall), topic=text)
 

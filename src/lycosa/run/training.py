@@ -102,9 +102,10 @@ class TopicTrainer:
             if session.status.is_interrupted:
                 return
             if topic.wants_background:
+                given = "fewer than 5 negatives" if topic.examples.bad else "no negatives"
                 session.tell(
-                    "no negatives given: a built-in background stands for what is off the topic, and pages of the "
-                    "crawl itself as they come in"
+                    f"{given} given: a built-in background stands for what is off the topic, and pages of the crawl "
+                    "itself as they come in"
                 )
             for line in topic.doubts(session.page):
                 session.tell(line)
@@ -117,7 +118,7 @@ class TopicTrainer:
         model = self._session.topic.word_weights()
         if model is not None and model.meaning is None:
             self._session.tell(
-                "the built-in word vectors are English and know few words of the examples: words alone decide"
+                "the built-in word vectors are English and know few words of the topic: words alone decide"
             )
 
     def _use_predicate(self) -> None:
@@ -196,14 +197,14 @@ class TopicTrainer:
             self._record_relevances(self._crawled.judged_by(self._judge))
 
     def tell_unknown_words(self) -> None:
-        """Tells which words of the topic are on no page of the collection."""
+        """Tells which words of the topic are on none of the latest pages."""
         session = self._session
-        if not session.topic.words or session.status.pages < _ENOUGH_TO_MISS:
+        if not session.topic.learns or not self._crawled.was_added or session.status.pages < _ENOUGH_TO_MISS:
             return
-        unknown = self._crawled.missing(session.topic.words)
+        unknown = self._crawled.missing(session.topic.words_as_written())
         if unknown:
             words = ", ".join(f"“{word}”" for word in unknown[:_MOST_NAMED])
-            session.tell(f"on none of the pages: {words}, of the topic in words; other words or examples may find more")
+            session.tell(f"on none of the pages: {words} of the topic; other words or examples may find more")
 
     def _train_on_crawl(self) -> None:
         session = self._session
@@ -237,7 +238,9 @@ class TopicTrainer:
         """Trains a first time; where there are pages already, they are judged anew."""
         model = self._train()
         if self._session.status.pages:
-            self._judge_anew(self._change_of_stems or "the examples have changed")
+            has_model = self._session.topic.has_model
+            reason = "the examples have changed" if has_model else "there was no model of the topic"
+            self._judge_anew(self._change_of_stems or reason)
         self._session.topic.save(model)
 
     def _train(self) -> TrainedRelevance:
@@ -268,10 +271,11 @@ class _CrawledPages:
         self._latest: dict[Url, tuple[Codes, Codes]] | None = None  # None: not read from the archive yet
         self._sample: dict[int, Terms] = {}
         self.is_new = False  # whether pages came since the last sample was taken
+        self.was_added = False  # whether any came in this run
 
     def add(self, page: Page) -> None:
         """A page that the collection has as its latest."""
-        self.is_new = True
+        self.is_new = self.was_added = True
         if self._latest is not None:
             self._add(self._session.status.pages, page)
 
@@ -308,11 +312,12 @@ class _CrawledPages:
         pages = ((url, self._session.page(url)) for url in latest)
         return {url: judge.relevance(page) for url, page in pages if page is not None}
 
-    def missing(self, words: Terms) -> list[str]:
-        """Those of these words that none of the latest pages has."""
+    def missing(self, words: Mapping[str, str]) -> list[str]:
+        """Those of these words, given with their terms, that none of the latest pages has."""
         codes = [codes for codes, _ in self._load().values()]
         known = np.unique(np.concatenate(codes)) if codes else np.empty(0, np.uint64)
-        return [word for word, is_known in zip(words, np.isin(codes_of(words), known), strict=True) if not is_known]
+        are_known = np.isin(codes_of(words.values()), known)
+        return [word for word, is_known in zip(words, are_known, strict=True) if not is_known]
 
     def _load(self) -> dict[Url, tuple[Codes, Codes]]:
         if self._latest is None:

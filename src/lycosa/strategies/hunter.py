@@ -1,5 +1,6 @@
 """The default strategy: judges the link, not only the page it is on."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
@@ -48,12 +49,13 @@ PLACES = 1 << 16  # of words and hosts, which are hashed into them; 0 for none
 _ANCHOR_WORDS, _AROUND_WORDS = 6, 16  # of a link, that count
 _AROUND = 60  # characters on each side of an anchor
 _ENOUGH = 4  # links to a visited page whose words count; those of further ones would say little more
+_NO_LINK = (Url(""), None, "", 0)
 _NO_PAGE = frozenset((Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN))
 _LOGIT_LIMIT = 8.0
 _EXAMPLE_LOGIT = 3.0  # of an example page, at least: its links come first
 _NEIGHBOURS = ((1, 1.0), (2, 0.6), (3, 0.35))  # places away, weight
 _SMOOTHING = {"neighbours": 1.5, "words": 2.0, "hosts": 5.0, "patterns": 2.0}  # pages that the base rate counts as
-_LONGEST_SUFFIX = 12  # characters of a file name that tell its type
+_SUFFIXES = re.compile(r"(?:\.[A-Za-z][A-Za-z0-9]{0,4}){1,2}$")  # of a file name, that tell its type: .html, .jpg.htm
 _ROWS_PER_VISIT = 400  # scored again for each page visited, on average
 _OFFER_FROM = 0.1  # change of a logit that is worth telling the frontier
 _MOST_OFFERS = 100  # waiting links that are ranked again at one page, the best
@@ -381,6 +383,7 @@ class _LinkTable:
         slot = self._slot_of.pop(url, None)
         if slot is not None:
             self.is_waiting[slot] = False
+            self._links[slot] = _NO_LINK  # it may be one that is to be forgotten
         if self._evidence is not None:
             self._evidence.older.pop(url)
 
@@ -672,7 +675,7 @@ def _sites_of(url: str) -> tuple[int, int, int]:
     path, _, query = path_of(url).partition("?")
     first, slash, _ = path[1:].partition("/")
     folder = f"{host}/{first}" if slash else f"{host}/"
-    suffix = path.rpartition("/")[2].partition(".")[2][-_LONGEST_SUFFIX:].lower()
+    suffix = "".join(_SUFFIXES.findall(path)).lower()
     return _place(host), _place(folder), _place(f"{folder} {suffix} {'?' if query else ''}")
 
 

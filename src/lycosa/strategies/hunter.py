@@ -453,7 +453,8 @@ class _LinkTable:
         return rows, slots
 
     def _drop_oldest(self, room: int) -> None:
-        """Drops the rows of the oldest pages, a quarter of the table at least; what their words led to stays."""
+        """Drops the oldest pages all of whose rows are in the first quarter of the table, or among the first `room`
+        rows if these are more; what their words led to stays."""
         wanted = max(room, MAX_ROWS // 4)
         first = int(self._parents[wanted]) if wanted < self._count else len(self._logits)
         dropped = int(np.searchsorted(self._parents[: self._count], first))

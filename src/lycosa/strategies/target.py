@@ -263,8 +263,10 @@ class StandingEvidence:
 class OlderLinks:
     """Waiting links that are no longer in the table: both estimates stay as they were, and are weighed anew.
 
-    Of more than 10 000, those go whose higher estimate is lowest. They keep the place that they had, which is behind
-    all others whatever the weight: no value is above the higher of the two estimates.
+    Of more than 10 000, those go whose higher estimate is lowest; they keep the priority that they had. Bias aside, no
+    weight gives a link a value above the higher of its estimates, so that one that goes is worth at most what any that
+    stays is worth at the weight that suits it best. At another weight, or with the bias that is added to relevance, it
+    can be worth more than some that stay.
     """
 
     def __init__(self) -> None:

@@ -111,6 +111,49 @@ def test_where_fetches_in_flight_may_fill_a_site_its_other_hosts_wait_for_them(m
 
 
 @every_frontier
+def test_a_host_that_lost_what_it_had_does_not_keep_the_others_of_its_site_waiting(make: Make) -> None:
+    frontier = frontier_with(make, Quotas(per_site=1), limit=2)
+    frontier.put([Candidate(Url("http://a.one.org/"), 0.9), Candidate(Url("http://b.one.org/"), 0.5)])
+    first = frontier.take(0.0)
+    assert first is not None and frontier.take(0.0) is None  # b.one.org waits for it
+    frontier.put([Candidate(Url("http://c.one.org/"), 0.7)])
+    assert frontier.take(0.0) is None  # and so does c.one.org
+    (evicted,) = frontier.put([Candidate(Url("http://two.org/"), 0.8)])
+    assert evicted.candidate.url == "http://b.one.org/"
+    frontier.settle(first.url)
+    taken = {candidate.url for candidate in (frontier.take(0.0), frontier.take(0.0)) if candidate is not None}
+    assert taken == {"http://two.org/", "http://c.one.org/"}
+
+
+@every_frontier
+def test_a_host_that_loses_what_it_has_after_it_resumed_does_not_either(make: Make) -> None:
+    frontier = frontier_with(make, Quotas(per_site=1))
+    frontier.put([Candidate(Url(f"http://{host}/"), 0.5) for host in ("a.one.org", "b.one.org", "c.one.org")])
+    first = frontier.take(0.0)
+    assert first is not None and frontier.take(0.0) is None
+    frontier.settle(first.url)
+    frontier.settle(Url("http://b.one.org/"))
+    last = frontier.take(0.0)
+    assert last is not None and last.url == "http://c.one.org/"
+
+
+@every_frontier
+def test_where_a_host_and_its_site_fill_at_once_each_skip_names_its_own_quota(make: Make) -> None:
+    frontier = frontier_with(make, Quotas(per_host=2, per_site=3))
+    frontier.settle(Url("http://b.one.org/0"), is_kept=True)
+    frontier.settle(Url("http://a.one.org/0"), is_kept=True)
+    frontier.put(
+        [Candidate(Url(f"http://{host}/{page}"), 0.5) for page in (1, 2) for host in ("a.one.org", "b.one.org")]
+    )
+    skips = frontier.settle(Url("http://a.one.org/1"), is_kept=True)
+    assert {skip.candidate.url: skip.detail for skip in skips} == {
+        "http://a.one.org/2": "its host has 2 pages",
+        "http://b.one.org/1": "its site has 3 pages",
+        "http://b.one.org/2": "its site has 3 pages",
+    }
+
+
+@every_frontier
 def test_a_visit_read_again_counts_once(make: Make) -> None:
     frontier = frontier_with(make, Quotas(per_host=2))
     for _ in range(3):

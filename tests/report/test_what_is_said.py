@@ -1,7 +1,9 @@
 """What commands say: how a crawl ended, reasons in words, help that is whole, mistakes with the way out."""
 
 import json
+import sqlite3
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -83,6 +85,14 @@ def test_a_quiet_crawl_says_nothing_beside_its_result(tmp_path, served, flags):
             "2 times as likely by the relevance of the pages that link to it",
         ),
         ({"example": True}, "an example"),
+        ({"words": 1.0, "links": 0.5}, "0.5 times as likely by which pages link to it"),
+        ({"links": 1.0}, "a link of which nothing is known"),
+        (
+            {"standing_parts": {"parents": 0.001, "sites": 0.53, "domain": -0.69}},
+            "0.5 times the odds of high standing, by the reach of its domain, "
+            "1.7 times the odds of high standing, by how many other sites link to it",
+        ),
+        ({"standing_parts": {"parents": 0.0}}, "the usual odds of high standing"),
     ],
 )
 def test_reasons_are_told_in_words(because, words):
@@ -109,6 +119,19 @@ def test_explain_and_the_report_give_the_same_reason(tmp_path, served, strategy,
     assert reason in done("explain", folder, "http://s.example/0").out
     done("report", folder)
     assert reason in (folder / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("parts", [20, 2_000])
+def test_the_priority_is_shown_however_many_reasons_there_are(tmp_path, served, parts):
+    folder = collection(tmp_path / "c", [HOME])
+    done("crawl", folder, "--pages", 3, "--quiet", "--resolve", served.resolve)
+    because = json.dumps({"parts": {f"feature number {number}": 0.69 for number in range(parts)}})
+    with closing(sqlite3.connect(folder / "catalog.sqlite")) as catalog, catalog:
+        catalog.execute("UPDATE pages SET because = ? WHERE url = ?", (because, "http://s.example/0"))
+    lines = done("explain", folder, "http://s.example/0").out.splitlines()
+    (why,) = (line for line in lines if line.startswith("  why: "))
+    assert "; priority " in why and why.endswith(", depth 1")
+    assert 400 < len(why) < 2_100
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS, *LOADED_WHEN_CALLED])

@@ -6,10 +6,12 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 import lycosa
+from crawling import pages, skipped, waiting
 from fixtures.made_up_web import MadeUpWeb
 from lycosa.run import upkeep
 from lycosa.run.forgotten import add_forgotten
 from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.urls import host_of
 from lycosa_lab.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=2, hosts=8, pages=120)
@@ -24,9 +26,9 @@ def bees(tmp_path):
     return folder
 
 
-def crawl(folder, *, pages):
+def crawl(folder, *, pages, **options):
     with WorldServer(WORLD) as served:
-        for _ in lycosa.crawl(folder, pages=pages, delay=0, resolve=[served.resolve]):
+        for _ in lycosa.crawl(folder, pages=pages, delay=0, resolve=[served.resolve], **options):
             pass
         return served.requests
 
@@ -59,6 +61,18 @@ def test_a_forgotten_example_is_not_fetched_again(bees):
     asked = crawl(bees, pages=20)  # trains anew on the examples that are left
     assert asked
     assert EXAMPLES[0] not in asked
+
+
+def test_what_a_forgotten_page_leaves_room_for_waits_again_and_is_skipped_no_more(bees):
+    crawl(bees, pages=60, per_host=4)
+    before = skipped(bees)
+    url = next(url for url in reversed(pages(bees)) if host_of(url) in set(map(host_of, before)))
+    upkeep.forget(bees, url, **WITH_CLOCK)
+    there = {each for each in waiting(bees) if host_of(each) == host_of(url)}
+    assert there and there <= before.keys()
+    assert not skipped(bees).keys() & waiting(bees).keys()
+    full = {each for each in before if host_of(each) != host_of(url)}
+    assert full and full <= skipped(bees).keys() | waiting(bees).keys()
 
 
 def test_a_forgetting_that_was_killed_is_finished_by_whoever_opens_the_collection_next(bees):

@@ -22,7 +22,7 @@ def folder(tmp_path):
     ("words", "told"),
     [
         (["--strategy", "nonsense"], ["best-first", "breadth-first", "random"]),
-        (["--log-half-life", "0"], ["half_life: write a number above 0"]),
+        (["--log-half-life", "0"], ["log_half_life: write a number above 0"]),
         (["--resolve", "nonsense"], ["HOST=ADDR:PORT"]),
         (["--resolve", "*=localhost:80"], ["IP address"]),
         (["--resolve", "*=127.0.0.1:99999"], ["HOST=ADDR:PORT"]),
@@ -44,6 +44,7 @@ def test_a_flag_that_makes_no_sense_is_told_with_what_would(folder, words, told)
         ("[requests]\nconcurrency = 0", ["requests.concurrency: write a whole number of 1 or more"]),
         ("[requests.headers]\nname = 1", ["requests.headers", 'write a text: "…"']),
         ("[logs]\nhalf_life = 0", ["logs.half_life: write a number above 0"]),
+        ("[stop]\nrecall = 1.5", ["stop.recall: write a number above 0 and up to 1"]),
         ("[utility]\nalpha = 2", ["utility.alpha: write a number from 0 to 1"]),
         ("[utility]\nform = 'foo'", ['utility.form: write "cobb-douglas" or "linear"']),
         ("sitemaps = 'yes'", ["sitemaps: write true or false"]),

@@ -104,5 +104,6 @@ def test_a_collection_without_relevant_pages_has_no_estimate_and_a_bad_share_is_
         done("crawl", folder, "--pages", 5, "--resolve", served.resolve)
     assert estimate_of(folder) == dict.fromkeys(KEYS)
     assert "recall" not in done("show", folder).out
-    assert lycosa("crawl", folder, "--stop-at-recall", 0).is_one_clear_line(2, "above 0")
-    assert lycosa("crawl", folder, "--stop-at-recall", 1.5).code == 2
+    for share in (0, 1.5, "nan", "most"):
+        said = lycosa("crawl", folder, "--stop-at-recall", share)
+        assert said.is_one_clear_line(2, "--stop-at-recall is a share above 0 and up to 1, not")

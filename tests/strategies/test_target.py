@@ -304,7 +304,7 @@ def test_both_estimates_are_explained_in_plain_words() -> None:
     strategy.learn(page)
     (candidate,) = strategy.propose(page)
     said = in_words(candidate.because)
-    assert "times by the standing of the pages that link to it" in said
+    assert "times the odds of high standing, by the standing of the pages that link to it" in said
     how = candidate.because["weighed"]
     assert f"relevant with probability {how['relevance']:.2f} and of standing {how['standing']:.2f}" in said
     mixed = how["alpha"] * how["relevance"] + (1 - how["alpha"]) * how["standing"]

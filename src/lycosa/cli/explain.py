@@ -17,6 +17,9 @@ from .reasons import in_words
 
 _MAX_CHAIN_LENGTH = 50  # pages from a seed that are shown
 _MAX_FETCHES = 10  # that are shown, the latest
+_MAX_LINE = 400  # characters
+_MAX_REASONS = 2_000  # characters, in a line of their own
+_WHY = "  why: "
 
 
 def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
@@ -29,7 +32,8 @@ def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
     else:
         for line in _lines(facts):
             margin = len(line) - len(line.lstrip(" "))
-            typer.echo(" " * margin + visible(line, 400))
+            limit = _MAX_REASONS + _MAX_LINE if line.startswith(_WHY) else _MAX_LINE
+            typer.echo(" " * margin + visible(line, limit))
     if facts["state"] == "unknown":
         raise typer.Exit(1)
 
@@ -80,7 +84,7 @@ def _lines(facts: Plain) -> list[str]:
         relevance = "not judged" if page.relevance is None else f"{page.relevance:.3f}"
         standing = "" if page.standing is None else f", standing {page.standing:.3f}"
         lines.append(f"  {page.title or '(no title)'}; page {page.number}, relevance {relevance}{standing}")
-        lines.append(f"  why: {in_words(page.because)}; priority {page.priority:.3f}, depth {page.depth}")
+        lines.append(_why(page))
         if page.anchor:
             lines.append(f"  by the link “{page.anchor}”")
         if page.duplicate_of:
@@ -91,7 +95,7 @@ def _lines(facts: Plain) -> list[str]:
             lines.append(f"  vanished: found so {_moment(page.vanished_at)}: {page.vanished_why}")
         lines += _versions(facts["looks"])
     if waiting is not None:
-        lines.append(f"  why: {in_words(waiting.because)}; priority {waiting.priority:.3f}, depth {waiting.depth}")
+        lines.append(_why(waiting))
         if waiting.found_on:
             lines.append(f"  found on {waiting.found_on}")
     if facts["skip"] is not None:
@@ -109,6 +113,11 @@ def _lines(facts: Plain) -> list[str]:
         lines.append("  linked from:")
         lines += [f"    {parent.url} “{parent.anchor}”" for parent in facts["parents"]]
     return lines
+
+
+def _why(found: PageRow | Candidate) -> str:
+    reasons = visible(in_words(found.because), _MAX_REASONS)
+    return f"{_WHY}{reasons}; priority {found.priority:.3f}, depth {found.depth}"
 
 
 def _versions(looks: list[ObservationRow]) -> list[str]:

@@ -42,11 +42,14 @@ _ORDER = {what: position for position, what in enumerate(_PHRASES)}
 
 
 def in_words(because: Mapping[str, Plain]) -> str:
-    """The reasons as a list in words; a reason without a phrase is printed as it is."""
+    """The reasons as a list in words, without factors of 1; a reason without a phrase is printed as it is."""
     ordered = sorted(because, key=lambda what: _ORDER.get(what, len(_ORDER)))
-    return ", ".join(_phrase(what, because[what]) for what in ordered) or "it was asked for"
+    phrases = [_phrase(what, because[what]) for what in ordered]
+    shown = [phrase for phrase in phrases if not phrase.startswith("1 times ")]
+    return ", ".join(shown) or (_NOTHING_KNOWN if phrases else "it was asked for")
 
 
+_NOTHING_KNOWN = "a link of which nothing is known"
 _READER_EVIDENCE = {
     "frequency": "by how many of their pages are on the topic",
     "signature": "by what their pages on the topic say",
@@ -80,7 +83,7 @@ def _link_evidence(parts: Mapping[str, Plain]) -> str:
     ranked = sorted(parts, key=lambda name: -abs(parts[name]))
     factors = {name: f"{exp(parts[name]):.2g}" for name in ranked}
     kinds = [f"{factor} times as likely {_LINK_EVIDENCE.get(name, f'by {name}')}" for name, factor in factors.items()]
-    return ", ".join(kind for kind in kinds if not kind.startswith("1 ")) or "a link of which nothing is known"
+    return ", ".join(kind for kind in kinds if not kind.startswith("1 ")) or _NOTHING_KNOWN
 
 
 _STANDING_EVIDENCE = {
@@ -93,8 +96,13 @@ _STANDING_EVIDENCE = {
 def _standing_evidence(parts: Mapping[str, Plain]) -> str:
     """What is known of the standing of a link, what counts most first."""
     ranked = sorted(parts, key=lambda name: -abs(parts[name]))
-    factors = [f"{exp(parts[name]):.2g} times {_STANDING_EVIDENCE.get(name, f'by {name}')}" for name in ranked]
-    return "odds of high standing " + (" and ".join(factors) or "as usual")
+    factors = {name: f"{exp(parts[name]):.2g}" for name in ranked}
+    kinds = [
+        f"{factor} times the odds of high standing, {_STANDING_EVIDENCE.get(name, f'by {name}')}"
+        for name, factor in factors.items()
+        if factor != "1"
+    ]
+    return ", ".join(kinds) or "the usual odds of high standing"
 
 
 def _weighed(how: Mapping[str, Plain]) -> str:

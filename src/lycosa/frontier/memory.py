@@ -1,6 +1,6 @@
 """A frontier in memory; `durable` keeps its candidates in SQLite."""
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable
 from heapq import nlargest
 from math import inf
@@ -12,7 +12,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
 from lycosa.vocabulary.urls import host_of, key_of, site_of
 
-from .admission import Admission, Refusal
+from .admission import Admission
 from .host_queues import HostQueues, QueueEntry
 from .quotas import Quotas
 
@@ -139,32 +139,31 @@ class MemoryFrontier:
         site = site_of(host)
         if self._admission.pages.is_site_full(host, in_flight=sites.in_flight[site]):
             self._hosts.suspend(host, entry)
-            sites.suspended.setdefault(site, deque()).append(host)
+            sites.suspended.setdefault(site, []).append(host)
             return False
         sites.in_flight[site] += 1
         return True
 
     def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
         key = key_of(url)
-        skips: list[Skip] = []
         if is_kept and key not in self._settled:  # a visit that is read again from the archive has been counted
             self._admission.pages.add(host_of(url))
         self._remove(url)
         self._settled.add(key)
-        if is_kept and (refusal := self._admission.over_quota(url)):
-            skips = self._drop_full(host_of(url), refusal)
-        return skips
+        return self._drop_full(host_of(url)) if is_kept else []
 
-    def _drop_full(self, host: Host, refusal: Refusal) -> list[Skip]:
-        """Drops what waits on a host, or on all hosts of its site, that have as many pages as they may have."""
-        hosts = [host]
-        if self._admission.pages.is_site_full(host):
+    def _drop_full(self, host: Host) -> list[Skip]:
+        """Drops what waits on a host, or on all hosts of its site, where that has as many pages as it may have."""
+        pages = self._admission.pages
+        hosts = [host] if pages.is_host_full(host) else []
+        if pages.is_site_full(host):
             hosts = list(self._sites.hosts.pop(site_of(host), ()))
             self._resume_all(site_of(host))
         skips = []
         for each in hosts:
+            exceeded = pages.exceeded(each)
             for entry in self._hosts.remove_all(each):
-                skips.append(self._dropped(entry, *refusal))
+                skips.append(self._dropped(entry, SkipReason.QUOTA, exceeded))
                 self._refused.add(key_of(entry.url))
         return skips
 
@@ -194,16 +193,13 @@ class MemoryFrontier:
             self._hosts.resume(host)
 
     def _land_on(self, site: str) -> None:
-        """Something of a site has landed: a host that waited for it takes part again."""
+        """Something of a site has landed: the hosts that waited for it take part again, the best first. All of them, as
+        any one may have nothing left by the time it is its turn."""
         sites = self._sites
         sites.in_flight[site] -= 1
         if not sites.in_flight[site]:
             del sites.in_flight[site]
-        suspended = sites.suspended.get(site)
-        if suspended:
-            self._hosts.resume(suspended.popleft())
-            if not suspended:
-                del sites.suspended[site]
+        self._resume_all(site)
 
     def occupy(self, host: Host, now: float) -> None:
         """Makes a host busy for a request of another lane, until `release`."""
@@ -295,7 +291,7 @@ class _Sites:
     def __init__(self) -> None:
         self.hosts: dict[str, dict[Host, None]] = {}  # of each that something has waited on
         self.in_flight: Counter[str] = Counter()
-        self.suspended: dict[str, deque[Host]] = {}  # those to ask next, once something of their site has landed
+        self.suspended: dict[str, list[Host]] = {}  # those left out until something of their site has landed
 
 
 class LatestKeys:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, cast
 
@@ -68,7 +68,12 @@ class CrawlOptions(FetchOptions, total=False):
     ]
     stop_at_recall: Annotated[
         float | None,
-        Flag("Stop when this share of the relevant pages within reach was very likely found.", "SHARE", min=0, max=1),
+        Flag(
+            "Stop when this share (above 0, up to 1) of the relevant pages within reach was very likely found.",
+            "SHARE",
+            "--stop-at-recall",
+            parse=lambda said, flag: _positive_share(said, flag),
+        ),
     ]
     per_host: Annotated[
         int | str | None,
@@ -231,6 +236,16 @@ def _count_or_percent(said: str, flag: str) -> int | str:
         raise UsageError(f"{flag} is a number of pages, or a share of them such as 20%, not {said[:100]!r}") from None
 
 
+def _positive_share(said: str, flag: str) -> float:
+    try:
+        share = float(said)
+    except ValueError:
+        share = nan
+    if not 0 < share <= 1:
+        raise UsageError(f"{flag} is a share above 0 and up to 1, not {said[:100]!r}")
+    return share
+
+
 def _absolute(path: str | Path | None) -> str | None:
     return None if path is None else str(Path(path).absolute())
 
@@ -238,14 +253,25 @@ def _absolute(path: str | Path | None) -> str | None:
 S = TypeVar("S", bound=Struct)
 
 
+_OPTIONS_OF_FIELDS = {  # where an option is called otherwise than the field of the recipe that it replaces
+    "bytes": "max_bytes",
+    "recall": "stop_at_recall",
+    "topic": "map_topic",
+    "priority": "map_priority",
+    "file": "logs",
+    "half_life": "log_half_life",
+}
+
+
 def _changed(settings: S, **said: object) -> S:
     given = {key: value for key, value in said.items() if value is not None}
     for key, value in given.items():
         if isinstance(value, float) and not isfinite(value):
-            raise UsageError(f"{key} is to be a number, not {value}")
+            raise UsageError(f"{_OPTIONS_OF_FIELDS.get(key, key)} is to be a number, not {value}")
     changed = replace(settings, **given)
     try:
         msgspec.convert(msgspec.to_builtins(changed), type(settings))
     except msgspec.ValidationError as error:
-        raise UsageError(mistake_in(error, type(settings))) from None
+        field, _, wanted = mistake_in(error, type(settings)).partition(":")
+        raise UsageError(f"{_OPTIONS_OF_FIELDS.get(field, field)}:{wanted}") from None
     return changed

@@ -428,6 +428,7 @@ class Session:
         self._recall, self._is_recall_behind = None, True
         self._admission.pages.restore(catalog.pages_of_hosts())
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
+        catalog.remove_skips(SkipReason.QUOTA)  # ranked anew, what is still over a quota is skipped again
         self.rerank()
         catalog.put_state("seeds", self._seeds)
         catalog.put_state("forgotten", sorted(forgotten))

@@ -116,6 +116,8 @@ def _range(number: inspect.IntType | inspect.FloatType) -> str:
         return f" from {number.ge:g} to {number.le:g}"
     if number.ge is not None:
         return f" of {number.ge:g} or more"
+    if number.gt is not None and number.le is not None:
+        return f" above {number.gt:g} and up to {number.le:g}"
     return "" if number.gt is None else f" above {number.gt:g}"
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lycosa.pictures import Bar, Mark, Series, bar_chart, bin_counts, histogram, line_chart
 from lycosa.pictures.heat_map import heat_map
 from lycosa.pictures.html_page import html_page, section
-from lycosa.relevance.harvest import harvest_interval
+from lycosa.relevance.harvest import Calibration, harvest_interval
 from lycosa.vocabulary.records import RELEVANT
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import normalise, site_of
@@ -84,7 +84,7 @@ class ReportData:
     size: int = 0  # bytes received
     seconds: float = 0.0  # of crawling, over all runs
     made_at: str = ""  # a date for people
-    by_rule: bool = False  # whether the topic is a rule, so that relevance is no estimate
+    calibration: Calibration = "crawl"  # what tells relevant pages from others
 
 
 def report_page(data: ReportData) -> str:
@@ -141,8 +141,12 @@ def _cards(data: ReportData) -> str:
 
 
 def _harvest_label(data: ReportData, relevant: int) -> str:
-    low, high = harvest_interval(relevant, len(data.relevances), by_rule=data.by_rule)
-    return "harvest rate" if data.by_rule or not data.relevances else f"harvest rate, {low:.0%}–{high:.0%} likely"
+    low, high = harvest_interval(relevant, len(data.relevances), data.calibration)
+    return (
+        "harvest rate"
+        if data.calibration == "rule" or not data.relevances
+        else f"harvest rate, {low:.0%}–{high:.0%} likely"
+    )
 
 
 def _standing_card(data: ReportData) -> list[tuple[str, str]]:

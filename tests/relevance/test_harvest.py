@@ -20,5 +20,11 @@ def test_more_pages_of_the_same_share_make_it_narrower(relevant, times):
 
 
 def test_a_rule_is_the_truth_by_itself():
-    assert harvest_interval(3, 4, by_rule=True) == (0.75, 0.75)
-    assert harvest_interval(0, 0, by_rule=True) == (0.0, 0.0)
+    assert harvest_interval(3, 4, "rule") == (0.75, 0.75)
+    assert harvest_interval(0, 0, "rule") == (0.0, 0.0)
+
+
+@given(st.integers(0, 100))
+def test_negatives_leave_more_open_than_the_crawl_does(relevant):
+    crawl, negatives = harvest_interval(relevant, 100), harvest_interval(relevant, 100, "negatives")
+    assert negatives[0] <= crawl[0] and negatives[1] >= crawl[1]

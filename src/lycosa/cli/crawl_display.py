@@ -15,7 +15,7 @@ from lycosa.run.guides import layers
 from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.options import Settings
 from lycosa.run.session import Session
-from lycosa.run.topic import is_rule
+from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError
@@ -48,9 +48,9 @@ def run(
 
 
 def _relevant_share(session: Session) -> str:
-    status, by_rule = session.status, is_rule(session.recipe.topic)
-    low, high = harvest_interval(status.relevant, status.pages, by_rule=by_rule)
-    estimate = "" if by_rule or not status.pages else f" (estimate; probably {low:.0%}–{high:.0%})"
+    status, calibration = session.status, calibration_of(session.recipe.topic, session.folder)
+    low, high = harvest_interval(status.relevant, status.pages, calibration)
+    estimate = "" if calibration == "rule" or not status.pages else f" (estimate; probably {low:.0%}–{high:.0%})"
     return f"{status.relevant / status.pages if status.pages else 0.0:.0%} of them relevant{estimate}"
 
 

@@ -11,6 +11,7 @@ from lycosa.collection import Collection
 from lycosa.collection.rows import Freshness, LatestChange, PageRow, RunRow
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import load_recipe
+from lycosa.relevance.harvest import Calibration
 from lycosa.report import (
     PAGES_SHOWN,
     ChangedPage,
@@ -21,7 +22,7 @@ from lycosa.report import (
     report_page,
 )
 from lycosa.run.open import open_for_reading
-from lycosa.run.topic import is_rule
+from lycosa.run.topic import calibration_of
 from lycosa.run.upkeep import REPORT_FILE
 from lycosa.vocabulary.errors import CollectionError, cannot_write
 from lycosa.vocabulary.explanations import is_found_by_readers, weight_of_relevance
@@ -62,10 +63,10 @@ def _page_of(folder: Path) -> str:
     topic = load_recipe(folder, to_read=True).topic
     with open_for_reading(folder) as collection:
         said = topic.text or f"learned from {topic.examples or 'its rule'}"
-        return report_page(report_data(collection, said, by_rule=is_rule(topic)))
+        return report_page(report_data(collection, said, calibration=calibration_of(topic, folder)))
 
 
-def report_data(collection: Collection, topic: str, *, by_rule: bool) -> ReportData:
+def report_data(collection: Collection, topic: str, *, calibration: Calibration) -> ReportData:
     catalog = collection.catalog
     facts = catalog.summary()
     relevances: list[float] = []
@@ -100,7 +101,7 @@ def report_data(collection: Collection, topic: str, *, by_rule: bool) -> ReportD
         size=facts.bytes,
         seconds=sum(run.seconds for run in runs),
         made_at=datetime.now().strftime("%Y-%m-%d %H:%M"),
-        by_rule=by_rule,
+        calibration=calibration,
     )
 
 

@@ -11,7 +11,7 @@ from lycosa.recipe import load_recipe
 from lycosa.relevance.harvest import harvest_interval
 from lycosa.run.open import open_for_reading
 from lycosa.run.recall import RECALL_STATE, RecallEstimate, saved_recall
-from lycosa.run.topic import is_rule
+from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.text import visible
 
 from .options import Json, Name, print_json
@@ -26,8 +26,8 @@ def show(name: Name, as_json: Json = False) -> None:
         waiting = count_waiting(collection.catalog.connection)
         changes = collection.catalog.latest_changes()
         recall = saved_recall(collection.catalog.get_state(RECALL_STATE))
-    by_rule = is_rule(load_recipe(name, to_read=True).topic)
-    harvest = harvest_interval(facts.relevant, facts.pages, by_rule=by_rule)
+    calibration = calibration_of(load_recipe(name, to_read=True).topic, name)
+    harvest = harvest_interval(facts.relevant, facts.pages, calibration)
     if as_json:
         print_json(
             {

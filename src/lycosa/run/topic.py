@@ -21,6 +21,7 @@ from lycosa.recipe import FILE_NAME, Topic
 from lycosa.relevance.cosine import Cosine
 from lycosa.relevance.examples import Example, background, read_examples
 from lycosa.relevance.function import load_function
+from lycosa.relevance.harvest import Calibration
 from lycosa.relevance.positive_unlabelled import ENOUGH_BAD
 from lycosa.relevance.predicates import Keywords, Predicate, relevance_of
 from lycosa.relevance.registry import LINEAR, TrainedRelevance, find_trainer
@@ -49,6 +50,11 @@ class Examples(Struct, frozen=True):
     bad: tuple[Example, ...] = ()
     negatives_given: bool = False
     contradictory: tuple[str, ...] = ()  # what is called both, and counts as neither
+
+    @property
+    def has_enough_negatives(self) -> bool:
+        """Whether a file of negatives was given, and there are enough for a model to be calibrated by them."""
+        return self.negatives_given and len(self.bad) >= ENOUGH_BAD
 
     @property
     def urls(self) -> dict[Url, bool]:
@@ -80,6 +86,14 @@ def is_rule(topic: Topic) -> bool:
     if topic.predicate is not None and not topic.predicate.asks_for_topic:
         return True
     return bool(topic.function or topic.keywords)
+
+
+def calibration_of(topic: Topic, folder: Path) -> Calibration:
+    """What tells relevant pages from others in a collection: a rule, negatives if there are enough, else the crawl."""
+    if is_rule(topic):
+        return "rule"
+    examples = examples_of(topic, folder)
+    return "negatives" if examples.has_enough_negatives else "crawl"
 
 
 def examples_of(topic: Topic, folder: Path) -> Examples:
@@ -181,7 +195,7 @@ class TopicJudge:
     @property
     def wants_background(self) -> bool:
         """Whether a built-in background stands for what is off the topic, because the user gave too few negatives."""
-        return self.learns and not (self.examples.negatives_given and len(self.examples.bad) >= ENOUGH_BAD)
+        return self.learns and not self.examples.has_enough_negatives
 
     def word_weights(self) -> LinearModel | None:
         """The present model as far as it judges by words; the one that was saved where none is at hand yet."""

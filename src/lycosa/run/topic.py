@@ -92,8 +92,10 @@ def calibration_of(topic: Topic, folder: Path) -> Calibration:
     """What tells relevant pages from others in a collection: a rule, negatives if there are enough, else the crawl."""
     if is_rule(topic):
         return "rule"
-    examples = examples_of(topic, folder)
-    return "negatives" if examples.has_enough_negatives else "crawl"
+    try:
+        return "negatives" if examples_of(topic, folder).has_enough_negatives else "crawl"
+    except RecipeError:
+        return "crawl"  # what cannot be read is told by the crawl that needs it; a collection can be shown without
 
 
 def examples_of(topic: Topic, folder: Path) -> Examples:

@@ -49,4 +49,4 @@ def test_topics_are_ranked_where_the_archive_is_there() -> None:
     program = f"import runpy; runpy.run_path({str(BENCHMARKS / 'topic_ranking.py')!r}, run_name='__main__')"
     said = end(Process(program, str(archive), *["--subjects", "4", "--articles", "20", "--draws", "1"]))
     assert said.code == 0, said.err
-    assert "| negatives | both |" in said.out
+    assert "| negatives | start | words and vectors |" in said.out

@@ -79,11 +79,16 @@ _LINK_EVIDENCE = {
 
 
 def _link_evidence(parts: Mapping[str, Plain]) -> str:
-    """What is known of a link, what counts most first; parts are logarithms of factors of its odds."""
+    """What is known of a link."""
+    factors = _factors(parts, _LINK_EVIDENCE)
+    return ", ".join(f"{factor} times as likely {evidence}" for factor, evidence in factors) or _NOTHING_KNOWN
+
+
+def _factors(parts: Mapping[str, Plain], evidence: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The factors of odds whose logarithms are given, the most telling first, with what each comes from; none of 1."""
     ranked = sorted(parts, key=lambda name: -abs(parts[name]))
-    factors = {name: f"{exp(parts[name]):.2g}" for name in ranked}
-    kinds = [f"{factor} times as likely {_LINK_EVIDENCE.get(name, f'by {name}')}" for name, factor in factors.items()]
-    return ", ".join(kind for kind in kinds if not kind.startswith("1 ")) or _NOTHING_KNOWN
+    factors = [(f"{exp(parts[name]):.2g}", evidence.get(name, f"by {name}")) for name in ranked]
+    return [(factor, source) for factor, source in factors if factor != "1"]
 
 
 _STANDING_EVIDENCE = {
@@ -94,14 +99,9 @@ _STANDING_EVIDENCE = {
 
 
 def _standing_evidence(parts: Mapping[str, Plain]) -> str:
-    """What is known of the standing of a link, what counts most first."""
-    ranked = sorted(parts, key=lambda name: -abs(parts[name]))
-    factors = {name: f"{exp(parts[name]):.2g}" for name in ranked}
-    kinds = [
-        f"{factor} times the odds of high standing, {_STANDING_EVIDENCE.get(name, f'by {name}')}"
-        for name, factor in factors.items()
-        if factor != "1"
-    ]
+    """What is known of the standing of a link."""
+    factors = _factors(parts, _STANDING_EVIDENCE)
+    kinds = (f"{factor} times the odds of high standing, {evidence}" for factor, evidence in factors)
     return ", ".join(kinds) or "the usual odds of high standing"
 
 

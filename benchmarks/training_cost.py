@@ -7,19 +7,17 @@ in a process of its own; the server is another one, and not counted.
 """
 
 import argparse
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
+from lycosa.run.training import TopicTrainer
 from measure import EXAMPLES, LYCOSA, TOPIC, say, scratch
 from world import serving
 
-from lycosa.run.training import TopicTrainer
-
-PARTS = ("learn", "train_if_due", "finish", "tell_unknown_words")
+PARTS = ("train_if_due", "finish", "tell_unknown_words")
 
 
 def crawl(words: list[str]) -> None:
@@ -41,8 +39,7 @@ def crawl(words: list[str]) -> None:
         return outer
 
     for name in PARTS:
-        if name != "learn":  # which also waits for examples
-            setattr(TopicTrainer, name, timed(name))
+        setattr(TopicTrainer, name, timed(name))
     sys.argv = ["lycosa", *words]
     try:
         lycosa()
@@ -77,8 +74,7 @@ def main() -> None:
         bounds = ("--strategy", options.strategy, "--dry-after", "0", "--pages", str(options.pages), "--delay", "0")
         words = ("crawl", "bench", *bounds, "--concurrency", "64", "--allow-private", "--quiet")
         print("| part | CPU s | share |\n|---|---:|---:|", flush=True)
-        this = os.path.abspath(__file__)
-        subprocess.run([sys.executable, this, "--command", *words], cwd=folder, check=True)
+        subprocess.run([sys.executable, __file__, "--command", *words], cwd=folder, check=True)
 
 
 if __name__ == "__main__":

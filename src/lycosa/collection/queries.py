@@ -218,6 +218,10 @@ class Queries:
         """How many pages there are."""
         return int(next(self._rows("SELECT count(*) FROM pages"))[0])
 
+    def count_after(self, number: int) -> int:
+        """How many pages came after the one of that number."""
+        return int(next(self._rows("SELECT count(*) FROM pages WHERE number > ?", number))[0])
+
     def summary(self) -> Summary:
         totals = next(
             self._rows(

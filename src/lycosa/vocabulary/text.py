@@ -216,6 +216,15 @@ _HARMLESS_FORMAT = frozenset("\u200c\u200d")  # joiners: Persian, Indic scripts 
 _SPACES = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
 
 
+def count_of(count: int, noun: str) -> str:
+    """A number of things, in words.
+
+    >>> count_of(1, "page"), count_of(2_000, "page")
+    ('1 page', '2000 pages')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def visible(text: str, limit: int = 200) -> str:
     """One line of at most `limit` characters with nothing in it that could steer a terminal, a page or reading order.
 

@@ -273,9 +273,9 @@ def new(
     folder: str | Path,
     *,
     topic: str = "",
-    examples: Path | Sequence[str] = (),
-    negatives: Path | Sequence[str] = (),
-    seeds: Path | Sequence[str] = (),
+    examples: Path | Sequence[str | Path] = (),
+    negatives: Path | Sequence[str | Path] = (),
+    seeds: Path | Sequence[str | Path] = (),
     contact: str = "",
     in_links: str | Path | None = None,
     traffic: str | Path | None = None,
@@ -284,9 +284,11 @@ def new(
 
     topic: the topic in words.
     examples, negatives: pages that are on the topic, and pages that are not: URLs, names of files or texts of several
-        words, in a list, or one a line in a file named by a Path. Nothing is fetched before the crawl.
-    seeds: URLs to start from; without them, the examples that are URLs.
-    contact: your e-mail address or web page, told to the hosts that are asked.
+        words, in a list, or one a line in a file named by a Path, which may also be the bookmarks of a browser or
+        OPML. Nothing is fetched before the crawl.
+    seeds: URLs to start from, given in the same ways; without them, the examples that are URLs.
+    contact: your e-mail address or web page, told to the hosts that are asked; without one, that of the environment
+        (LYCOSA_CONTACT) or of ~/.config/lycosa/config.toml.
     in_links: CSV file of URLs and their in-links, from which is learnt how much pages matter.
     traffic: CSV file of domains and how many people they reach.
     """
@@ -304,7 +306,7 @@ def new(
     return folder
 
 
-def _given(lines: Path | Sequence[str]) -> Path | Sequence[str]:
+def _given(lines: Path | Sequence[str | Path]) -> Path | Sequence[str | Path]:
     if isinstance(lines, str):
         raise UsageError(f"give a list of lines, or a file as Path({lines!r})")
     return lines

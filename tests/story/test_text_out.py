@@ -3,18 +3,22 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import lycosa as lycosa_api
 from crawling import Said, apart, collection, done, lycosa, pages
 from fixtures.fixed_world import FixedWorld
+from lycosa.vocabulary.errors import LycosaError
 from lycosa_lab.worlds.server import WorldServer
 
 pytestmark = pytest.mark.slow
 
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "exports.md"
 BEES, GERMAN, HOSTILE = "http://bees.example/", "http://bienen.example/", "http://bees.example/hostile"
 PROSE = (
     "Honey bees keep their hive warm in winter. They gather nectar in summer, and the queen lays eggs in the comb. "
@@ -150,3 +154,67 @@ def test_a_failed_export_leaves_what_was_there(folder, tmp_path):
     assert lycosa("export", folder, "--label", "nice", "--out", out).code == 2
     assert out.read_text() == "old"
     assert list(tmp_path.iterdir()) == [out]
+
+
+# ------------------------------------------------------------ pages and cat
+
+
+def test_pages_lists_the_best_first(folder):
+    listed = done("pages", folder, "--json").json
+    assert [row["url"] for row in listed][-1] == GERMAN
+    assert listed == sorted(listed, key=lambda row: (-row["relevance"], row["number"]))
+    lines = done("pages", folder, "--top", "2").out.splitlines()
+    assert lines[0].split()[0] == "1.00"
+    assert lines[-1] == "2 of 4 pages; all with --top 4"
+    assert [row["url"] for row in done("pages", folder, "--host", "bienen.example", "--json").json] == [GERMAN]
+    assert done("pages", folder, "--language", "fr").out == "No page matches.\n"
+    assert "--language" in lycosa("pages", folder, "--language", "français").err
+
+
+def test_cat_reads_a_page(folder):
+    assert PROSE in done("cat", folder, BEES).out
+    assert done("cat", folder, BEES, "--markdown").out.startswith(f"# Bees\n\n{PROSE}")
+    assert done("cat", folder, BEES, "--html").out.rstrip("\n").encode() == WORLD.page(BEES)
+    assert done("cat", folder, BEES, "--markdown", "--json").json["markdown"].startswith("# Bees")
+    assert lycosa("cat", folder, BEES, "--markdown", "--html").is_one_clear_line(2, "--markdown and --html")
+    assert lycosa("cat", folder, f"{BEES}none").is_one_clear_line(2, "has no page", "lycosa explain")
+    assert lycosa("cat", folder, "bees").is_one_clear_line(2, "not a URL")
+
+
+# ------------------------------------------------------------ from Python
+
+
+def test_the_lines_for_pandas_in_the_guide_work_as_written(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder.parent)
+    [block] = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    exec(compile(block, GUIDE.name, "exec"), {})
+    said = capsys.readouterr().out
+    assert "bees.example" in said
+    assert "words on 3 pages since 20" in said
+
+
+def test_tables_from_python(folder):
+    with lycosa_api.open(folder) as bees:
+        table = bees.to_arrow(text=True, min_relevance=0.5, host="bees.example")
+        assert table.num_rows == 3
+        assert table.column_names[-1] == "text"
+        frame = bees.to_pandas(chunks=20, language=["de"])
+        assert set(frame["url"]) == {GERMAN}
+        assert list(frame["chunk"]) == list(range(1, len(frame) + 1))
+        assert str(frame["at"].dtype) == "datetime64[ms, UTC]"
+        assert bees.to_arrow(top=2).column("url").to_pylist() == [
+            row["url"] for row in done("pages", folder, "--top", "2", "--json").json
+        ]
+        assert bees.to_arrow(since="2100-01-01").num_rows == 0
+        assert bees.markdown(BEES).startswith("# Bees")
+        with pytest.raises(TypeError, match="no keyword 'hosts'"):
+            bees.to_arrow(hosts=["a.example"])
+        with pytest.raises(LycosaError, match="--label"):
+            bees.to_pandas(label="nice")
+
+
+@pytest.mark.parametrize(("library", "extra"), [("pandas", "pandas"), ("pyarrow", "parquet")])
+def test_a_missing_library_is_named(folder, monkeypatch, library, extra):
+    monkeypatch.setitem(sys.modules, library, None)
+    with lycosa_api.open(folder) as bees, pytest.raises(LycosaError, match=rf"pip install 'lycosa\[{extra}\]'"):
+        bees.to_pandas()

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from lycosa.vocabulary.records import RELEVANT, Link, Outcome, Plain, SkipReason, Url
 from lycosa.vocabulary.urls import key_of
@@ -53,6 +54,10 @@ class Selection(Struct, frozen=True):
     since: float | None = None  # the version held was fetched then, in seconds since the epoch, or later
     urls: frozenset[Url] | None = None  # one of these
     top: int | None = None  # so many, the most relevant first; without it all, in the order of their arrival
+
+    def of_any_number(self) -> "Selection":
+        """The same without the limit."""
+        return replace(self, top=None)
 
     def where(self) -> tuple[str, list[object]]:
         """The condition in SQL, and its values."""

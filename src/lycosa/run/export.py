@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from msgspec import Struct
 
@@ -18,6 +18,7 @@ from lycosa.vocabulary.errors import RecipeError, UsageError
 from lycosa.vocabulary.records import Url
 
 from .open import html_of, main_text_of
+from .options import check_keywords
 from .topic import examples_of
 
 LABELS = ("good", "bad")
@@ -56,6 +57,44 @@ class Content(Struct, frozen=True):
                 "--chunks cuts one text into rows: the main text, or with --markdown that;"
                 " leave out --html, --links, and one of --text and --markdown"
             )
+
+
+class TableOptions(TypedDict, total=False):
+    """What may be said of a table of pages, as keywords; they mean what the flags of `lycosa export` mean."""
+
+    text: bool
+    markdown: bool
+    html: bool
+    links: bool
+    chunks: int | None
+    host: str | Sequence[str]
+    language: str | Sequence[str]
+    min_relevance: float | None
+    top: int | None
+    label: str | None
+    since: str | float | datetime | None
+
+
+def table_request(folder: Path, options: TableOptions, *, now: float) -> tuple[Selection, Content]:
+    """Which pages, and what of them, the keywords ask for."""
+    check_keywords(options, TableOptions)
+    content = Content(**{name: options[name] for name in Content.__struct_fields__ if name in options})  # type: ignore[literal-required]
+    content.check()
+    wanted = selection_of(
+        folder,
+        hosts=_several(options.get("host", ())),
+        languages=_several(options.get("language", ())),
+        min_relevance=options.get("min_relevance"),
+        top=options.get("top"),
+        label=options.get("label"),
+        since=options.get("since"),
+        now=now,
+    )
+    return wanted, content
+
+
+def _several(given: str | Sequence[str]) -> Sequence[str]:
+    return (given,) if isinstance(given, str) else given
 
 
 def selection_of(

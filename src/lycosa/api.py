@@ -24,17 +24,20 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Literal, Self, Unpack
+from typing import Any, Literal, Self, Unpack
 
 from lycosa.collection import Collection
+from lycosa.collection.arrow_tables import insist_on_pandas, table_of
 from lycosa.collection.rows import ObservationRow as LookRow
 from lycosa.collection.rows import PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.durable import count_waiting
+from lycosa.reading import markdown_of
 from lycosa.recipe import Recipe, load_recipe
+from lycosa.run.export import TableOptions, labels_of, rows, table_request
 from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.new import new_collection
-from lycosa.run.open import bring_index_up_to_date, main_text_of, open_for_reading
+from lycosa.run.open import bring_index_up_to_date, html_of, main_text_of, open_for_reading
 from lycosa.run.options import CrawlOptions, FetchOptions, Settings, changed_recipe, check_keywords, settings_of
 from lycosa.run.refresh import Plan, Refresh, Refreshed, insist_on_pages, plan_of, refreshing_recipe
 from lycosa.run.session import Session
@@ -84,6 +87,21 @@ class _Readable:
     def html(self, url: str) -> bytes:
         """A page as it was sent, content encoding undone, read from the archive."""
         return self.fetch(url).content
+
+    def markdown(self, url: str) -> str:
+        """A page as Markdown, read from the archive: text that renders as text, and links to the Web alone."""
+        fetch = self.fetch(url)
+        return markdown_of(html_of(fetch), fetch.url)
+
+    def to_arrow(self, **options: Unpack[TableOptions]) -> Any:
+        """The pages as a `pyarrow.Table`, in memory; the keywords mean what the flags of `lycosa export` mean."""
+        wanted, content = table_request(self.folder, options, now=WallClock().now())
+        return table_of(rows(self._collection(), wanted, content, labels_of(self.folder)), content.columns)
+
+    def to_pandas(self, **options: Unpack[TableOptions]) -> Any:
+        """The pages as a `pandas.DataFrame`, in memory; the keywords are those of `to_arrow`."""
+        insist_on_pandas()
+        return self.to_arrow(**options).to_pandas()
 
     def fetch(self, url: str) -> Fetch:
         """The answer that brought a page: headers, body, when and from where."""

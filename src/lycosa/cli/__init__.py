@@ -16,7 +16,7 @@ from lycosa import __version__
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.plugins import distribution_of, load_plugin, plugins
 
-from . import crawl, explain, export, forget, import_, label, new, rebuild, refresh, report, search, show
+from . import cat, crawl, explain, export, forget, import_, label, new, pages, rebuild, refresh, report, search, show
 from .options import TYPER_OPTIONS
 
 
@@ -48,6 +48,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "refresh": refresh.refresh,
     "show": show.show,
     "search": search.search,
+    "pages": pages.pages,
+    "cat": cat.cat,
     "explain": explain.explain,
     "label": label.label,
     "report": report.report,

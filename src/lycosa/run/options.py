@@ -136,6 +136,7 @@ class CrawlOptions(FetchOptions, total=False):
         Sequence[str],
         Flag("Only pages in this language, such as en. Repeatable.", "CODE", "--language", parse=languages_in),
     ]
+    keep_noindex: Annotated[bool, Flag("Also keep pages that ask not to be kept, as on sites of your own.")]
     sitemaps: Annotated[bool, Flag("Also start from the sitemaps of the seeds' hosts.")]
 
 
@@ -212,6 +213,7 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions) -> Reci
             exclude_urls=(*scope.exclude_urls, *said.get("exclude_urls", ())),
             stay_on_sites=scope.stay_on_sites or said.get("stay", False),
             languages=(*scope.languages, *languages_in(said.get("languages", ()), "languages")),
+            keep_noindex=scope.keep_noindex or said.get("keep_noindex", False),
         ),
         requests=_changed(recipe.requests, delay=said.get("delay"), concurrency=said.get("concurrency")),
         stop=_changed(

@@ -127,7 +127,7 @@ def test_a_seed_is_followed_whatever_its_language(tmp_path):
         "/": response(page("front", ["/de", "/en"], text="This is the front page of the hive, in English words. " * 5)),
         "/de": response(page("bienen", text=DEUTSCH).replace(b'lang="en"', b'lang="de"')),
         "/en": response(
-            page("bees", ["/further"], text="Another page about the bees and their honey in English. " * 5)
+            page("bees", ["/further"], text="Another page about the bees and their honey, in English. " * 4)
         ),
         "/further": response(page("further")),
     }

@@ -1,14 +1,18 @@
 """The text of a collection for other programs: exported, listed and read through the command line."""
 
 import csv
+import html
 import io
 import json
 import re
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
+import yaml
+from markdown_it import MarkdownIt
 
 import lycosa as lycosa_api
 from crawling import Said, apart, collection, done, lycosa, pages
@@ -154,6 +158,74 @@ def test_a_failed_export_leaves_what_was_there(folder, tmp_path):
     assert lycosa("export", folder, "--label", "nice", "--out", out).code == 2
     assert out.read_text() == "old"
     assert list(tmp_path.iterdir()) == [out]
+
+
+# ------------------------------------------------------------ folders
+
+
+def test_a_folder_of_markdown_files_with_front_matter(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = done("export", folder, "--format", "markdown", "--min-relevance", "0.5").out
+    assert said == "3 pages in bees-markdown\n"
+    files = sorted(Path("bees-markdown").iterdir())
+    assert [path.name for path in files if path.name.startswith("000001")] == ["000001-bees.md"]
+    hostile = next(path for path in files if "etc-passwd" in path.name)
+    head, body = hostile.read_text(encoding="utf-8").removeprefix("---\n").split("\n---\n", 1)
+    facts = yaml.safe_load(head)
+    assert facts["title"] == html.unescape(TITLE)
+    assert (facts["url"], facts["host"], facts["relevance"], facts["found_on"]) == (HOSTILE, "bees.example", 1.0, BEES)
+    assert isinstance(facts["at"], datetime)
+    assert body.startswith("\n# ")
+    kinds = {token.type for block in MarkdownIt().parse(body) for token in (block, *(block.children or ()))}
+    assert not {"html_block", "html_inline", "image", "hr"} & kinds
+    assert "<script" not in MarkdownIt().render(body)
+
+
+def test_a_dataset_as_hugging_face_lays_it_out(folder, tmp_path):
+    import pyarrow.dataset
+
+    out = tmp_path / "dataset"
+    out.mkdir()  # an empty folder will do
+    done("export", folder, "--format", "huggingface", "--out", out)
+    card = (out / "README.md").read_text(encoding="utf-8")
+    facts = yaml.safe_load(card.split("---\n")[1])
+    assert facts["language"] == ["de", "en"]
+    assert facts["size_categories"] == ["n<1K"]
+    [config] = facts["configs"]
+    [split] = config["data_files"]
+    assert (config["config_name"], split["split"]) == ("default", "train")
+    files = sorted(out.glob(split["path"]))
+    assert [path.name for path in files] == ["train-00000.parquet"]
+    table = pyarrow.dataset.dataset(files).to_table()
+    assert table.column("url").to_pylist() == pages(folder)
+    assert PROSE in table.column("text").to_pylist()[0]
+    assert "4 web pages" in card
+    assert "| `text` | string | main text |" in card
+
+
+def test_a_dataset_is_loaded_by_its_library(folder, tmp_path, monkeypatch):
+    datasets = pytest.importorskip("datasets", reason="not installed here; the layout is checked above")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    done("export", folder, "--format", "huggingface", "--chunks", "20", "--out", tmp_path / "d")
+    loaded = datasets.load_dataset(str(tmp_path / "d"), cache_dir=str(tmp_path / "cache"), split="train")
+    assert set(loaded["url"]) == set(pages(folder))
+    assert loaded.column_names[-3:] == ["chunk", "chunks", "text"]
+
+
+def test_a_folder_that_is_in_use_is_left_alone(folder, tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.md").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    for format in ("markdown", "huggingface"):
+        for name in ("notes", "file"):
+            said = lycosa("export", folder, "--format", format, "--out", tmp_path / name)
+            assert said.is_one_clear_line(2, name, "there already", "another --out")
+        missing = lycosa("export", folder, "--format", format, "--out", tmp_path / "none" / "x")
+        assert missing.is_one_clear_line(2, "No such file", "make its folder first")
+        assert lycosa("export", folder, "--format", format, "--out", "-").is_one_clear_line(2, "folder", "--out")
+    assert lycosa("export", folder, "--format", "markdown", "--text").is_one_clear_line(2, "Markdown", "jsonl")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "notes"]
+    assert [path.name for path in (tmp_path / "notes").iterdir()] == ["mine.md"]
 
 
 # ------------------------------------------------------------ pages and cat

@@ -1,4 +1,4 @@
-"""The pages of a catalog as rows, and rows as a file for other programs."""
+"""The pages of a catalog as rows, and rows as a file or a folder for other programs."""
 
 import csv
 import io
@@ -6,12 +6,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from lycosa.vocabulary.plugins import find_piece
 
 from .arrow_tables import write_parquet
+from .dataset_folder import About, write_dataset_folder
 from .json_text import to_json
+from .markdown_folder import write_markdown_folder
 from .rows import PageRow
 
 COLUMNS = (
@@ -35,6 +38,7 @@ COLUMNS = (
 )
 Row = dict[str, Any]
 Exporter = Callable[[Iterator[Row], BinaryIO], None]  # writes rows, each with these columns or more, to a file
+FolderExporter = Callable[[Iterator[Row], Path, Sequence[str], About], None]  # writes rows to an empty folder
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")  # less tabs and line ends
 _LONG_TEXTS = frozenset(("text", "markdown", "html"))
@@ -42,8 +46,13 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\u
 _IGNORED_AT_START = " \t\n\v\f\r\x00\xa0\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u2060\u3000\ufeff"
 
 
+def check_format(format: str) -> None:
+    """Refuses a format that does not exist, and names those that do."""
+    find_piece({**FORMATS, **FOLDER_FORMATS}, "lycosa.exporters", format, what="format")
+
+
 def exporter_for(format: str, columns: Sequence[str] = COLUMNS) -> Exporter:
-    """What writes this format: Lycosa's own, or that of a plug-in."""
+    """What writes this format to a file: Lycosa's own, or that of a plug-in."""
     exporter = find_piece(FORMATS, "lycosa.exporters", format, what="format")
     return partial(exporter, columns=columns) if format in FORMATS else exporter
 
@@ -116,3 +125,4 @@ def _parquet(pages: Iterator[Row], out: BinaryIO, columns: Sequence[str] = COLUM
 
 
 FORMATS: Mapping[str, Callable[..., None]] = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet, "urls": _urls}
+FOLDER_FORMATS: Mapping[str, FolderExporter] = {"markdown": write_markdown_folder, "huggingface": write_dataset_folder}

@@ -13,7 +13,7 @@ from lycosa.recipe import load_recipe
 from lycosa.vocabulary.clock import Clock, WallClock
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Fetch, Page
-from lycosa.vocabulary.text import count_of
+from lycosa.vocabulary.text import counted
 from lycosa.web.encodings import decoded
 
 
@@ -53,9 +53,9 @@ def bring_index_up_to_date(folder: Path, *, tell: Callable[[str], None]) -> None
     try:
         with open_collection(folder, clock=WallClock(), reader=Reader(stem=recipe.topic.stem), writable=True):
             older = "made by an older version; building it again" if is_outdated else "behind; adding to it"
-            tell(f"the search index is {older}: {count_of(missing, 'page')}")
+            tell(f"the search index is {older}: {counted(missing, 'page')}")
     except CollectionError as error:
-        tell(f"{count_of(missing, 'page')} cannot be searched yet: {error}")
+        tell(f"{counted(missing, 'page')} cannot be searched yet: {error}")
 
 
 def html_of(fetch: Fetch) -> str:

@@ -46,6 +46,15 @@ SEPARATOR = b"|"  # a word of its own between folded texts; no word of a text is
 _LOWER_WORDS_OF_UNITS = _LOWER_WORDS[:0x1F] + SEPARATOR + _LOWER_WORDS[0x20:]
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun.
+
+    >>> counted(1, "page"), counted(45_000, "page"), counted(0, "entry", "entries")
+    ('1 page', '45,000 pages', '0 entries')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def folded(text: str) -> bytes:
     """The text in lower case, with nothing but blanks between its words."""
     return _other_gaps_as_blanks(text).translate(_LOWER_WORDS)
@@ -214,15 +223,6 @@ SEPARATOR_CODE = codes_of([SEPARATOR.decode()])[0]
 
 _HARMLESS_FORMAT = frozenset("\u200c\u200d")  # joiners: Persian, Indic scripts and emoji are misspelt without them
 _SPACES = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029")
-
-
-def count_of(count: int, noun: str) -> str:
-    """A number of things, in words.
-
-    >>> count_of(1, "page"), count_of(2_000, "page")
-    ('1 page', '2000 pages')
-    """
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def visible(text: str, limit: int = 200) -> str:

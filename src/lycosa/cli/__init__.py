@@ -17,6 +17,7 @@ from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.plugins import distribution_of, load_plugin, plugins
 
 from . import cat, crawl, explain, export, forget, import_, label, new, pages, rebuild, refresh, report, search, show
+from . import try_ as try_command
 from .options import TYPER_OPTIONS
 
 
@@ -44,6 +45,7 @@ app = typer.Typer(
 )
 COMMANDS: dict[str, Callable[..., None]] = {
     "new": new.new,
+    "try": try_command.try_,
     "crawl": crawl.crawl,
     "refresh": refresh.refresh,
     "show": show.show,

@@ -31,11 +31,21 @@ def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
         print_json(facts)
     else:
         for line in _lines(facts):
-            margin = len(line) - len(line.lstrip(" "))
-            limit = _MAX_REASONS + _MAX_LINE if line.startswith(_WHY) else _MAX_LINE
-            typer.echo(" " * margin + visible(line, limit))
+            typer.echo(_shown(line))
     if facts["state"] == "unknown":
         raise typer.Exit(1)
+
+
+def explained(collection: Collection, url: Url) -> tuple[str, list[str]]:
+    """What has become of a URL, in a word and in lines that are safe to show."""
+    facts = _facts(collection, url)
+    return facts["state"], [_shown(line) for line in _lines(facts)]
+
+
+def _shown(line: str) -> str:
+    margin = len(line) - len(line.lstrip(" "))
+    limit = _MAX_REASONS + _MAX_LINE if line.startswith(_WHY) else _MAX_LINE
+    return " " * margin + visible(line, limit)
 
 
 def _facts(collection: Collection, url: Url) -> Plain:

@@ -196,6 +196,22 @@ class SearchIndex:
         snippets, runs = self._snippets(searcher, wanted), [run for word in words for run in unspaced_runs(word)]
         return [self._hit(document, snippets, score, runs) for document, score in shown]
 
+    def similar(self, url: str, *, limit: int = 10) -> list[Hit]:
+        """The pages that share most with a page of the words that tell it apart, by tf · idf; without itself."""
+        text = replace_surrogates(self._text_of(url)[:MAX_TEXT])
+        if limit < 1 or not text or not self.exists():
+            return []
+        with self._errors():
+            searcher = self._searcher()
+            wanted = tantivy.Query.more_like_this_document_fields_query(
+                self._schema, {"body": [text]}, min_doc_frequency=1, min_term_frequency=1
+            )
+            found = searcher.search(wanted, limit=limit + 1, count=False).hits
+        documents = ((searcher.doc(address), score) for score, address in found)
+        others = [(document, score) for document, score in documents if document.get_first("url") != url][:limit]
+        snippets = self._snippets(searcher, wanted)
+        return [self._hit(document, snippets, score, []) for document, score in others]
+
     def _snippets(self, searcher: Any, wanted: Any) -> Any:
         snippets = tantivy.SnippetGenerator.create(searcher, wanted, self._schema, "body")
         snippets.set_max_num_chars(SNIPPET)

@@ -21,7 +21,7 @@ from lycosa.run.resumed import ResumedCrawl, resumed_recipe
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import LycosaError, UsageError
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import counted, visible
 
 from .cat import without_controls
 from .explain import explained
@@ -55,7 +55,7 @@ def mcp(
     with open_for_reading(name) as collection:  # what is wrong with it is said before a client waits
         pages = collection.catalog.count()
     tools = Tools(name, allowed=allow_crawl, options=options)
-    tell(f"serving {name} ({pages} pages) by MCP on standard input and output; Ctrl-C ends it")
+    tell(f"serving {name} ({counted(pages, 'page')}) by MCP on standard input and output; Ctrl-C ends it")
     server = server_class(
         "lycosa",
         title=f"Lycosa: {visible(name.absolute().name, 100)}",

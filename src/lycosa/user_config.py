@@ -32,6 +32,11 @@ def data_folder() -> Path:
     return _base("XDG_DATA_HOME", ".local/share")
 
 
+def authority_file() -> Path:
+    """The table of public lists of ranks, for all collections."""
+    return data_folder() / "authority.table"
+
+
 def _base(variable: str, default: str) -> Path:
     said = Path(os.environ.get(variable, ""))
     if said.is_absolute():

@@ -42,7 +42,7 @@ def test_a_forgotten_page_does_not_come_back_by_import(bees, tmp_path):
     [archive] = (bees / "archive").glob("*.warc.gz")
     shutil.copy(archive, tmp_path / "copy.warc.gz")
     url = a_page_of(bees)
-    assert upkeep.forget(bees, url, **WITH_CLOCK) == 1
+    assert upkeep.forget(bees, url, **WITH_CLOCK).pages == 1
     upkeep.import_archive(bees, tmp_path / "copy.warc.gz", **WITH_CLOCK)
     with lycosa.open(bees) as collection:
         assert collection.page(url) is None

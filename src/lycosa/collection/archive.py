@@ -209,13 +209,22 @@ class Archive:
 
     def fetch_at(self, place: Place) -> Fetch:
         """The fetch that lies at a place."""
+        fetch = fetch_of(self.event_at(place))
+        if fetch is None:
+            raise self._misfit()
+        return fetch
+
+    def event_at(self, place: Place) -> Event:
+        """The event that lies at a place; visits come without their pages."""
         with disk_errors(self._folder), (self._folder / place.file).open("rb") as stream:
             group = next(groups(stream, place.offset), None)
-            fetch = fetch_of(decode_event(group, self._decode)) if group and group.start == place.offset else None
-        if fetch is None:
-            name = self._folder.parent
-            raise CollectionError(f"the catalog of {name} does not fit its archive; run: lycosa rebuild {name}")
-        return fetch
+            if group is None or group.start != place.offset:
+                raise self._misfit()
+            return decode_event(group, self._decode)
+
+    def _misfit(self) -> CollectionError:
+        name = self._folder.parent
+        return CollectionError(f"the catalog of {name} does not fit its archive; run: lycosa rebuild {name}")
 
     def _groups(self, after: Position | None) -> Iterator[tuple[Path, EventRecords]]:
         for path in self.files():

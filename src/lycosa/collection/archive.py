@@ -21,7 +21,6 @@ from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Fetch, Url
-from lycosa.vocabulary.urls import normalise
 
 from . import cdxj
 from .errors import disk_errors
@@ -37,6 +36,7 @@ from .event_records import (
     groups,
     groups_and_strays,
     metadata_record,
+    subject_of,
     time_of,
     url_of,
 )
@@ -435,7 +435,7 @@ def _copy_without(
 
 
 def _is_about_forgotten(record: Record, is_forgotten: Callable[[Url], bool]) -> bool:
-    url = normalise(record.headers.get("warc-target-uri", "").strip("<>"))
+    url = subject_of(record)
     return url is not None and is_forgotten(url)
 
 

@@ -2,10 +2,12 @@
 
 An answer is a `response` (a `revisit` if it is "not modified", or the same as what the archive has already) and
 a `request`; the rest of the event is JSON in a `metadata` record, which comes last and so completes the group. Events
-without an answer are a `metadata` record alone. `Transfer-Encoding` is archived as `X-Archive-Orig-Transfer-Encoding`,
-because bodies are no longer chunked (and what came under this very name gets the prefix once more); an answer whose
-body was not wanted is marked `WARC-Truncated: unspecified`, the one reason of the standard that does not claim a limit
-or a broken connection.
+without an answer are a `metadata` record alone. The target of that record is a URI of its own, such as
+`urn:lycosa:visit:http://…`, because programs that replay archives take every record with a page's URL as its target for
+a capture of that page. Version 0.1 wrote the plain URL; an event is read from the JSON, so both are read alike.
+`Transfer-Encoding` is archived as `X-Archive-Orig-Transfer-Encoding`, because bodies are no longer chunked (and what
+came under this very name gets the prefix once more); an answer whose body was not wanted is marked
+`WARC-Truncated: unspecified`, the one reason of the standard that does not claim a limit or a broken connection.
 """
 
 import re
@@ -17,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.vocabulary.records import Candidate, Change, Fetch, LeftOut, Outcome, PastFetch, Url, Visit
-from lycosa.vocabulary.urls import host_of, path_of
+from lycosa.vocabulary.urls import host_of, normalise, path_of
 
 from .events import Attempt, Event, FetchedExample, RunStart, Scores, Stop, fetch_of, is_revisit
 from .json_text import to_json
@@ -26,6 +28,7 @@ from .warc import Record, date_of, digest, one_line, record, records
 Decode = Callable[[bytes, str, int], tuple[bytes, bool]]  # body, Content-Encoding, most bytes wanted -> content, cut
 NewId = Callable[[], str]
 
+URN = "urn:lycosa:"
 HIDDEN = "X-Archive-Orig-"
 _HIDDEN_NAME = re.compile(rf"(?:{HIDDEN})*(?i:transfer-encoding)")
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
@@ -149,7 +152,8 @@ def _references(fetch: Fetch, known: PastFetch | None) -> list[str]:
 
 def metadata_record(note: Note, record_id: str, answer_id: str | None) -> bytes:
     """The record that completes the group of an event."""
-    lines = [f"WARC-Target-URI: {url_of(note) or f'urn:lycosa:{note.__struct_config__.tag}'}"]
+    url = url_of(note)
+    lines = [f"WARC-Target-URI: {URN}{note.__struct_config__.tag}{f':{url}' if url else ''}"]
     if answer_id:
         lines += [f"WARC-Concurrent-To: {answer_id}", f"WARC-Refers-To: {answer_id}"]
     return record("metadata", record_id, date_of(time_of(note)), "application/json", to_json(note), *lines)
@@ -160,6 +164,14 @@ def url_of(note: Note) -> Url | None:
     if isinstance(note, ExampleNote):
         return note.url
     return note.candidate.url if isinstance(note, (VisitNote, AttemptNote)) else None
+
+
+def subject_of(record: Record) -> Url | None:
+    """The URL that a record is about, by its target alone; None if that is no URL."""
+    target = record.headers.get("warc-target-uri", "").strip("<>")
+    if target.startswith(URN):
+        target = target.removeprefix(URN).partition(":")[2]
+    return normalise(target)
 
 
 def time_of(note: Note) -> float:

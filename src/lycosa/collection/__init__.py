@@ -13,6 +13,7 @@ search_index   full text search
 collection     all of these in one folder, with a lock
 foreign        WARC files of other programs
 export         the pages as a file for other programs
+wacz           the collection as a WACZ file, for replay
 json_text      records as JSON
 errors         errors of disks and databases as one line
 """

@@ -57,6 +57,11 @@ def _unescaped(text: str) -> str:
     return quote_from_bytes(plain, _SAFE).lower()
 
 
+def is_capture(fetch: Fetch) -> bool:
+    """Whether there is an answer to replay; a "not modified" has none, and the page is found by an earlier time."""
+    return fetch.status is not None and fetch.status != 304
+
+
 def line(fetch: Fetch, payload_digest: str, place: Place) -> str:
     """One entry: sort key, time, and where the answer lies."""
     mime = media_type(fetch.header("content-type") or "") or "unk"

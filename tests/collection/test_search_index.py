@@ -8,10 +8,11 @@ from lycosa.collection import SearchIndex
 from lycosa.vocabulary.errors import CollectionError
 
 TEXTS: dict[str, str] = {}
+RELEVANCES = {"http://a.example/wolf": 0.9, "http://a.example/orb": 0.6, "http://b.example/cars": 0.1}
 
 
-def opened(folder):
-    return SearchIndex(folder, text_of=lambda url: TEXTS.get(url, ""))
+def opened(folder, relevances=RELEVANCES):
+    return SearchIndex(folder, text_of=lambda url: TEXTS.get(url, ""), relevance_of=relevances.get)
 
 
 PAGES = [
@@ -20,10 +21,9 @@ PAGES = [
         "a.example",
         "Wolf spiders - a guide: part 1",
         "Wolf spiders hunt on the ground.",
-        0.9,
     ),
-    ("http://a.example/orb", "a.example", "Orb weavers", "Orb weavers wait in a web, and spiders rest.", 0.6),
-    ("http://b.example/cars", "b.example", "Cars", "Cars wait in a jam. Ünïcode “quotes” and spiders.", 0.1),
+    ("http://a.example/orb", "a.example", "Orb weavers", "Orb weavers wait in a web, and spiders rest."),
+    ("http://b.example/cars", "b.example", "Cars", "Cars wait in a jam. Ünïcode “quotes” and spiders."),
 ]
 
 
@@ -64,6 +64,18 @@ def test_filters(index):
     assert len(index.search("")) == 3
 
 
+def test_a_filter_by_relevance_looks_as_far_down_as_it_must(tmp_path):
+    relevant = {f"http://a.example/{number}": float(number in (7, 150)) for number in range(200)}
+    index = opened(tmp_path / "search", relevant)
+    for url in relevant:
+        index.add(url, "a.example", "", "spiders")
+    index.commit()
+    assert sorted(urls(index.search("spiders", limit=3, min_relevance=0.5))) == ["150", "7"]
+    assert len(index.search("spiders", limit=1, min_relevance=0.5)) == 1
+    assert index.search("spiders", limit=3, min_relevance=2.0) == []
+    index.close()
+
+
 def test_operators_work(index):
     assert urls(index.search('"wait in a jam"')) == ["cars"]
     assert set(urls(index.search("spiders -wolf"))) == {"orb", "cars"}
@@ -98,20 +110,19 @@ def test_a_wrong_operator_falls_back_to_the_words(index):
     assert "wolf" in urls(index.search("wolf ((((((((((((((((((((((("))
 
 
-def test_pages_replaced_deleted_and_scored_anew(tmp_path):
+def test_pages_replaced_deleted_and_judged_anew(tmp_path):
     index = opened(tmp_path / "search")
     assert index.search("wolf") == []
-    index.rescore({"http://a.example/wolf": 0.5})
     for page in PAGES:
         TEXTS[page[0]] = page[3]
         index.add(*page)
     index.commit()
     index.delete([PAGES[0][0]])
     TEXTS[PAGES[0][0]] = "other words \ud800\x1b[31m"
-    index.add(PAGES[0][0], "a.example", "Wolf", TEXTS[PAGES[0][0]], 0.5)
-    index.rescore({PAGES[0][0]: 0.25, PAGES[1][0]: 0.6, "http://nowhere.example/": 1.0})
+    index.add(PAGES[0][0], "a.example", "Wolf", TEXTS[PAGES[0][0]])
+    index.commit()
     index.close()
-    index = opened(tmp_path / "search")
+    index = opened(tmp_path / "search", {PAGES[0][0]: 0.25})
     (hit,) = index.search("other")
     assert (hit.relevance, hit.snippet) == (0.25, "«other» words ? [31m")
     assert len(index.search("")) == 3
@@ -167,7 +178,7 @@ def unspaced(tmp_path_factory):
     index = opened(tmp_path_factory.mktemp("u") / "search")
     for url, (title, text) in UNSPACED.items():
         TEXTS[url] = text
-        index.add(url, "c.example", title, text, 0.5)
+        index.add(url, "c.example", title, text)
     index.commit()
     yield index
     index.close()

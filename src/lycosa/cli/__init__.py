@@ -7,6 +7,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: its threads cost small matrices more than they save
+
 import typer
 from typer.core import TyperGroup
 
@@ -14,7 +16,7 @@ from lycosa import __version__
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.plugins import distribution_of, load_plugin, plugins
 
-from . import crawl, explain, export, forget, import_, label, new, rebuild, refresh, report, search, show
+from . import cat, crawl, explain, export, forget, import_, label, new, pages, rebuild, refresh, report, search, show
 from .options import TYPER_OPTIONS
 
 
@@ -46,6 +48,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "refresh": refresh.refresh,
     "show": show.show,
     "search": search.search,
+    "pages": pages.pages,
+    "cat": cat.cat,
     "explain": explain.explain,
     "label": label.label,
     "report": report.report,

@@ -55,7 +55,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     except OSError as error:
         if out is None:
             raise CollectionError(f"cannot write {place}: {error.strerror}; make room, or give --out") from None
-        raise cannot_write(out, error, way_out="make room, or give another --out") from None
+        raise cannot_write(out, error, way_out="give another --out") from None
     return place
 
 

@@ -16,11 +16,10 @@ from .archive import Archive
 from .catalog import Catalog
 from .errors import disk_errors
 from .event_records import Decode
-from .events import Event, Place, Position, Scores
+from .events import Event, Place, Position
 from .rows import PageRow
 from .search_index import SearchIndex
 
-_RESCORED = "rescored"  # state: whether the index lacks the latest relevances
 Searchable = Callable[[Fetch, Page | None], tuple[str, str]]  # title and text of a page, read already or not
 _INDEX_INTERVAL = 300.0  # seconds after which the pages of a running crawl can be searched, however few they are
 
@@ -46,7 +45,7 @@ class Collection:
         self.folder = folder
         self.archive = archive
         self.catalog = catalog
-        self.search = SearchIndex(folder / "search", text_of=self._text_at)
+        self.search = SearchIndex(folder / "search", text_of=self._text_at, relevance_of=self._relevance_of)
         self._searchable = searchable
         self._batch = batch
         self._clock = clock
@@ -133,8 +132,6 @@ class Collection:
         number = self.catalog.add(event, place)
         if number is not None and isinstance(event, Visit):
             self._update_index(event, number)
-        if isinstance(event, Scores):
-            self.catalog.put_state(_RESCORED, True)
 
     def _update_index(self, visit: Visit, number: int) -> None:
         """Puts a page into the search index as it is now; removes one that has vanished."""
@@ -144,7 +141,7 @@ class Collection:
         self._added.add(number)
         if visit.page is not None and visit.is_kept:
             title, text = self._searchable(visit.fetch, visit.page)
-            self.search.add(url, host_of(url), title, text, visit.relevance)
+            self.search.add(url, host_of(url), title, text)
         elif visit.change is Change.RETURNED and (page := self.catalog.page(url)) is not None:
             self._index_again(page)
 
@@ -152,14 +149,14 @@ class Collection:
         self.search.delete([page.url])
         if page.place and page.vanished_at is None:
             title, text = self._searchable(self.archive.fetch_at(page.place), None)
-            self.search.add(page.url, page.host, title, text, page.relevance)
+            self.search.add(page.url, page.host, title, text)
 
     def checkpoint(self) -> None:
         """Makes everything so far durable; what was recorded later is replayed after a kill."""
         self.archive.sync()
         self.catalog.commit(self._applied)
         is_old = self._clock.now() - self._index_committed_at > _INDEX_INTERVAL
-        if len(self._added) >= self._batch or (is_old and self._added) or self.catalog.get_state(_RESCORED):
+        if len(self._added) >= self._batch or (is_old and self._added):
             self._commit_index()
 
     def close(self) -> None:
@@ -226,6 +223,10 @@ class Collection:
         page = self.catalog.page(Url(url))
         return self.text_of(page) if page else ""
 
+    def _relevance_of(self, url: str) -> float | None:
+        page = self.catalog.page(Url(url))
+        return page.relevance if page else None
+
     def _commit_index(self) -> None:
         """Makes all committed pages searchable, including those that an earlier writer left out.
 
@@ -239,9 +240,6 @@ class Collection:
         self.search.commit()
         self._index_committed_at = self._clock.now()
         self._added.clear()
-        if self.catalog.get_state(_RESCORED):
-            self.search.rescore({page.url: page.relevance or 0.0 for page in self.catalog.pages()})
-        self.catalog.put_state(_RESCORED, False)
         self._indexed_up_to = self.catalog.last_number()
         self.catalog.put_state("indexed_up_to", self._indexed_up_to)
         self.catalog.clear_stale()

@@ -1,12 +1,16 @@
 """Read queries on the catalog (SQLite)."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
 
-from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, SkipReason, Url
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lycosa.vocabulary.records import RELEVANT, Link, Outcome, Plain, SkipReason, Url
 from lycosa.vocabulary.urls import key_of
 
 from .errors import catalog_errors
@@ -39,6 +43,40 @@ from .rows import (
 _ALTERED = "('changed', 'vanished', 'returned')"
 _UNSUCCESSFUL = "('failed', 'refused')"  # looks that got no answer about the page
 _ORDERS = {"number": "number", "relevance": "relevance DESC, number"}
+
+
+class Selection(Struct, frozen=True):
+    """Which pages are wanted: those for which everything given holds."""
+
+    hosts: tuple[str, ...] = ()  # one of these
+    languages: tuple[str, ...] = ()  # one of these; empty text for pages whose language is unknown
+    min_relevance: float | None = None
+    since: float | None = None  # the version held was fetched then, in seconds since the epoch, or later
+    urls: frozenset[Url] | None = None  # one of these
+    top: int | None = None  # so many, the most relevant first; without it all, in the order of their arrival
+
+    def of_any_number(self) -> "Selection":
+        """The same without the limit."""
+        return replace(self, top=None)
+
+    def where(self) -> tuple[str, list[object]]:
+        """The condition in SQL, and its values."""
+        wanted, values = ["1"], list[object]()
+        for condition, value in (
+            ("host IN (SELECT value FROM json_each(?))", _json_list(self.hosts or None)),
+            ("language IN (SELECT value FROM json_each(?))", _json_list(self.languages or None)),
+            ("url IN (SELECT value FROM json_each(?))", _json_list(self.urls)),
+            ("relevance >= ?", self.min_relevance),
+            ("at >= ?", self.since),
+        ):
+            if value is not None:
+                wanted.append(condition)
+                values.append(value)
+        return " AND ".join(wanted), values
+
+
+def _json_list(values: Iterable[str] | None) -> str | None:
+    return None if values is None else msgspec.json.encode(list(values)).decode()
 
 
 class Queries:
@@ -84,6 +122,24 @@ class Queries:
         where = " AND ".join(wanted)
         sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {_ORDERS[order]} LIMIT ?"
         return map(read_page, self._rows(sql, *values))
+
+    def selected(self, wanted: Selection) -> Iterator[PageRow]:
+        """The pages of a selection."""
+        where, values = wanted.where()
+        order = _ORDERS["number" if wanted.top is None else "relevance"]
+        sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {order} LIMIT ?"
+        return map(read_page, self._rows(sql, *values, -1 if wanted.top is None else wanted.top))
+
+    def count_selected(self, wanted: Selection) -> int:
+        """How many pages a selection has."""
+        where, values = wanted.where()
+        found = int(next(self._rows(f"SELECT count(*) FROM pages WHERE {where}", *values))[0])
+        return found if wanted.top is None else min(found, wanted.top)
+
+    def links(self, number: int) -> list[Link]:
+        """The links of the newest version of a page, in their order on it."""
+        sql = "SELECT target, anchor, rel, position FROM links WHERE source = ? ORDER BY rank"
+        return [Link(*row) for row in self._rows(sql, number)]
 
     def looks(self, number: int) -> list[ObservationRow]:
         """All checks of a page, oldest first; empty if it was fetched only once."""

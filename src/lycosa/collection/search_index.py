@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -43,12 +43,20 @@ class Hit(Struct, frozen=True):
 class SearchIndex:
     """Adds pages and finds them; nothing is found before `commit`.
 
-    The index holds no text of its own: `text_of` gives that of a page wherever one is to be shown or indexed again.
+    The index holds neither text nor relevance, which changes whenever the judge learns: `text_of` gives the text of a
+    page wherever one is to be shown or indexed again, `relevance_of` its present relevance.
     """
 
-    def __init__(self, folder: Path, *, text_of: Callable[[str], str]):
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        text_of: Callable[[str], str],
+        relevance_of: Callable[[str], float | None] = lambda url: None,
+    ):
         self._folder = folder
         self._text_of = text_of
+        self._relevance_of = relevance_of
         self._schema = _schema()
         self._open_index: Any = None
         self._link_folder: TemporaryDirectory[str] | None = None
@@ -58,13 +66,12 @@ class SearchIndex:
         with self._errors():
             return self._folder.is_dir() and bool(tantivy.Index.exists(str(self._folder)))
 
-    def add(self, url: str, host: str, title: str, text: str, relevance: float | None) -> None:
+    def add(self, url: str, host: str, title: str, text: str) -> None:
         """Adds a page that is not in the index; `delete` it first where it may be."""
         document = tantivy.Document()
         text = text[:MAX_TEXT]
         document.add_text("url", url)
         document.add_text("host", host)
-        document.add_float("relevance", relevance or 0.0)
         try:
             document.add_text("title", title)
             document.add_text("body", text)
@@ -94,32 +101,16 @@ class SearchIndex:
             for _, address in everything.hits:
                 document = searcher.doc(address)
                 if document.get_first("url") not in urls:
-                    replacement._copy_from(document, document.get_first("relevance"))
+                    replacement._copy_from(document)
             replacement._open_writer().commit()
             replacement.close()
             self.close()
             self.clear()
             replacement._folder.rename(self._folder)
 
-    def _copy_from(self, document: Any, relevance: float | None) -> None:
+    def _copy_from(self, document: Any) -> None:
         url, host, title = (document.get_first(field) or "" for field in ("url", "host", "title"))
-        self.add(url, host, title, self._text_of(url), relevance)
-
-    def rescore(self, relevance: Mapping[str, float]) -> None:
-        """Replaces the relevance of pages that are in the index; commits."""
-        if not self.exists():
-            return
-        with self._errors():
-            self._open_writer().commit()
-            searcher = self._searcher()
-            for url, value in relevance.items():
-                wanted = tantivy.Query.term_query(self._schema, "url", url)
-                for _, address in searcher.search(wanted, limit=1).hits:
-                    known = searcher.doc(address)
-                    if known.get_first("relevance") != value:
-                        self.delete([url])
-                        self._copy_from(known, value)
-            self.commit()
+        self.add(url, host, title, self._text_of(url))
 
     def commit(self) -> None:
         """Makes everything added findable, and durable."""
@@ -158,23 +149,38 @@ class SearchIndex:
             filters.append(
                 (tantivy.Occur.Must, tantivy.Query.term_query(self._schema, "host", replace_surrogates(host)))
             )
-        if min_relevance is not None:
-            kind = tantivy.FieldType.Float
-            filters.append(
-                (tantivy.Occur.Must, tantivy.Query.range_query(self._schema, "relevance", kind, min_relevance))
-            )
         with self._errors():
             index, searcher = self._index(), self._searcher()
         for wanted in self._parsed_queries(index, replace_surrogates(query[:MAX_QUERY])):
             filtered = tantivy.Query.boolean_query([(tantivy.Occur.Must, wanted), *filters])
             try:
-                found = searcher.search(filtered, limit=limit, count=False).hits
+                found = self._best(searcher, filtered, limit, min_relevance)
             except ValueError:  # a field that cannot be asked in this way
                 continue
             if found:
                 snippets, runs = self._snippets(searcher, wanted), unspaced_runs(query)
                 return [self._hit(searcher.doc(address), snippets, score, runs) for score, address in found]
         return []
+
+    def _best(self, searcher: Any, query: Any, limit: int, min_relevance: float | None) -> list[tuple[float, Any]]:
+        """The best hits with their scores, of pages of some relevance."""
+        if min_relevance is None:
+            return list(searcher.search(query, limit=limit, count=False).hits)
+        asked = limit
+        while True:
+            asked = min(_CANDIDATES * asked, max(1, searcher.num_docs))
+            hits = searcher.search(query, limit=asked, count=False).hits
+            relevant = (
+                (score, address)
+                for score, address in hits
+                if self._relevance(searcher.doc(address).get_first("url") or "") >= min_relevance
+            )
+            found = list(islice(relevant, limit))
+            if len(found) == limit or len(hits) < asked or asked >= searcher.num_docs:
+                return found
+
+    def _relevance(self, url: str) -> float:
+        return self._relevance_of(url) or 0.0
 
     def with_all(self, words: Sequence[str], *, limit: int, where: Callable[[str], bool]) -> list[Hit]:
         """The best pages that have all the words, of any text, and whose URL `where` accepts; no other page is read."""
@@ -207,7 +213,7 @@ class SearchIndex:
             or highlight(snippet.fragment(), snippet.highlighted())
             or one_safe_line(body[:SNIPPET]),
             score=score or 0.0,
-            relevance=document.get_first("relevance") or 0.0,
+            relevance=self._relevance(url),
             host=document.get_first("host") or "",
         )
 
@@ -285,7 +291,7 @@ def _schema() -> Any:
     builder.add_text_field("title", stored=True)
     builder.add_text_field("body", stored=False)
     builder.add_text_field("characters", stored=False)  # of scripts without blanks, which cannot be split into words
-    builder.add_float_field("relevance", stored=True, indexed=True, fast=True)
+    builder.add_float_field("relevance", stored=True, indexed=True, fast=True)  # unused; indexes made earlier have it
     return builder.build()
 
 

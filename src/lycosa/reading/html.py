@@ -1,6 +1,6 @@
 """HTML parsed: title, visible text, links with their places in it, and the page's own metadata.
 
-The parsers are known to this file alone: Lexbor for pages, Resiliparse for the main text.
+The parsers are known to this file and `markdown` alone: Lexbor for pages, Resiliparse for the main text.
 """
 
 import re
@@ -20,10 +20,10 @@ MAX_ANCHOR = 300  # characters
 MAX_TITLE = 500  # characters
 _MAX_REL = 100  # characters
 _MAX_TAGS = 20_000  # read for the main text: its extraction is quadratic in the number of siblings
-_BOILERPLATE_TAGS = ["nav", "footer", "aside"]
-_BOILERPLATE_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
+BOILERPLATE_TAGS = ["nav", "footer", "aside"]
+BOILERPLATE_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
 _ROBOTS_NAMES = ("robots", "lycosa")
-_INVISIBLE_TAGS = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
+INVISIBLE_TAGS = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
 
 # Set before each link, so that one walk over the tree gives the text and every link's place in it. Text has no use for
 # this control character, and unlike private-use ones it leaves a string of one-byte characters what it is.
@@ -50,7 +50,7 @@ def parse_html(html: str, url: Url) -> Parsed:
     tree = LexborHTMLParser(html)
     root, body = tree.root, tree.body
     metas = [node.attributes for node in tree.tags("meta")]
-    base = _base(tree, url)
+    base = base_of(tree, url)
     links = _Links(url, base)
     for meta in metas:
         if _lower(meta, "http-equiv") == "refresh":
@@ -58,7 +58,7 @@ def parse_html(html: str, url: Url) -> Parsed:
     for tag, attribute in (("frame", "src"), ("iframe", "src"), ("area", "href")):
         for node in tree.tags(tag):
             links.add_plain(node, attribute)
-    tree.strip_tags(_INVISIBLE_TAGS)
+    tree.strip_tags(INVISIBLE_TAGS)
     text = main = ""
     if body is not None:
         links.mark(tree.tags("a"))
@@ -77,9 +77,9 @@ def parse_html(html: str, url: Url) -> Parsed:
 
 def _without_boilerplate(tree: LexborHTMLParser, text: str, *, has_roles: bool) -> str:
     """The text less navigation, asides and footers, as the markup marks them; removes them from the tree."""
-    tree.strip_tags(_BOILERPLATE_TAGS)
+    tree.strip_tags(BOILERPLATE_TAGS)
     if has_roles:
-        for node in tree.css(_BOILERPLATE_ROLES):
+        for node in tree.css(BOILERPLATE_ROLES):
             node.decompose()
     body = tree.body
     main = _strip_marks(body.text(separator=" ")) if body is not None else ""
@@ -106,7 +106,8 @@ def _title(tree: LexborHTMLParser) -> str:
     return ""
 
 
-def _base(tree: LexborHTMLParser, url: Url) -> Url:
+def base_of(tree: LexborHTMLParser, url: Url) -> Url:
+    """What the relative links of a page are relative to."""
     for node in tree.tags("base"):
         href = (node.attributes.get("href") or "").strip()
         if href:

@@ -16,6 +16,7 @@ from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing, ut
 from lycosa.strategies import Mapped
 from lycosa.strategies.hunter import Hunter
 from lycosa.strategies.target import RelevanceTarget
+from lycosa.user_config import config_file
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Web
 from lycosa.vocabulary.errors import RecipeError
@@ -55,15 +56,18 @@ def make_web(recipe: Recipe, *, clock: Clock, allow_private: bool = False, resol
     return RobotsWeb(live, user_agent=name, clock=clock)
 
 
-def insist_on_contact(session: Session, resolve: Sequence[str], read: Iterable[Url] = ()) -> None:
+def insist_on_contact(
+    session: Session, resolve: Sequence[str], read: Iterable[Url] = (), more_seeds: Sequence[Url] = ()
+) -> None:
     """Refuses to ask public hosts without saying who asks.
 
     read: pages of a log; they count as far as they are within the scope.
+    more_seeds: beside those of the recipe.
     """
     own = {entry.partition("=")[0].strip().lower() for entry in resolve}
     if session.recipe.contact or "*" in own:
         return
-    seeds = session.recipe_seeds()
+    seeds = [*session.recipe_seeds(), *more_seeds]
     admission = Admission(session.recipe.scope, sites=frozenset(map(site_of, seeds)))
     wanted = (url for url in read if is_public(hostname_of(url)) and admission.out_of_scope(url) is None)
     for url in chain(seeds, session.topic.examples.urls, wanted):
@@ -71,7 +75,8 @@ def insist_on_contact(session: Session, resolve: Sequence[str], read: Iterable[U
         if name not in own and is_public(name):
             raise RecipeError(
                 f"{name} is a public host, and those who run it must be able to reach you: "
-                f'put contact = "you@example.org" at the top of {session.folder / FILE_NAME}'
+                f'say --contact you@example.org; or for all collections, write contact = "you@example.org" into '
+                f"{config_file()}, for this one into {session.folder / FILE_NAME}"
             )
 
 
@@ -103,7 +108,7 @@ class Visits(AbstractAsyncContextManager[AsyncGenerator[Visit, None]]):
     def _web(self, stack: AsyncExitStack) -> RobotsWeb:
         """The Web as the session's recipe wants it asked."""
         session, settings = self._session, self._settings
-        insist_on_contact(session, settings.resolve)
+        insist_on_contact(session, settings.resolve, more_seeds=settings.seeds)
         web = make_web(
             session.recipe, clock=session.clock, allow_private=settings.allow_private, resolve=settings.resolve
         )
@@ -152,7 +157,8 @@ class LiveRun:
 
     async def prepare(self, settings: Settings) -> Crawl | None:
         """Learns the topic and standing and builds the crawl; None where somebody interrupts."""
-        session, recipe, seeds = self._session, self._session.recipe, self._session.recipe_seeds()
+        session, recipe = self._session, self._session.recipe
+        seeds = list(dict.fromkeys((*session.recipe_seeds(tell=session.tell), *settings.seeds)))
         quotas = recipe.stop.quotas()
         log = open_log(recipe.logs, session.folder, known=session.log.active)
         if not seeds and log is None:

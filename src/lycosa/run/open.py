@@ -6,6 +6,7 @@ from lycosa import __version__
 from lycosa.collection import Collection
 from lycosa.reading import Reader, main_text
 from lycosa.reading.decode import decode
+from lycosa.reading.html import parse_html
 from lycosa.recipe import load_recipe
 from lycosa.vocabulary.clock import Clock, WallClock
 from lycosa.vocabulary.records import Fetch, Page
@@ -38,6 +39,12 @@ def open_for_reading(folder: Path) -> Collection:
     return open_collection(folder, clock=WallClock(), reader=Reader(stem=recipe.topic.stem))
 
 
+def html_of(fetch: Fetch) -> str:
+    """A fetched page as text."""
+    return decode(fetch.content, fetch.header("content-type") or "")
+
+
 def main_text_of(fetch: Fetch) -> str:
-    """The text that a fetched page is about, without navigation and the like."""
-    return main_text(decode(fetch.content, fetch.header("content-type") or ""))
+    """The text that a fetched page is about, without navigation and the like; all its text where no part stands out."""
+    html = html_of(fetch)
+    return main_text(html) or " ".join(parse_html(html, fetch.url).main.split())

@@ -20,10 +20,12 @@ from lycosa.recipe import (
     check_takes_map,
     hosts_in,
     languages_in,
+    seeds_in,
 )
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy, parse_options
+from lycosa.user_config import checked_contact, user_contact
 from lycosa.vocabulary.errors import UsageError, mistake_in
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import Plain, Url
 from lycosa.web.http import connect_to
 
 
@@ -49,6 +51,9 @@ class FetchOptions(TypedDict, total=False):
     minutes: Annotated[float | None, Flag("Stop after so many minutes.", "N", min=0)]
     delay: Annotated[float | None, Flag("Pause between two requests to one host.", "SECONDS", min=0)]
     concurrency: Annotated[int | None, Flag("Fetches under way at once.", "N", min=1)]
+    contact: Annotated[
+        str | None, Flag("Your e-mail address or web page, told to the hosts you ask, in this run.", "ADDRESS")
+    ]
     allow_private: Annotated[bool, Flag("Also connect to loopback and private addresses.")]
     resolve: Annotated[
         Sequence[str], Flag("Reach HOST (or *, every host) at this address. Repeatable.", "HOST=ADDR:PORT")
@@ -136,6 +141,7 @@ class CrawlOptions(FetchOptions, total=False):
         Sequence[str],
         Flag("Only pages in this language, such as en. Repeatable.", "CODE", "--language", parse=languages_in),
     ]
+    seeds: Annotated[Sequence[str], Flag("Also start from this URL. Repeatable.", "URL", "--seed")]
     sitemaps: Annotated[bool, Flag("Also start from the sitemaps of the seeds' hosts.")]
 
 
@@ -145,6 +151,7 @@ class Settings(NamedTuple):
     sitemaps: bool = False
     allow_private: bool = False
     resolve: tuple[str, ...] = ()
+    seeds: tuple[Url, ...] = ()  # beside those of the recipe
 
 
 def check_keywords(given: Mapping[str, object], options: type) -> None:
@@ -158,11 +165,12 @@ def settings_of(options: CrawlOptions | FetchOptions) -> Settings:
     resolve = tuple(options.get("resolve", ()))
     for entry in resolve:
         connect_to(entry)
-    return Settings(bool(options.get("sitemaps")), options.get("allow_private", False), resolve)
+    seeds = tuple(seeds_in(cast(CrawlOptions, options).get("seeds", ()), "--seed"))
+    return Settings(bool(options.get("sitemaps")), options.get("allow_private", False), resolve, seeds)
 
 
 def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions) -> Recipe:
-    """The recipe with what was said of one run."""
+    """The recipe with what was said of one run; its contact is that of the run, the recipe, or the user."""
     said = cast(CrawlOptions, options)
     scope, strategy = recipe.scope, said.get("strategy") or recipe.strategy
     target, own = said.get("target"), said.get("options", {})
@@ -197,8 +205,10 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions) -> Reci
     elif "log" in entry.needs or log != Logs():
         whose = f"the strategy {strategy} goes by what people read: " if "log" in entry.needs else ""
         raise UsageError(f"{whose}there is no access log; name one, as lycosa logs import makes it, with --logs")
+    contact = checked_contact(said.get("contact") or "", "--contact") or recipe.contact or user_contact()
     return replace(
         recipe,
+        contact=contact,
         strategy=strategy,
         options=own,
         utility=_changed(recipe.utility, target=target),

@@ -101,10 +101,10 @@ class Session:
             raise
         self.collection.close()
 
-    def recipe_seeds(self) -> list[Url]:
+    def recipe_seeds(self, *, tell: Tell = lambda line: None) -> list[Url]:
         """Where the recipe says to start: its seeds, else its good examples, even where a rule decides the topic."""
         if self.recipe.seeds:
-            return read_seeds(self.folder / self.recipe.seeds)
+            return read_seeds(self.folder / self.recipe.seeds, tell=tell)
         return [url for url, good in examples_of(self.recipe.topic, self.folder).urls.items() if good]
 
     def _restored_loop(self) -> Loop:

@@ -394,6 +394,7 @@ text = {quoted(topic_text).decode()}
 # exclude_urls = ["*/login*"]
 # stay_on_sites = true  # only the sites of the seeds
 # languages = ["en"]
+# keep_noindex = true  # keep pages that ask not to be kept: for sites of your own, and legal deposit
 
 [requests]
 # delay = 1.0  # seconds between two requests to one host

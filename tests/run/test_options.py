@@ -52,6 +52,7 @@ REACHES = [  # an option, what is said, and where the recipe has it
     ("exclude_urls", ["*/login*"], "scope.exclude_urls", ("*/login*",)),
     ("stay", True, "scope.stay_on_sites", True),
     ("languages", ["EN"], "scope.languages", ("en",)),
+    ("keep_noindex", True, "scope.keep_noindex", True),
     ("contact", "me@example.org", "contact", "me@example.org"),
     ("delay", 0, "requests.delay", 0),
     ("concurrency", 3, "requests.concurrency", 3),

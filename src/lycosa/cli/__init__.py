@@ -59,7 +59,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "forget": forget.forget,
 }
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, context_settings=search.CONTEXT_SETTINGS if name == "search" else None)(command)
 LOADED_WHEN_CALLED = {  # a crawl needs none of these; those that are no module here are entry points of other packages
     "map": "Maps that crawls draw for the next: build, show, merge, export.",
     "logs": "Access logs, for crawls that go where people go: import, show.",

@@ -16,6 +16,7 @@ from lycosa.vocabulary.urls import Joiner, join
 from .prune import MAX_HREF, prune
 
 MAX_LINKS = 5000  # kept of one page
+_FEW_WORDS, _FEW_LINKS = 50, 5  # a page with fewer words, no more links, and scripts is taken to be made by scripts
 MAX_ANCHOR = 300  # characters
 MAX_TITLE = 500  # characters
 _MAX_REL = 100  # characters
@@ -29,6 +30,7 @@ INVISIBLE_TAGS = ["script", "style", "noscript", "template", "iframe", "noframes
 # this control character, and unlike private-use ones it leaves a string of one-byte characters what it is.
 _MARK = "\x02"
 _mark_reference = re.compile("&#[xX]?0*+2(?![0-9A-Fa-f]);?")
+_runs_script = re.compile("<script(?![^>]{0,200}json)", re.IGNORECASE)  # JSON is data
 _refresh_url = re.compile(r"url\s*+=\s*+[\"']?+([^\"'>]++)", re.IGNORECASE)
 
 
@@ -42,6 +44,8 @@ class Parsed(Struct, frozen=True, gc=False):
     canonical: Url | None
     language: str
     robots: frozenset[str]  # words of its robots metas, lower case
+    links_beyond: int = 0  # links past the first MAX_LINKS
+    needs_script: bool = False  # hardly any text and links, but scripts
 
 
 def parse_html(html: str, url: Url) -> Parsed:
@@ -72,6 +76,10 @@ def parse_html(html: str, url: Url) -> Parsed:
         canonical=_canonical(tree, base),
         language=(root.attributes.get("lang") or "")[:20] if root is not None else "",
         robots=frozenset(_robots_words(metas)),
+        links_beyond=links.beyond,
+        needs_script=len(links.found) <= _FEW_LINKS
+        and len(text.split()) < _FEW_WORDS
+        and _runs_script.search(html) is not None,
     )
 
 
@@ -135,6 +143,7 @@ class _Links:
 
     def __init__(self, url: Url, base: Url):
         self.found: list[Link] = []
+        self.beyond = 0  # links that were not taken, as the page has too many
         self._join = Joiner(base)
         self._hrefs: set[str] = set()
         self._targets: set[Url | None] = {None, url}
@@ -177,9 +186,12 @@ class _Links:
 
     def _new_target(self, href: str | None) -> Url | None:
         """The target of a link, None where this page has had it before."""
-        if not href or href in self._hrefs or len(href) > MAX_HREF or len(self._targets) > MAX_LINKS + 1:
+        if not href or href in self._hrefs or len(href) > MAX_HREF:
             return None
         self._hrefs.add(href)
+        if len(self._targets) > MAX_LINKS + 1:
+            self.beyond += 1
+            return None
         target = self._join(href.strip())
         if target in self._targets:
             return None

@@ -141,6 +141,7 @@ class CrawlOptions(FetchOptions, total=False):
         Sequence[str],
         Flag("Only pages in this language, such as en. Repeatable.", "CODE", "--language", parse=languages_in),
     ]
+    keep_noindex: Annotated[bool, Flag("Also keep pages that ask not to be kept, as on sites of your own.")]
     seeds: Annotated[Sequence[str], Flag("Also start from this URL. Repeatable.", "URL", "--seed")]
     sitemaps: Annotated[bool, Flag("Also start from the sitemaps of the seeds' hosts.")]
 
@@ -222,6 +223,7 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions) -> Reci
             exclude_urls=(*scope.exclude_urls, *said.get("exclude_urls", ())),
             stay_on_sites=scope.stay_on_sites or said.get("stay", False),
             languages=(*scope.languages, *languages_in(said.get("languages", ()), "languages")),
+            keep_noindex=scope.keep_noindex or said.get("keep_noindex", False),
         ),
         requests=_changed(recipe.requests, delay=said.get("delay"), concurrency=said.get("concurrency")),
         stop=_changed(

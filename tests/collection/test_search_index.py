@@ -82,6 +82,14 @@ def test_operators_work(index):
     assert urls(index.search("title:orb")) == ["orb"]
 
 
+def test_similar_pages_share_words_that_tell_them_apart(index):
+    hits = index.similar("http://a.example/orb")
+    assert urls(hits)[0] == "cars", "both wait, which wolf spiders do not"
+    assert "orb" not in urls(hits)
+    assert len(index.similar("http://a.example/orb", limit=1)) == 1
+    assert index.similar("http://a.example/none") == []
+
+
 def test_snippets_mark_words_beyond_ascii(index):
     (hit,) = index.search("ünïcode")
     assert "«Ünïcode» “quotes”" in hit.snippet

@@ -18,9 +18,10 @@ from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError, cannot_write
 from lycosa.vocabulary.files import atomic_write, new_folder
+from lycosa.vocabulary.text import counted
 
 from .job_progress import Counting
-from .options import Hosts, Label, Languages, MinRelevance, Name, Quiet, Since, plural, standard_output, tell
+from .options import Hosts, Label, Languages, MinRelevance, Name, Quiet, Since, standard_output, tell
 
 STANDARD_OUTPUT = Path("-")  # as the name of a file
 
@@ -83,7 +84,7 @@ def export(
     if not pages:
         tell("No page matches; lycosa show tells what there is.")
     if out != STANDARD_OUTPUT:
-        typer.echo(f"{plural(pages, 'page')} in {out}")
+        typer.echo(f"{counted(pages, 'page')} in {out}")
 
 
 def _export_wacz(name: Path, out: Path, *, quiet: bool) -> None:

@@ -207,6 +207,22 @@ class SearchIndex:
         snippets = _Snippets(searcher, self._schema, wanted, terms)
         return [self._hit(document, snippets, score) for document, score in shown]
 
+    def similar(self, url: str, *, limit: int = 10) -> list[Hit]:
+        """The pages that share most with a page of the words that tell it apart, by tf · idf; without itself."""
+        text = _composed(self._text_of(url)[:MAX_TEXT])
+        if limit < 1 or not text or not self.exists():
+            return []
+        with self._errors():
+            searcher = self._searcher()
+            wanted = tantivy.Query.more_like_this_document_fields_query(
+                self._schema, {"body": [text]}, min_doc_frequency=1, min_term_frequency=1
+            )
+            found = searcher.search(wanted, limit=limit + 1, count=False).hits
+        documents = ((searcher.doc(address), score) for score, address in found)
+        others = [(document, score) for document, score in documents if document.get_first("url") != url][:limit]
+        snippets = _Snippets(searcher, self._schema, wanted, [])
+        return [self._hit(document, snippets, score) for document, score in others]
+
     def _hit(self, document: Any, snippets: "_Snippets", score: float | None) -> Hit:
         url = document.get_first("url") or ""
         return Hit(

@@ -99,7 +99,7 @@ def _export_wacz(name: Path, out: Path, *, quiet: bool) -> None:
         except OSError as error:
             raise cannot_write(out, error, way_out="give another --out") from None
     if out != STANDARD_OUTPUT:
-        typer.echo(f"{plural(pages, 'page')} in {out}")
+        typer.echo(f"{counted(pages, 'page')} in {out}")
 
 
 def _content(format: str, asked: Content) -> Content:

@@ -20,6 +20,7 @@ HOMES = {  # each heavy library can be replaced by changing the files named here
     "cryptography": ["lycosa_peers/identity.py"],
     "fastwarc": ["lycosa/collection/foreign.py"],
     "isal": ["lycosa/collection/warc.py"],
+    "mcp": ["lycosa/cli/mcp.py"],
     "numba": ["lycosa_lab/peers/kernel.py"],
     "OpenSSL": ["lycosa_peers/channel.py", "lycosa_peers/identity.py", "lycosa_peers/wire.py"],
     "protego": ["lycosa/web/robots.py"],

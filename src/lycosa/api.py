@@ -37,7 +37,7 @@ from lycosa.recipe import Recipe, load_recipe
 from lycosa.run.export import TableOptions, labels_of, rows, table_request
 from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.new import new_collection
-from lycosa.run.open import html_of, main_text_of, open_for_reading
+from lycosa.run.open import bring_index_up_to_date, html_of, main_text_of, open_for_reading
 from lycosa.run.options import CrawlOptions, FetchOptions, Settings, changed_recipe, check_keywords, settings_of
 from lycosa.run.refresh import Plan, Refresh, Refreshed, insist_on_pages, plan_of, refreshing_recipe
 from lycosa.run.session import Session
@@ -113,7 +113,10 @@ class _Readable:
     def search(
         self, query: str, *, limit: int = 10, host: str | None = None, min_relevance: float | None = None
     ) -> list[Hit]:
-        """The best pages for a query: words, "a phrase", +must, -not, title:word."""
+        """The best pages for a query: words, "a phrase", begin*, +must, -not, title:word, AND, OR, NOT, parentheses.
+
+        Words are compared by their stems, by the language of each page, and without accents.
+        """
         return self._collection().search.search(query, limit=limit, host=host, min_relevance=min_relevance)
 
     def summary(self) -> Summary:
@@ -149,6 +152,13 @@ class OpenCollection(_Readable):
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+    def search(
+        self, query: str, *, limit: int = 10, host: str | None = None, min_relevance: float | None = None
+    ) -> list[Hit]:
+        self._collection()
+        bring_index_up_to_date(self.folder, tell=lambda line: None)
+        return super().search(query, limit=limit, host=host, min_relevance=min_relevance)
 
     def refresh(
         self,

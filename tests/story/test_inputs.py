@@ -36,7 +36,7 @@ def test_bookmarks_and_opml_are_taken_wherever_a_file_of_urls_is(tmp_path):
     good = (tmp_path / "c/examples/good.txt").read_text()
     assert good == "https://hives.example/a?x=1&y=2\nhttp://combs.example/\n"
     assert lycosa("new", tmp_path / "d", "--seeds", tmp_path / "c").is_one_clear_line(2, "cannot read the seeds")
-    assert lycosa("new", tmp_path / "d", "--seed", "word").is_one_clear_line(2, "--seed:1:", "write http")
+    assert lycosa("new", tmp_path / "d", "--seed", "word").is_one_clear_line(2, "seeds:1:", "write http")
 
 
 def test_a_recipe_may_name_bookmarks_and_a_run_may_add_seeds(tmp_path):

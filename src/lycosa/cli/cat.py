@@ -39,6 +39,11 @@ def cat(
         return
     text = found[form]
     if not html or sys.stdout.isatty():
-        text = _STEERING.sub("", text)
+        text = without_controls(text)
     with standard_output() as out:
         out.write(text.encode() if text.endswith("\n") else f"{text}\n".encode())
+
+
+def without_controls(text: str) -> str:
+    """The text in its lines, without what could steer a terminal or the order of reading."""
+    return _STEERING.sub("", text)

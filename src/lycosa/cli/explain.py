@@ -34,11 +34,22 @@ def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
         print_json(facts)
     else:
         for line in [*_lines(facts, str(name)), *_unknown(omissions)]:
-            margin = len(line) - len(line.lstrip(" "))
-            limit = _MAX_REASONS + _MAX_LINE if line.startswith(_WHY) else _MAX_LINE
-            typer.echo(" " * margin + visible(line, limit))
+            typer.echo(_shown(line))
     if facts["state"] == "unknown":
         raise typer.Exit(1)
+
+
+def explained(collection: Collection, url: Url) -> tuple[str, list[str]]:
+    """What has become of a URL, in a word and in lines that are safe to show."""
+    facts = _facts(collection, url)
+    unknown = _unknown(collection.catalog.omissions()) if facts["state"] == "unknown" else []
+    return facts["state"], [_shown(line) for line in [*_lines(facts, str(collection.folder)), *unknown]]
+
+
+def _shown(line: str) -> str:
+    margin = len(line) - len(line.lstrip(" "))
+    limit = _MAX_REASONS + _MAX_LINE if line.startswith(_WHY) else _MAX_LINE
+    return " " * margin + visible(line, limit)
 
 
 def _facts(collection: Collection, url: Url) -> Plain:

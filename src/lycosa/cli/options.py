@@ -143,15 +143,6 @@ def standard_output() -> Iterator[BinaryIO]:
         raise cannot_write("to standard output", error, way_out="give a file with --out") from None
 
 
-def plural(count: int, one: str, many: str = "") -> str:
-    """A number with its noun.
-
-    >>> plural(1, "page"), plural(2, "page"), plural(0, "copy", "copies")
-    ('1 page', '2 pages', '0 copies')
-    """
-    return f"{count} {one if count == 1 else many or f'{one}s'}"
-
-
 def tell(line: str) -> None:
     """Prints a message to standard error."""
     typer.echo(visible(line, 500), err=True)

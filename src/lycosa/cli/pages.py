@@ -8,9 +8,9 @@ from lycosa.collection.export import Row, export_row
 from lycosa.run.export import labels_of, selection_of
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.clock import WallClock
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import counted, visible
 
-from .options import Hosts, Json, Label, Languages, MinRelevance, Name, Since, plural, print_json
+from .options import Hosts, Json, Label, Languages, MinRelevance, Name, Since, print_json
 
 
 def pages(
@@ -46,7 +46,7 @@ def pages(
     for row in rows:
         typer.echo(_line(row))
     if matching > len(rows):
-        typer.echo(f"{len(rows)} of {plural(matching, 'page')}; all with --top {matching}")
+        typer.echo(f"{len(rows)} of {counted(matching, 'page')}; all with --top {matching}")
 
 
 def _line(row: Row) -> str:

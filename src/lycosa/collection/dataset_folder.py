@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from lycosa.vocabulary.markdown import escape_markdown
+from lycosa.vocabulary.text import counted
 
 from .arrow_tables import arrow, schema_of, tables
 from .front_matter import yaml_text
@@ -52,7 +53,7 @@ class About(Struct, frozen=True):
     software: str
 
 
-class _Counted(Struct):
+class _Tally(Struct):
     """What went by."""
 
     languages: Counter[str]  # of pages
@@ -64,9 +65,9 @@ def write_dataset_folder(rows: Iterator[dict[str, Any]], folder: Path, columns: 
     """Writes the rows as files in `data`, and the card."""
     schema = schema_of(columns, what="a dataset")
     parquet = arrow("a dataset").parquet
-    counted = _Counted(Counter())
+    tally = _Tally(Counter())
     (folder / "data").mkdir()
-    batches = tables(_counting(rows, counted), schema)
+    batches = tables(_counting(rows, tally), schema)
     table = next(batches, schema.empty_table())
     for number in count():
         path = folder / "data" / f"train-{number:05d}.parquet"
@@ -76,29 +77,26 @@ def write_dataset_folder(rows: Iterator[dict[str, Any]], folder: Path, columns: 
                 table = next(batches, None)
         if table is None:
             break
-    (folder / "README.md").write_text(_card(columns, schema, about, counted), encoding="utf-8", errors="replace")
+    (folder / "README.md").write_text(_card(columns, schema, about, tally), encoding="utf-8", errors="replace")
 
 
-def _counting(rows: Iterator[dict[str, Any]], counted: _Counted) -> Iterator[dict[str, Any]]:
+def _counting(rows: Iterator[dict[str, Any]], tally: _Tally) -> Iterator[dict[str, Any]]:
     last = None
     for row in rows:
-        counted.rows += 1
+        tally.rows += 1
         if row["number"] != last:
             last = row["number"]
-            counted.pages += 1
-            counted.languages[row["language"]] += 1
+            tally.pages += 1
+            tally.languages[row["language"]] += 1
         yield row
 
 
-def _card(columns: Sequence[str], schema: Any, about: About, counted: _Counted) -> str:
-    languages = sorted(filter(_LANGUAGE.fullmatch, counted.languages))
-    size = next((name for limit, name in _SIZES.items() if counted.rows < limit), "n>10M")
+def _card(columns: Sequence[str], schema: Any, about: About, tally: _Tally) -> str:
+    languages = sorted(filter(_LANGUAGE.fullmatch, tally.languages))
+    size = next((name for limit, name in _SIZES.items() if tally.rows < limit), "n>10M")
     name, topic = escape_markdown(about.name), escape_markdown(about.topic)
-    holds = (
-        f"{counted.pages} web pages"
-        if counted.rows == counted.pages
-        else f"{counted.rows} passages of {counted.pages} web pages"
-    )
+    pages = counted(tally.pages, "web page")
+    holds = pages if tally.rows == tally.pages else f"{counted(tally.rows, 'passage')} of {pages}"
     lines = [
         "---",
         f"pretty_name: {yaml_text(about.name)}",

@@ -292,9 +292,18 @@ class Queries:
         """The number of the page that came last; 0 before the first."""
         return int(next(self._rows("SELECT coalesce(max(number), 0) FROM pages"))[0])
 
+    def last_fetch_at(self) -> float | None:
+        """When the last request was made; None before the first."""
+        (at,) = next(self._rows("SELECT max(at) FROM fetches"))
+        return None if at is None else float(at)
+
     def count(self) -> int:
         """How many pages there are."""
         return int(next(self._rows("SELECT count(*) FROM pages"))[0])
+
+    def count_after(self, number: int) -> int:
+        """How many pages came after the one of that number."""
+        return int(next(self._rows("SELECT count(*) FROM pages WHERE number > ?", number))[0])
 
     def summary(self) -> Summary:
         totals = next(

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -65,19 +66,30 @@ def insist_on_contact(
     read: pages of a log; they count as far as they are within the scope.
     more_seeds: beside those of the recipe.
     """
-    own = {entry.partition("=")[0].strip().lower() for entry in resolve}
-    if session.recipe.contact or "*" in own:
+    if session.recipe.contact:
         return
     seeds = [*session.recipe_seeds(), *more_seeds]
     admission = Admission(session.recipe.scope, sites=frozenset(map(site_of, seeds)))
     wanted = (url for url in read if is_public(hostname_of(url)) and admission.out_of_scope(url) is None)
-    for url in chain(seeds, session.topic.examples.urls, wanted):
+    insist_on_contact_for(chain(seeds, session.topic.examples.urls, wanted), "", resolve, session.folder)
+
+
+def insist_on_contact_for(urls: Iterable[Url], contact: str, resolve: Sequence[str], folder: Path | None) -> None:
+    """Refuses to ask for these URLs where one is on a public host, no contact is given, and it is not resolved to ours.
+
+    folder: of the collection they are asked for, where there is one.
+    """
+    own = {entry.partition("=")[0].strip().lower() for entry in resolve}
+    if contact or "*" in own:
+        return
+    for url in urls:
         name = hostname_of(url)
         if name not in own and is_public(name):
+            this_one = f", for this one into {folder / FILE_NAME}" if folder else ""
             raise RecipeError(
-                f"{name} is a public host, and those who run it must be able to reach you: "
-                f'say --contact you@example.org; or for all collections, write contact = "you@example.org" into '
-                f"{config_file()}, for this one into {session.folder / FILE_NAME}"
+                f"{name} is a public host, and those who run it must be able to reach you: say --contact "
+                f'you@example.org; or for all collections, write contact = "you@example.org" into '
+                f"{config_file()}{this_one}"
             )
 
 

@@ -35,8 +35,8 @@ def new_collection(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already; choose another name, or go on with: lycosa crawl {folder}")
     checked_contact(contact, "--contact")
-    good = _examples(examples, "--example", tell)
-    bad = _examples(negatives, "--negatives", tell)
+    good = _examples(examples, "examples", tell)
+    bad = _examples(negatives, "negatives", tell)
     if bad and not good:
         raise UsageError("negatives alone do not name a topic; give --examples too")
     urls = _seeds(seeds, tell)
@@ -75,7 +75,7 @@ def _examples(given: Given, what: str, tell: Callable[[str], None]) -> list[Exam
 def _seeds(given: Given, tell: Callable[[str], None]) -> list[Url]:
     files, lines = _parted(given)
     found = [url for file in files for url in read_seeds(file, tell=tell)]
-    return list(dict.fromkeys(found + seeds_in(lines, "--seed", tell=tell)))
+    return list(dict.fromkeys(found + seeds_in(lines, "seeds", tell=tell)))
 
 
 def _parted(given: Given) -> tuple[list[Path], list[str]]:

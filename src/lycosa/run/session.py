@@ -79,6 +79,8 @@ class Session:
         try:
             with self.collection.catalog.guarded():
                 self.loop = self._restored_loop()
+            if self.collection.index_was_outdated:
+                tell("the search index was made by an older version: building it again at the end of this run")
             self._catch_up()
             self.pages_forgotten = self._finish_forgetting()
         except BaseException:

@@ -81,3 +81,8 @@ def fetch_of(event: Event) -> Fetch | None:
 def is_revisit(fetch: Fetch) -> bool:
     """Whether the archive has the body already, and is to keep only that it was seen again."""
     return fetch.outcome is Outcome.UNCHANGED and not fetch.body
+
+
+def is_not_modified(fetch: Fetch) -> bool:
+    """Whether the server said that what the archive has is still so."""
+    return fetch.status == 304 and is_revisit(fetch)

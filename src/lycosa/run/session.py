@@ -26,7 +26,7 @@ from lycosa.user_config import authority_file
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Relevance, Standing, Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import REFRESH, RELEVANT, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.records import REFRESH, RELEVANT, Candidate, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
 from lycosa.vocabulary.urls import site_of
 
 from .access_log import log_of_run
@@ -291,9 +291,18 @@ class Session:
         if run.quotas is not UNSET or self.collection.catalog.get_state("quotas"):
             self.collection.catalog.put_state("quotas", msgspec.to_builtins(quotas))
         seeds = [seed for seed in run.seeds if not self.frontier.is_known(seed)]
+        self._try_again(seed for seed in run.seeds if self.frontier.is_settled(seed))
         if seeds or not (self.status.pages or len(self.frontier)):  # a strategy may begin without any
             self.loop.start(seeds)
         return goes_another_way or is_bounded_otherwise or has_other_ranks
+
+    def _try_again(self, seeds: Iterable[Url]) -> None:
+        """Lets those of these seeds wait once more that got no answer the last time: the network may be back."""
+        settled = list(seeds)
+        unanswered = self.collection.catalog.without_answer() if settled else ()
+        for seed in settled:
+            if seed in unanswered:
+                self.frontier.give_back(Candidate(seed, 1.0, because={"seed": True}))
 
     def run_as_before(self, refresh: Plain) -> Run:
         """A run that changes neither strategy nor scope nor quotas, whatever the recipe says by now."""

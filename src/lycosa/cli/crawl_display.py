@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError, LycosaError
+from lycosa.vocabulary.event_loop import new_event_loop, on_interrupt
 from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers
 from lycosa.vocabulary.records import Outcome, Plain, Visit
 from lycosa.vocabulary.text import counted, visible
@@ -39,7 +39,7 @@ def run(
     """Crawls to the end, and unless `quiet` says how it ended."""
     why_nothing = ""
     with Session(folder, recipe, clock=WallClock(), tell=progress.say) as session:
-        with asyncio.Runner() as runner:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_watch_crawl(session, settings, progress, as_json=as_json))
         status = session.status
         if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
@@ -67,9 +67,7 @@ def _relevant_share(session: Session) -> str:
 
 async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) -> None:
     """Runs a crawl to its end, which Ctrl-C brings near, and shows every visit."""
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, session.status.interrupt)
+    on_interrupt(asyncio.get_running_loop(), session.status.interrupt)
     async with crawl as visits:
         async for visit in visits:
             _log_page(visit)

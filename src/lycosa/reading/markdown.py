@@ -7,7 +7,7 @@ address: opening the result fetches nothing.
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import count
+from itertools import count, groupby
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -69,16 +69,18 @@ class _Blocks:
         self._end_paragraph()
         return "\n\n".join(self._found)
 
-    def _of_item(self, node: LexborNode, depth: int) -> str:
-        """The blocks of an item of a list, or of whatever else stands among items."""
-        tag = node.tag or ""
-        if tag == "li":
-            self._walk(node, depth)
-        elif not self._is_special_block(node, tag, depth):
-            self._other(node, tag, depth)
+    def _of_item(self, nodes: Iterable[LexborNode], depth: int) -> str:
+        """The blocks of an item of a list, or of what stands between items."""
+        last = None
+        for node in nodes:
+            if node.tag == "li":
+                self._walk(node, depth)
+                last = _last_tag(node)
+            else:
+                self._visit(node, depth)
         self._end_paragraph()
-        if len(self._found) == 2 and _last_tag(node) in _LISTS:
-            return "\n".join(self._found)  # a text and what it heads, without a gap
+        if len(self._found) == 2 and last in _LISTS:
+            return "\n".join(self._found)  # a text and the list that it heads, without a gap
         return "\n\n".join(self._found)
 
     def _walk(self, node: LexborNode, depth: int) -> None:
@@ -86,13 +88,14 @@ class _Blocks:
             self._line.append(escape_within_line(node.text(separator=" ")))
             return
         for child in node.iter(include_text=True):
-            tag = child.tag
-            if tag == "-text":
-                self._line.append(escape_within_line(child.text_content or ""))
-            elif tag is None or tag in _SKIPPED or tag.startswith(("-", "!")) or "hidden" in child.attributes:
-                continue
-            elif not self._is_special_block(child, tag, depth + 1):
-                self._other(child, tag, depth + 1)
+            self._visit(child, depth + 1)
+
+    def _visit(self, node: LexborNode, depth: int) -> None:
+        tag = node.tag
+        if tag == "-text":
+            self._line.append(escape_within_line(node.text_content or ""))
+        elif not _is_hidden(node) and not self._is_special_block(node, tag or "", depth):
+            self._other(node, tag or "", depth)
 
     def _is_special_block(self, node: LexborNode, tag: str, depth: int) -> bool:
         """Whether it was a block that is more than its paragraphs; if so, it is written."""
@@ -110,18 +113,21 @@ class _Blocks:
             self._end_paragraph()
             quoted = _Blocks(self._join, self._nesting + 1).of(node, depth)
             self._add(_indented(quoted, "> ", "> ", self._nesting))
-        elif tag in _LISTS:
+        elif tag in _LISTS and any(child.tag == "li" for child in node.iter()):  # else it only indents
             self._end_paragraph()
             self._add("\n".join(self._items(node, tag, depth)))
         elif tag == "table" and (rows := _data_rows(node)):
             self._end_paragraph()
+            if (caption := node.css_first("caption")) is not None:
+                self._line.append(self._inline(caption, depth))
+                self._end_paragraph()
             self._add(self._table(rows, depth))
         else:
             return False
         return True
 
     def _other(self, node: LexborNode, tag: str, depth: int) -> None:
-        if tag in _BLOCKS or tag == "li":
+        if tag in _BLOCKS or tag in _LISTS or tag == "li":
             self._end_paragraph()
             self._walk(node, depth)
             self._end_paragraph()
@@ -150,7 +156,7 @@ class _Blocks:
             tag = child.tag
             if tag == "-text":
                 pieces.append(escape_within_line(child.text_content or ""))
-            elif tag is not None and tag not in _SKIPPED and not tag.startswith(("-", "!")):
+            elif tag is not None and not _is_hidden(child):
                 piece = self._inline_element(child, tag, depth + 1, links=links)
                 pieces.append(f" {piece} " if tag in _BLOCKS or tag in _HEADINGS or tag == "li" else piece)
         return "".join(pieces)
@@ -189,10 +195,11 @@ class _Blocks:
 
     def _items(self, node: LexborNode, tag: str, depth: int) -> Iterator[str]:
         numbers = count(_start_of(node))
-        for child in node.iter():
-            if child.tag in _SKIPPED or "hidden" in child.attributes:
-                continue
-            if text := _Blocks(self._join, self._nesting + 1)._of_item(child, depth + 1):
+        shown = (child for child in node.iter(include_text=True) if child.tag == "-text" or not _is_hidden(child))
+        places = count()
+        # Each item by itself; what stands between two of them, together.
+        for _, nodes in groupby(shown, key=lambda child: next(places) if child.tag == "li" else -1):
+            if text := _Blocks(self._join, self._nesting + 1)._of_item(nodes, depth + 1):
                 mark = f"{next(numbers)}. " if tag == "ol" else "- "
                 yield _indented(text, mark, " " * len(mark), self._nesting)
 
@@ -202,6 +209,12 @@ class _Blocks:
         head += [""] * (max(map(len, lines)) - len(head))  # cells beyond those of the head would not be shown
         rule = ["---"] * len(head)
         return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *body))
+
+
+def _is_hidden(node: LexborNode) -> bool:
+    """Whether an element shows nothing; comments and the like are such."""
+    tag = node.tag
+    return tag is None or tag in _SKIPPED or tag.startswith(("-", "!")) or "hidden" in node.attributes
 
 
 def _each_escaped(found: re.Match[str]) -> str:

@@ -172,6 +172,11 @@ def test_hostile_shapes_stay_in_proportion(piece):
     assert len(markdown_of(page, PAGE)) <= 20 * len(page)
 
 
+def test_a_long_base_does_not_make_a_long_page():
+    base = f"<base href='http://a.example/{'x' * 3900}/'>"
+    assert len(markdown_of(base + "<a href=y>y</a> " * 40_000, PAGE)) < 4_000_000
+
+
 def test_a_table_whose_rows_are_shorter_than_its_head_is_not_padded():
     page = "<table><tr>" + "<td>x" * 2000 + "<tr><td>x" * 2000 + "</table>"
     assert len(markdown_of(page, PAGE)) < 40_000

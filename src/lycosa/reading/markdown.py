@@ -20,6 +20,7 @@ from .prune import MAX_HREF, names, prune
 
 _MAX_DEPTH = 100  # elements within elements; what lies deeper is plain text
 _MAX_NESTING = 8  # lists and quotations within each other, for each of them indents every line
+_MAX_TARGETS = 2_000_000  # characters of all links of a page and of what they are relative to
 _BREAK = "\x00"  # a forced line end while a paragraph is put together; pages cannot bring one, see CONTROLS
 _CLOSING_HASHES = re.compile(r"#+$")
 _BACKTICKS = re.compile(r"`+")
@@ -45,7 +46,7 @@ def markdown_of(html: str, url: Url) -> str:
     for node in tree.css(BOILERPLATE_ROLES):
         node.decompose()
     content = _content(tree)
-    return "" if content is None else _Blocks(Joiner(base_of(tree, url))).of(content)
+    return "" if content is None else _Blocks(_Targets(base_of(tree, url))).of(content)
 
 
 def _content(tree: LexborHTMLParser) -> LexborNode | None:
@@ -54,11 +55,28 @@ def _content(tree: LexborHTMLParser) -> LexborNode | None:
     return mains[0] if len(mains) == 1 and mains[0].text().strip() else tree.body
 
 
+class _Targets:
+    """Where links lead, as long as there are not too many: a long base would make each of them long."""
+
+    def __init__(self, base: Url):
+        self._join = Joiner(base)
+        self._base_length = len(base)
+        self._left = _MAX_TARGETS
+
+    def of(self, href: str) -> str | None:
+        """The target of a link, ready to be written; None where it does not lead to another page of the Web."""
+        if not href or len(href) > MAX_HREF or href.startswith("#") or self._left <= 0:
+            return None
+        self._left -= self._base_length + len(href)
+        target = self._join(href)
+        return None if target is None else link_target(target)
+
+
 class _Blocks:
     """Turns elements into blocks of Markdown, each of one or more lines."""
 
-    def __init__(self, join: Joiner, nesting: int = 0):
-        self._join = join
+    def __init__(self, targets: _Targets, nesting: int = 0):
+        self._targets = targets
         self._nesting = nesting
         self._found: list[str] = []
         self._line: list[str] = []  # pieces of the paragraph under way
@@ -111,7 +129,7 @@ class _Blocks:
             self._add("* * *")
         elif tag == "blockquote":
             self._end_paragraph()
-            quoted = _Blocks(self._join, self._nesting + 1).of(node, depth)
+            quoted = _Blocks(self._targets, self._nesting + 1).of(node, depth)
             self._add(_indented(quoted, "> ", "> ", self._nesting))
         elif tag in _LISTS and any(child.tag == "li" for child in node.iter()):  # else it only indents
             self._end_paragraph()
@@ -183,9 +201,8 @@ class _Blocks:
     def _link(self, node: LexborNode, text: str) -> str:
         attributes = node.attributes
         text = text or escape_within_line(attributes.get("aria-label") or attributes.get("title") or "").strip()
-        href = (attributes.get("href") or "").strip()
-        target = self._join(href) if 0 < len(href) <= MAX_HREF and not href.startswith("#") else None
-        return f" {text} " if not text or target is None else f"[{text}]({link_target(target)})"
+        target = self._targets.of((attributes.get("href") or "").strip()) if text else None
+        return f" {text} " if target is None else f"[{text}]({target})"
 
     @staticmethod
     def _one_line(text: str) -> str:
@@ -199,7 +216,7 @@ class _Blocks:
         places = count()
         # Each item by itself; what stands between two of them, together.
         for _, nodes in groupby(shown, key=lambda child: next(places) if child.tag == "li" else -1):
-            if text := _Blocks(self._join, self._nesting + 1)._of_item(nodes, depth + 1):
+            if text := _Blocks(self._targets, self._nesting + 1)._of_item(nodes, depth + 1):
                 mark = f"{next(numbers)}. " if tag == "ol" else "- "
                 yield _indented(text, mark, " " * len(mark), self._nesting)
 

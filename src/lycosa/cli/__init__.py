@@ -17,6 +17,7 @@ from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.plugins import distribution_of, load_plugin, plugins
 
 from . import cat, crawl, explain, export, forget, import_, label, new, pages, rebuild, refresh, report, search, show
+from . import try_ as try_command
 from .options import TYPER_OPTIONS
 
 
@@ -44,6 +45,7 @@ app = typer.Typer(
 )
 COMMANDS: dict[str, Callable[..., None]] = {
     "new": new.new,
+    "try": try_command.try_,
     "crawl": crawl.crawl,
     "refresh": refresh.refresh,
     "show": show.show,
@@ -62,6 +64,8 @@ for name, command in COMMANDS.items():
     app.command(name, context_settings=search.CONTEXT_SETTINGS if name == "search" else None)(command)
 LOADED_WHEN_CALLED = {  # a crawl needs none of these; those that are no module here are entry points of other packages
     "map": "Maps that crawls draw for the next: build, show, merge, export.",
+    "seeds": "Find URLs to start from: SearXNG, Common Crawl, Wayback Machine, sitemaps, llms.txt.",
+    "standing": "Public lists of how much sites matter, for all collections: import, show, remove.",
     "logs": "Access logs, for crawls that go where people go: import, show.",
     "mcp": "Serve a collection to a language model's client, by MCP: search, read, why, similar.",
     "peer": "Collections shared with others: group, serve, search, show.",

@@ -37,6 +37,7 @@ COLUMNS = (
     "label",
 )
 Row = dict[str, Any]
+WACZ = "wacz"  # a format of whole collections, not of rows: `wacz.py` writes it
 Exporter = Callable[[Iterator[Row], BinaryIO], None]  # writes rows, each with these columns or more, to a file
 FolderExporter = Callable[[Iterator[Row], Path, Sequence[str], About], None]  # writes rows to an empty folder
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
@@ -50,7 +51,7 @@ _IS_FORMULA = re.compile(  # behind what a spreadsheet may pass over; the signs 
 
 def check_format(format: str) -> None:
     """Refuses a format that does not exist, and names those that do."""
-    find_piece({**FORMATS, **FOLDER_FORMATS}, "lycosa.exporters", format, what="format")
+    find_piece({**FORMATS, **FOLDER_FORMATS, WACZ: None}, "lycosa.exporters", format, what="format")
 
 
 def exporter_for(format: str, columns: Sequence[str] = COLUMNS) -> Exporter:

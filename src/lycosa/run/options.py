@@ -45,12 +45,9 @@ class Flag:
     parse: Callable[[Any, str], object] | None = None
 
 
-class FetchOptions(TypedDict, total=False):
-    """What may be said of every run that fetches."""
+class RequestOptions(TypedDict, total=False):
+    """What may be said wherever hosts are asked."""
 
-    minutes: Annotated[float | None, Flag("Stop after so many minutes.", "N", min=0)]
-    delay: Annotated[float | None, Flag("Pause between two requests to one host.", "SECONDS", min=0)]
-    concurrency: Annotated[int | None, Flag("Fetches under way at once.", "N", min=1)]
     contact: Annotated[
         str | None, Flag("Your e-mail address or web page, told to the hosts you ask, in this run.", "ADDRESS")
     ]
@@ -58,6 +55,14 @@ class FetchOptions(TypedDict, total=False):
     resolve: Annotated[
         Sequence[str], Flag("Reach HOST (or *, every host) at this address. Repeatable.", "HOST=ADDR:PORT")
     ]
+
+
+class FetchOptions(RequestOptions, total=False):
+    """What may be said of every run that fetches."""
+
+    minutes: Annotated[float | None, Flag("Stop after so many minutes.", "N", min=0)]
+    delay: Annotated[float | None, Flag("Pause between two requests to one host.", "SECONDS", min=0)]
+    concurrency: Annotated[int | None, Flag("Fetches under way at once.", "N", min=1)]
 
 
 class CrawlOptions(FetchOptions, total=False):
@@ -161,7 +166,7 @@ def check_keywords(given: Mapping[str, object], options: type) -> None:
         raise TypeError(f"no keyword {name!r}; there are {', '.join(options.__annotations__)}")
 
 
-def settings_of(options: CrawlOptions | FetchOptions) -> Settings:
+def settings_of(options: CrawlOptions | FetchOptions | RequestOptions) -> Settings:
     """The settings among the options, once they are known to be possible."""
     resolve = tuple(options.get("resolve", ()))
     for entry in resolve:
@@ -170,7 +175,7 @@ def settings_of(options: CrawlOptions | FetchOptions) -> Settings:
     return Settings(bool(options.get("sitemaps")), options.get("allow_private", False), resolve, seeds)
 
 
-def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions) -> Recipe:
+def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | RequestOptions) -> Recipe:
     """The recipe with what was said of one run; its contact is that of the run, the recipe, or the user."""
     said = cast(CrawlOptions, options)
     scope, strategy = recipe.scope, said.get("strategy") or recipe.strategy

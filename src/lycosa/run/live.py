@@ -203,6 +203,7 @@ class LiveRun:
                 logs=session.log.prepare(log),
                 options=recipe.options or UNSET,
                 quotas=msgspec.to_builtins(quotas) or UNSET,
+                authority=session.authority_digest or UNSET,
             )
         )
         return self.crawl(web)
@@ -239,7 +240,7 @@ class LiveRun:
                 "strategy, options, target, map, log, scope or quotas have changed: "
                 f"what waits is ranked anew for {run.strategy}"
             )
-            session.rerank(missing_standing=self._standing.model)
+            session.rerank(missing_standing=self._standing.judge)
         self._standing.judge_anew()
         self._topic.train_if_due()  # a kill may have come before it
         if session.recipe.scope.keep_noindex:

@@ -127,6 +127,15 @@ def test_the_best_rank_counts_and_unknown_names_are_at_the_floor(tmp_path):
     assert table.value(17) == 0.0
 
 
+def test_a_page_may_count_for_more_than_its_site(tmp_path):
+    imported(tmp_path, "top-1m.csv", "".join(f"{rank},site{rank}.example\n" for rank in range(1, 1001)))
+    imported(tmp_path, "externallinks.sql", DUMP)
+    table = AuthorityTable(tmp_path / "authority.table")
+    assert table.value("http://www.example.org/bees") == pytest.approx(log(500))
+    assert table.value("http://www.example.org/honey") == pytest.approx(-log(2))
+    assert table.value("http://site1.example/bees") == pytest.approx(log(500))
+
+
 @given(st.integers(1, LARGEST_RANK))
 def test_a_rank_is_kept_within_a_fiftieth_of_a_percent(rank):
     assert abs(rank_of(code_of(rank)) - rank) <= max(0, rank * 2e-4) + (rank > 3_000)

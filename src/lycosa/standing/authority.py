@@ -36,6 +36,7 @@ SOURCES = (  # their places are the last three bits of a key
     "Wikipedia external links",
     "ranked domains",
 )
+PAGES = "Wikipedia external links"  # the one list of pages; others are of hosts and domains
 LARGEST_RANK = 1 << 30
 WEIGHT = 0.1  # log odds of standing for one step of ln(rank): that of a domain's reach, as fitted for links
 _HEADER = 4096  # bytes
@@ -113,6 +114,7 @@ class AuthorityTable:
         start = _HEADER + 8 * self._rows
         self._codes: Codes = np.memmap(path, "<u2", "r", start, (self._rows,)) if self._rows else np.empty(0, np.uint16)
         self._floor = max((source.last_rank for source in self.sources), default=1)
+        self._has_pages = any(source.name == PAGES for source in self.sources)
         self._best_of_host = lru_cache(maxsize=50_000)(self._best_by_name)
 
     @classmethod
@@ -136,8 +138,9 @@ class AuthorityTable:
         if not isinstance(url, str):  # the nodes of a graph are integers
             return 0.0
         best = self._best_of_host(hostname_of(url))
-        for _, code in self._at(key_of_page(url)):
-            best = min(best, rank_of(code))
+        if self._has_pages:
+            for _, code in self._at(key_of_page(url)):
+                best = min(best, rank_of(code))
         return log(self._floor / 2 / min(best, self._floor))
 
     def _best_by_name(self, name: str) -> int:

@@ -25,6 +25,7 @@ from lycosa.vocabulary.urls import normalise
 
 from .authority import (
     LARGEST_RANK,
+    PAGES,
     SOURCES,
     Codes,
     Keys,
@@ -182,7 +183,7 @@ _ESCAPED = re.compile(rb"\\(.)")
 
 def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> Imported:
     """Counts the pages of Wikipedia that link to each URL, and ranks the URLs by it."""
-    source = SOURCES.index("Wikipedia external links")
+    source = SOURCES.index(PAGES)
     passed_over = 0
 
     def fill(buckets: RowBuckets) -> SourceFacts:

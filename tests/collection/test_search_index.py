@@ -8,10 +8,11 @@ from lycosa.collection import SearchIndex
 from lycosa.vocabulary.errors import CollectionError
 
 TEXTS: dict[str, str] = {}
+RELEVANCES = {"http://a.example/wolf": 0.9, "http://a.example/orb": 0.6, "http://b.example/cars": 0.1}
 
 
-def opened(folder):
-    return SearchIndex(folder, text_of=lambda url: TEXTS.get(url, ""))
+def opened(folder, relevances=RELEVANCES):
+    return SearchIndex(folder, text_of=lambda url: TEXTS.get(url, ""), relevance_of=relevances.get)
 
 
 PAGES = [
@@ -20,10 +21,9 @@ PAGES = [
         "a.example",
         "Wolf spiders - a guide: part 1",
         "Wolf spiders hunt on the ground.",
-        0.9,
     ),
-    ("http://a.example/orb", "a.example", "Orb weavers", "Orb weavers wait in a web, and spiders rest.", 0.6),
-    ("http://b.example/cars", "b.example", "Cars", "Cars wait in a jam. Ünïcode “quotes” and spiders.", 0.1),
+    ("http://a.example/orb", "a.example", "Orb weavers", "Orb weavers wait in a web, and spiders rest."),
+    ("http://b.example/cars", "b.example", "Cars", "Cars wait in a jam. Ünïcode “quotes” and spiders."),
 ]
 
 
@@ -64,10 +64,30 @@ def test_filters(index):
     assert len(index.search("")) == 3
 
 
+def test_a_filter_by_relevance_looks_as_far_down_as_it_must(tmp_path):
+    relevant = {f"http://a.example/{number}": float(number in (7, 150)) for number in range(200)}
+    index = opened(tmp_path / "search", relevant)
+    for url in relevant:
+        index.add(url, "a.example", "", "spiders")
+    index.commit()
+    assert sorted(urls(index.search("spiders", limit=3, min_relevance=0.5))) == ["150", "7"]
+    assert len(index.search("spiders", limit=1, min_relevance=0.5)) == 1
+    assert index.search("spiders", limit=3, min_relevance=2.0) == []
+    index.close()
+
+
 def test_operators_work(index):
     assert urls(index.search('"wait in a jam"')) == ["cars"]
     assert set(urls(index.search("spiders -wolf"))) == {"orb", "cars"}
     assert urls(index.search("title:orb")) == ["orb"]
+
+
+def test_similar_pages_share_words_that_tell_them_apart(index):
+    hits = index.similar("http://a.example/orb")
+    assert urls(hits)[0] == "cars", "both wait, which wolf spiders do not"
+    assert "orb" not in urls(hits)
+    assert len(index.similar("http://a.example/orb", limit=1)) == 1
+    assert index.similar("http://a.example/none") == []
 
 
 def test_snippets_mark_words_beyond_ascii(index):
@@ -98,20 +118,19 @@ def test_a_wrong_operator_falls_back_to_the_words(index):
     assert "wolf" in urls(index.search("wolf ((((((((((((((((((((((("))
 
 
-def test_pages_replaced_deleted_and_scored_anew(tmp_path):
+def test_pages_replaced_deleted_and_judged_anew(tmp_path):
     index = opened(tmp_path / "search")
     assert index.search("wolf") == []
-    index.rescore({"http://a.example/wolf": 0.5})
     for page in PAGES:
         TEXTS[page[0]] = page[3]
         index.add(*page)
     index.commit()
     index.delete([PAGES[0][0]])
     TEXTS[PAGES[0][0]] = "other words \ud800\x1b[31m"
-    index.add(PAGES[0][0], "a.example", "Wolf", TEXTS[PAGES[0][0]], 0.5)
-    index.rescore({PAGES[0][0]: 0.25, PAGES[1][0]: 0.6, "http://nowhere.example/": 1.0})
+    index.add(PAGES[0][0], "a.example", "Wolf", TEXTS[PAGES[0][0]])
+    index.commit()
     index.close()
-    index = opened(tmp_path / "search")
+    index = opened(tmp_path / "search", {PAGES[0][0]: 0.25})
     (hit,) = index.search("other")
     assert (hit.relevance, hit.snippet) == (0.25, "«other» words ? [31m")
     assert len(index.search("")) == 3
@@ -167,7 +186,7 @@ def unspaced(tmp_path_factory):
     index = opened(tmp_path_factory.mktemp("u") / "search")
     for url, (title, text) in UNSPACED.items():
         TEXTS[url] = text
-        index.add(url, "c.example", title, text, 0.5)
+        index.add(url, "c.example", title, text)
     index.commit()
     yield index
     index.close()
@@ -192,3 +211,92 @@ def test_scripts_without_blanks_are_found_as_they_are_written(unspaced, query, f
 
 def test_their_snippets_are_about_what_was_asked_for(unspaced):
     assert "人们很早就知道«蜂蜜»很甜" in unspaced.search("蜂蜜")[0].snippet
+
+
+FORMS = {
+    "volcano": ("Volcano", "A volcano erupts when magma rises.", "en"),
+    "andes": ("Andes", "Mountains with volcanos, glaciers and llamas.", "en"),
+    "kilauea": ("Kīlauea", "Kīlauea lies on Hawaiʻi; its eruptions are gentle.", ""),
+    "decomposed": ("Etna", "Mount E\u0301tna near Ki\u0304lauea?", "en"),
+    "turkey": ("İSTANBUL", "Türkiye'nin en büyük şehri: İstanbul, eskiden Konstantinopolis.", "tr"),
+    "vulkan": ("Vulkane", "Die Vulkane der Eifel gelten als schlafend.", "de"),
+    "wulkan": ("Wulkany", "Żółte wulkany śpią.", "pl"),
+}
+
+
+@pytest.fixture(scope="module")
+def forms(tmp_path_factory):
+    index = opened(tmp_path_factory.mktemp("f") / "search")
+    for name, (title, text, language) in FORMS.items():
+        TEXTS[f"http://d.example/{name}"] = text
+        index.add(f"http://d.example/{name}", "d.example", title, text, language)
+    index.commit()
+    yield index
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("volcanos", ["volcano", "andes"]),
+        ("Volcanoes", ["volcano", "andes"]),
+        ("kilauea", ["kilauea", "decomposed"]),
+        ("KĪLAUEA", ["kilauea", "decomposed"]),
+        ("etna", ["decomposed"]),
+        ("istanbul", ["turkey"]),
+        ("İstanbul", ["turkey"]),
+        ("ISTANBUL", ["turkey"]),
+        ("ıstanbul", ["turkey"]),
+        ("Vulkan", ["vulkan"]),
+        ("wulkany", ["wulkan"]),
+        ("zolte", ["wulkan"]),
+        ("spia", ["wulkan"]),
+        ("volc*", ["volcano", "andes"]),
+        ("ist*", ["turkey"]),
+        ("title:volcanos", ["volcano"]),
+        ("title:vulk*", ["vulkan"]),
+        ("volcano -andes", ["volcano"]),
+        ("volcano NOT glaciers", ["volcano"]),
+        ("erupting AND magma", ["volcano"]),
+        ("erupting AND llama", []),
+        ('"volcano erupts"', ["volcano"]),
+        ('"volcanos erupt"', []),
+        ("+magma eruption", ["volcano"]),
+        ("(magma OR llamas) AND volcano", ["volcano", "andes"]),
+        ("host:d.example title:etna", None),
+        ("*", []),
+        ("…", []),
+    ],
+)
+def test_words_are_found_in_all_their_forms(forms, query, found):
+    hits = urls(forms.search(query))
+    if found is None:
+        assert len(hits) == len(FORMS)
+    else:
+        assert hits[:1] == found[:1] and set(hits) == set(found)
+
+
+def test_snippets_mark_the_forms_that_were_found(forms):
+    assert "«volcanos»" in next(hit for hit in forms.search("volcano") if "andes" in hit.url).snippet
+    assert "«Kīlauea»" in forms.search("kilauea")[0].snippet
+    assert "«volcano»" in forms.search("volc*")[0].snippet
+    assert "«volcano erupts»" in forms.search('"volcano erupts"')[0].snippet.replace("» «", " ")
+
+
+def test_what_is_left_out_alone_leaves_the_rest(forms):
+    assert len(forms.search("-volcano")) == len(FORMS) - 2
+
+
+def test_an_index_of_an_older_version_is_told_from_one_of_this(tmp_path, forms):
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    for name in ("url", "host", "title", "body"):
+        builder.add_text_field(name, stored=True)
+    (tmp_path / "search").mkdir()
+    tantivy.Index(builder.build(), path=str(tmp_path / "search"))
+    assert opened(tmp_path / "search").is_outdated()
+    assert not forms.is_outdated()
+    assert not opened(tmp_path / "none").is_outdated()
+    with pytest.raises(CollectionError, match=f"older version; run: lycosa rebuild {tmp_path}"):
+        opened(tmp_path / "search").search("wolf")

@@ -3,13 +3,14 @@
 import fcntl
 import gzip
 import os
+import shutil
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from errno import EBADF, EINVAL, ENOLCK, EOPNOTSUPP
-from functools import partial
+from errno import EBADF, EEXIST, EINVAL, ENOLCK, EOPNOTSUPP
 from io import BufferedIOBase
 from pathlib import Path
+from secrets import token_hex
 from typing import BinaryIO, cast
 
 from .errors import LycosaError
@@ -58,6 +59,27 @@ def atomic_write(path: Path, *, private: bool = False, durable: bool = True, wai
 
 
 @contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, which is there as `path` when the block ends; where the block raises, nothing of it is left.
+
+    Raises FileExistsError where `path` is there already and is not an empty folder.
+    """
+    target = path.absolute()
+    if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
+        raise FileExistsError(EEXIST, "it is there already, and is not an empty folder", str(path))
+    temporary = target.with_name(f".{target.name[:40]}-{token_hex(8)}")
+    temporary.mkdir()
+    try:
+        yield temporary
+        if target.exists():
+            target.rmdir()
+        temporary.rename(target)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+@contextmanager
 def output_file(path: Path) -> Iterator[BinaryIO]:
     """A file that the user named, written by `atomic_write`; disk errors become one line for the user."""
     try:
@@ -69,9 +91,13 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _locked(temporary: Path, mode: int, *, wait: bool) -> Iterator[BinaryIO]:
-    """The file `temporary`, opened for appending, for one writer at a time."""
+    """The file `temporary`, opened for one writer at a time, who may seek in it."""
+
+    def create(path: str, flags: int) -> int:
+        return os.open(path, flags | os.O_CREAT, mode)  # not truncated: another may be writing it
+
     while True:
-        with open(temporary, "ab", opener=partial(os.open, mode=mode)) as file:
+        with open(temporary, "r+b", opener=create) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except OSError as error:

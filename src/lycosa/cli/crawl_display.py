@@ -2,15 +2,18 @@
 
 import asyncio
 import logging
+import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lycosa.collection.export import iso
 from lycosa.recipe import Recipe
 from lycosa.relevance.harvest import harvest_interval
+from lycosa.run.crawl import Status
 from lycosa.run.guides import layers
 from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.omissions import omissions_in_words
@@ -35,8 +38,8 @@ _TROUBLE = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page 
 
 def run(
     folder: Path, recipe: Recipe, settings: Settings, *, progress: Progress, as_json: bool = False, quiet: bool = False
-) -> None:
-    """Crawls to the end, and unless `quiet` says how it ended."""
+) -> bool:
+    """Crawls to the end, and unless `quiet` says how it ended; returns whether somebody interrupted it."""
     why_nothing = ""
     with Session(folder, recipe, clock=WallClock(), tell=progress.say) as session:
         with asyncio.Runner() as runner:
@@ -53,9 +56,9 @@ def run(
                 f"{counted(len(session.frontier), 'URL')} waiting; "
                 f'next: {program()} search {folder} "words", {program()} report {folder}'
             )
-
     if why_nothing:
         raise LycosaError(f"no page was stored: {why_nothing}; the same command tries again")
+    return status.is_interrupted
 
 
 def _relevant_share(session: Session) -> str:
@@ -67,13 +70,30 @@ def _relevant_share(session: Session) -> str:
 
 async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) -> None:
     """Runs a crawl to its end, which Ctrl-C brings near, and shows every visit."""
+    with _interrupts(session.status):
+        async with crawl as visits:
+            async for visit in visits:
+                _log_page(visit)
+                seen(visit)
+
+
+@contextmanager
+def _interrupts(status: Status) -> Iterator[None]:
+    """Ctrl-C stops the crawl after the page at hand, and says so at once, even while pages are judged anew."""
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, session.status.interrupt)
-    async with crawl as visits:
-        async for visit in visits:
-            _log_page(visit)
-            seen(visit)
+
+    def interrupt(number: int, frame: object) -> None:
+        if not status.is_interrupted and sys.stderr is not None:
+            with suppress(OSError):
+                os.write(2, b"\nstopping after the work at hand ...\n")  # a signal may come amid a print
+        loop.call_soon_threadsafe(status.interrupt)
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 async def _watch_crawl(session: Session, settings: Settings, progress: Progress, *, as_json: bool) -> None:

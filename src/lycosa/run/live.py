@@ -242,7 +242,7 @@ class LiveRun:
         session.record(run)
         if session.begin_run(run) and session.status.pages:
             session.tell(
-                "strategy, options, target, map, log, scope or quotas have changed: "
+                "strategy, options, target, map, log, scope, quotas or lists of ranks have changed: "
                 f"what waits is ranked anew for {run.strategy}"
             )
             session.rerank(missing_standing=self._standing.judge)

@@ -157,8 +157,9 @@ class OpenCollection(_Readable):
     def search(
         self, query: str, *, limit: int = 10, host: str | None = None, min_relevance: float | None = None
     ) -> list[Hit]:
-        self._collection()
-        bring_index_up_to_date(self.folder, tell=lambda line: None)
+        opened = self._collection()
+        if opened.pages_not_indexed() or opened.search.is_outdated():
+            bring_index_up_to_date(self.folder, tell=lambda line: None)
         return super().search(query, limit=limit, host=host, min_relevance=min_relevance)
 
     def refresh(
@@ -178,7 +179,7 @@ class OpenCollection(_Readable):
         check_keywords(options, FetchOptions)
         plan = plan_of(budget=budget, policy=policy, expand=expand)
         settings = settings_of(options)
-        recipe = refreshing_recipe(load_recipe(self.folder), plan, options)
+        recipe = refreshing_recipe(load_recipe(self.folder, tell=tell), plan, options)
         insist_on_pages(self.folder)
         return RefreshRun(self.folder, recipe, settings, plan, tell=tell)
 
@@ -353,7 +354,7 @@ def crawl(
     check_keywords(options, CrawlOptions)
     folder = Path(folder)
     settings = settings_of(options)
-    return Run(folder, changed_recipe(load_recipe(folder), options), settings, tell=tell)
+    return Run(folder, changed_recipe(load_recipe(folder, tell=tell), options), settings, tell=tell)
 
 
 def open(folder: str | Path) -> OpenCollection:

@@ -34,7 +34,7 @@ class PlaceFigures(NamedTuple):
 class TopPage(NamedTuple):
     title: str
     url: str
-    relevance: float
+    relevance: float | None  # None for a page that was not judged yet
     why: str = ""
 
 
@@ -322,7 +322,7 @@ def _largest(number: int, what: str) -> str:
 
 def _top_pages(data: ReportData) -> str:
     rows = "".join(
-        f'<tr><td class="number">{page.relevance:.2f}</td>'
+        f'<tr><td class="number">{"–" if page.relevance is None else format(page.relevance, ".2f")}</td>'
         f'<td><div class="title">{_text(page.title, 120) or "(no title)"}</div>'
         f'<div class="url">{_link(page.url)}</div></td>'
         f'<td class="why">{_text(page.why, 300)}</td></tr>\n'

@@ -21,6 +21,7 @@ class UserConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """The keys of config.toml."""
 
     contact: str = ""  # for recipes that name none
+    searxng: str = ""  # address of a SearXNG that `lycosa seeds` asks
 
 
 def config_file() -> Path:

@@ -208,7 +208,7 @@ def test_another_strategy_ranks_anew_what_waits_and_says_so(bees: Path) -> None:
     assert not [line for line in told if "ranked anew" in line]
     crawl(bees, TOPICAL, 10, strategy="best-first", tell=told.append)
     [line] = [line for line in told if "ranked anew" in line]
-    assert line.startswith("strategy, options, target, map, log, scope or quotas have changed: ")
+    assert line.startswith("strategy, options, target, map, log, scope, quotas or lists of ranks have changed: ")
     assert line.endswith("what waits is ranked anew for best-first")
 
 

@@ -2,14 +2,18 @@
 
 import asyncio
 import logging
+import os
+import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lycosa.collection.export import iso
 from lycosa.recipe import Recipe
 from lycosa.relevance.harvest import harvest_interval
+from lycosa.run.crawl import Status
 from lycosa.run.guides import layers
 from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.omissions import omissions_in_words
@@ -20,7 +24,7 @@ from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError, LycosaError
-from lycosa.vocabulary.event_loop import new_event_loop, on_interrupt
+from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers
 from lycosa.vocabulary.records import Outcome, Plain, Visit
 from lycosa.vocabulary.text import counted, visible
@@ -35,8 +39,8 @@ _TROUBLE = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page 
 
 def run(
     folder: Path, recipe: Recipe, settings: Settings, *, progress: Progress, as_json: bool = False, quiet: bool = False
-) -> None:
-    """Crawls to the end, and unless `quiet` says how it ended."""
+) -> bool:
+    """Crawls to the end, and unless `quiet` says how it ended; returns whether somebody interrupted it."""
     why_nothing = ""
     with Session(folder, recipe, clock=WallClock(), tell=progress.say) as session:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
@@ -53,9 +57,9 @@ def run(
                 f"{counted(len(session.frontier), 'URL')} waiting; "
                 f'next: {program()} search {folder} "words", {program()} report {folder}'
             )
-
     if why_nothing:
         raise LycosaError(f"no page was stored: {why_nothing}; the same command tries again")
+    return status.is_interrupted
 
 
 def _relevant_share(session: Session) -> str:
@@ -67,11 +71,30 @@ def _relevant_share(session: Session) -> str:
 
 async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) -> None:
     """Runs a crawl to its end, which Ctrl-C brings near, and shows every visit."""
-    on_interrupt(asyncio.get_running_loop(), session.status.interrupt)
-    async with crawl as visits:
-        async for visit in visits:
-            _log_page(visit)
-            seen(visit)
+    with _interrupts(session.status):
+        async with crawl as visits:
+            async for visit in visits:
+                _log_page(visit)
+                seen(visit)
+
+
+@contextmanager
+def _interrupts(status: Status) -> Iterator[None]:
+    """Ctrl-C stops the crawl after the page at hand, and says so at once, even while pages are judged anew."""
+    loop = asyncio.get_running_loop()
+
+    def interrupt(number: int, frame: object) -> None:
+        if not status.is_interrupted and sys.stderr is not None:
+            with suppress(OSError):
+                os.write(2, b"\nstopping after the work at hand ...\n")  # a signal may come amid a print
+        loop.call_soon_threadsafe(status.interrupt)
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 async def _watch_crawl(session: Session, settings: Settings, progress: Progress, *, as_json: bool) -> None:

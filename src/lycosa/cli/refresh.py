@@ -17,7 +17,7 @@ from lycosa.vocabulary.records import Change, Visit
 from lycosa.vocabulary.text import visible
 
 from .crawl_display import is_trouble, log_pages, watch
-from .options import Json, Name, PageLog, Quiet, Verbose, print_json, takes
+from .options import Json, Name, PageLog, Quiet, Verbose, print_json, takes, tell
 from .progress import Form, Progress
 
 
@@ -40,7 +40,7 @@ def refresh(
     """See pages again, and new ones on the way. What has changed or vanished is noted; Ctrl-C is safe."""
     plan = plan_of(budget=budget, policy=policy, expand=expand)
     settings = settings_of(options)
-    bounded = refreshing_recipe(load_recipe(name), plan, options)
+    bounded = refreshing_recipe(load_recipe(name, tell=tell), plan, options)
     insist_on_pages(name)
     form: Form | None = "silent" if quiet else "words" if as_json or verbose else None
     with (

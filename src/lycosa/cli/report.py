@@ -135,4 +135,4 @@ def _moment(at: float, form: str = "%Y-%m-%d %H:%M") -> str:
 
 
 def _top_page(page: PageRow) -> TopPage:
-    return TopPage(page.title, page.url, page.relevance or 0.0, in_words(page.because))
+    return TopPage(page.title, page.url, page.relevance, in_words(page.because))

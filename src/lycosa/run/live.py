@@ -175,6 +175,11 @@ class LiveRun:
         quotas = recipe.stop.quotas()
         log = open_log(recipe.logs, session.folder, known=session.log.active)
         if not seeds and log is None:
+            if session.topic.examples.contradictory:
+                raise RecipeError(
+                    f"{session.folder}: every example is called both good and bad, so there is nowhere to start; "
+                    "take one of the two calls back, or give seeds"
+                )
             raise RecipeError(
                 f'{session.folder}: no seeds; name a file of URLs in {FILE_NAME} (seeds = "seeds.txt"), '
                 "or give examples as URLs, or begin where people went with --logs"
@@ -237,7 +242,7 @@ class LiveRun:
         session.record(run)
         if session.begin_run(run) and session.status.pages:
             session.tell(
-                "strategy, options, target, map, log, scope or quotas have changed: "
+                "strategy, options, target, map, log, scope, quotas or lists of ranks have changed: "
                 f"what waits is ranked anew for {run.strategy}"
             )
             session.rerank(missing_standing=self._standing.judge)

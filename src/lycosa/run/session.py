@@ -42,6 +42,9 @@ _RANKS_BEHIND = (
     "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
 )
 _OUT_OF_REACH = (SkipReason.SCOPE, SkipReason.QUOTA, SkipReason.TRAP, SkipReason.FORGOTTEN)
+_SECONDS_OF_SILENCE = 5.0  # while the archive is read again
+_UNANSWERED = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))
+_NO_PAGE = _UNANSWERED | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
 _SHORT_HOLD = 10.0  # seconds; what is shorter need not outlive a run
 Tell = Callable[[str], None]
 
@@ -297,12 +300,17 @@ class Session:
         return goes_another_way or is_bounded_otherwise or has_other_ranks
 
     def _try_again(self, seeds: Iterable[Url]) -> None:
-        """Lets those of these seeds wait once more that got no answer the last time: the network may be back."""
-        settled = list(seeds)
-        unanswered = self.collection.catalog.without_answer() if settled else ()
-        for seed in settled:
-            if seed in unanswered:
-                self.frontier.give_back(Candidate(seed, 1.0, because={"seed": True}))
+        """Lets those of these seeds wait once more that got no answer the last time: the network may be back.
+
+        Where no page was stored at all, those too that the server had no page for.
+        """
+        settled = set(seeds)
+        if not settled:
+            return
+        may_have_changed = _UNANSWERED if self.status.pages else _NO_PAGE
+        for url, outcome in self.collection.catalog.last_outcomes():
+            if url in settled and outcome in may_have_changed:
+                self.frontier.give_back(Candidate(url, 1.0, because={"seed": True}))
 
     def run_as_before(self, refresh: Plain) -> Run:
         """A run that changes neither strategy nor scope nor quotas, whatever the recipe says by now."""
@@ -391,7 +399,7 @@ class Session:
     @property
     def authority_digest(self) -> str:
         """Of these lists, where the strategy of the recipe asks for standing; else empty."""
-        return self.authority.digest if self.authority is not None and uses_standing(self.recipe) else ""
+        return self.authority.digest if uses_standing(self.recipe) and self.authority is not None else ""
 
     @cached_property
     def _traffic(self) -> Traffic:
@@ -416,10 +424,16 @@ class Session:
         standings: dict[str, float] = {}
         known = {row.url: (row.relevance, row.standing) for row in self.collection.catalog.pages()}
 
+        told_at = time.monotonic()
+
         def past_visits() -> Iterator[Visit]:
+            nonlocal told_at
             for number, visit in enumerate(self._archived_visits(), 1):
                 if number % 1_000 == 0:
                     self._write_frontier()
+                if time.monotonic() - told_at > _SECONDS_OF_SILENCE:
+                    told_at = time.monotonic()
+                    self.tell(f"{number:,} visits of the archive read again, of {self.status.pages:,} pages and more")
                 relevance, estimate = known.get(visit.candidate.url, (visit.relevance, visit.standing))
                 page = visit.page
                 if page is not None:

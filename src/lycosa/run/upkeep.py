@@ -44,7 +44,7 @@ class Forgotten(Struct, frozen=True):
 
 def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
     """Makes catalog, search index and frontier anew from the archive; returns the number of pages."""
-    with Session(folder, load_recipe(folder), clock=clock, tell=tell, afresh=True) as session:
+    with Session(folder, load_recipe(folder, tell=tell), clock=clock, tell=tell, afresh=True) as session:
         for file, records in session.collection.archive.unreadable_records.items():
             tell(
                 f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them, or others did,"
@@ -55,7 +55,7 @@ def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
 
 def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imported:
     """Takes the HTML pages of a WARC file into the collection, as of the time at which they were fetched."""
-    with Session(folder, load_recipe(folder), clock=clock, tell=tell) as session:
+    with Session(folder, load_recipe(folder, tell=tell), clock=clock, tell=tell) as session:
         intake = Importer(session)
         fetches = intake.pages_in(path)
         pages = known = 0
@@ -72,7 +72,7 @@ def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imp
 
 def label(folder: Path, url: Url, *, good: bool, clock: Clock, tell: Tell) -> bool:
     """Notes an example and trains the model anew; False if its page has to be fetched first, by the next crawl."""
-    recipe = load_recipe(folder)
+    recipe = load_recipe(folder, tell=tell)
     if is_rule(recipe.topic):
         raise UsageError(f"{folder}: the recipe's topic is a rule, which learns nothing from labels; change the rule")
     _insist_on_writing(folder, recipe, clock, tell)
@@ -87,7 +87,7 @@ def label(folder: Path, url: Url, *, good: bool, clock: Clock, tell: Tell) -> bo
 def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
     """Removes a URL, or everything of a host, everywhere, and never fetches it again."""
     name = _url_or_host(what)
-    recipe = load_recipe(folder)
+    recipe = load_recipe(folder, tell=tell)
 
     def is_named(url: Url) -> bool:
         return name in (url, host_of(url), hostname_of(url))

@@ -175,6 +175,11 @@ class LiveRun:
         quotas = recipe.stop.quotas()
         log = open_log(recipe.logs, session.folder, known=session.log.active)
         if not seeds and log is None:
+            if session.topic.examples.contradictory:
+                raise RecipeError(
+                    f"{session.folder}: every example is called both good and bad, so there is nowhere to start; "
+                    "take one of the two calls back, or give seeds"
+                )
             raise RecipeError(
                 f'{session.folder}: no seeds; name a file of URLs in {FILE_NAME} (seeds = "seeds.txt"), '
                 "or give examples as URLs, or begin where people went with --logs"

@@ -418,7 +418,7 @@ class Session:
     @property
     def authority_digest(self) -> str:
         """Of these lists, where the strategy of the recipe asks for standing; else empty."""
-        return self.authority.digest if self.authority is not None and uses_standing(self.recipe) else ""
+        return self.authority.digest if uses_standing(self.recipe) and self.authority is not None else ""
 
     @cached_property
     def _traffic(self) -> Traffic:

@@ -378,10 +378,9 @@ class StandingTrainer:
     @property
     def judge(self) -> Standing | None:
         """What tells the standing of pages: the present model, and the lists of ranks where some were imported."""
-        authority = self._session.authority
-        if self.model is None or authority is None:
+        if self.model is None or self._session.authority is None:
             return self.model
-        return AuthorityStanding(self.model, authority)
+        return AuthorityStanding(self.model, self._session.authority)
 
     def standing(self, page: Page) -> float:
         """The standing of a page by the present model."""

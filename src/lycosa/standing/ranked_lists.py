@@ -27,6 +27,7 @@ from .authority import (
     LARGEST_RANK,
     PAGES,
     SOURCES,
+    TEMPORARY,
     Codes,
     Keys,
     RowBuckets,
@@ -188,7 +189,7 @@ def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> Im
 
     def fill(buckets: RowBuckets) -> SourceFacts:
         nonlocal passed_over
-        with TemporaryDirectory(prefix=".links-", dir=table.parent) as temporary:
+        with TemporaryDirectory(prefix=TEMPORARY, dir=table.parent) as temporary:
             links = RowBuckets(Path(temporary))
             rows, batch = 0, list[int]()
             for domain, path_in_site in _dumped_links(path):

@@ -306,7 +306,7 @@ def test_both_estimates_are_explained_in_plain_words() -> None:
     said = in_words(candidate.because)
     assert "times the odds of high standing, by the standing of the pages that link to it" in said
     how = candidate.because["weighed"]
-    assert f"relevant with probability {how['relevance']:.2f} and of standing {how['standing']:.2f}" in said
+    assert f"relevant with probability {how['relevance']:.2f} and importance {how['standing']:.2f}" in said
     mixed = how["alpha"] * how["relevance"] + (1 - how["alpha"]) * how["standing"]
     assert candidate.priority == pytest.approx(mixed, abs=1e-3)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from crawling import archives, collection, done, pages, rows
+from crawling import archives, collection, done, lycosa, pages, rows
 from fixtures.fixed_world import FixedWorld
 from golden.test_old_collection import ARCHIVE
 from lycosa.collection.cdxj import index_path
@@ -159,6 +159,24 @@ def test_pywb_replays_an_older_archive_from_its_wacz(old_bees, tmp_path):
 
 
 # ------------------------------------------------------------ indexes and packages
+
+
+@pytest.mark.parametrize("words", [["--text"], ["--top", 3], ["--min-relevance", 0], ["--host", "bees.test"]])
+def test_a_wacz_is_of_the_whole_archive(bees, tmp_path, words):
+    said = lycosa("export", bees, "--format", "wacz", "--out", tmp_path / "bees.wacz", *words)
+    assert said.is_one_clear_line(2, "--format wacz holds the whole archive")
+    assert not list(tmp_path.iterdir())
+
+
+def test_formats_that_there_are_include_wacz(bees):
+    assert lycosa("export", bees, "--format", "warc").is_one_clear_line(2, "no format 'warc'", "wacz")
+
+
+def test_a_wacz_that_cannot_be_written_leaves_nothing_behind(bees, tmp_path):
+    assert lycosa("export", bees, "--format", "wacz", "--out", tmp_path / "no" / "x.wacz").is_one_clear_line(
+        2, "x.wacz"
+    )
+    assert not list(tmp_path.iterdir())
 
 
 def entries(lines: str) -> list[tuple[str, str, dict[str, str]]]:

@@ -203,15 +203,6 @@ def test_a_dataset_as_hugging_face_lays_it_out(folder, tmp_path):
     assert "| `text` | string | main text |" in card
 
 
-def test_a_dataset_is_loaded_by_its_library(folder, tmp_path, monkeypatch):
-    datasets = pytest.importorskip("datasets", reason="not installed here; the layout is checked above")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    done("export", folder, "--format", "huggingface", "--chunks", "20", "--out", tmp_path / "d")
-    loaded = datasets.load_dataset(str(tmp_path / "d"), cache_dir=str(tmp_path / "cache"), split="train")
-    assert set(loaded["url"]) == set(pages(folder))
-    assert loaded.column_names[-3:] == ["chunk", "chunks", "text"]
-
-
 def test_a_folder_that_is_in_use_is_left_alone(folder, tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "mine.md").write_text("mine")

@@ -90,6 +90,12 @@ def test_filters(folder):
     assert done("export", folder, "--format", "urls").out.split() == pages(folder)
 
 
+def test_quiet_says_nothing(folder, tmp_path):
+    for format in ("csv", "markdown", "wacz"):
+        said = done("export", folder, "--format", format, "--out", tmp_path / format, "--quiet")
+        assert (said.out, said.err) == ("", "")
+
+
 def test_passages(folder):
     rows = exported(folder, "--chunks", "20", "--host", "bees.example")
     assert {tuple(row)[-3:] for row in rows} == {("chunk", "chunks", "text")}

@@ -72,7 +72,10 @@ def test_a_quiet_crawl_says_nothing_beside_its_result(tmp_path, served, flags):
             "read by 12 people, 1.8 times as likely by how many of their pages are on the topic, "
             "1.63 times as likely by what they read shortly before or after",
         ),
-        ({"relevance": 0.4, "standing": 0.7, "utility": 0.82, "worth": 0.7}, "found on a page of relevance 0.40, importance 0.70"),
+        (
+            {"relevance": 0.4, "standing": 0.7, "utility": 0.82, "worth": 0.7},
+            "found on a page of relevance 0.40, importance 0.70",
+        ),
         ({"readers": {"people": 1}}, "read by one person"),
         ({"readers": "somehow"}, "readers somehow"),
         (

@@ -85,6 +85,11 @@ class Queries:
         sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {_ORDERS[order]} LIMIT ?"
         return map(read_page, self._rows(sql, *values))
 
+    def judged(self, *, latest: int | None = None) -> list[tuple[int, Url, float, float | None]]:
+        """Number, URL, time of the fetch, and relevance of the latest pages, or of all, in the order of arrival."""
+        sql = "SELECT number, url, at, relevance FROM pages ORDER BY number DESC LIMIT ?"
+        return list(self._rows(sql, -1 if latest is None else latest))[::-1]
+
     def looks(self, number: int) -> list[ObservationRow]:
         """All checks of a page, oldest first; empty if it was fetched only once."""
         sql = f"SELECT {read_look.columns} FROM looks WHERE page = ? ORDER BY look"

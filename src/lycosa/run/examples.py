@@ -64,7 +64,7 @@ async def fetch_examples(session: Session, web: Web) -> None:
                     why = example.fetch.detail or example.fetch.status or ""
                     session.tell(f"example {example.url}: {outcome} {why}")
         except EverySeedRefusedError:
-            if not session.topic.has_good_page(session.page):
+            if not session.topic.has_good_page(session.terms):
                 raise
     for url in missing.keys() - reached:
         session.tell(f"example {url}: not reached")

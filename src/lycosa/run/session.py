@@ -10,8 +10,10 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from lycosa import __version__
 from lycosa.collection.events import Attempt, Event, Scores
 from lycosa.collection.events import RunStart as Run
+from lycosa.collection.rows import ExampleRow, PageRow
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
 from lycosa.frontier.quotas import Quotas
@@ -19,6 +21,7 @@ from lycosa.loop import Loop
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds, utility_for
+from lycosa.relevance.counted import CountedTerms
 from lycosa.standing import Traffic, read_traffic
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.vocabulary.clock import Clock
@@ -32,6 +35,8 @@ from .crawl import Assessor, Status
 from .forgotten import is_forgotten, read_forgotten
 from .guides import Guide
 from .open import open_collection
+from .page_words import FILE as WORDS_FILE
+from .page_words import PageWords
 from .recall import RECALL_STATE, RecallEstimate, RecallEstimator
 from .topic import TopicJudge, examples_of
 from .topical_map import map_of_run
@@ -90,6 +95,7 @@ class Session:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
+            self.words.close()
             self.collection.abandon()  # something may be half done; the archive is whole, and the next session reads it
             return
         try:
@@ -97,8 +103,10 @@ class Session:
                 self.recall()
             self.checkpoint()
         except BaseException:
+            self.words.close()
             self.collection.abandon()  # catalog and frontier fit each other as of the last checkpoint
             raise
+        self.words.close()
         self.collection.close()
 
     def recipe_seeds(self) -> list[Url]:
@@ -406,6 +414,28 @@ class Session:
             if isinstance(event, Visit):
                 yield replace(event, page=self.reader(event.fetch))
 
+    @cached_property
+    def words(self) -> PageWords:
+        """The words of pages that were judged, kept from run to run."""
+        made_by = f"1 {'stems' if self.recipe.topic.stem else 'words'} {__version__}"
+        return PageWords(self.folder / WORDS_FILE, made_by=made_by)
+
+    def terms(self, url: Url) -> CountedTerms | None:
+        """The terms of a page of the collection, or of an example that was fetched, as a model is trained on them."""
+        row: PageRow | ExampleRow | None = self.collection.catalog.page(url)
+        if row is None or row.place is None:
+            row = self.collection.catalog.example(url)
+        if row is None or row.place is None:
+            return None
+        terms = self.words.terms(url, row.at)
+        if terms is None:
+            page = self.reader(self.collection.archive.fetch_at(row.place))
+            if page is None:
+                return None
+            terms = CountedTerms(page.terms)
+            self.words.put_terms(url, row.at, terms)
+        return terms
+
     def page(self, url: Url) -> Page | None:
         """A page of the collection, read again from the archive, or an example that was fetched."""
         row = self.collection.catalog.page(url)
@@ -425,6 +455,8 @@ class Session:
         if sorted(forgotten) == (catalog.get_state("forgotten") or []):
             return 0
         pages = self.collection.forget(lambda url: is_forgotten(url, forgotten))
+        numbers = {number for number, *_ in catalog.judged()}
+        self.words.forget(lambda url: is_forgotten(url, forgotten), numbers)
         self._recall, self._is_recall_behind = None, True
         self._admission.pages.restore(catalog.pages_of_hosts())
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
@@ -466,6 +498,7 @@ class Session:
             catalog.put_state(RECALL_STATE, msgspec.to_builtins(self._recall.estimate()))
             self._is_recall_behind = False
         self.collection.checkpoint()
+        self.words.commit()
         self._unsaved = 0
         self._checkpointed_at = time.monotonic()
 

@@ -64,7 +64,7 @@ def label(folder: Path, url: Url, *, good: bool, clock: Clock, tell: Tell) -> bo
     _insist_on_writing(folder, recipe, clock, tell)
     add_label(folder, url, good=good)
     with Session(folder, recipe, clock=clock, tell=tell) as session:
-        if not session.topic.is_at_hand(session.page) or session.topic.runs_code:
+        if not session.topic.is_at_hand(session.terms) or session.topic.runs_code:
             return False
         TopicTrainer(session).train_again("an example was labelled")
         return True

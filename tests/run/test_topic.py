@@ -16,7 +16,7 @@ from lycosa.run.topic import (
     LABELS_FILE,
     MODEL_FILE,
     TopicJudge,
-    add_label,
+    add_labels,
     examples_of,
     forget_labels,
     is_rule,
@@ -57,13 +57,13 @@ def judge_of(topic: Topic, folder: Path) -> TopicJudge:
 def test_the_last_label_of_a_url_counts(tmp_path: Path) -> None:
     assert read_labels(tmp_path) == {}
     for url, good in ((HIVE, True), (SHIP, False), (HIVE, False)):
-        add_label(tmp_path, url, good=good)
+        add_labels(tmp_path, {url: good})
     assert read_labels(tmp_path) == {HIVE: False, SHIP: False}
 
 
 def test_a_forgotten_label_is_not_in_the_file_any_more(tmp_path: Path) -> None:
     for url in (HIVE, SHIP, HIVE):
-        add_label(tmp_path, url, good=True)
+        add_labels(tmp_path, {url: True})
     before = (tmp_path / LABELS_FILE).read_bytes()
     forget_labels(tmp_path, lambda url: url == WAX)
     assert (tmp_path / LABELS_FILE).read_bytes() == before
@@ -86,8 +86,8 @@ def test_a_file_of_labels_that_makes_no_sense_is_told_by_line(tmp_path: Path, co
 
 def test_labels_overrule_the_examples_of_the_recipe(folder: Path) -> None:
     assert examples_of(BY_EXAMPLES, folder).urls == {HIVE: True, SHIP: False}
-    add_label(folder, HIVE, good=False)
-    add_label(folder, WAX, good=True)
+    add_labels(folder, {HIVE: False})
+    add_labels(folder, {WAX: True})
     assert examples_of(BY_EXAMPLES, folder).urls == {HIVE: False, WAX: True, SHIP: False}
 
 
@@ -109,7 +109,7 @@ def test_examples_are_the_same_wherever_the_collection_lies_and_others_once_one_
         listing(place / "bad.txt", [SHIP])
     digest = examples_of(BY_EXAMPLES, folder).digest
     assert examples_of(BY_EXAMPLES, elsewhere).digest == digest
-    add_label(elsewhere, WAX, good=True)
+    add_labels(elsewhere, {WAX: True})
     assert examples_of(BY_EXAMPLES, elsewhere).digest != digest
 
 
@@ -178,7 +178,7 @@ def test_a_model_is_kept_until_the_examples_are_others(folder: Path) -> None:
     judge.save(model)
     again = judge_of(BY_EXAMPLES, folder).load()
     assert again is not None and again.relevance(TEXTS[WAX]) == model.relevance(TEXTS[WAX])
-    add_label(folder, WAX, good=True)
+    add_labels(folder, {WAX: True})
     assert judge_of(BY_EXAMPLES, folder).load() is None
 
 

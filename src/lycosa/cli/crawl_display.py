@@ -72,11 +72,12 @@ async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) 
 
 async def _watch_crawl(session: Session, settings: Settings, progress: Progress, *, as_json: bool) -> None:
     status = session.status
-    began, pages_before, errors, target = time.monotonic(), status.pages, 0, session.recipe.stop.pages
+    began, pages_before, errors = time.monotonic(), status.pages, 0
     standings = [0.0, 0]  # their sum in this run, and how many
     through_readers = 0
 
     def show(visit: Visit) -> None:
+        target = status.page_budget or session.recipe.stop.pages
         speed = (status.pages - pages_before) / max(time.monotonic() - began, 1e-6)
         progress.update(
             pages=status.pages,

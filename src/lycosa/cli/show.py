@@ -10,7 +10,7 @@ from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import load_recipe
 from lycosa.relevance.harvest import harvest_interval
 from lycosa.run.open import open_for_reading
-from lycosa.run.recall import RECALL_STATE, RecallEstimate, saved_recall
+from lycosa.run.recall import RecallEstimate, present_recall
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.text import visible
 
@@ -25,7 +25,7 @@ def show(name: Name, as_json: Json = False) -> None:
         facts = collection.catalog.summary()
         waiting = count_waiting(collection.catalog.connection)
         changes = collection.catalog.latest_changes()
-        recall = saved_recall(collection.catalog.get_state(RECALL_STATE))
+        recall = present_recall(collection.catalog)
     calibration = calibration_of(load_recipe(name, to_read=True).topic, name)
     harvest = harvest_interval(facts.relevant, facts.pages, calibration)
     if as_json:

@@ -176,7 +176,7 @@ class _Places:
 
     def of(self, codes: Codes) -> Columns:
         """The place of each code; the last one where it is not in the table."""
-        places = self._of_slots[codes >> self._shift]
+        places: Columns = self._of_slots[codes >> self._shift].astype(np.intp)
         (shared,) = (places < 0).nonzero()
         places[shared] = self._codes.searchsorted(codes[shared])
         places[self._codes[places] != codes] = len(self._codes) - 1

@@ -7,9 +7,11 @@ the crawl, of which nothing is known. It is trained again as the crawl grows.
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
@@ -155,10 +157,21 @@ def forget_labels(folder: Path, is_forgotten: Callable[[Url], bool]) -> None:
             file.write("".join(lines).encode())
 
 
-def add_label(folder: Path, url: Url, *, good: bool) -> None:
+def add_labels(folder: Path, labels: Mapping[Url, bool]) -> None:
+    """Notes labels; when it returns, they survive a kill and a power failure."""
     path = folder / LABELS_FILE
-    with disk_errors(path), path.open("a", encoding="utf-8") as file:
-        file.write(f"{'good' if good else 'bad'} {url}\n")
+    lines = "".join(f"{'good' if good else 'bad'} {url}\n" for url, good in labels.items())
+    with disk_errors(path), path.open("a+b") as file:
+        if file.tell() and _last_byte(file) != b"\n":  # of a line that somebody wrote by hand
+            lines = "\n" + lines
+        file.write(lines.encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _last_byte(file: BinaryIO) -> bytes:
+    file.seek(-1, os.SEEK_END)
+    return file.read(1)
 
 
 class TopicJudge:
@@ -168,10 +181,14 @@ class TopicJudge:
         self._topic = topic
         self._folder = folder
         self._reader = reader
-        self.examples = Examples() if is_rule(topic) else examples_of(topic, folder)
         self.rounds = 0
+        self.read_examples()
         self._model: TrainedRelevance | None = None  # the present one
         self._read: dict[Example, CountedTerms | None] = {}  # examples that are files or texts
+
+    def read_examples(self) -> None:
+        """Takes the examples and labels as they are now."""
+        self.examples = Examples() if is_rule(self._topic) else examples_of(self._topic, self._folder)
 
     @property
     def words(self) -> Terms:

@@ -3,7 +3,6 @@
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from itertools import islice
-from math import inf
 from pathlib import Path
 
 import msgspec
@@ -13,6 +12,7 @@ from msgspec import Struct
 
 from lycosa.collection.errors import disk_errors
 from lycosa.collection.events import Scores
+from lycosa.collection.page_words import MAX_KEPT, KeptWords
 from lycosa.reading import Reader
 from lycosa.recipe import StandingSource
 from lycosa.relevance.counted import CountedTerms, PageCounts
@@ -54,9 +54,15 @@ _ENOUGH_TO_MISS = 10  # pages, none of which has a word of the topic
 _MOST_NAMED = 5  # words of the topic
 MAX_REJUDGED = 2_000  # of the latest pages, that are judged anew by their words
 _JUDGED_AT_ONCE = 200  # pages
-_NOTHING_KEPT: tuple[float, float, PageCounts | None] = (inf, 0.0, None)
 _PREDICATE = "predicate"  # state: by which the pages were judged
 _STEM = "stem"  # state: whether they were judged by stems
+
+
+class Learnt(Struct, frozen=True):
+    """What came of labels."""
+
+    judged: int | None  # pages judged anew; None where the model could not be trained yet
+    missing: int  # examples that the next crawl has to fetch
 
 
 class TopicTrainer:
@@ -170,11 +176,36 @@ class TopicTrainer:
             return self._judge
         return topic.judge(model) if model is not None else None
 
-    def train_again(self, reason: str) -> None:
-        """Trains on the examples at hand and judges every page of the collection anew."""
-        model = self._train()
-        self._judge_anew(reason)
-        self._session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
+    def train_again(self, reason: str, *, is_saved: bool = True) -> int:
+        """Trains on the examples at hand and judges anew the pages whose words are kept; returns how many these are.
+
+        A judge of another kind reads every page. A strategy that cannot rank again by itself has what waits ranked by
+        the next crawl.
+
+        is_saved: else the next run trains again.
+        """
+        session, model = self._session, self._train()
+        if not isinstance(self._judge, LinearModel):
+            self._judge_anew(reason)
+            judged = session.status.pages
+        else:
+            judged = self._rejudge(MAX_KEPT, reason)
+        if is_saved:
+            session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
+        return judged
+
+    def learn_labels(self, reason: str) -> Learnt:
+        """Trains again with the labels there are now, and judges anew as `train_again` does.
+
+        Examples that are not at hand are left out; the next crawl fetches them, and trains with them.
+        """
+        session, topic = self._session, self._session.topic
+        topic.read_examples()
+        missing = sum(session.terms(url) is None for url in topic.examples.urls)
+        if topic.runs_code or not topic.learns or not topic.has_good_page(session.terms):
+            return Learnt(None, missing)
+        self._crawled.read_again()  # a page that is an example now leaves the sample, or joins it
+        return Learnt(self.train_again(reason, is_saved=not missing), missing)
 
     def train_if_due(self) -> None:
         """Trains again once there are twice as many pages to learn from as the last time.
@@ -199,7 +230,8 @@ class TopicTrainer:
         if topic.wants_background and self._ranks_again() and self._crawled.is_new and pages <= MAX_REJUDGED:
             self._train()
             assert self._judge is not None
-            self._record_relevances(self._crawled.judged_by(self._judge, MAX_REJUDGED))
+            relevances = self._crawled.judged_by(self._judge, MAX_REJUDGED)
+            self._record_relevances(relevances, "the topic is known better")
 
     def tell_unknown_words(self) -> None:
         """Tells which words of the topic are on none of the latest pages."""
@@ -215,7 +247,7 @@ class TopicTrainer:
         session = self._session
         model = self._train()
         if self._ranks_again():
-            self._rejudge()
+            self._rejudge(MAX_REJUDGED, "the topic is known better")
         else:
             self._judge_anew(f"{session.status.pages} pages are there to learn from")
         session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
@@ -224,32 +256,40 @@ class TopicTrainer:
         """Whether the strategy can rank what waits by new judgements itself."""
         return isinstance(self._judge, LinearModel) and isinstance(self._session.loop.strategy, RanksAgain)
 
-    def _rejudge(self) -> None:
-        """Judges the latest pages anew, by their words, and lets the strategy rank again what waits."""
+    def _rejudge(self, most: int, reason: str) -> int:
+        """Judges the latest pages anew, so many, by their words, and lets the strategy rank again what waits, or the
+        next crawl where it cannot; returns how many were judged."""
         session, strategy = self._session, self._session.loop.strategy
-        assert self._judge is not None and isinstance(strategy, RanksAgain)
-        relevances = self._crawled.judged_by(self._judge, MAX_REJUDGED)
-        session.record_skips(session.loop.put(strategy.rejudge(relevances)))
-        self._record_relevances(relevances)
+        assert self._judge is not None
+        relevances = self._crawled.judged_by(self._judge, most)
+        if isinstance(strategy, RanksAgain):
+            session.record_skips(session.loop.put(strategy.rejudge(relevances)))
+        else:
+            session.rank_later()
+        self._record_relevances(relevances, reason)
+        return len(relevances)
 
-    def _record_relevances(self, relevances: dict[str, float]) -> None:
+    def _record_relevances(self, relevances: dict[str, float], reason: str) -> None:
         session = self._session
         catalog = session.collection.catalog
         known = {url: relevance for _, url, _, relevance in catalog.judged(latest=len(relevances))}
         moved = {url: relevance for url, relevance in relevances.items() if relevance != known.get(Url(url))}
-        session.record(Scores(session.clock.now(), "the topic is known better", moved))
+        session.record(Scores(session.clock.now(), reason, moved))
         session.checkpoint()
         judged = (relevance for *_, relevance in catalog.judged())
         session.status.recount([relevance is not None and relevance >= RELEVANT for relevance in judged])
 
     def _train_first(self) -> None:
         """Trains a first time; where there are pages already, they are judged anew."""
-        model = self._train()
-        if self._session.status.pages:
-            has_model = self._session.topic.has_model
-            reason = "the examples have changed" if has_model else "there was no model of the topic"
-            self._judge_anew(self._change_of_stems or reason)
-        self._session.topic.save(model)
+        model, session = self._train(), self._session
+        if session.status.pages:
+            reason = "the examples have changed" if session.topic.has_model else "there was no model of the topic"
+            if self._ranks_again() and session.status.pages <= MAX_KEPT and not self._change_of_stems:
+                session.tell(f"{reason}: judging {session.status.pages} pages anew")
+                self._rejudge(MAX_KEPT, reason)
+            else:
+                self._judge_anew(self._change_of_stems or reason)
+        session.topic.save(model)
 
     def _train(self) -> TrainedRelevance:
         session = self._session
@@ -286,7 +326,7 @@ class _CrawledPages:
         """A page that the collection has as its latest."""
         session, number = self._session, self._session.status.pages
         self.is_new = self.was_added = True
-        session.words.put(session.collection.catalog.newest, at, PageCounts.of(page))
+        session.words.put(KeptWords(session.collection.catalog.newest, at, *PageCounts.of(page)))
         if number % self._step() == 0 and page.url not in session.topic.examples.urls:
             terms = self._sample[number] = CountedTerms(page.terms)
             session.words.put_terms(page.url, at, terms)
@@ -341,16 +381,16 @@ class _CrawledPages:
         session = self._session
         rows = session.collection.catalog.judged(latest=most)
         kept = session.words.after(rows[0][0] - 1) if rows else iter(())
-        number, at, words = next(kept, _NOTHING_KEPT)
-        for row, url, fetched_at, _ in rows:
-            while number < row:
-                number, at, words = next(kept, _NOTHING_KEPT)
-            if (number, at) == (row, fetched_at) and words is not None:
-                yield url, words
+        words = next(kept, None)
+        for number, url, at, _ in rows:
+            while words is not None and words.number < number:
+                words = next(kept, None)
+            if words is not None and (words.number, words.at) == (number, at):
+                yield url, PageCounts(words.codes, words.counts, words.vector)
             elif (page := session.page(url)) is not None:
-                read = PageCounts.of(page)
-                session.words.put(row, fetched_at, read)
-                yield url, read
+                counts = PageCounts.of(page)
+                session.words.put(KeptWords(number, at, *counts))
+                yield url, counts
 
 
 class _SavedStanding(Struct, frozen=True):

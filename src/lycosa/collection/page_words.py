@@ -1,13 +1,14 @@
 """The words of pages, kept beside the catalog, so that pages are judged again without being read from the archive."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lycosa.relevance.counted import CountedTerms, PageCounts
 from lycosa.vocabulary.records import Codes, Url
 
 FILE = "words.sqlite"
@@ -18,6 +19,16 @@ CREATE TABLE terms (url TEXT PRIMARY KEY, at REAL NOT NULL, words TEXT NOT NULL,
 """
 _TRIM_EVERY = 1_000  # pages that are kept
 _READ_AT_ONCE = 500  # pages
+
+
+class KeptWords(NamedTuple):
+    """The words of one page."""
+
+    number: int
+    at: float  # when it was fetched
+    codes: Codes
+    counts: Codes
+    vector: NDArray[np.float32]
 
 
 class PageWords:
@@ -31,7 +42,6 @@ class PageWords:
     def __init__(self, path: Path, *, made_by: str):
         self._path = path
         self._made_by = made_by
-        self._terms: dict[tuple[Url, float], CountedTerms] = {}
         self._connection = self._opened()
         self._put_since_trimmed = 0
 
@@ -39,6 +49,7 @@ class PageWords:
         for _ in range(2):
             with suppress(sqlite3.Error):
                 connection = sqlite3.connect(self._path)
+                connection.execute("PRAGMA page_size = 32768")  # several rows to a page, and little room left over
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = OFF")  # whatever a crash takes is read again
                 connection.execute("PRAGMA secure_delete = ON")  # as pages are to be forgotten
@@ -62,23 +73,25 @@ class PageWords:
             with suppress(OSError):
                 each.unlink(missing_ok=True)
 
-    def put(self, number: int, at: float, page: PageCounts) -> None:
+    def put(self, words: KeptWords) -> None:
         """Keeps the words of a page."""
-        counts = np.minimum(page.counts, 0xFFFF).astype("<u2")
-        row = (number, at, page.codes.astype("<u8").tobytes(), counts.tobytes(), page.vector.astype("<f4").tobytes())
-        self._write("INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?)", *row)
+        counts = np.minimum(words.counts, 0xFFFF).astype("<u2").tobytes()
+        codes, vector = words.codes.astype("<u8").tobytes(), words.vector.astype("<f4").tobytes()
+        self._write(
+            "INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?)", words.number, words.at, codes, counts, vector
+        )
         self._put_since_trimmed += 1
         if self._put_since_trimmed >= _TRIM_EVERY:
             self._put_since_trimmed = 0
             self._write("DELETE FROM counts WHERE number <= (SELECT max(number) FROM counts) - ?", MAX_KEPT)
 
-    def after(self, number: int) -> Iterator[tuple[int, float, PageCounts]]:
-        """Number, time of fetch and words of the pages with a higher number, in order."""
+    def after(self, number: int) -> Iterator[KeptWords]:
+        """The words of the pages with a higher number, in order."""
         while rows := self._some_after(number):
             for number, at, codes, counts, vector in rows:
                 if len(codes) % 8 == 0 and len(counts) * 4 == len(codes):
                     times: Codes = np.frombuffer(counts, "<u2").astype(np.uint64)
-                    yield number, at, PageCounts(np.frombuffer(codes, "<u8"), times, np.frombuffer(vector, "<f4"))
+                    yield KeptWords(number, at, np.frombuffer(codes, "<u8"), times, np.frombuffer(vector, "<f4"))
 
     def _some_after(self, number: int) -> list[tuple[int, float, bytes, bytes, bytes]]:
         sql = "SELECT number, at, codes, counts, vector FROM counts WHERE number > ? ORDER BY number LIMIT ?"
@@ -87,17 +100,15 @@ class PageWords:
                 return self._connection.execute(sql, (number, _READ_AT_ONCE)).fetchall()
         return []
 
-    def put_terms(self, url: Url, at: float, terms: CountedTerms) -> None:
+    def put_terms(self, url: Url, at: float, terms: Mapping[str, int]) -> None:
         """Keeps the terms of a page that models are trained on."""
-        self._terms[url, at] = terms
-        row = (url, at, " ".join(terms.words).encode("utf-8", "replace").decode(), terms.counts.astype("<u4").tobytes())
-        self._write("INSERT OR REPLACE INTO terms VALUES (?, ?, ?, ?)", *row)
+        counts = np.fromiter(terms.values(), "<u4", len(terms)).tobytes()
+        self._write("INSERT OR REPLACE INTO terms VALUES (?, ?, ?, ?)", url, at, " ".join(terms), counts)
 
-    def terms(self, url: Url, at: float) -> CountedTerms | None:
-        """The terms of this version of a page, if they were kept."""
-        known = self._terms.get((url, at))
-        if known is not None or self._connection is None:
-            return known
+    def terms(self, url: Url, at: float) -> dict[str, int] | None:
+        """The terms of this version of a page, in their order, if they were kept."""
+        if self._connection is None:
+            return None
         try:
             sql = "SELECT words, counts FROM terms WHERE url = ? AND at = ?"
             row = self._connection.execute(sql, (url, at)).fetchone()
@@ -106,14 +117,10 @@ class PageWords:
         if row is None or len(row[1]) % 4:
             return None
         words, counts = row[0].split(" ") if row[0] else [], np.frombuffer(row[1], "<u4").tolist()
-        if len(words) != len(counts):
-            return None
-        terms = self._terms[url, at] = CountedTerms(dict(zip(words, counts, strict=True)))
-        return terms
+        return dict(zip(words, counts, strict=True)) if len(words) == len(counts) else None
 
     def forget(self, is_forgotten: Callable[[Url], bool], numbers: set[int]) -> None:
         """Removes the words of URLs that are forgotten, and those of all pages but these."""
-        self._terms.clear()
         if self._connection is None:
             return
         try:

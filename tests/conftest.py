@@ -6,6 +6,7 @@ A test carries the mark of the folder it stands in (`lab`, `peers`), so that `ma
 a test outside of them marks itself, and so does whatever takes long (`slow`).
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if mark := MARK_OF_FOLDER.get(item.path.relative_to(TESTS).parts[0]):
             item.add_marker(mark)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def nothing_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Neither settings nor tables of whoever runs the tests count in them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("LYCOSA_CONTACT", raising=False)
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield
 
 
 def pytest_configure() -> None:

@@ -52,7 +52,7 @@ def crawl_of(
     def observe(visit: Visit) -> None:
         status.add(visit)
         if visit.page is not None and visit.is_kept and visit.duplicate_of is None:
-            assess.duplicates.add(visit.page.fingerprint, visit.page.url)
+            assess.duplicates.add(visit.page.fingerprint, visit.page.url, visit.page.digest)
 
     return Crawl(
         web=web or SimulatedWeb(pages, clock=clock),

@@ -24,17 +24,20 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Literal, Self, Unpack
+from typing import Any, Literal, Self, Unpack
 
 from lycosa.collection import Collection
+from lycosa.collection.arrow_tables import insist_on_pandas, table_of
 from lycosa.collection.rows import ObservationRow as LookRow
 from lycosa.collection.rows import PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.durable import count_waiting
+from lycosa.reading import markdown_of
 from lycosa.recipe import Recipe, load_recipe
+from lycosa.run.export import TableOptions, labels_of, rows, table_request
 from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.new import new_collection
-from lycosa.run.open import main_text_of, open_for_reading
+from lycosa.run.open import bring_index_up_to_date, html_of, main_text_of, open_for_reading
 from lycosa.run.options import CrawlOptions, FetchOptions, Settings, changed_recipe, check_keywords, settings_of
 from lycosa.run.refresh import Plan, Refresh, Refreshed, insist_on_pages, plan_of, refreshing_recipe
 from lycosa.run.session import Session
@@ -85,6 +88,21 @@ class _Readable:
         """A page as it was sent, content encoding undone, read from the archive."""
         return self.fetch(url).content
 
+    def markdown(self, url: str) -> str:
+        """A page as Markdown, read from the archive: text that renders as text, and links to the Web alone."""
+        fetch = self.fetch(url)
+        return markdown_of(html_of(fetch), fetch.url)
+
+    def to_arrow(self, **options: Unpack[TableOptions]) -> Any:
+        """The pages as a `pyarrow.Table`, in memory; the keywords mean what the flags of `lycosa export` mean."""
+        wanted, content = table_request(self.folder, options, now=WallClock().now())
+        return table_of(rows(self._collection(), wanted, content, labels_of(self.folder)), content.columns)
+
+    def to_pandas(self, **options: Unpack[TableOptions]) -> Any:
+        """The pages as a `pandas.DataFrame`, in memory; the keywords are those of `to_arrow`."""
+        insist_on_pandas()
+        return self.to_arrow(**options).to_pandas()
+
     def fetch(self, url: str) -> Fetch:
         """The answer that brought a page: headers, body, when and from where."""
         page = self.page(url)
@@ -95,7 +113,10 @@ class _Readable:
     def search(
         self, query: str, *, limit: int = 10, host: str | None = None, min_relevance: float | None = None
     ) -> list[Hit]:
-        """The best pages for a query: words, "a phrase", +must, -not, title:word."""
+        """The best pages for a query: words, "a phrase", begin*, +must, -not, title:word, AND, OR, NOT, parentheses.
+
+        Words are compared by their stems, by the language of each page, and without accents.
+        """
         return self._collection().search.search(query, limit=limit, host=host, min_relevance=min_relevance)
 
     def summary(self) -> Summary:
@@ -131,6 +152,13 @@ class OpenCollection(_Readable):
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+    def search(
+        self, query: str, *, limit: int = 10, host: str | None = None, min_relevance: float | None = None
+    ) -> list[Hit]:
+        self._collection()
+        bring_index_up_to_date(self.folder, tell=lambda line: None)
+        return super().search(query, limit=limit, host=host, min_relevance=min_relevance)
 
     def refresh(
         self,
@@ -273,9 +301,9 @@ def new(
     folder: str | Path,
     *,
     topic: str = "",
-    examples: Path | Sequence[str] = (),
-    negatives: Path | Sequence[str] = (),
-    seeds: Path | Sequence[str] = (),
+    examples: Path | Sequence[str | Path] = (),
+    negatives: Path | Sequence[str | Path] = (),
+    seeds: Path | Sequence[str | Path] = (),
     contact: str = "",
     in_links: str | Path | None = None,
     traffic: str | Path | None = None,
@@ -284,9 +312,11 @@ def new(
 
     topic: the topic in words.
     examples, negatives: pages that are on the topic, and pages that are not: URLs, names of files or texts of several
-        words, in a list, or one a line in a file named by a Path. Nothing is fetched before the crawl.
-    seeds: URLs to start from; without them, the examples that are URLs.
-    contact: your e-mail address or web page, told to the hosts that are asked.
+        words, in a list, or one a line in a file named by a Path, which may also be the bookmarks of a browser or
+        OPML. Nothing is fetched before the crawl.
+    seeds: URLs to start from, given in the same ways; without them, the examples that are URLs.
+    contact: your e-mail address or web page, told to the hosts that are asked; without one, that of the environment
+        (LYCOSA_CONTACT) or of ~/.config/lycosa/config.toml.
     in_links: CSV file of URLs and their in-links, from which is learnt how much pages matter.
     traffic: CSV file of domains and how many people they reach.
     """
@@ -304,7 +334,7 @@ def new(
     return folder
 
 
-def _given(lines: Path | Sequence[str]) -> Path | Sequence[str]:
+def _given(lines: Path | Sequence[str | Path]) -> Path | Sequence[str | Path]:
     if isinstance(lines, str):
         raise UsageError(f"give a list of lines, or a file as Path({lines!r})")
     return lines

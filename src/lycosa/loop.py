@@ -149,8 +149,8 @@ class Loop:
             skips += self._follow_redirect(candidate, fetch.location)
         skips += self.frontier.put(self.strategy.propose(visit))
         page = visit.page
-        if page is not None and (page.nofollow or [link for link in page.links if link.rel]):
-            skips += [skip for skip in _nofollow_skips(visit) if not self.frontier.is_known(skip.candidate.url)]
+        if page is not None and (page.nofollow or visit.why_links_stay or [link for link in page.links if link.rel]):
+            skips += [skip for skip in _unfollowed(visit) if not self.frontier.is_known(skip.candidate.url)]
         return self._resolve_skips(skips) if skips else skips
 
     def _resolve_skips(self, skips: list[Skip]) -> list[Skip]:
@@ -203,13 +203,14 @@ def with_new_links_only(visit: Visit) -> Visit:
     return replace(visit, page=replace(visit.page, links=links))
 
 
-def _nofollow_skips(visit: Visit) -> list[Skip]:
-    """The links that the page or the link itself asks not to follow."""
-    page = visit.page
-    if page is None or visit.duplicate_of:
+def _unfollowed(visit: Visit) -> list[Skip]:
+    """The links that are not followed because of the page they are on, or because it or the link itself asks for it."""
+    page, why = visit.page, visit.why_links_stay
+    if page is None:
         return []
+    reason = SkipReason.UNFOLLOWED if why else SkipReason.NOFOLLOW
     return [
-        Skip(Candidate(link.target, 0.0, page.url, link.anchor, depth=visit.candidate.depth + 1), SkipReason.NOFOLLOW)
+        Skip(Candidate(link.target, 0.0, page.url, link.anchor, depth=visit.candidate.depth + 1), reason, why)
         for link in page.links
-        if page.nofollow or "nofollow" in link.rel
+        if why or page.nofollow or "nofollow" in link.rel
     ]

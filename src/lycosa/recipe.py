@@ -28,6 +28,7 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError, mistake_in
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.vocabulary.text import tokens_of
+from lycosa.vocabulary.url_files import NumberedLine, bare_host, meant_lines, read_url_file
 from lycosa.vocabulary.urls import normalise
 
 FILE_NAME = "lycosa.toml"
@@ -317,26 +318,31 @@ def _stems_of(text: str, *, language: str) -> Iterable[str]:
     return terms_of(tokens_of(text), stem=True, language=language)
 
 
-def read_seeds(path: Path) -> list[Url]:
-    """The URLs of a seed file, one a line; blank lines and lines that begin with # are passed over."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecipeError(f"{path}: cannot be read: {error}") from None
-    seeds = seeds_in(lines, str(path))
+def read_seeds(path: Path, *, tell: Callable[[str], None] = lambda line: None) -> list[Url]:
+    """The URLs of a seed file: one a line, a browser's bookmarks, or OPML.
+
+    tell: is called with a line for each host name that is taken for a URL, and of entries that are left out.
+    """
+    listed = read_url_file(path, "seeds")
+    if listed.left_out:
+        tell(f"{path}: {listed.left_out} of its entries are not pages (scripts, feeds, local files) and are left out")
+    seeds = _seeds_of(listed.lines, str(path), tell)
     if not seeds:
         raise RecipeError(f"{path}: no seeds; write one URL a line")
     return seeds
 
 
-def seeds_in(lines: Iterable[str], source: str) -> list[Url]:
+def seeds_in(lines: Iterable[str], source: str, *, tell: Callable[[str], None] = lambda line: None) -> list[Url]:
     """The URLs in lines that come from `source`, each once."""
+    return _seeds_of(meant_lines(lines), source, tell)
+
+
+def _seeds_of(lines: Iterable[NumberedLine], source: str, tell: Callable[[str], None]) -> list[Url]:
     seeds: dict[Url, None] = {}
-    for number, line in enumerate(lines, 1):
-        text = line.strip()
-        if not text or text.startswith("#"):
-            continue
+    for number, text in lines:
         url = normalise(text)
+        if url is None and (url := bare_host(text)) is not None:
+            tell(f"{source}:{number}: {text[:100]!r} is taken for {url}")
         if url is None:
             raise RecipeError(
                 f"{source}:{number}: not a URL that can be crawled: {text[:100]!r}; write http://… or https://…"
@@ -350,7 +356,7 @@ def recipe_text(*, name: str, topic_text: str, examples: str, negatives: str, se
     quoted = msgspec.json.encode  # a JSON string is a TOML string
     return f"""# The recipe of the collection {name}. Everything has a default; what is said here, or by a flag, counts.
 
-contact = {quoted(contact).decode()}  # your e-mail address or web page; required before a public host is asked
+contact = {quoted(contact).decode()}  # your e-mail address or web page; else ~/.config/lycosa/config.toml has it
 strategy = "{DEFAULT_STRATEGY}"  # {", ".join(STRATEGIES)}
 seeds = {quoted(seeds).decode()}  # file of URLs to start from; empty: the examples
 
@@ -388,6 +394,7 @@ text = {quoted(topic_text).decode()}
 # exclude_urls = ["*/login*"]
 # stay_on_sites = true  # only the sites of the seeds
 # languages = ["en"]
+# keep_noindex = true  # keep pages that ask not to be kept: for sites of your own, and legal deposit
 
 [requests]
 # delay = 1.0  # seconds between two requests to one host

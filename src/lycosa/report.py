@@ -78,6 +78,7 @@ class ReportData:
     top_pages: Sequence[TopPage] = ()
     outcomes: Mapping[str, int] = field(default_factory=dict)
     skips: Mapping[str, int] = field(default_factory=dict)
+    left_out: Sequence[tuple[str, str]] = ()  # what and how much is missing, and what changes it
     runs: Sequence[RunFigures] = ()
     freshness: FreshnessFigures | None = None
     waiting: int = 0  # URLs
@@ -93,7 +94,7 @@ def report_page(data: ReportData) -> str:
     topic = f'<p class="topic">{_text(data.topic, 600)}</p>' if data.topic.strip() else ""
     made = f"Made {_text(data.made_at)} by Lycosa." if data.made_at else "Made by Lycosa."
     charts = (_harvest, _relevance, _readers, _standing, _weight, _freshness, _sites, _hosts)
-    parts = (_cards, *charts, _top_pages, _amounts, _runs)
+    parts = (_cards, *charts, _top_pages, _left_out, _amounts, _runs)
     body = "".join(part(data) for part in parts)
     return html_page(title, kicker="Focused crawl", lead=topic, body=body, footer=made)
 
@@ -331,6 +332,16 @@ def _top_pages(data: ReportData) -> str:
         return section("Top pages", "The most relevant pages.", '<p class="none">no data yet</p>')
     head = '<thead><tr><th class="number">Relevance</th><th>Page</th><th>Why it was fetched</th></tr></thead>'
     return section("Top pages", "The most relevant pages.", f"<table>{head}<tbody>\n{rows}</tbody></table>")
+
+
+def _left_out(data: ReportData) -> str:
+    """What the crawl came across and did not keep; nothing where it kept all."""
+    if not data.left_out:
+        return ""
+    rows = "".join(f"<tr><td>{_text(what, 300)}</td><td>{_text(how, 300)}</td></tr>\n" for what, how in data.left_out)
+    head = "<thead><tr><th>What</th><th>What changes it</th></tr></thead>"
+    lead = "What the crawl came across and the collection does not have, or not whole."
+    return section("Left out", lead, f"<table>{head}<tbody>\n{rows}</tbody></table>")
 
 
 def _amounts(data: ReportData) -> str:

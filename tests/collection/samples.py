@@ -13,6 +13,7 @@ import warcio.cli
 from msgspec.structs import replace
 
 from lycosa.collection import Archive, Attempt, Collection, Event, FetchedExample, RunStart, Scores, Stop
+from lycosa.collection.collection import SearchableText
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.records import REFRESH, Candidate, Change, Fetch, Link, Outcome, Page, PastFetch, Url, Visit
 from pages import GivenWords
@@ -39,11 +40,11 @@ def decode(body: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
     return content, len(content) == limit
 
 
-def searchable(fetch: Fetch, page: Page | None) -> tuple[str, str]:
+def searchable(fetch: Fetch, page: Page | None) -> SearchableText:
     if page is not None:
-        return page.title, page.text
+        return SearchableText(page.title, page.text)
     title = fetch.content.partition(b"<title>")[2].partition(b"</title>")[0].decode("utf-8", "replace")
-    return title, fetch.content.decode("utf-8", "replace")
+    return SearchableText(title, fetch.content.decode("utf-8", "replace"))
 
 
 def fetched(url: Url, *, at: float = 1.7e9, body: bytes = HTML, **more: object) -> Fetch:

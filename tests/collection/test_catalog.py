@@ -27,7 +27,7 @@ def test_a_visit_is_listed_with_its_reasons(catalog):
     assert (page.digest, page.fingerprint, page.place) == ((1 << 64) - 5, 1 << 63, PLACE)
     assert (page.etag, page.status, page.language) == ('"abc"', 200, "en")
     assert catalog.page(WOLF).past.etag == '"abc"'
-    assert list(catalog.fingerprints()) == [(WOLF, 1 << 63)]
+    assert list(catalog.fingerprints()) == [(WOLF, 1 << 63, (1 << 64) - 5)]
     assert catalog.page(HOME) is None
 
 

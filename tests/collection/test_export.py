@@ -2,13 +2,16 @@ import csv
 import io
 import json
 import sys
+from datetime import UTC, datetime
 
 import pyarrow.parquet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from collection.samples import CARS, HOME, HTML, WOLF, page_of, visit
-from lycosa.collection import Catalog, Place, export
-from lycosa.collection.export import COLUMNS
+from lycosa.collection import Catalog, Place
+from lycosa.collection.export import COLUMNS, csv_cell, export_row, exporter_for
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 
@@ -26,7 +29,7 @@ def catalog(tmp_path):
 
 def exported(catalog, format):
     out = io.BytesIO()
-    assert export(catalog, format, out) == catalog.count()
+    exporter_for(format)(map(export_row, catalog.pages()), out)
     return out.getvalue()
 
 
@@ -39,6 +42,7 @@ def test_jsonl_tells_every_page(catalog):
         "at": "2023-11-14T22:13:20.000+00:00", "depth": 1, "found_on": HOME, "language": "en", "status": 200,
         "bytes": len(HTML), "digest": "fffffffffffffffb",
         "state": "kept", "looked_at": "2023-11-14T22:13:20.000+00:00", "vanished_at": None,
+        "label": None,
     }  # fmt: skip
 
 
@@ -63,6 +67,14 @@ def test_parquet_is_read_by_pyarrow(catalog):
     assert table.column("relevance").to_pylist()[2:4] == [0.75, None]
 
 
+def test_parquet_has_real_times(catalog):
+    table = pyarrow.parquet.read_table(io.BytesIO(exported(catalog, "parquet")))
+    for name in ("at", "looked_at", "vanished_at"):
+        assert table.schema.field(name).type == pyarrow.timestamp("ms", tz="UTC")
+    assert table.column("at").to_pylist()[0] == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+    assert table.column("vanished_at").to_pylist()[0] is None
+
+
 def test_parquet_of_no_pages_has_the_columns(tmp_path):
     catalog = Catalog(tmp_path / "catalog.sqlite", writable=True)
     table = pyarrow.parquet.read_table(io.BytesIO(exported(catalog, "parquet")))
@@ -76,10 +88,39 @@ def test_urls_one_a_line(catalog):
 
 def test_an_unknown_format_names_the_known(catalog):
     with pytest.raises(UsageError, match="jsonl, csv, parquet, urls"):
-        export(catalog, "xml", io.BytesIO())
+        exporter_for("xml")
 
 
 def test_parquet_without_its_library_says_how_to_get_it(catalog, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UsageError, match=r"pip install 'lycosa\[parquet\]'"):
-        export(catalog, "parquet", io.BytesIO())
+        exported(catalog, "parquet")
+
+
+CELLS = st.text(st.sampled_from("=+-@\t\r\n \"',;|\0\ufeff\u200b\uff1d\uff20a1\x1b"), max_size=12) | st.text(
+    max_size=12
+)
+
+
+@given(CELLS, st.booleans())
+def test_no_text_is_a_formula_in_a_cell(text, is_long):
+    cell = csv_cell(text, is_long=is_long)
+    bare = cell.strip().lstrip("\ufeff\u200b\u2060\u200e\u200f")
+    assert not bare.startswith(("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"))
+    assert not cell.startswith(("\t", "\r", "\n"))
+    allowed = {"\t", "\n"} if is_long else set()
+    assert not [mark for mark in cell if (mark < " " or "\x7f" <= mark <= "\x9f") and mark not in allowed]
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), max_size=5))
+def test_every_row_of_a_csv_has_its_cells(rows):
+    out = io.BytesIO()
+    exporter_for("csv", ("title", "text"))(({"title": title, "text": text} for title, text in rows), out)
+    read = list(csv.reader(io.StringIO(out.getvalue().decode(), newline="")))
+    assert read == [["title", "text"], *([csv_cell(title), csv_cell(text, is_long=True)] for title, text in rows)]
+
+
+def test_a_list_in_a_cell_is_json():
+    assert json.loads(csv_cell([{"target": "http://a.example/", "anchor": '"=1'}])) == [
+        {"target": "http://a.example/", "anchor": '"=1'}
+    ]

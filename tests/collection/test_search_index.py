@@ -82,6 +82,14 @@ def test_operators_work(index):
     assert urls(index.search("title:orb")) == ["orb"]
 
 
+def test_similar_pages_share_words_that_tell_them_apart(index):
+    hits = index.similar("http://a.example/orb")
+    assert urls(hits)[0] == "cars", "both wait, which wolf spiders do not"
+    assert "orb" not in urls(hits)
+    assert len(index.similar("http://a.example/orb", limit=1)) == 1
+    assert index.similar("http://a.example/none") == []
+
+
 def test_snippets_mark_words_beyond_ascii(index):
     (hit,) = index.search("ünïcode")
     assert "«Ünïcode» “quotes”" in hit.snippet
@@ -203,3 +211,92 @@ def test_scripts_without_blanks_are_found_as_they_are_written(unspaced, query, f
 
 def test_their_snippets_are_about_what_was_asked_for(unspaced):
     assert "人们很早就知道«蜂蜜»很甜" in unspaced.search("蜂蜜")[0].snippet
+
+
+FORMS = {
+    "volcano": ("Volcano", "A volcano erupts when magma rises.", "en"),
+    "andes": ("Andes", "Mountains with volcanos, glaciers and llamas.", "en"),
+    "kilauea": ("Kīlauea", "Kīlauea lies on Hawaiʻi; its eruptions are gentle.", ""),
+    "decomposed": ("Etna", "Mount E\u0301tna near Ki\u0304lauea?", "en"),
+    "turkey": ("İSTANBUL", "Türkiye'nin en büyük şehri: İstanbul, eskiden Konstantinopolis.", "tr"),
+    "vulkan": ("Vulkane", "Die Vulkane der Eifel gelten als schlafend.", "de"),
+    "wulkan": ("Wulkany", "Żółte wulkany śpią.", "pl"),
+}
+
+
+@pytest.fixture(scope="module")
+def forms(tmp_path_factory):
+    index = opened(tmp_path_factory.mktemp("f") / "search")
+    for name, (title, text, language) in FORMS.items():
+        TEXTS[f"http://d.example/{name}"] = text
+        index.add(f"http://d.example/{name}", "d.example", title, text, language)
+    index.commit()
+    yield index
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("volcanos", ["volcano", "andes"]),
+        ("Volcanoes", ["volcano", "andes"]),
+        ("kilauea", ["kilauea", "decomposed"]),
+        ("KĪLAUEA", ["kilauea", "decomposed"]),
+        ("etna", ["decomposed"]),
+        ("istanbul", ["turkey"]),
+        ("İstanbul", ["turkey"]),
+        ("ISTANBUL", ["turkey"]),
+        ("ıstanbul", ["turkey"]),
+        ("Vulkan", ["vulkan"]),
+        ("wulkany", ["wulkan"]),
+        ("zolte", ["wulkan"]),
+        ("spia", ["wulkan"]),
+        ("volc*", ["volcano", "andes"]),
+        ("ist*", ["turkey"]),
+        ("title:volcanos", ["volcano"]),
+        ("title:vulk*", ["vulkan"]),
+        ("volcano -andes", ["volcano"]),
+        ("volcano NOT glaciers", ["volcano"]),
+        ("erupting AND magma", ["volcano"]),
+        ("erupting AND llama", []),
+        ('"volcano erupts"', ["volcano"]),
+        ('"volcanos erupt"', []),
+        ("+magma eruption", ["volcano"]),
+        ("(magma OR llamas) AND volcano", ["volcano", "andes"]),
+        ("host:d.example title:etna", None),
+        ("*", []),
+        ("…", []),
+    ],
+)
+def test_words_are_found_in_all_their_forms(forms, query, found):
+    hits = urls(forms.search(query))
+    if found is None:
+        assert len(hits) == len(FORMS)
+    else:
+        assert hits[:1] == found[:1] and set(hits) == set(found)
+
+
+def test_snippets_mark_the_forms_that_were_found(forms):
+    assert "«volcanos»" in next(hit for hit in forms.search("volcano") if "andes" in hit.url).snippet
+    assert "«Kīlauea»" in forms.search("kilauea")[0].snippet
+    assert "«volcano»" in forms.search("volc*")[0].snippet
+    assert "«volcano erupts»" in forms.search('"volcano erupts"')[0].snippet.replace("» «", " ")
+
+
+def test_what_is_left_out_alone_leaves_the_rest(forms):
+    assert len(forms.search("-volcano")) == len(FORMS) - 2
+
+
+def test_an_index_of_an_older_version_is_told_from_one_of_this(tmp_path, forms):
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    for name in ("url", "host", "title", "body"):
+        builder.add_text_field(name, stored=True)
+    (tmp_path / "search").mkdir()
+    tantivy.Index(builder.build(), path=str(tmp_path / "search"))
+    assert opened(tmp_path / "search").is_outdated()
+    assert not forms.is_outdated()
+    assert not opened(tmp_path / "none").is_outdated()
+    with pytest.raises(CollectionError, match=f"older version; run: lycosa rebuild {tmp_path}"):
+        opened(tmp_path / "search").search("wolf")

@@ -90,7 +90,8 @@ def test_it_crawls_on_with_what_it_knew(folder: Path) -> None:
     asked = server.requests
     # Its model was trained before the crawl taught anything, which happens from 20 pages on by now.
     assert "34 pages are there to learn from: judging 34 pages anew" in said.err
-    assert "older version" not in said.err
+    assert "an older version has crawled here" not in said.err
+    assert "the search index was made by an older version: building it again" in said.err
     assert len(set(asked)) == len(asked)
     assert not set(asked) & set(before)
     after = pages(folder)

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lycosa.relevance import Example, read_examples
-from lycosa.relevance.examples import MAX_BYTES
 from lycosa.vocabulary.errors import RecipeError
+from lycosa.vocabulary.url_files import MAX_BYTES
 
 
 def _file(folder: Path, content: str | bytes) -> Path:

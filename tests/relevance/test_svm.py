@@ -110,3 +110,12 @@ def test_course_pages_of_universities_are_told_from_others() -> None:
     model = train(courses[:30], others[:90])
     found, wrong = share_relevant(model, courses[30:]), share_relevant(model, others[90:])
     assert found >= 0.7 and wrong <= 0.2
+
+
+def test_what_the_words_of_a_page_add_is_its_distance_without_the_bias():
+    model = LinearModel({"bee": (1.5, 2.0), "ship": (1.0, -1.0)}, bias=0.3, idf_of_new=3.0)
+    terms = {"bee": 3, "ship": 1, "unheard": 2}
+    parts = model.contributions(terms)
+    assert parts.keys() == {"bee", "ship"} and parts["bee"] > 0 > parts["ship"]
+    assert sum(parts.values()) + 0.3 == pytest.approx(model.distance(terms))
+    assert model.contributions({}) == {}

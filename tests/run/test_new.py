@@ -60,7 +60,7 @@ def test_tables_are_copied_and_named_by_the_recipe(tmp_path: Path, suffix: str) 
     ("given", "complaint"),
     [
         ({"negatives": ["ships at sea"]}, "negatives alone do not name a topic"),
-        ({"seeds": ["not a url"]}, "seeds"),
+        ({"seeds": ["not a url"]}, "seeds:1"),
         ({"examples": Path("none.txt")}, "none.txt"),
         ({"seeds": Path("none.txt")}, "none.txt"),
         ({"in_links": Path("none.csv")}, "none.csv"),

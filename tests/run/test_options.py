@@ -52,6 +52,8 @@ REACHES = [  # an option, what is said, and where the recipe has it
     ("exclude_urls", ["*/login*"], "scope.exclude_urls", ("*/login*",)),
     ("stay", True, "scope.stay_on_sites", True),
     ("languages", ["EN"], "scope.languages", ("en",)),
+    ("keep_noindex", True, "scope.keep_noindex", True),
+    ("contact", "me@example.org", "contact", "me@example.org"),
     ("delay", 0, "requests.delay", 0),
     ("concurrency", 3, "requests.concurrency", 3),
 ]
@@ -59,6 +61,7 @@ SETTINGS = [
     ("sitemaps", True),
     ("allow_private", True),
     ("resolve", ("*=127.0.0.1:8080",)),
+    ("seeds", ("http://a.example/",)),
 ]
 
 

@@ -76,7 +76,14 @@ def test_a_crawl_shows_them_inert(crawled):
 
 
 @pytest.mark.parametrize(
-    "words", [["show"], ["search", "honey", "--limit", "100"], ["search", "honey", "--limit", "100", "--json"]]
+    "words",
+    [
+        ["show"],
+        ["pages"],
+        ["pages", "--json"],
+        ["search", "honey", "--limit", "100"],
+        ["search", "honey", "--limit", "100", "--json"],
+    ],
 )
 def test_show_and_search_show_them_inert(crawled, words):
     command, *rest = words

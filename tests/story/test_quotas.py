@@ -45,7 +45,8 @@ def test_no_host_has_more_pages_than_it_may_and_all_that_is_left_out_is_explaine
     assert len(left_out) == 3 * 16
     assert set(left_out.values()) == {"quota: its host has 5 pages"}
     assert "stopped: nothing is left to fetch within the quotas of pages (5 a host), for which 48 links" in said.err
-    assert "0 URLs waiting, 48 skipped" in said.err
+    assert "left out: 48 links skipped, as their hosts or sites have as many pages as they may" in said.err
+    assert "0 URLs waiting" in said.err
     some = next(iter(left_out))
     assert "skipped: quota: its host has 5 pages" in done("explain", folder, some).out
     assert done("show", folder, "--json").json["skipped"] == {"quota: its host has 5 pages": 48}

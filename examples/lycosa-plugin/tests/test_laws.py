@@ -1,6 +1,6 @@
 from functools import partial
 
-from lycosa_plugin.exporter import write_markdown
+from lycosa_plugin.exporter import write_reading_list
 from lycosa_plugin.relevance import NaiveBayes
 from lycosa_plugin.strategy import HostHarvest
 
@@ -17,4 +17,4 @@ def test_the_relevance_model_keeps_the_laws():
 
 
 def test_the_exporter_keeps_the_laws():
-    check_exporter(write_markdown)
+    check_exporter(write_reading_list)

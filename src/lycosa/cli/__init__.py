@@ -16,7 +16,8 @@ from lycosa import __version__
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.plugins import distribution_of, load_plugin, plugins
 
-from . import crawl, explain, export, forget, import_, label, new, rebuild, refresh, report, search, show
+from . import cat, crawl, explain, export, forget, import_, label, new, pages, rebuild, refresh, report, search, show
+from . import try_ as try_command
 from .options import TYPER_OPTIONS
 
 
@@ -44,10 +45,13 @@ app = typer.Typer(
 )
 COMMANDS: dict[str, Callable[..., None]] = {
     "new": new.new,
+    "try": try_command.try_,
     "crawl": crawl.crawl,
     "refresh": refresh.refresh,
     "show": show.show,
     "search": search.search,
+    "pages": pages.pages,
+    "cat": cat.cat,
     "explain": explain.explain,
     "label": label.label,
     "report": report.report,
@@ -57,10 +61,11 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "forget": forget.forget,
 }
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, context_settings=search.CONTEXT_SETTINGS if name == "search" else None)(command)
 LOADED_WHEN_CALLED = {  # a crawl needs none of these; those that are no module here are entry points of other packages
     "map": "Maps that crawls draw for the next: build, show, merge, export.",
     "logs": "Access logs, for crawls that go where people go: import, show.",
+    "mcp": "Serve a collection to a language model's client, by MCP: search, read, why, similar.",
     "peer": "Collections shared with others: group, serve, search, show.",
     "world": "Worlds to crawl offline: list, make, show, serve.",
     "lab": "Studies of strategies: list, run, compare, table.",

@@ -13,6 +13,7 @@ from lycosa.recipe import Recipe
 from lycosa.relevance.harvest import harvest_interval
 from lycosa.run.guides import layers
 from lycosa.run.live import LiveCrawl, Visits
+from lycosa.run.omissions import omissions_in_words
 from lycosa.run.options import Settings
 from lycosa.run.session import Session
 from lycosa.run.topic import calibration_of
@@ -20,8 +21,9 @@ from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers
-from lycosa.vocabulary.records import Outcome, Plain, SkipReason, Visit
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.records import Outcome, Plain, Visit
+from lycosa.vocabulary.text import counted, visible
+from lycosa.web.outcomes import outcome_in_words, outcome_name
 
 from .options import print_json, program
 from .progress import Progress, StandingFacts
@@ -40,9 +42,11 @@ def run(
         status = session.status
         if not quiet:
             progress.say(f"stopped: {status.stop_reason}")
+            for omission in omissions_in_words(session.collection.catalog.omissions(), session.recipe):
+                progress.say(f"left out: {omission}")
             progress.say(
-                f"{status.pages} pages, {_relevant_share(session)}, {len(session.frontier)} URLs waiting"
-                f"{_over_quota(session)}; "
+                f"{counted(status.pages, 'page')}, {_relevant_share(session)}, "
+                f"{counted(len(session.frontier), 'URL')} waiting; "
                 f'next: {program()} search {folder} "words", {program()} report {folder}'
             )
 
@@ -52,11 +56,6 @@ def _relevant_share(session: Session) -> str:
     low, high = harvest_interval(status.relevant, status.pages, calibration)
     estimate = "" if calibration == "rule" or not status.pages else f" (estimate; probably {low:.0%}–{high:.0%})"
     return f"{status.relevant / status.pages if status.pages else 0.0:.0%} of them relevant{estimate}"
-
-
-def _over_quota(session: Session) -> str:
-    skipped = session.collection.catalog.count_skips(SkipReason.QUOTA)
-    return f", {skipped} skipped, as their hosts or sites have as many pages as they may" if skipped else ""
 
 
 async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) -> None:
@@ -153,8 +152,12 @@ def _log_page(visit: Visit) -> None:
     if not _log.isEnabledFor(logging.INFO):
         return
     relevance = "    " if visit.relevance is None else f"{visit.relevance:.2f}"
-    what = visible(visit.page.title if visit.page else visit.fetch.detail)
-    _log.info("%-9s %s %s %s", visit.change or visit.fetch.outcome, relevance, visible(visit.fetch.url, 500), what)
+    fetch = visit.fetch
+    name = visit.change or ("left out" if visit.left_out else outcome_name(fetch.outcome, fetch.status))
+    what = visit.page.title if visit.page else outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
+    if visit.left_out is not None:
+        what = f"({visit.left_out}) {what}"
+    _log.info("%-15s %s %s %s", name, relevance, visible(fetch.url, 500), visible(what))
 
 
 @contextmanager

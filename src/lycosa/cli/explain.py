@@ -6,11 +6,13 @@ from itertools import groupby
 import typer
 
 from lycosa.collection import Collection
-from lycosa.collection.rows import ObservationRow, PageRow
+from lycosa.collection.rows import FetchRow, ObservationRow, Omissions, PageRow
 from lycosa.frontier.durable import waiting_candidate
+from lycosa.run.forgotten import FORGOTTEN_FILE, is_forgotten, read_forgotten
 from lycosa.run.open import open_for_reading
-from lycosa.vocabulary.records import Candidate, Plain, Url
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.records import Candidate, Fetch, LeftOut, LeftOutReason, Outcome, Plain, Url
+from lycosa.vocabulary.text import counted, visible
+from lycosa.web.outcomes import outcome_in_words, was_requested
 
 from .options import Json, Name, UrlArgument, print_json, url_argument
 from .reasons import in_words
@@ -27,15 +29,27 @@ def explain(name: Name, url: UrlArgument, as_json: Json = False) -> None:
     wanted = url_argument(url)
     with open_for_reading(name) as collection:
         facts = _facts(collection, wanted)
+        omissions = collection.catalog.omissions() if facts["state"] == "unknown" else None
     if as_json:
         print_json(facts)
     else:
-        for line in _lines(facts):
-            margin = len(line) - len(line.lstrip(" "))
-            limit = _MAX_REASONS + _MAX_LINE if line.startswith(_WHY) else _MAX_LINE
-            typer.echo(" " * margin + visible(line, limit))
+        for line in [*_lines(facts, str(name)), *_unknown(omissions)]:
+            typer.echo(_shown(line))
     if facts["state"] == "unknown":
         raise typer.Exit(1)
+
+
+def explained(collection: Collection, url: Url) -> tuple[str, list[str]]:
+    """What has become of a URL, in a word and in lines that are safe to show."""
+    facts = _facts(collection, url)
+    unknown = _unknown(collection.catalog.omissions()) if facts["state"] == "unknown" else []
+    return facts["state"], [_shown(line) for line in [*_lines(facts, str(collection.folder)), *unknown]]
+
+
+def _shown(line: str) -> str:
+    margin = len(line) - len(line.lstrip(" "))
+    limit = _MAX_REASONS + _MAX_LINE if line.startswith(_WHY) else _MAX_LINE
+    return " " * margin + visible(line, limit)
 
 
 def _facts(collection: Collection, url: Url) -> Plain:
@@ -46,8 +60,10 @@ def _facts(collection: Collection, url: Url) -> Plain:
         state = "stored" if page.vanished_at is None else "vanished"
     elif waiting is not None:
         state = "waiting"
+    elif is_forgotten(url, read_forgotten(collection.folder)):
+        state = "forgotten"
     elif fetches:
-        state = "fetched, not stored"
+        state = "fetched, not stored" if any(map(_was_requested, fetches)) else "not fetched"
     else:
         state = "skipped" if skip is not None else "unknown"
     return {
@@ -55,12 +71,16 @@ def _facts(collection: Collection, url: Url) -> Plain:
         "state": state,
         "page": page,
         "waiting": waiting,
-        "skip": skip if state in ("skipped", "fetched, not stored") else None,
+        "skip": skip if state in ("skipped", "fetched, not stored", "not fetched") else None,
         "looks": catalog.looks(page.number) if page else [],
         "fetches": fetches,
         "way": _way(collection, page) if page else [],
         "parents": catalog.parents(url),
     }
+
+
+def _was_requested(fetch: FetchRow) -> bool:
+    return was_requested(Fetch(fetch.url, fetch.outcome, fetch.at, fetch.status))
 
 
 def _way(collection: Collection, page: PageRow) -> list[Url]:
@@ -74,12 +94,48 @@ def _way(collection: Collection, page: PageRow) -> list[Url]:
     return way[::-1]
 
 
-def _lines(facts: Plain) -> list[str]:
+def _unknown(omissions: Omissions | None) -> list[str]:
+    """Why a URL may be unknown that a page links to."""
+    if omissions is None:
+        return []
+    lines = ["  not known here: no page of the collection links there, as far as the pages were read"]
+    lost = [
+        (sum(omissions.truncated.values()), "was cut", "were cut"),
+        (omissions.pages_of_many_links, "has more links than are read", "have more links than are read"),
+        (omissions.needs_script, "needs JavaScript", "need JavaScript"),
+    ]
+    said = [f"{counted(count, 'page')} {one if count == 1 else more}" for count, one, more in lost if count]
+    return [*lines, f"  ({', '.join(said)}: links of theirs may be missing)"] if said else lines
+
+
+_WHY_LEFT_OUT = {
+    LeftOutReason.NOINDEX: "it asks not to be kept (noindex); lycosa crawl {name} --keep-noindex keeps it",
+    LeftOutReason.LANGUAGE: "its language is {detail}; lycosa crawl {name} --language {detail} keeps it",
+    LeftOutReason.OTHER: "{detail}",
+}
+
+
+def _why_left_out(fetches: list[FetchRow], name: str) -> str:
+    """Why a page that was fetched is not kept; empty where there was no page."""
+    brought = [fetch for fetch in fetches if fetch.outcome is Outcome.OK]
+    if not brought:
+        return ""
+    left_out = LeftOut.parse(brought[-1].left_out)
+    if left_out is None:
+        return f"an older version did not note why; lycosa rebuild {name} finds out"
+    return _WHY_LEFT_OUT[left_out.reason].format(name=name, detail=visible(left_out.detail, 100))
+
+
+def _lines(facts: Plain, name: str) -> list[str]:
     lines = [f"{facts['url']}: {facts['state']}"]
     page: PageRow | None = facts["page"]
     waiting: Candidate | None = facts["waiting"]
     if facts["state"] == "unknown":
-        return [*lines, "  never seen in this collection: no page of it links there"]
+        return lines
+    if facts["state"] == "forgotten":
+        return [*lines, f"  by lycosa forget: nothing of it is kept, and it is not fetched again ({FORGOTTEN_FILE})"]
+    if page is None and waiting is None and (why := _why_left_out(facts["fetches"], name)):
+        lines.append(f"  not kept: {why}")
     if page is not None:
         relevance = "not judged" if page.relevance is None else f"{page.relevance:.3f}"
         standing = "" if page.standing is None else f", standing {page.standing:.3f}"
@@ -87,10 +143,17 @@ def _lines(facts: Plain) -> list[str]:
         lines.append(_why(page))
         if page.anchor:
             lines.append(f"  by the link “{page.anchor}”")
-        if page.duplicate_of:
-            lines.append(f"  nearly the same as {page.duplicate_of}; its links were not followed")
+        if page.is_copy:
+            lines.append(f"  has the same text as {page.duplicate_of}, so its links were not followed")
+        elif page.duplicate_of:
+            lines.append(f"  nearly the same as {page.duplicate_of}")
         if page.truncated:
-            lines.append(f"  cut by {page.truncated}")
+            key = "max_body" if page.truncated == "length" else "timeout"
+            lines.append(f"  cut at {page.bytes:,} bytes (limit: {key} in [requests] of lycosa.toml)")
+        if page.links_beyond:
+            lines.append(f"  has more links than are read of one page: {page.links_beyond:,} were left out")
+        if page.needs_script:
+            lines.append("  has hardly any text, but scripts: it may need JavaScript, which Lycosa does not run")
         if page.vanished_at is not None:
             lines.append(f"  vanished: found so {_moment(page.vanished_at)}: {page.vanished_why}")
         lines += _versions(facts["looks"])
@@ -106,9 +169,9 @@ def _lines(facts: Plain) -> list[str]:
     if len(facts["fetches"]) > _MAX_FETCHES:
         lines.append(f"  {len(facts['fetches'])} fetches, the latest {_MAX_FETCHES}:")
     for fetch in facts["fetches"][-_MAX_FETCHES:]:
-        status = f" {fetch.status}" if fetch.status else ""
-        spoken = f"{fetch.outcome}{status} in {fetch.elapsed:.2f} s {fetch.detail}".rstrip()
-        lines.append(f"  fetch {_moment(fetch.at)}: {spoken}")
+        spoken = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
+        took = f" in {fetch.elapsed:.2f} s" if fetch.elapsed else ""
+        lines.append(f"  {'fetch' if _was_requested(fetch) else 'no fetch'} {_moment(fetch.at)}: {spoken}{took}")
     if facts["parents"]:
         lines.append("  linked from:")
         lines += [f"    {parent.url} “{parent.anchor}”" for parent in facts["parents"]]

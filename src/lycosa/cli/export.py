@@ -1,39 +1,134 @@
-"""`lycosa export`: the pages of a collection as a table."""
+"""`lycosa export`: the pages of a collection for other programs."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lycosa.collection.export import FORMATS, exporter_for
-from lycosa.collection.export import export as write_pages
+from lycosa import __version__
+from lycosa.collection.dataset_folder import About
+from lycosa.collection.export import FOLDER_FORMATS, FORMATS, Row, check_format, exporter_for
+from lycosa.recipe import load_recipe
+from lycosa.run.export import Content, labels_of, rows, selection_of
 from lycosa.run.open import open_for_reading
-from lycosa.vocabulary.errors import cannot_write
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.errors import UsageError, cannot_write
+from lycosa.vocabulary.files import atomic_write, new_folder
+from lycosa.vocabulary.text import counted
 
-from .options import Name
+from .job_progress import Counting
+from .options import Hosts, Label, Languages, MinRelevance, Name, Quiet, Since, standard_output, tell
 
 STANDARD_OUTPUT = Path("-")  # as the name of a file
 
 
 def export(
     name: Name,
-    format: Annotated[str, typer.Option(metavar="FORMAT", help=f"One of: {', '.join(FORMATS)}.")] = "jsonl",
+    format: Annotated[
+        str, typer.Option(metavar="FORMAT", help=f"One of: {', '.join((*FORMATS, *FOLDER_FORMATS))}.")
+    ] = "jsonl",
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to; -: standard output, as without it but for parquet.")
+        Path | None,
+        typer.Option(
+            metavar="FILE|FOLDER",
+            help="Where to; -: standard output. Without it: standard output, or a name after NAME and FORMAT.",
+        ),
     ] = None,
+    text: Annotated[bool, typer.Option("--text", help="With the main text of each page.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="With each page as Markdown.")] = False,
+    html: Annotated[bool, typer.Option("--html", help="With each page as it was sent.")] = False,
+    links: Annotated[bool, typer.Option("--links", help="With the links of each page: target, anchor, rel.")] = False,
+    chunks: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="A row for each passage of about N words, not for each page."),
+    ] = None,
+    min_relevance: MinRelevance = None,
+    top: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Only the N most relevant pages, the best first.")
+    ] = None,
+    host: Hosts = None,
+    language: Languages = None,
+    label: Label = None,
+    since: Since = None,
+    quiet: Quiet = False,
 ) -> None:
-    """Export the pages of a collection as a table."""
-    exporter_for(format)
-    if out is None:
-        out = Path(f"{name.name}.parquet") if format == "parquet" else STANDARD_OUTPUT
-    with open_for_reading(name) as collection:
-        if out == STANDARD_OUTPUT:
-            write_pages(collection.catalog, format, sys.stdout.buffer)
-            return
-        try:
-            with out.open("wb") as file:
-                pages = write_pages(collection.catalog, format, file)
-        except OSError as error:
-            raise cannot_write(out, error, way_out="make room, or give another --out") from None
-    typer.echo(f"{pages} pages in {out}")
+    """Export the pages of a collection. Their text too, all or some of them, for other programs."""
+    check_format(format)
+    content = _content(format, Content(text=text, markdown=markdown, html=html, links=links, chunks=chunks))
+    out = out or _default_out(name, format)
+    with open_for_reading(name) as collection, Counting("exporting pages", quiet=quiet or _is_watched(out)) as progress:
+        wanted = selection_of(
+            name,
+            hosts=host or (),
+            languages=language or (),
+            min_relevance=min_relevance,
+            top=top,
+            label=label,
+            since=since,
+            now=WallClock().now(),
+        )
+        pages = collection.catalog.count_selected(wanted)
+        found = _counted(rows(collection, wanted, content, labels_of(name)), pages, progress)
+        about = About(name.absolute().name, load_recipe(name, to_read=True).topic.text, f"Lycosa {__version__}")
+        _write(found, format, out, content, about)
+    if not pages:
+        tell("No page matches; lycosa show tells what there is.")
+    if out != STANDARD_OUTPUT:
+        typer.echo(f"{counted(pages, 'page')} in {out}")
+
+
+def _content(format: str, asked: Content) -> Content:
+    """What of the pages a format holds, given what was asked for."""
+    asked.check()
+    if format == "urls" and asked != Content():
+        raise UsageError("--format urls writes nothing but URLs; for texts and links choose jsonl, csv or parquet")
+    if format == "markdown":
+        if asked not in (Content(), Content(markdown=True)):
+            raise UsageError("--format markdown writes each page as Markdown; for other texts choose jsonl or parquet")
+        return Content(markdown=True)
+    return Content(text=True) if format == "huggingface" and asked == Content() else asked
+
+
+def _default_out(name: Path, format: str) -> Path:
+    own = {
+        "parquet": f"{name.name}.parquet",
+        "markdown": f"{name.name}-markdown",
+        "huggingface": f"{name.name}-dataset",
+    }
+    return Path(own[format]) if format in own else STANDARD_OUTPUT
+
+
+def _write(found: Iterator[Row], format: str, out: Path, content: Content, about: About) -> None:
+    if format in FOLDER_FORMATS and out == STANDARD_OUTPUT:
+        raise UsageError(f"--format {format} writes a folder: name it with --out")
+    try:
+        if format in FOLDER_FORMATS:
+            with new_folder(out) as folder:
+                FOLDER_FORMATS[format](found, folder, content.columns, about)
+        elif out == STANDARD_OUTPUT:
+            with standard_output() as file:
+                exporter_for(format, content.columns)(found, file)
+        else:
+            with atomic_write(out) as file:
+                exporter_for(format, content.columns)(found, file)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise cannot_write(out, error, way_out="give another --out") from None
+
+
+def _is_watched(out: Path) -> bool:
+    """Whether the rows themselves appear on the terminal, where a progress bar would be in their way."""
+    return out == STANDARD_OUTPUT and sys.stdout.isatty()
+
+
+def _counted(found: Iterator[Row], pages: int, progress: Counting) -> Iterator[Row]:
+    """The rows, with a sign of life now and then."""
+    done, last = 0, None
+    for row in found:
+        yield row
+        if row["number"] != last:
+            done, last = done + 1, row["number"]
+            progress(done, pages)

@@ -9,19 +9,27 @@ from lycosa.recipe import load_recipe
 from lycosa.run.new import new_collection
 from lycosa.run.topic import examples_of
 
-from .options import Name, program
+from .options import Name, program, tell
 
 
 def new(
     name: Name,
     topic: Annotated[str, typer.Option(metavar="WORDS", help="The topic in words.")] = "",
     examples: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Pages on the topic, one a line: URLs, file names or texts.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Pages on the topic, one a line: URLs, file names or texts; or bookmarks, or OPML."
+        ),
     ] = None,
+    example: Annotated[list[str] | None, typer.Option(metavar="URL", help="A page on the topic. Repeatable.")] = None,
     negatives: Annotated[Path | None, typer.Option(metavar="FILE", help="Pages that are not on the topic.")] = None,
     seeds: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="URLs to start from, one a line. Without: the example URLs.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="URLs to start from, one a line; or bookmarks, or OPML. Without: the example URLs."
+        ),
     ] = None,
+    seed: Annotated[list[str] | None, typer.Option(metavar="URL", help="A URL to start from. Repeatable.")] = None,
     contact: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Your e-mail address or web page, told to the hosts you ask.")
     ] = "",
@@ -37,17 +45,22 @@ def new(
     recipe = new_collection(
         name,
         topic=topic,
-        examples=examples,
-        negatives=negatives,
-        seeds=seeds,
+        examples=_given(examples, example),
+        negatives=_given(negatives),
+        seeds=_given(seeds, seed),
         contact=contact,
         in_links=in_links,
         traffic=traffic,
+        tell=tell,
     )
     typer.echo(f"made {name}; look at {recipe}, then: {program()} crawl {name} --pages 500")
     good = examples_of(load_recipe(name).topic, name).good
-    if seeds is None and not any(example.kind == "url" for example in good):
+    if not seeds and not seed and not any(example.kind == "url" for example in good):
         typer.echo(
             f"before the crawl it needs seeds: write URLs, one a line, into {name / 'seeds.txt'}, "
-            f'and seeds = "seeds.txt" into {recipe}; or make it with --seeds FILE; or crawl it with --logs LOG'
+            f'and seeds = "seeds.txt" into {recipe}; or make it with --seed URL; or crawl it with --logs LOG'
         )
+
+
+def _given(file: Path | None, lines: list[str] | None = None) -> list[str | Path]:
+    return [*([] if file is None else [file]), *(lines or ())]

@@ -1,19 +1,21 @@
 """Arguments, options and output functions shared by several commands."""
 
 import inspect
+import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, BinaryIO, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 import typer
 
 from lycosa.run.options import FetchOptions, Flag
-from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.errors import UsageError, cannot_write
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
 from lycosa.vocabulary.urls import normalise
@@ -34,6 +36,23 @@ _TERMINAL_CONTROLS = re.compile(
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 
 PageLog = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a line per page to FILE.")]
+Hosts = Annotated[
+    list[str] | None, typer.Option("--host", metavar="HOST", help="Only pages of this host; may be repeated.")
+]
+Languages = Annotated[
+    list[str] | None,
+    typer.Option("--language", metavar="CODE", help="Only pages in this language, such as en; may be repeated."),
+]
+MinRelevance = Annotated[
+    float | None, typer.Option(metavar="N", min=0, max=1, help="Only pages at least this relevant, from 0 to 1.")
+]
+Label = Annotated[
+    str | None, typer.Option(metavar="good|bad", help="Only pages marked so by lycosa label, or given as examples.")
+]
+Since = Annotated[
+    str | None,
+    typer.Option(metavar="DATE", help="Only pages fetched, new or changed, since then: 2026-11-16 (UTC), 7d or 12h."),
+]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print a line per page.")]
 
 
@@ -108,6 +127,20 @@ def url_argument(text: str) -> Url:
 def print_json(plain: Any) -> None:
     """Prints one line; terminal control characters are escaped, which leaves the JSON value the same."""
     typer.echo(_TERMINAL_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", msgspec.json.encode(plain).decode()))
+
+
+@contextmanager
+def standard_output() -> Iterator[BinaryIO]:
+    """Standard output, for bytes; where it cannot be written, one line for the user."""
+    try:
+        yield sys.stdout.buffer
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # Else the interpreter tries, and fails, to write the rest when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise cannot_write("to standard output", error, way_out="give a file with --out") from None
 
 
 def tell(line: str) -> None:

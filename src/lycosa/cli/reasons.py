@@ -1,9 +1,11 @@
 """The reasons for fetching a URL, in words; `Candidate.because` has them as keys and values."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from math import exp
 
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import Outcome, Plain
+from lycosa.web.outcomes import outcome_name
 
 _PHRASES = {
     "seed": "a seed",
@@ -39,6 +41,14 @@ _PHRASES = {
 }
 
 _ORDER = {what: position for position, what in enumerate(_PHRASES)}
+
+
+def outcome_counts(fetches: Iterable[tuple[Outcome, int | None, int]]) -> dict[str, int]:
+    """How often fetches ended how, in words, the most frequent first."""
+    counts: Counter[str] = Counter()
+    for outcome, status, count in fetches:
+        counts[outcome_name(outcome, status)] += count
+    return dict(counts.most_common())
 
 
 def in_words(because: Mapping[str, Plain]) -> str:

@@ -10,7 +10,7 @@ import typer
 from lycosa.collection import Collection
 from lycosa.collection.rows import Freshness, LatestChange, PageRow, RunRow
 from lycosa.frontier.durable import count_waiting
-from lycosa.recipe import load_recipe
+from lycosa.recipe import Recipe, load_recipe
 from lycosa.relevance.harvest import Calibration
 from lycosa.report import (
     PAGES_SHOWN,
@@ -21,6 +21,7 @@ from lycosa.report import (
     TopPage,
     report_page,
 )
+from lycosa.run.omissions import omissions_in_words
 from lycosa.run.open import open_for_reading
 from lycosa.run.topic import calibration_of
 from lycosa.run.upkeep import REPORT_FILE
@@ -29,7 +30,7 @@ from lycosa.vocabulary.explanations import is_found_by_readers, weight_of_releva
 
 from .export import STANDARD_OUTPUT
 from .options import Name
-from .reasons import in_words
+from .reasons import in_words, outcome_counts
 
 _CHANGES_SHOWN = 25  # the latest
 
@@ -55,18 +56,18 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     except OSError as error:
         if out is None:
             raise CollectionError(f"cannot write {place}: {error.strerror}; make room, or give --out") from None
-        raise cannot_write(out, error, way_out="make room, or give another --out") from None
+        raise cannot_write(out, error, way_out="give another --out") from None
     return place
 
 
 def _page_of(folder: Path) -> str:
-    topic = load_recipe(folder, to_read=True).topic
+    recipe = load_recipe(folder, to_read=True)
     with open_for_reading(folder) as collection:
-        said = topic.text or f"learned from {topic.examples or 'its rule'}"
-        return report_page(report_data(collection, said, calibration=calibration_of(topic, folder)))
+        return report_page(report_data(collection, recipe, calibration=calibration_of(recipe.topic, folder)))
 
 
-def report_data(collection: Collection, topic: str, *, calibration: Calibration) -> ReportData:
+def report_data(collection: Collection, recipe: Recipe, *, calibration: Calibration) -> ReportData:
+    topic = recipe.topic.text or f"learned from {recipe.topic.examples or 'its rule'}"
     catalog = collection.catalog
     facts = catalog.summary()
     relevances: list[float] = []
@@ -93,7 +94,8 @@ def report_data(collection: Collection, topic: str, *, calibration: Calibration)
         hosts=hosts,
         through_readers=through_readers,
         top_pages=[_top_page(page) for page in catalog.pages("relevance", limit=PAGES_SHOWN)],
-        outcomes=facts.outcomes,
+        outcomes=outcome_counts(catalog.outcomes_and_statuses()),
+        left_out=[(each.what, each.remedy) for each in omissions_in_words(facts.omissions, recipe)],
         skips=facts.skipped,
         runs=runs,
         freshness=_freshness(facts.freshness, catalog.latest_changes(_CHANGES_SHOWN)),

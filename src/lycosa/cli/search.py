@@ -5,16 +5,20 @@ from typing import Annotated
 import typer
 
 from lycosa.recipe import is_host
-from lycosa.run.open import open_for_reading
+from lycosa.run.open import bring_index_up_to_date, open_for_reading
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import visible
 
-from .options import Json, Name, print_json
+from .job_progress import elapsed_notice
+from .options import Json, Name, print_json, tell
+
+# A word that begins with a dash is to be left out, so it is no option, and -h may begin one.
+CONTEXT_SETTINGS = {"help_option_names": ["--help"], "ignore_unknown_options": True}
 
 
 def search(
     name: Name,
-    query: Annotated[str, typer.Argument(metavar="WORDS", help='Words; also "a phrase", +must, -not, title:word.')],
+    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="What to find; quotes are not needed.")],
     limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="Hits shown.")] = 10,
     host: Annotated[str | None, typer.Option(metavar="HOST", help="Only pages of this host.")] = None,
     min_relevance: Annotated[
@@ -22,11 +26,28 @@ def search(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Search the pages of a collection."""
+    """Search the pages of a collection, in any of its languages; accents and endings of words do not matter.
+
+    \b
+    lava flow          pages with either word, those with both first
+    +lava flow         lava must be there
+    lava -pumice       pumice must not be there; also: lava NOT pumice
+    lava AND flow      both; OR, NOT and ( ) work too
+    '"lava flow"'      the phrase as it is written
+    volc*              words that begin so
+    title:volcano      in the title; host:www.example.org for a host
+    """
+    for word in words:
+        if word.startswith("--"):
+            raise UsageError(f"search has no option {word[:100]}; see: lycosa search --help")
     if host is not None and not is_host(host):
         raise UsageError(f"--host: not a host: {host[:100]!r}; write its name alone, such as www.example.org")
+    with elapsed_notice("bringing the search index up to date"):
+        bring_index_up_to_date(name, tell=tell)
     with open_for_reading(name) as collection:
-        hits = collection.search.search(query, limit=limit, host=host and host.lower(), min_relevance=min_relevance)
+        hits = collection.search.search(
+            " ".join(words), limit=limit, host=host and host.lower(), min_relevance=min_relevance
+        )
     if as_json:
         print_json(hits)
         return

@@ -9,24 +9,29 @@ from lycosa.collection.rows import Freshness, LatestChange, RunRow, Summary
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import load_recipe
 from lycosa.relevance.harvest import harvest_interval
+from lycosa.run.omissions import Omission, omissions_in_words
 from lycosa.run.open import open_for_reading
 from lycosa.run.recall import RecallEstimate, present_recall
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.text import visible
 
 from .options import Json, Name, print_json
+from .reasons import outcome_counts
 
 _CHANGES_SHOWN = 5  # the latest
 
 
 def show(name: Name, as_json: Json = False) -> None:
-    """Show what a collection holds. Pages, harvest rate, freshness, hosts, outcomes, skips and runs."""
+    """Show what a collection holds. Pages, harvest rate, freshness, hosts, outcomes, what was left out, and runs."""
     with open_for_reading(name) as collection:
         facts = collection.catalog.summary()
         waiting = count_waiting(collection.catalog.connection)
         changes = collection.catalog.latest_changes()
         recall = present_recall(collection.catalog)
-    calibration = calibration_of(load_recipe(name, to_read=True).topic, name)
+        outcomes = outcome_counts(collection.catalog.outcomes_and_statuses())
+    recipe = load_recipe(name, to_read=True)
+    calibration = calibration_of(recipe.topic, name)
+    left_out = omissions_in_words(facts.omissions, recipe)
     harvest = harvest_interval(facts.relevant, facts.pages, calibration)
     if as_json:
         print_json(
@@ -45,6 +50,7 @@ def show(name: Name, as_json: Json = False) -> None:
                 "hosts": facts.hosts,
                 "outcomes": facts.outcomes,
                 "skipped": facts.skipped,
+                "left_out": {each.kind: each.count for each in left_out},
                 "languages": facts.languages,
                 "bytes": facts.bytes,
                 "freshness": _freshness(facts.freshness, changes),
@@ -52,7 +58,8 @@ def show(name: Name, as_json: Json = False) -> None:
             }
         )
     else:
-        typer.echo("\n".join(_lines(str(name), facts, harvest, recall, waiting, changes)))
+        lines = _lines(str(name), facts, outcomes, left_out, harvest, recall, waiting, changes)
+        typer.echo("\n".join(lines))
 
 
 def _freshness(facts: Freshness, changes: list[LatestChange]) -> dict[str, object]:
@@ -71,6 +78,8 @@ def _freshness(facts: Freshness, changes: list[LatestChange]) -> dict[str, objec
 def _lines(
     name: str,
     facts: Summary,
+    outcomes: dict[str, int],
+    left_out: list[Omission],
     harvest: tuple[float, float],
     recall: RecallEstimate | None,
     waiting: int,
@@ -84,7 +93,8 @@ def _lines(
         *([] if facts.mean_standing is None else [("standing", f"{facts.mean_standing:.2f} on average")]),
         *_freshness_rows(facts.freshness, changes),
         ("waiting", f"{waiting} URLs"),
-        ("outcomes", _counts(facts.outcomes)),
+        ("outcomes", _counts(outcomes)),
+        *(("left out", str(each)) for each in left_out),
         ("skipped", _counts(facts.skipped)),
         ("languages", _counts(facts.languages)),
         ("hosts", _counts(facts.hosts, 8)),

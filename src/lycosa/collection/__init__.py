@@ -12,7 +12,9 @@ catalog        the events as SQLite tables
 search_index   full text search
 collection     all of these in one folder, with a lock
 foreign        WARC files of other programs
-export         the pages as a file for other programs
+export         pages as rows, and rows as a file for other programs
+arrow_tables   rows as Arrow tables and Parquet
+markdown_folder, dataset_folder    rows as a folder; front_matter writes their YAML
 json_text      records as JSON
 errors         errors of disks and databases as one line
 """
@@ -21,7 +23,6 @@ from .archive import Archive
 from .catalog import Catalog
 from .collection import Collection
 from .events import Attempt, Event, FetchedExample, Place, Position, RunStart, Scores, Stop
-from .export import export
 from .foreign import ForeignFetches
 from .rows import ExampleRow, FetchRow, InLinkRow, PageRow, RunRow, SkipRow, Summary
 from .search_index import Hit, SearchIndex
@@ -48,5 +49,4 @@ __all__ = [
     "SkipRow",
     "Stop",
     "Summary",
-    "export",
 ]

@@ -255,7 +255,8 @@ class Catalog(Queries):
         fetch, page, candidate = visit.fetch, visit.page, visit.candidate
         key = key_of(candidate.url)
         self._waiting["visited"].append((key,))
-        self._add_fetch(candidate.url, fetch, page.digest if page else 0, place, settled=True)
+        left_out = "" if visit.left_out is None else str(visit.left_out)
+        self._add_fetch(candidate.url, fetch, page.digest if page else 0, place, settled=True, left_out=left_out)
         if page is None or not visit.is_kept:
             return None
         number = self._number(candidate.url, key, page)
@@ -286,7 +287,9 @@ class Catalog(Queries):
             return self._add_visit(visit, place)  # what was seen before is lost: its records are damaged
         if url in self._new_numbers:
             self._flush()  # from here on it is found by its URL
-        self._add_fetch(url, fetch, page.digest if page else 0, place, settled=True, again=True)
+        left_out = "" if visit.left_out is None else str(visit.left_out)
+        digest = page.digest if page else 0
+        self._add_fetch(url, fetch, digest, place, settled=True, again=True, left_out=left_out)
         version = page if visit.is_kept else None
         if version is not None:
             self._flush()  # the first look notes the version before as it was
@@ -362,7 +365,15 @@ class Catalog(Queries):
         return number
 
     def _add_fetch(
-        self, url: Url, fetch: Fetch, digest: int, place: Place | None, *, settled: bool, again: bool = False
+        self,
+        url: Url,
+        fetch: Fetch,
+        digest: int,
+        place: Place | None,
+        *,
+        settled: bool,
+        again: bool = False,
+        left_out: str = "",
     ) -> None:
         file, offset, length = place or _NOWHERE
         self._put(
@@ -380,6 +391,7 @@ class Catalog(Queries):
                 place=offset,
                 length=length,
                 again=again,
+                left_out=left_out,
             ),
         )
 
@@ -445,4 +457,7 @@ def _version(visit: Visit, page: Page, place: Place | None) -> Version:
         last_modified=fetch.header("last-modified") or "",
         truncated=fetch.truncated,
         standing=visit.standing,
+        is_copy=visit.is_copy,
+        links_beyond=page.links_beyond,
+        needs_script=page.needs_script,
     )

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
@@ -20,8 +20,18 @@ from .events import Event, Place, Position
 from .rows import PageRow
 from .search_index import SearchIndex
 
-Searchable = Callable[[Fetch, Page | None], tuple[str, str]]  # title and text of a page, read already or not
 _INDEX_INTERVAL = 300.0  # seconds after which the pages of a running crawl can be searched, however few they are
+
+
+class SearchableText(NamedTuple):
+    """What of a page is searched."""
+
+    title: str
+    text: str
+    language: str = ""  # ISO 639-1, empty where unknown
+
+
+Searchable = Callable[[Fetch, Page | None], SearchableText]  # of a page, read already or not
 
 
 class Collection:
@@ -53,6 +63,7 @@ class Collection:
         self._lock = lock
         self._added: set[int] = set()  # numbers of pages added to the index since its last commit
         self._indexed_up_to = catalog.indexed_up_to()
+        self.index_was_outdated = False  # whether this writer found an index of an older version, and removed it
         self._may_lack_pages = True  # a kill may have come between a commit of the catalog and that of the index
         self._applied: Position | None = None  # up to where in the archive the catalog knows it
         self._reading: Position | None = None  # the end of the event that `unapplied` yielded last
@@ -140,16 +151,19 @@ class Collection:
             self.search.delete([url])
         self._added.add(number)
         if visit.page is not None and visit.is_kept:
-            title, text = self._searchable(visit.fetch, visit.page)
-            self.search.add(url, host_of(url), title, text)
+            self.search.add(url, host_of(url), *self._searchable(visit.fetch, visit.page))
         elif visit.change is Change.RETURNED and (page := self.catalog.page(url)) is not None:
             self._index_again(page)
 
     def _index_again(self, page: PageRow) -> None:
         self.search.delete([page.url])
         if page.place and page.vanished_at is None:
-            title, text = self._searchable(self.archive.fetch_at(page.place), None)
-            self.search.add(page.url, page.host, title, text)
+            self.search.add(page.url, page.host, *self._searchable(self.archive.fetch_at(page.place), None))
+
+    def pages_not_indexed(self) -> int:
+        """How many pages a search does not find yet: the latest of a crawl that runs, or was killed."""
+        up_to = self.catalog.indexed_up_to() if self.search.exists() and not self.search.is_outdated() else 0
+        return self.catalog.count_after(up_to)
 
     def checkpoint(self) -> None:
         """Makes everything so far durable; what was recorded later is replayed after a kill."""
@@ -200,6 +214,9 @@ class Collection:
             self._relocate()
         else:
             self.archive.recover(self.catalog.position())
+        self.index_was_outdated = self.search.is_outdated()
+        if self.index_was_outdated:
+            self.search.clear()
         if not self.search.exists():
             self.catalog.put_state("indexed_up_to", 0)
             self._indexed_up_to = 0
@@ -217,7 +234,7 @@ class Collection:
 
     def _text_of(self, url: str) -> str:
         page = self.catalog.page(Url(url))
-        return self._searchable(self.archive.fetch_at(page.place), None)[1] if page and page.place else ""
+        return self._searchable(self.archive.fetch_at(page.place), None).text if page and page.place else ""
 
     def _relevance_of(self, url: str) -> float | None:
         page = self.catalog.page(Url(url))

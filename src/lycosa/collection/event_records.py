@@ -64,6 +64,7 @@ class VisitNote(Struct, frozen=True, omit_defaults=True, tag_field="lycosa", tag
     known: PastFetch | None = None
     change: Change | None = None
     new_links: tuple[Url, ...] = ()
+    is_copy: bool = False
 
 
 class AttemptNote(Struct, frozen=True, tag_field="lycosa", tag="attempt"):
@@ -180,6 +181,7 @@ def _note_of(event: Event) -> Note:
                 event.known,
                 event.change,
                 event.new_links,
+                event.is_copy,
             )
         case Attempt():
             return AttemptNote(event.candidate, _fetch_note(event.fetch, event.candidate.url))
@@ -302,6 +304,7 @@ def decode_event(group: EventRecords, decode: Decode) -> Event:
                 note.known,
                 note.change,
                 note.new_links,
+                note.is_copy,
             )
         case AttemptNote():
             return Attempt(note.candidate, _fetch_of(group, note.fetch, note.candidate.url, decode))

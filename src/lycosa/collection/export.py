@@ -1,19 +1,20 @@
-"""The pages of a catalog as a file for other programs."""
+"""The pages of a catalog as rows, and rows as a file or a folder for other programs."""
 
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import islice
+from functools import partial
+from pathlib import Path
 from typing import Any, BinaryIO
 
-import msgspec
-
-from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plugins import find_piece
 
-from .queries import Queries
+from .arrow_tables import write_parquet
+from .dataset_folder import About, write_dataset_folder
+from .json_text import to_json
+from .markdown_folder import write_markdown_folder
 from .rows import PageRow
 
 COLUMNS = (
@@ -33,26 +34,30 @@ COLUMNS = (
     "state",
     "looked_at",
     "vanished_at",
+    "label",
 )
-Exporter = Callable[[Iterator[dict[str, Any]], BinaryIO], None]  # writes rows, each with these columns, to a file
+Row = dict[str, Any]
+Exporter = Callable[[Iterator[Row], BinaryIO], None]  # writes rows, each with these columns or more, to a file
+FolderExporter = Callable[[Iterator[Row], Path, Sequence[str], About], None]  # writes rows to an empty folder
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
-_BATCH = 5000  # rows of a Parquet row group
+_CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")  # less tabs and line ends
+_LONG_TEXTS = frozenset(("text", "markdown", "html"))
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # also of full width
+_IGNORED_AT_START = " \t\n\v\f\r\x00\xa0\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u2060\u3000\ufeff"
 
 
-def export(catalog: Queries, format: str, out: BinaryIO) -> int:
-    """Writes every page in the order of arrival; returns how many. Memory does not grow with them."""
-    write = exporter_for(format)
-    pages = _Counter(map(export_row, catalog.pages()))
-    write(pages, out)
-    return pages.count
+def check_format(format: str) -> None:
+    """Refuses a format that does not exist, and names those that do."""
+    find_piece({**FORMATS, **FOLDER_FORMATS}, "lycosa.exporters", format, what="format")
 
 
-def exporter_for(format: str) -> Exporter:
-    """What writes this format: Lycosa's own, or that of a plug-in."""
-    return find_piece(FORMATS, "lycosa.exporters", format, what="format")
+def exporter_for(format: str, columns: Sequence[str] = COLUMNS) -> Exporter:
+    """What writes this format to a file: Lycosa's own, or that of a plug-in."""
+    exporter = find_piece(FORMATS, "lycosa.exporters", format, what="format")
+    return partial(exporter, columns=columns) if format in FORMATS else exporter
 
 
-def export_row(page: PageRow) -> dict[str, Any]:
+def export_row(page: PageRow, label: str | None = None) -> Row:
     """A page as one row of every format."""
     return {
         "url": page.url,
@@ -71,6 +76,7 @@ def export_row(page: PageRow) -> dict[str, Any]:
         "state": page.state,
         "looked_at": iso(page.looked_at),
         "vanished_at": None if page.vanished_at is None else iso(page.vanished_at),
+        "label": label,
     }
 
 
@@ -79,63 +85,44 @@ def iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
-class _Counter(Iterator[dict[str, Any]]):
-    def __init__(self, rows: Iterable[dict[str, Any]]):
-        self._rows = iter(rows)
-        self.count = 0
-
-    def __next__(self) -> dict[str, Any]:
-        row = next(self._rows)
-        self.count += 1
-        return row
-
-
-def _jsonl(pages: Iterator[dict[str, Any]], out: BinaryIO) -> None:
+def _jsonl(pages: Iterator[Row], out: BinaryIO, columns: Sequence[str] = COLUMNS) -> None:
     for page in pages:
-        out.write(msgspec.json.encode(page) + b"\n")
+        out.write(to_json(page) + b"\n")
 
 
-def _urls(pages: Iterator[dict[str, Any]], out: BinaryIO) -> None:
+def _urls(pages: Iterator[Row], out: BinaryIO, columns: Sequence[str] = COLUMNS) -> None:
     for page in pages:
         out.write(page["url"].encode() + b"\n")
 
 
-def _csv(pages: Iterator[dict[str, Any]], out: BinaryIO) -> None:
-    text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    writer.writerows([csv_cell(value) for value in page.values()] for page in pages)
-    text.detach()
+def _csv(pages: Iterator[Row], out: BinaryIO, columns: Sequence[str] = COLUMNS) -> None:
+    text = io.TextIOWrapper(out, encoding="utf-8", errors="replace", newline="", write_through=True)
+    try:
+        writer = csv.writer(text)
+        writer.writerow(columns)
+        for page in pages:
+            writer.writerow([csv_cell(page[name], is_long=name in _LONG_TEXTS) for name in columns])
+    finally:
+        text.detach()  # else it would close the file, which is not its own
 
 
-def csv_cell(value: Any) -> Any:
-    """A value whose text no spreadsheet takes for a formula."""
+def csv_cell(value: Any, *, is_long: bool = False) -> Any:
+    """A value whose text no spreadsheet takes for a formula; a list is written as JSON.
+
+    is_long: whether it may have several lines.
+    """
+    if isinstance(value, (list, dict)):
+        return to_json(value).decode()
     if not isinstance(value, str):
         return value
-    risky = value.startswith(("=", "+", "-", "@", "\t", "\r"))
-    value = _CONTROL.sub(" ", value)
-    return f"'{value}" if risky or value.lstrip().startswith(("=", "+", "-", "@")) else value
+    risky = value.startswith(_FORMULA_STARTS) or value.lstrip(_IGNORED_AT_START).startswith(_FORMULA_STARTS)
+    value = (_CONTROL_IN_TEXT if is_long else _CONTROL).sub(" ", value)
+    return f"'{value}" if risky or value.lstrip().startswith(_FORMULA_STARTS) else value
 
 
-def _parquet(pages: Iterator[dict[str, Any]], out: BinaryIO) -> None:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise UsageError("Parquet needs another library: pip install 'lycosa[parquet]'") from error
-    text, whole = pyarrow.string(), pyarrow.int64()
-    kinds = {
-        "relevance": pyarrow.float64(),
-        "standing": pyarrow.float64(),
-        "number": whole,
-        "depth": whole,
-        "status": whole,
-        "bytes": whole,
-    }
-    schema = pyarrow.schema([(name, kinds.get(name, text)) for name in COLUMNS])
-    with pyarrow.parquet.ParquetWriter(out, schema) as writer:
-        while rows := list(islice(pages, _BATCH)):
-            writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+def _parquet(pages: Iterator[Row], out: BinaryIO, columns: Sequence[str] = COLUMNS) -> None:
+    write_parquet(pages, out, columns)
 
 
-FORMATS: Mapping[str, Exporter] = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet, "urls": _urls}
+FORMATS: Mapping[str, Callable[..., None]] = {"jsonl": _jsonl, "csv": _csv, "parquet": _parquet, "urls": _urls}
+FOLDER_FORMATS: Mapping[str, FolderExporter] = {"markdown": write_markdown_folder, "huggingface": write_dataset_folder}

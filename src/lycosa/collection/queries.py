@@ -1,12 +1,16 @@
 """Read queries on the catalog (SQLite)."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
 
-from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, SkipReason, Url
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from lycosa.vocabulary.records import RELEVANT, Link, Outcome, Plain, SkipReason, Url
 from lycosa.vocabulary.urls import key_of
 
 from .errors import catalog_errors
@@ -17,6 +21,7 @@ from .rows import (
     InLinkRow,
     LatestChange,
     ObservationRow,
+    Omissions,
     PageRow,
     RefreshState,
     RunRow,
@@ -39,6 +44,40 @@ from .rows import (
 _ALTERED = "('changed', 'vanished', 'returned')"
 _UNSUCCESSFUL = "('failed', 'refused')"  # looks that got no answer about the page
 _ORDERS = {"number": "number", "relevance": "relevance DESC, number"}
+
+
+class Selection(Struct, frozen=True):
+    """Which pages are wanted: those for which everything given holds."""
+
+    hosts: tuple[str, ...] = ()  # one of these
+    languages: tuple[str, ...] = ()  # one of these; empty text for pages whose language is unknown
+    min_relevance: float | None = None
+    since: float | None = None  # the version held was fetched then, in seconds since the epoch, or later
+    urls: frozenset[Url] | None = None  # one of these
+    top: int | None = None  # so many, the most relevant first; without it all, in the order of their arrival
+
+    def of_any_number(self) -> "Selection":
+        """The same without the limit."""
+        return replace(self, top=None)
+
+    def where(self) -> tuple[str, list[object]]:
+        """The condition in SQL, and its values."""
+        wanted, values = ["1"], list[object]()
+        for condition, value in (
+            ("host IN (SELECT value FROM json_each(?))", _json_list(self.hosts or None)),
+            ("language IN (SELECT value FROM json_each(?))", _json_list(self.languages or None)),
+            ("url IN (SELECT value FROM json_each(?))", _json_list(self.urls)),
+            ("relevance >= ?", self.min_relevance),
+            ("at >= ?", self.since),
+        ):
+            if value is not None:
+                wanted.append(condition)
+                values.append(value)
+        return " AND ".join(wanted), values
+
+
+def _json_list(values: Iterable[str] | None) -> str | None:
+    return None if values is None else msgspec.json.encode(list(values)).decode()
 
 
 class Queries:
@@ -89,6 +128,24 @@ class Queries:
         """Number, URL, time of the fetch, and relevance of the latest pages, or of all, in the order of arrival."""
         sql = "SELECT number, url, at, relevance FROM pages ORDER BY number DESC LIMIT ?"
         return list(self._rows(sql, -1 if latest is None else latest))[::-1]
+
+    def selected(self, wanted: Selection) -> Iterator[PageRow]:
+        """The pages of a selection."""
+        where, values = wanted.where()
+        order = _ORDERS["number" if wanted.top is None else "relevance"]
+        sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {order} LIMIT ?"
+        return map(read_page, self._rows(sql, *values, -1 if wanted.top is None else wanted.top))
+
+    def count_selected(self, wanted: Selection) -> int:
+        """How many pages a selection has."""
+        where, values = wanted.where()
+        found = int(next(self._rows(f"SELECT count(*) FROM pages WHERE {where}", *values))[0])
+        return found if wanted.top is None else min(found, wanted.top)
+
+    def links(self, number: int) -> list[Link]:
+        """The links of the newest version of a page, in their order on it."""
+        sql = "SELECT target, anchor, rel, position FROM links WHERE source = ? ORDER BY rank"
+        return [Link(*row) for row in self._rows(sql, number)]
 
     def looks(self, number: int) -> list[ObservationRow]:
         """All checks of a page, oldest first; empty if it was fetched only once."""
@@ -190,10 +247,12 @@ class Queries:
     def runs(self) -> list[RunRow]:
         return [read_run(row) for row in self._rows(f"SELECT {read_run.columns} FROM runs ORDER BY rowid")]
 
-    def fingerprints(self) -> Iterator[tuple[Url, int]]:
-        """URL and fingerprint of the pages that have one and are not themselves near-duplicates."""
-        sql = "SELECT url, fingerprint FROM pages WHERE fingerprint != 0 AND duplicate_of IS NULL ORDER BY number"
-        return ((url, unsigned(fingerprint)) for url, fingerprint in self._rows(sql))
+    def fingerprints(self) -> Iterator[tuple[Url, int, int]]:
+        """URL, fingerprint and digest of the pages that have a fingerprint and are not themselves near-duplicates."""
+        sql = (
+            "SELECT url, fingerprint, digest FROM pages WHERE fingerprint != 0 AND duplicate_of IS NULL ORDER BY number"
+        )
+        return ((url, unsigned(fingerprint), unsigned(digest)) for url, fingerprint, digest in self._rows(sql))
 
     def visited(self) -> Iterator[Url]:
         """Every URL that was visited. Repeated visits are repeated; refresh fetches are excluded."""
@@ -223,6 +282,10 @@ class Queries:
         """How many pages there are."""
         return int(next(self._rows("SELECT count(*) FROM pages"))[0])
 
+    def count_after(self, number: int) -> int:
+        """How many pages came after the one of that number."""
+        return int(next(self._rows("SELECT count(*) FROM pages WHERE number > ?", number))[0])
+
     def summary(self) -> Summary:
         totals = next(
             self._rows(
@@ -245,22 +308,55 @@ class Queries:
             first_at=first_at,
             last_at=last_at,
             freshness=self.freshness(),
+            omissions=self.omissions(),
             runs=tuple(self.runs()),
         )
 
-    def _counted(self, column: str, table: str) -> dict[str, int]:
-        rows = self._rows(f"SELECT {column}, count(*) FROM {table} GROUP BY 1 ORDER BY 2 DESC, 1")
+    def outcomes_and_statuses(self) -> Iterator[tuple[Outcome, int | None, int]]:
+        """How the fetches ended: outcome, status and how often."""
+        rows = self._rows("SELECT outcome, status, count(*) FROM fetches GROUP BY 1, 2")
+        return ((Outcome(outcome), status, count) for outcome, status, count in rows)
+
+    def omissions(self) -> Omissions:
+        """What the collection lacks of what the crawl came across; scans the tables of pages, fetches and skips."""
+        first = "settled AND NOT again"
+        copies, alike, many, beyond, script = next(
+            self._rows(
+                "SELECT coalesce(sum(is_copy), 0), coalesce(sum(duplicate_of IS NOT NULL AND NOT is_copy), 0),"
+                " coalesce(sum(links_beyond > 0), 0), coalesce(sum(links_beyond), 0), coalesce(sum(needs_script), 0)"
+                " FROM pages"
+            )
+        )
+        not_kept = self._counted(
+            "left_out", "fetches", f"{first} AND outcome = 'ok' AND url NOT IN (SELECT url FROM pages)"
+        )
+        return Omissions(
+            left_out={reason: count for reason, count in not_kept.items() if reason},
+            unexplained=not_kept.get("", 0),
+            near_duplicates=alike,
+            copies=copies,
+            truncated=self._counted("truncated", "pages", "truncated != ''"),
+            pages_of_many_links=many,
+            links_beyond=beyond,
+            needs_script=script,
+            other_types=self._counted("detail", "fetches", f"{first} AND outcome = 'unwanted'"),
+            forbidden=self._counted("outcome", "fetches", f"{first} AND outcome = 'forbidden'").get("forbidden", 0),
+            skipped=self._counted("substr(reason, 1, instr(reason || ':', ':') - 1)", "skips"),
+        )
+
+    def _counted(self, column: str, table: str, where: str = "true") -> dict[str, int]:
+        rows = self._rows(f"SELECT {column}, count(*) FROM {table} WHERE {where} GROUP BY 1 ORDER BY 2 DESC, 1")
         return {value: count for value, count in rows}  # noqa: C416
 
     def visits_with_links(self) -> Iterator[VisitRow]:
         """Every visit in its order, with the relevance of its page and the links that may be followed; refresh fetches
         are excluded."""
         visits = self._rows(
-            "SELECT fetches.url, outcome, number, relevance, duplicate_of FROM fetches LEFT JOIN pages USING (url)"
+            "SELECT fetches.url, outcome, number, relevance, is_copy FROM fetches LEFT JOIN pages USING (url)"
             " WHERE settled AND NOT again ORDER BY fetches.rowid"
         )
-        for url, outcome, number, relevance, duplicate_of in visits:
-            links = () if number is None or duplicate_of else self._followed(number)
+        for url, outcome, number, relevance, is_copy in visits:
+            links = () if number is None or is_copy else self._followed(number)
             yield VisitRow(url, Outcome(outcome), relevance if number is not None else None, tuple(links))
 
     def _followed(self, number: int) -> Iterator[Url]:

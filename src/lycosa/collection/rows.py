@@ -49,6 +49,9 @@ class PageRow(Struct, frozen=True, gc=False):
     looked_at: float  # when it was last asked for
     vanished_at: float | None
     vanished_why: str
+    is_copy: bool  # its text is that of `duplicate_of` word for word
+    links_beyond: int  # that were not read, as there are too many
+    needs_script: bool
 
     @property
     def state(self) -> str:
@@ -72,6 +75,7 @@ class FetchRow(Struct, frozen=True, gc=False):
     digest: int
     settled: bool  # False where another attempt follows
     place: Place | None
+    left_out: str  # why the page is not kept, as a LeftOut is spelt; empty where it is, or there is none
 
 
 class ObservationRow(Struct, frozen=True, gc=False):
@@ -168,6 +172,22 @@ class RunRow(Struct, frozen=True, gc=False):
     refresh: Plain = None  # of a run that saw pages again: policy, budget, share of expansion
 
 
+class Omissions(Struct, frozen=True):
+    """What a collection lacks of what the crawl came across, in numbers of URLs where nothing else is said."""
+
+    left_out: dict[str, int]  # pages that were read and not kept, by reason as a LeftOut is spelt
+    unexplained: int  # the same by an older version, which did not note the reason
+    near_duplicates: int  # pages that are kept and nearly the same as others; copies are not counted
+    copies: int  # pages that are kept, and whose links were not followed
+    truncated: dict[str, int]  # pages of which the end is missing, by what cut them: length or time
+    pages_of_many_links: int  # pages some of whose links were not read
+    links_beyond: int  # those links
+    needs_script: int  # pages with hardly any text and links, but scripts
+    other_types: dict[str, int]  # what is not HTML, by how the fetch described it
+    forbidden: int  # by robots.txt
+    skipped: dict[str, int]  # links that were never fetched, by reason without its detail
+
+
 class Summary(Struct, frozen=True):
     """A collection in numbers."""
 
@@ -183,6 +203,7 @@ class Summary(Struct, frozen=True):
     first_at: float | None
     last_at: float | None
     freshness: Freshness
+    omissions: Omissions
     runs: tuple[RunRow, ...]
 
 
@@ -238,7 +259,7 @@ def signed(number: int) -> int:
 read_page = RowReader(
     PageRow,
     {"looked_at": "coalesce(looked_at, at)"},
-    {"digest": unsigned, "fingerprint": unsigned, "because": from_json},
+    {"digest": unsigned, "fingerprint": unsigned, "because": from_json, "is_copy": bool, "needs_script": bool},
 )
 read_fetch = RowReader(FetchRow, convert={"outcome": Outcome, "digest": unsigned, "settled": bool})
 read_look = RowReader(ObservationRow, convert={"digest": lambda digest: None if digest is None else unsigned(digest)})
@@ -294,6 +315,9 @@ class Version(Struct, frozen=True, gc=False):
     last_modified: str
     truncated: str
     standing: float | None
+    is_copy: bool
+    links_beyond: int
+    needs_script: bool
 
 
 class NewFetch(Struct, frozen=True, gc=False):
@@ -311,6 +335,7 @@ class NewFetch(Struct, frozen=True, gc=False):
     place: int | None
     length: int | None
     again: bool
+    left_out: str
 
 
 class NewSkip(Struct, frozen=True, gc=False):

@@ -101,7 +101,14 @@ CREATE TABLE new_links (page INTEGER, look INTEGER, target TEXT, PRIMARY KEY (pa
 CREATE TABLE stale (page INTEGER PRIMARY KEY);  -- pages that changed since the search index was last committed
 """
 
-MIGRATIONS: Sequence[str] = (VERSION_1, VERSION_2, VERSION_3)  # the n-th leads from version n to n + 1
+VERSION_4 = """
+ALTER TABLE fetches ADD COLUMN left_out TEXT NOT NULL DEFAULT '';  -- why its page is not kept; as LeftOut is spelt
+ALTER TABLE pages ADD COLUMN is_copy INTEGER NOT NULL DEFAULT 0;  -- 1 where the text of duplicate_of is the same
+ALTER TABLE pages ADD COLUMN links_beyond INTEGER NOT NULL DEFAULT 0;  -- that were not read, as there are too many
+ALTER TABLE pages ADD COLUMN needs_script INTEGER NOT NULL DEFAULT 0;
+"""
+
+MIGRATIONS: Sequence[str] = (VERSION_1, VERSION_2, VERSION_3, VERSION_4)  # the n-th leads from version n to n + 1
 
 
 def version_of(connection: sqlite3.Connection) -> int:

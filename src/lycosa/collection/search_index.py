@@ -1,8 +1,10 @@
 """The search index of a collection: full text with snippets, by tantivy; it can be rebuilt from the archive."""
 
+import json
 import os
 import re
 import shutil
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -17,14 +19,14 @@ from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.text import has_unspaced, unspaced_runs
 
 from .json_text import replace_surrogates
+from .search_query import MAX_QUERY, Group, Term, parse_query
 
 HEAP = 60_000_000  # bytes before the writer makes a segment; smaller ones are merged, and mapped whole, more often
-MAX_QUERY = 1000  # characters
 MAX_TEXT = 100_000  # characters of a page that are indexed
 _RUN_ENDS = " x "  # so that no phrase goes from one run into the next
-_FIELDS, _BOOSTS = ["title", "body"], {"title": 2.0}
+OTHER = "other"  # stands for languages without a stemmer
+_WEIGHTS = {"title": (0.5, 2.0), "body": (0.25, 1.0)}  # of a word as it is written, and of its stem
 _CANDIDATES = 10  # pages looked at for each that is wanted
-_WORD = re.compile(r"\w+")
 SNIPPET = 200  # characters
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
 
@@ -66,18 +68,28 @@ class SearchIndex:
         with self._errors():
             return self._folder.is_dir() and bool(tantivy.Index.exists(str(self._folder)))
 
-    def add(self, url: str, host: str, title: str, text: str) -> None:
-        """Adds a page that is not in the index; `delete` it first where it may be."""
+    def is_outdated(self) -> bool:
+        """Whether there is an index that an older version of Lycosa made, of other fields."""
+        try:
+            fields = [each["name"] for each in json.loads((self._folder / "meta.json").read_bytes())["schema"]]
+        except (OSError, ValueError, LookupError, TypeError):
+            return False  # there is none, or it is damaged, which is found when it is opened
+        return fields != _field_names()
+
+    def add(self, url: str, host: str, title: str, text: str, language: str = "") -> None:
+        """Adds a page that is not in the index; `delete` it first where it may be.
+
+        language: ISO 639-1; words of pages of an unknown one are stemmed as English.
+        """
         document = tantivy.Document()
-        text = text[:MAX_TEXT]
+        title, text = _composed(title), _composed(text[:MAX_TEXT])
         document.add_text("url", url)
         document.add_text("host", host)
-        try:
-            document.add_text("title", title)
-            document.add_text("body", text)
-        except UnicodeEncodeError:  # a lone surrogate, from a hostile page
-            document.add_text("title", replace_surrogates(title))
-            document.add_text("body", replace_surrogates(text))
+        document.add_text("language", language)
+        code = _stemmed_as(language)
+        for name, content in (("title", title), ("body", text)):
+            document.add_text(name, content)
+            document.add_text(f"{name}_{code}", _without_dots(content))
         if runs := [*unspaced_runs(title), *unspaced_runs(text)]:
             document.add_text("characters", _RUN_ENDS.join(map(" ".join, runs)))
         with self._errors():
@@ -109,8 +121,8 @@ class SearchIndex:
             replacement._folder.rename(self._folder)
 
     def _copy_from(self, document: Any) -> None:
-        url, host, title = (document.get_first(field) or "" for field in ("url", "host", "title"))
-        self.add(url, host, title, self._text_of(url))
+        url, host, title, language = (document.get_first(name) or "" for name in ("url", "host", "title", "language"))
+        self.add(url, host, title, self._text_of(url), language)
 
     def commit(self) -> None:
         """Makes everything added findable, and durable."""
@@ -141,26 +153,22 @@ class SearchIndex:
     def search(
         self, query: str, *, limit: int = 10, host: str | None = None, min_relevance: float | None = None
     ) -> list[Hit]:
-        """The best pages for a query, which may be any text; an empty one lists pages."""
+        """The best pages for a query, which may be any text (see `search_query`); an empty one lists pages."""
         if limit < 1 or not self.exists():
             return []
-        filters = []
-        if host is not None:
-            filters.append(
-                (tantivy.Occur.Must, tantivy.Query.term_query(self._schema, "host", replace_surrogates(host)))
-            )
+        group = parse_query(_composed(query[: 2 * MAX_QUERY]))
         with self._errors():
-            index, searcher = self._index(), self._searcher()
-        for wanted in self._parsed_queries(index, replace_surrogates(query[:MAX_QUERY])):
-            filtered = tantivy.Query.boolean_query([(tantivy.Occur.Must, wanted), *filters])
-            try:
-                found = self._best(searcher, filtered, limit, min_relevance)
-            except ValueError:  # a field that cannot be asked in this way
-                continue
-            if found:
-                snippets, runs = self._snippets(searcher, wanted), unspaced_runs(query)
-                return [self._hit(searcher.doc(address), snippets, score, runs) for score, address in found]
-        return []
+            searcher = self._searcher()
+            wanted = self._query(group) if query.strip() else tantivy.Query.all_query()
+            if wanted is None:
+                return []
+            filters = [(tantivy.Occur.Must, wanted)]
+            if host is not None:
+                of_host = tantivy.Query.term_query(self._schema, "host", replace_surrogates(host))
+                filters.append((tantivy.Occur.Must, of_host))
+            found = self._best(searcher, tantivy.Query.boolean_query(filters), limit, min_relevance)
+        snippets = _Snippets(searcher, self._schema, wanted, list(group.terms()))
+        return [self._hit(searcher.doc(address), snippets, score) for score, address in found]
 
     def _best(self, searcher: Any, query: Any, limit: int, min_relevance: float | None) -> list[tuple[float, Any]]:
         """The best hits with their scores, of pages of some relevance."""
@@ -186,57 +194,112 @@ class SearchIndex:
         """The best pages that have all the words, of any text, and whose URL `where` accepts; no other page is read."""
         if limit < 1 or not words or not self.exists():
             return []
-        words = [replace_surrogates(word).replace('"', " ") for word in words]
         with self._errors():
-            index, searcher = self._index(), self._searcher()
-            wanted = tantivy.Query.boolean_query([(tantivy.Occur.Must, _word_query(index, word)) for word in words])
+            searcher = self._searcher()
+            terms = [Term(_composed(word), kind="phrase") for word in words]
+            asked = [query for query in map(self._term_query, terms) if query is not None]
+            if len(asked) < len(terms):
+                return []
+            wanted = tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in asked])
             found = searcher.search(wanted, limit=_CANDIDATES * limit, count=False).hits
         documents = ((searcher.doc(address), score) for score, address in found)
         shown = islice((each for each in documents if where(each[0].get_first("url") or "")), limit)
-        snippets, runs = self._snippets(searcher, wanted), [run for word in words for run in unspaced_runs(word)]
-        return [self._hit(document, snippets, score, runs) for document, score in shown]
+        snippets = _Snippets(searcher, self._schema, wanted, terms)
+        return [self._hit(document, snippets, score) for document, score in shown]
 
-    def _snippets(self, searcher: Any, wanted: Any) -> Any:
-        snippets = tantivy.SnippetGenerator.create(searcher, wanted, self._schema, "body")
-        snippets.set_max_num_chars(SNIPPET)
-        return snippets
+    def similar(self, url: str, *, limit: int = 10) -> list[Hit]:
+        """The pages that share most with a page of the words that tell it apart, by tf · idf; without itself."""
+        text = _composed(self._text_of(url)[:MAX_TEXT])
+        if limit < 1 or not text or not self.exists():
+            return []
+        with self._errors():
+            searcher = self._searcher()
+            wanted = tantivy.Query.more_like_this_document_fields_query(
+                self._schema, {"body": [text]}, min_doc_frequency=1, min_term_frequency=1
+            )
+            found = searcher.search(wanted, limit=limit + 1, count=False).hits
+        documents = ((searcher.doc(address), score) for score, address in found)
+        others = [(document, score) for document, score in documents if document.get_first("url") != url][:limit]
+        snippets = _Snippets(searcher, self._schema, wanted, [])
+        return [self._hit(document, snippets, score) for document, score in others]
 
-    def _hit(self, document: Any, snippets: Any, score: float | None, runs: list[str]) -> Hit:
+    def _hit(self, document: Any, snippets: "_Snippets", score: float | None) -> Hit:
         url = document.get_first("url") or ""
-        body = replace_surrogates(self._text_of(url)[:MAX_TEXT])
-        document.add_text("body", body)
-        snippet = snippets.snippet_from_doc(document)
         return Hit(
             url=url,
             title=one_safe_line(document.get_first("title") or ""),
-            snippet=snippet_around(runs, body)
-            or highlight(snippet.fragment(), snippet.highlighted())
-            or one_safe_line(body[:SNIPPET]),
+            snippet=snippets.of(_composed(self._text_of(url)[:MAX_TEXT]), document.get_first("language") or ""),
             score=score or 0.0,
             relevance=self._relevance(url),
             host=document.get_first("host") or "",
         )
 
-    def _parsed_queries(self, index: Any, query: str) -> Iterator[Any]:
-        """The parses of a query to try: first with its operators, then as plain words."""
-        words = _WORD.findall(query.lower())
+    def _query(self, group: Group) -> Any | None:
+        """The query for a group; None where no word of it can be searched for."""
+        kinds = {"should": tantivy.Occur.Should, "must": tantivy.Occur.Must, "not": tantivy.Occur.MustNot}
+        parts = []
+        for clause in group.clauses:
+            part = self._query(clause.part) if isinstance(clause.part, Group) else self._term_query(clause.part)
+            if part is not None:
+                parts.append((kinds[clause.occur], part))
+        if parts and all(occur == tantivy.Occur.MustNot for occur, _ in parts):
+            parts.append((tantivy.Occur.Must, tantivy.Query.all_query()))
+        return tantivy.Query.boolean_query(parts) if parts else None
+
+    def _term_query(self, term: Term) -> Any | None:
+        if term.field == "host":
+            return tantivy.Query.term_query(self._schema, "host", term.text.lower())
+        exact = ("title",) if term.field else ("title", "body")
+        if has_unspaced(term.text):
+            others = "".join(" " if has_unspaced(letter) else letter for letter in term.text)
+            pieces = [self._characters(run) for run in unspaced_runs(term.text)]
+            pieces += [self._word(word, exact) for word in _FOLDED.analyze(others)]
+            return _any_of(pieces)
+        words = _FOLDED.analyze(term.text)
         if not words:
-            if not query.strip():
-                yield tantivy.Query.all_query()
-            return
-        if runs := unspaced_runs(query):
-            others = _WORD.findall("".join(" " if has_unspaced(letter) else letter for letter in query.lower()))
-            pieces = [(tantivy.Occur.Should, _word_query(index, piece)) for piece in (*runs, *others)]
-            yield tantivy.Query.boolean_query(pieces)
-        if query.count("(") + query.count("[") + query.count("{") <= 10:  # the parser recurses
-            wanted, misread = index.parse_query_lenient(query, _FIELDS, _BOOSTS)
-            if not misread:
-                yield wanted
-        yield index.parse_query_lenient(" ".join(f'"{word}"' for word in words), _FIELDS, _BOOSTS)[0]
+            return None
+        if term.kind == "prefix":
+            pattern = re.escape(words[-1]) + ".*"
+            begins = [(tantivy.Query.regex_query(self._schema, name, pattern), _WEIGHTS[name][0]) for name in exact]
+            before = [self._word(word, exact) for word in words[:-1]]
+            prefix = _any_of([tantivy.Query.boost_query(query, weight) for query, weight in begins])
+            return tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in (*before, prefix)])
+        if len(words) == 1 and term.kind == "word":
+            return self._word(term.text, exact)
+        return _any_of([tantivy.Query.boost_query(self._phrase(name, words), _WEIGHTS[name][1]) for name in exact])
+
+    def _word(self, word: str, fields: Sequence[str]) -> Any:
+        """Pages that have the word in one of its forms; those that have it as it is written come a little before."""
+        written, parts = _FOLDED.analyze(word), []
+        for name in fields:
+            as_written, by_stem = _WEIGHTS[name]
+            if written:
+                parts.append(tantivy.Query.boost_query(self._phrase(name, written), as_written))
+            for code, analyzer in _STEMMERS.items():
+                if words := analyzer.analyze(_without_dots(word)):
+                    stem = tantivy.Query.term_query(self._schema, f"{name}_{code}", words[0])
+                    parts.append(tantivy.Query.boost_query(stem, by_stem))
+        return _any_of(parts)
+
+    def _phrase(self, name: str, words: list[str]) -> Any:
+        if len(words) == 1:
+            return tantivy.Query.term_query(self._schema, name, words[0])
+        return tantivy.Query.phrase_query(self._schema, name, list[str | tuple[int, str]](words))
+
+    def _characters(self, run: str) -> Any:
+        return self._phrase("characters", _PLAIN.analyze(" ".join(run)))
 
     def _index(self) -> Any:
         if self._open_index is None:
-            self._open_index = tantivy.Index(self._schema, path=str(self._usable_folder()), reuse=True)
+            if self.is_outdated():
+                name = self._folder.parent
+                raise CollectionError(f"the search index of {name} is of an older version; run: lycosa rebuild {name}")
+            index = tantivy.Index(self._schema, path=str(self._usable_folder()), reuse=True)
+            index.register_tokenizer("plain", _PLAIN)
+            index.register_tokenizer("folded", _FOLDED)
+            for code, analyzer in _STEMMERS.items():
+                index.register_tokenizer(f"stems_{code}", analyzer)
+            self._open_index = index
         return self._open_index
 
     def _usable_folder(self) -> Path:
@@ -277,25 +340,123 @@ class SearchIndex:
             ) from error
 
 
-def _word_query(index: Any, word: str) -> Any:
-    """Pages that have a word; one in a script without blanks is searched for as a phrase of its characters."""
-    if has_unspaced(word):
-        return index.parse_query_lenient(f'"{" ".join(word)}"', ["characters"])[0]
-    return index.parse_query_lenient(f'"{word}"', _FIELDS, _BOOSTS)[0]
+def _composed(text: str) -> str:
+    """Letters and their accents as one character each; half characters, as hostile pages have them, replaced."""
+    return unicodedata.normalize("NFC", replace_surrogates(text))
+
+
+def _without_dots(text: str) -> str:
+    """İ as i: lowered by itself, its dot would become a character of its own."""
+    return text.replace("İ", "i")
+
+
+def _stemmed_as(language: str) -> str:
+    """The code of the stemmer for a language."""
+    code = language or "en"
+    return code if code in _STEMMERS else OTHER
+
+
+def _any_of(queries: list[Any]) -> Any:
+    return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in queries])
+
+
+def _analyzer(*filters: Any) -> Any:
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.remove_long(80))
+    for each in filters:
+        builder = builder.filter(each)
+    return builder.build()
+
+
+_PLAIN = _analyzer(tantivy.Filter.lowercase())
+# Accents are folded before letters are lowered, since lowering İ would leave its dot as a character of its own.
+_FOLDED = _analyzer(tantivy.Filter.ascii_fold(), tantivy.Filter.lowercase())
+_STEMMERS = {  # by ISO 639-1 code; stemmers want accents, so these are folded afterwards
+    code: _analyzer(tantivy.Filter.lowercase(), tantivy.Filter.stemmer(name), tantivy.Filter.ascii_fold())
+    for code, name in {
+        "ar": "arabic",
+        "da": "danish",
+        "de": "german",
+        "el": "greek",
+        "en": "english",
+        "es": "spanish",
+        "fi": "finnish",
+        "fr": "french",
+        "hu": "hungarian",
+        "it": "italian",
+        "nl": "dutch",
+        "no": "norwegian",
+        "pt": "portuguese",
+        "ro": "romanian",
+        "ru": "russian",
+        "sv": "swedish",
+        "ta": "tamil",
+        "tr": "turkish",
+    }.items()
+} | {OTHER: _FOLDED}
+
+
+def _field_names() -> list[str]:
+    stems = (f"{name}_{code}" for code in _STEMMERS for name in ("title", "body"))
+    return ["url", "host", "language", "title", "body", *stems, "characters"]
 
 
 def _schema() -> Any:
+    """Title and body as they are written, accents folded, and by stems in two fields of their language."""
     builder = tantivy.SchemaBuilder()
-    builder.add_text_field("url", stored=True, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("host", stored=True, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("title", stored=True)
-    builder.add_text_field("body", stored=False)
-    builder.add_text_field("characters", stored=False)  # of scripts without blanks, which cannot be split into words
-    builder.add_float_field("relevance", stored=True, indexed=True, fast=True)  # unused; indexes made earlier have it
+    for name in ("url", "host", "language"):
+        builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("title", stored=True, tokenizer_name="folded")
+    builder.add_text_field("body", stored=False, tokenizer_name="folded")
+    for code in _STEMMERS:
+        for name in ("title", "body"):
+            builder.add_text_field(f"{name}_{code}", stored=False, tokenizer_name=f"stems_{code}", index_option="freq")
+    builder.add_text_field(
+        "characters", stored=False, tokenizer_name="plain"
+    )  # of scripts without blanks, which cannot be split into words
     return builder.build()
 
 
 # ---------------------------------------------------------------- snippets
+
+
+class _Snippets:
+    """What is shown of pages: the piece of their text in which most of a query is found."""
+
+    def __init__(self, searcher: Any, schema: Any, wanted: Any, terms: list[Term]):
+        self._searcher = searcher
+        self._schema = schema
+        self._wanted = wanted
+        self._generators: dict[str, Any] = {}  # by field
+        self._runs = [run for term in terms for run in unspaced_runs(term.text)]
+        begins = (_FOLDED.analyze(term.text)[-1:] for term in terms if term.kind == "prefix")
+        self._begins = tuple(begin for words in begins for begin in words)
+
+    def of(self, body: str, language: str) -> str:
+        return (
+            snippet_around(self._runs, body)
+            or self._found_in(f"body_{_stemmed_as(language)}", body)
+            or self._found_in("body", body)
+            or snippet_around(self._words_that_begin(body), body)
+            or one_safe_line(body[:SNIPPET])
+        )
+
+    def _found_in(self, name: str, body: str) -> str:
+        if name not in self._generators:
+            generator = tantivy.SnippetGenerator.create(self._searcher, self._wanted, self._schema, name)
+            generator.set_max_num_chars(SNIPPET)
+            self._generators[name] = generator
+        document = tantivy.Document()
+        document.add_text(name, body)
+        snippet = self._generators[name].snippet_from_doc(document)
+        return highlight(snippet.fragment(), snippet.highlighted())
+
+    def _words_that_begin(self, body: str) -> list[str]:
+        """The first word of a text that begins as one of the prefixes, as it is written."""
+        if self._begins:
+            for word in re.findall(r"\w+", body):
+                if any(each.startswith(self._begins) for each in _FOLDED.analyze(word)):
+                    return [word]
+        return []
 
 
 def one_safe_line(text: str) -> str:

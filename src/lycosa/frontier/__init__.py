@@ -18,5 +18,6 @@ host_queues  which URL is next, among the hosts that may be asked now
 memory       a frontier in memory
 durable      the frontier of a live crawl: the same, with its candidates in SQLite
 lanes        the frontier of a refresh: links and pages to fetch again
+waiting_only the frontier of a crawl that goes no further than what waits
 sequential   the frontier of simulated crawls
 """

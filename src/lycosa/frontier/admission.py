@@ -25,7 +25,8 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True):
     urls: tuple[str, ...] = ()
     exclude_urls: tuple[str, ...] = ()
     stay_on_sites: bool = False  # only the registered domains of the seeds
-    languages: tuple[str, ...] = ()  # ISO 639-1; a page in another language is neither kept nor followed
+    languages: tuple[str, ...] = ()  # ISO 639-1; a page in another language is not kept, and followed if it is a seed
+    keep_noindex: bool = False  # keep pages that ask not to be kept: for sites of one's own, and legal deposit
 
 
 class Traps(Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,6 +38,7 @@ class Traps(Struct, frozen=True, forbid_unknown_fields=True):
     path_segments: AtLeastOne = 20
     repeats: AtLeastOne = 3  # times one segment may occur in a path
     queries: AtLeastOne = 200  # distinct query strings on one path
+    follow_copies: bool = False  # also follow the links of pages that have the text of another word for word
 
 
 class Admission:

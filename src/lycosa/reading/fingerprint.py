@@ -58,6 +58,7 @@ class NearDuplicates:
         self._block_size = block_size
         self._pages: dict[int, Url] = {}  # by fingerprint
         self._blocks: dict[int, int | list[int]] = {}  # fingerprints by block; most have only one
+        self._digests: set[int] = set()
 
     def find(self, fingerprint: int) -> Url | None:
         """A near-duplicate seen earlier, or None."""
@@ -70,8 +71,14 @@ class NearDuplicates:
                     return self._pages[other]
         return None
 
-    def add(self, fingerprint: int, url: Url) -> None:
+    def has_text(self, digest: int) -> bool:
+        """Whether a page seen earlier has a text of this digest."""
+        return digest in self._digests
+
+    def add(self, fingerprint: int, url: Url, digest: int = 0) -> None:
         """Remembers a page; of pages with the same fingerprint, the first."""
+        if fingerprint:
+            self._digests.add(digest)
         if fingerprint == 0 or fingerprint in self._pages:
             return
         self._pages[fingerprint] = url

@@ -1,6 +1,6 @@
 """HTML parsed: title, visible text, links with their places in it, and the page's own metadata.
 
-The parsers are known to this file alone: Lexbor for pages, Resiliparse for the main text.
+The parsers are known to this file and `markdown` alone: Lexbor for pages, Resiliparse for the main text.
 """
 
 import re
@@ -16,19 +16,21 @@ from lycosa.vocabulary.urls import Joiner, join
 from .prune import MAX_HREF, prune
 
 MAX_LINKS = 5000  # kept of one page
+_FEW_WORDS, _FEW_LINKS = 50, 5  # a page with fewer words, no more links, and scripts is taken to be made by scripts
 MAX_ANCHOR = 300  # characters
 MAX_TITLE = 500  # characters
 _MAX_REL = 100  # characters
 _MAX_TAGS = 20_000  # read for the main text: its extraction is quadratic in the number of siblings
-_BOILERPLATE_TAGS = ["nav", "footer", "aside"]
-_BOILERPLATE_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
+BOILERPLATE_TAGS = ["nav", "footer", "aside"]
+BOILERPLATE_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
 _ROBOTS_NAMES = ("robots", "lycosa")
-_INVISIBLE_TAGS = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
+INVISIBLE_TAGS = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
 
 # Set before each link, so that one walk over the tree gives the text and every link's place in it. Text has no use for
 # this control character, and unlike private-use ones it leaves a string of one-byte characters what it is.
 _MARK = "\x02"
 _mark_reference = re.compile("&#[xX]?0*+2(?![0-9A-Fa-f]);?")
+_runs_script = re.compile("<script(?![^>]{0,200}json)", re.IGNORECASE)  # JSON is data
 _refresh_url = re.compile(r"url\s*+=\s*+[\"']?+([^\"'>]++)", re.IGNORECASE)
 
 
@@ -42,6 +44,8 @@ class Parsed(Struct, frozen=True, gc=False):
     canonical: Url | None
     language: str
     robots: frozenset[str]  # words of its robots metas, lower case
+    links_beyond: int = 0  # links past the first MAX_LINKS
+    needs_script: bool = False  # hardly any text and links, but scripts
 
 
 def parse_html(html: str, url: Url) -> Parsed:
@@ -50,7 +54,7 @@ def parse_html(html: str, url: Url) -> Parsed:
     tree = LexborHTMLParser(html)
     root, body = tree.root, tree.body
     metas = [node.attributes for node in tree.tags("meta")]
-    base = _base(tree, url)
+    base = base_of(tree, url)
     links = _Links(url, base)
     for meta in metas:
         if _lower(meta, "http-equiv") == "refresh":
@@ -58,7 +62,7 @@ def parse_html(html: str, url: Url) -> Parsed:
     for tag, attribute in (("frame", "src"), ("iframe", "src"), ("area", "href")):
         for node in tree.tags(tag):
             links.add_plain(node, attribute)
-    tree.strip_tags(_INVISIBLE_TAGS)
+    tree.strip_tags(INVISIBLE_TAGS)
     text = main = ""
     if body is not None:
         links.mark(tree.tags("a"))
@@ -72,14 +76,18 @@ def parse_html(html: str, url: Url) -> Parsed:
         canonical=_canonical(tree, base),
         language=(root.attributes.get("lang") or "")[:20] if root is not None else "",
         robots=frozenset(_robots_words(metas)),
+        links_beyond=links.beyond,
+        needs_script=len(links.found) <= _FEW_LINKS
+        and len(text.split()) < _FEW_WORDS
+        and _runs_script.search(html) is not None,
     )
 
 
 def _without_boilerplate(tree: LexborHTMLParser, text: str, *, has_roles: bool) -> str:
     """The text less navigation, asides and footers, as the markup marks them; removes them from the tree."""
-    tree.strip_tags(_BOILERPLATE_TAGS)
+    tree.strip_tags(BOILERPLATE_TAGS)
     if has_roles:
-        for node in tree.css(_BOILERPLATE_ROLES):
+        for node in tree.css(BOILERPLATE_ROLES):
             node.decompose()
     body = tree.body
     main = _strip_marks(body.text(separator=" ")) if body is not None else ""
@@ -106,7 +114,8 @@ def _title(tree: LexborHTMLParser) -> str:
     return ""
 
 
-def _base(tree: LexborHTMLParser, url: Url) -> Url:
+def base_of(tree: LexborHTMLParser, url: Url) -> Url:
+    """What the relative links of a page are relative to."""
     for node in tree.tags("base"):
         href = (node.attributes.get("href") or "").strip()
         if href:
@@ -134,6 +143,7 @@ class _Links:
 
     def __init__(self, url: Url, base: Url):
         self.found: list[Link] = []
+        self.beyond = 0  # links that were not taken, as the page has too many
         self._join = Joiner(base)
         self._hrefs: set[str] = set()
         self._targets: set[Url | None] = {None, url}
@@ -176,9 +186,12 @@ class _Links:
 
     def _new_target(self, href: str | None) -> Url | None:
         """The target of a link, None where this page has had it before."""
-        if not href or href in self._hrefs or len(href) > MAX_HREF or len(self._targets) > MAX_LINKS + 1:
+        if not href or href in self._hrefs or len(href) > MAX_HREF:
             return None
         self._hrefs.add(href)
+        if len(self._targets) > MAX_LINKS + 1:
+            self.beyond += 1
+            return None
         target = self._join(href.strip())
         if target in self._targets:
             return None

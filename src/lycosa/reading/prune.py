@@ -43,15 +43,16 @@ _MAX_NOSCRIPT = 100  # elements, each of which may stay open for the parser
 _MAX_ATTRIBUTES = 40
 
 
-def _names(names: str) -> frozenset[str]:
-    return frozenset(names.split())
+def names(text: str) -> frozenset[str]:
+    """The names of some elements, separated by blanks."""
+    return frozenset(text.split())
 
 
-_BLOCKS = _names(
+_BLOCKS = names(
     "address article aside blockquote button center details dialog dir div dl fieldset figcaption figure footer "
     "frameset h1 h2 h3 h4 h5 h6 header hgroup main menu nav ol pre section summary table template ul"
 )
-_KEPT = _names(  # close each other or have no content
+_KEPT = names(  # close each other or have no content
     "a li p tbody td tfoot th thead tr area base br frame hr img link meta head"
 )
 _ONCE = frozenset(("html", "body"))  # the parser merges the attributes of later ones into the first

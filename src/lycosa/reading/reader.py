@@ -75,6 +75,8 @@ def _page(url: Url, parsed: Parsed, *, robots: frozenset[str], stem: Stem, check
         fingerprint=fingerprint_of(words.codes),
         noindex=not robots.isdisjoint(("noindex", "none")),
         nofollow=not robots.isdisjoint(("nofollow", "none")),
+        links_beyond=parsed.links_beyond,
+        needs_script=parsed.needs_script,
     )
 
 

@@ -1,9 +1,9 @@
 """Example pages: those that a user lists, and texts that stand for what is off the topic.
 
-A file of examples has one a line: a URL, the name of a file, or a text.
+A file of examples has one a line: a URL, the name of a file, or a text; or it is a browser's bookmarks, or OPML.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,9 +12,8 @@ from typing import Literal
 from msgspec import Struct
 
 from lycosa.vocabulary.errors import RecipeError
+from lycosa.vocabulary.url_files import NumberedLine, bare_host, meant_lines, read_url_file
 from lycosa.vocabulary.urls import normalise
-
-MAX_BYTES = 10_000_000
 
 
 class Example(Struct, frozen=True):
@@ -25,49 +24,45 @@ class Example(Struct, frozen=True):
     line: int  # number of the line in its file, from 1
 
 
-def read_examples(path: Path) -> list[Example]:
-    """The examples in a file; blank lines and lines that begin with # are skipped."""
-    examples = examples_in(_lines(path), path)
+def read_examples(path: Path, *, tell: Callable[[str], None] = lambda line: None) -> list[Example]:
+    """The examples in a file; blank lines and lines that begin with # are skipped.
+
+    tell: is called with a line for each host name that is taken for a URL, and of entries that are left out.
+    """
+    listed = read_url_file(path, "examples")
+    if listed.left_out:
+        tell(f"{path}: {listed.left_out} of its entries are not pages (scripts, feeds, local files) and are left out")
+    examples = [_example(path, line, tell) for line in listed.lines]
     if not examples:
         raise RecipeError(f"{path} has no examples; write one URL, file name or text a line")
     return examples
 
 
-def examples_in(lines: Iterable[str], source: Path) -> list[Example]:
+def examples_in(
+    lines: Iterable[str], source: Path, *, tell: Callable[[str], None] = lambda line: None
+) -> list[Example]:
     """The examples in the lines of `source`; the files they name are relative to its folder."""
-    return [
-        _example(source, number, line.strip())
-        for number, line in enumerate(lines, start=1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
+    return [_example(source, line, tell) for line in meant_lines(lines)]
 
 
-def _lines(path: Path) -> list[str]:
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise RecipeError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB; give fewer, or name files")
-        return content.decode("utf-8-sig").split("\n")
-    except OSError as error:
-        raise RecipeError(f"cannot read the examples in {path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise RecipeError(f"the examples in {path} are not UTF-8 text; save the file as UTF-8") from None
-
-
-def _example(path: Path, number: int, line: str) -> Example:
-    if line.lower().startswith(("http://", "https://")):
-        url = normalise(line) if len(line.split()) == 1 else None
+def _example(path: Path, line: NumberedLine, tell: Callable[[str], None]) -> Example:
+    number, text = line
+    if text.lower().startswith(("http://", "https://")):
+        url = normalise(text) if len(text.split()) == 1 else None
         if url is None:
-            raise RecipeError(f"{path}:{number}: {_short(line)} is not a URL that can be fetched; correct or remove it")
+            raise RecipeError(f"{path}:{number}: {_short(text)} is not a URL that can be fetched; correct or remove it")
         return Example("url", url, number)
-    file = _file(path.parent, line)
+    file = _file(path.parent, text)
     if file:
         return Example("file", str(file), number)
-    if len(line.split()) > 1:
-        return Example("text", line, number)
+    if len(text.split()) > 1:
+        return Example("text", text, number)
+    url = bare_host(text, or_file=True)
+    if url is not None:
+        tell(f"{path}:{number}: {_short(text)} is taken for {url}")
+        return Example("url", url, number)
     raise RecipeError(
-        f"{path}:{number}: {_short(line)} is neither a URL (http://...), nor a file, nor a text of several words"
+        f"{path}:{number}: {_short(text)} is neither a URL (https://…), nor a file, nor a text of several words"
     )
 
 

@@ -113,6 +113,15 @@ class LinearModel:
             distance += self.meaning.along(codes, counts)
         return max(-30.0, min(30.0, distance))
 
+    def contributions(self, terms: Terms) -> dict[str, float]:
+        """What each word of a page adds to its distance, words that were in no example left out."""
+        if not terms:
+            return {}
+        new = (self._idf_of_new, 0.0)
+        values = {term: self._terms.get(term, new)[0] * (1.0 + log(count)) for term, count in terms.items()}
+        length = sqrt(sum(value * value for value in values.values()))
+        return {term: self._terms[term][1] * value / length for term, value in values.items() if term in self._terms}
+
     def shifted(self, by: float, scale: float) -> "LinearModel":
         """The same hyperplane with every distance d replaced by (d - by) * scale."""
         terms = {term: (idf, weight * scale) for term, (idf, weight) in self._terms.items()}

@@ -11,7 +11,9 @@ training        the models of relevance and standing, trained again as the colle
 guides          a topical map or an access log that guides the strategy (topical_map, access_log)
 live            learns the topic, learns standing, then builds and runs one complete crawl
 crawl           the crawl: fetches in flight around `lycosa.loop`, within a budget
+resumed         a few more pages of the URLs that wait, for `lycosa mcp`
 refresh         the same with a lane of pages to fetch again; recrawl_memory compares them with what is held
+export          which pages and which of their texts an export holds
 imports         pages of WARC files and of peers
 upkeep          rebuild, import, label, forget (forgotten remembers by keys)
 atlas           draws topical maps from collections; taxonomies tells topics apart

@@ -113,6 +113,8 @@ class Assessor:
 
     duplicates: finds pages seen earlier whose text is nearly the same.
     languages: pages in others are left out; empty for all.
+    keep_noindex: whether pages are kept that ask not to be.
+    follow_copies: whether links are followed from pages that have the text of another.
     memory: knows how pages were that are fetched again.
     """
 
@@ -122,6 +124,8 @@ class Assessor:
     duplicates: NearDuplicates = field(default_factory=NearDuplicates)
     languages: frozenset[str] = frozenset()
     memory: Memory | None = None
+    keep_noindex: bool = False
+    follow_copies: bool = False
 
     def __call__(self, candidate: Candidate, fetch: Fetch) -> Visit:
         if self.memory is not None and candidate.lane == REFRESH:
@@ -132,14 +136,16 @@ class Assessor:
         page = self.read(fetch)
         if page is None:
             return Visit(candidate, fetch)
+        duplicate_of = self._duplicate_of(page)
         return Visit(
             candidate,
             fetch,
             page,
             relevance=self.judge.relevance(page) if self.judge else None,
-            duplicate_of=self._duplicate_of(page),
+            duplicate_of=duplicate_of,
             left_out=self._left_out(page),
             standing=self.standing.standing(page) if self.standing else None,
+            is_copy=duplicate_of is not None and not self.follow_copies and self.duplicates.has_text(page.digest),
         )
 
     def _duplicate_of(self, page: Page) -> Url | None:
@@ -147,7 +153,7 @@ class Assessor:
         return None if found == page.url else found  # an earlier version of itself
 
     def _left_out(self, page: Page) -> LeftOut | None:
-        if page.noindex:
+        if page.noindex and not self.keep_noindex:
             return LeftOut(LeftOutReason.NOINDEX)
         if self.languages and page.language and page.language not in self.languages:
             return LeftOut(LeftOutReason.LANGUAGE, page.language)

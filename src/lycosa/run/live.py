@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing, ut
 from lycosa.strategies import Mapped
 from lycosa.strategies.hunter import Hunter
 from lycosa.strategies.target import RelevanceTarget
+from lycosa.user_config import config_file
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Web
 from lycosa.vocabulary.errors import RecipeError
@@ -56,23 +58,38 @@ def make_web(recipe: Recipe, *, clock: Clock, allow_private: bool = False, resol
     return RobotsWeb(live, user_agent=name, clock=clock)
 
 
-def insist_on_contact(session: Session, resolve: Sequence[str], read: Iterable[Url] = ()) -> None:
+def insist_on_contact(
+    session: Session, resolve: Sequence[str], read: Iterable[Url] = (), more_seeds: Sequence[Url] = ()
+) -> None:
     """Refuses to ask public hosts without saying who asks.
 
     read: pages of a log; they count as far as they are within the scope.
+    more_seeds: beside those of the recipe.
     """
-    own = {entry.partition("=")[0].strip().lower() for entry in resolve}
-    if session.recipe.contact or "*" in own:
+    if session.recipe.contact:
         return
-    seeds = session.recipe_seeds()
+    seeds = [*session.recipe_seeds(), *more_seeds]
     admission = Admission(session.recipe.scope, sites=frozenset(map(site_of, seeds)))
     wanted = (url for url in read if is_public(hostname_of(url)) and admission.out_of_scope(url) is None)
-    for url in chain(seeds, session.topic.examples.urls, wanted):
+    insist_on_contact_for(chain(seeds, session.topic.examples.urls, wanted), "", resolve, session.folder)
+
+
+def insist_on_contact_for(urls: Iterable[Url], contact: str, resolve: Sequence[str], folder: Path | None) -> None:
+    """Refuses to ask for these URLs where one is on a public host, no contact is given, and it is not resolved to ours.
+
+    folder: of the collection they are asked for, where there is one.
+    """
+    own = {entry.partition("=")[0].strip().lower() for entry in resolve}
+    if contact or "*" in own:
+        return
+    for url in urls:
         name = hostname_of(url)
         if name not in own and is_public(name):
+            this_one = f", for this one into {folder / FILE_NAME}" if folder else ""
             raise RecipeError(
-                f"{name} is a public host, and those who run it must be able to reach you: "
-                f'put contact = "you@example.org" at the top of {session.folder / FILE_NAME}'
+                f"{name} is a public host, and those who run it must be able to reach you: say --contact "
+                f'you@example.org; or for all collections, write contact = "you@example.org" into '
+                f"{config_file()}{this_one}"
             )
 
 
@@ -104,7 +121,7 @@ class Visits(AbstractAsyncContextManager[AsyncGenerator[Visit, None]]):
     def _web(self, stack: AsyncExitStack) -> RobotsWeb:
         """The Web as the session's recipe wants it asked."""
         session, settings = self._session, self._settings
-        insist_on_contact(session, settings.resolve)
+        insist_on_contact(session, settings.resolve, more_seeds=settings.seeds)
         web = make_web(
             session.recipe, clock=session.clock, allow_private=settings.allow_private, resolve=settings.resolve
         )
@@ -153,7 +170,8 @@ class LiveRun:
 
     async def prepare(self, settings: Settings) -> Crawl | None:
         """Learns the topic and standing and builds the crawl; None where somebody interrupts."""
-        session, recipe, seeds = self._session, self._session.recipe, self._session.recipe_seeds()
+        session, recipe = self._session, self._session.recipe
+        seeds = list(dict.fromkeys((*session.recipe_seeds(tell=session.tell), *settings.seeds)))
         quotas = recipe.stop.quotas()
         log = open_log(recipe.logs, session.folder, known=session.log.active)
         if not seeds and log is None:

@@ -2,12 +2,13 @@
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lycosa.recipe import FILE_NAME, read_seeds, recipe_text, seeds_in
 from lycosa.relevance.examples import Example, examples_in, read_examples
 from lycosa.standing import read_in_links, read_traffic
+from lycosa.user_config import checked_contact
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import Url
 
@@ -16,25 +17,29 @@ def new_collection(
     folder: Path,
     *,
     topic: str = "",
-    examples: Path | Sequence[str] | None = None,
-    negatives: Path | Sequence[str] | None = None,
-    seeds: Path | Sequence[str] | None = None,
+    examples: Path | Sequence[str | Path] = (),
+    negatives: Path | Sequence[str | Path] = (),
+    seeds: Path | Sequence[str | Path] = (),
     contact: str = "",
     in_links: Path | None = None,
     traffic: Path | None = None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Path:
     """Writes the folder and returns the path of its recipe; what is wrong with what is given is said before.
 
-    Examples, negatives and seeds are files with one a line, or the lines themselves; in-links and traffic are tables
-    from which is learnt how much pages matter.
+    Examples, negatives and seeds are files with one a line, bookmarks of a browser or OPML, or the lines themselves;
+    in-links and traffic are tables from which is learnt how much pages matter.
+
+    tell: is called with what was understood otherwise than it was written, such as a host name as a URL.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already; choose another name, or go on with: lycosa crawl {folder}")
-    good = _examples(examples, "examples")
-    bad = _examples(negatives, "negatives")
+    checked_contact(contact, "--contact")
+    good = _examples(examples, "examples", tell)
+    bad = _examples(negatives, "negatives", tell)
     if bad and not good:
         raise UsageError("negatives alone do not name a topic; give --examples too")
-    urls = _seeds(seeds)
+    urls = _seeds(seeds, tell)
     if in_links is not None:
         read_in_links(in_links)
     if traffic is not None:
@@ -58,14 +63,24 @@ def new_collection(
     return folder / FILE_NAME
 
 
-def _examples(given: Path | Sequence[str] | None, what: str) -> list[Example]:
-    if isinstance(given, Path):
-        return read_examples(given)
-    return examples_in((" ".join(line.split()) for line in given or ()), Path(what))
+Given = Path | Sequence[str | Path]  # a file, or lines and files
 
 
-def _seeds(given: Path | Sequence[str] | None) -> list[Url]:
-    return read_seeds(given) if isinstance(given, Path) else seeds_in(given or (), "seeds")
+def _examples(given: Given, what: str, tell: Callable[[str], None]) -> list[Example]:
+    files, lines = _parted(given)
+    found = [example for file in files for example in read_examples(file, tell=tell)]
+    return found + examples_in((" ".join(line.split()) for line in lines), Path(what), tell=tell)
+
+
+def _seeds(given: Given, tell: Callable[[str], None]) -> list[Url]:
+    files, lines = _parted(given)
+    found = [url for file in files for url in read_seeds(file, tell=tell)]
+    return list(dict.fromkeys(found + seeds_in(lines, "seeds", tell=tell)))
+
+
+def _parted(given: Given) -> tuple[list[Path], list[str]]:
+    each = [given] if isinstance(given, Path) else given
+    return [one for one in each if isinstance(one, Path)], [one for one in each if isinstance(one, str)]
 
 
 def _keep_examples(folder: Path, name: str, examples: list[Example]) -> str:

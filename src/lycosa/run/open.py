@@ -1,14 +1,19 @@
 """Opening a collection, with the parts it borrows from the rest of Lycosa."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from lycosa import __version__
 from lycosa.collection import Collection
+from lycosa.collection.collection import SearchableText
 from lycosa.reading import Reader, main_text
 from lycosa.reading.decode import decode
+from lycosa.reading.html import parse_html
 from lycosa.recipe import load_recipe
 from lycosa.vocabulary.clock import Clock, WallClock
+from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.records import Fetch, Page
+from lycosa.vocabulary.text import counted
 from lycosa.web.encodings import decoded
 
 
@@ -17,9 +22,9 @@ def open_collection(
 ) -> Collection:
     """The collection in a folder, with the parts it borrows from the rest of Lycosa."""
 
-    def searchable(fetch: Fetch, page: Page | None) -> tuple[str, str]:
+    def searchable(fetch: Fetch, page: Page | None) -> SearchableText:
         page = page or reader(fetch)
-        return (page.title, page.main) if page else ("", "")
+        return SearchableText(page.title, page.main, page.language) if page else SearchableText("", "")
 
     return Collection.open(
         folder,
@@ -38,6 +43,27 @@ def open_for_reading(folder: Path) -> Collection:
     return open_collection(folder, clock=WallClock(), reader=Reader(stem=recipe.topic.stem))
 
 
+def bring_index_up_to_date(folder: Path, *, tell: Callable[[str], None]) -> None:
+    """Makes every page of a collection searchable; where that cannot be done, as while a crawl runs, it is told."""
+    with open_for_reading(folder) as collection:
+        missing, is_outdated = collection.pages_not_indexed(), collection.search.is_outdated()
+    if not missing and not is_outdated:
+        return
+    recipe = load_recipe(folder, to_read=True)
+    try:
+        with open_collection(folder, clock=WallClock(), reader=Reader(stem=recipe.topic.stem), writable=True):
+            older = "made by an older version; building it again" if is_outdated else "behind; adding to it"
+            tell(f"the search index is {older}: {counted(missing, 'page')}")
+    except CollectionError as error:
+        tell(f"{counted(missing, 'page')} cannot be searched yet: {error}")
+
+
+def html_of(fetch: Fetch) -> str:
+    """A fetched page as text."""
+    return decode(fetch.content, fetch.header("content-type") or "")
+
+
 def main_text_of(fetch: Fetch) -> str:
-    """The text that a fetched page is about, without navigation and the like."""
-    return main_text(decode(fetch.content, fetch.header("content-type") or ""))
+    """The text that a fetched page is about, without navigation and the like; all its text where no part stands out."""
+    html = html_of(fetch)
+    return main_text(html) or " ".join(parse_html(html, fetch.url).main.split())

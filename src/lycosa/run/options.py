@@ -20,10 +20,12 @@ from lycosa.recipe import (
     check_takes_map,
     hosts_in,
     languages_in,
+    seeds_in,
 )
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy, parse_options
+from lycosa.user_config import checked_contact, user_contact
 from lycosa.vocabulary.errors import UsageError, mistake_in
-from lycosa.vocabulary.records import Plain
+from lycosa.vocabulary.records import Plain, Url
 from lycosa.web.http import connect_to
 
 
@@ -43,16 +45,24 @@ class Flag:
     parse: Callable[[Any, str], object] | None = None
 
 
-class FetchOptions(TypedDict, total=False):
+class RequestOptions(TypedDict, total=False):
+    """What may be said wherever hosts are asked."""
+
+    contact: Annotated[
+        str | None, Flag("Your e-mail address or web page, told to the hosts you ask, in this run.", "ADDRESS")
+    ]
+    allow_private: Annotated[bool, Flag("Also connect to loopback and private addresses.")]
+    resolve: Annotated[
+        Sequence[str], Flag("Reach HOST (or *, every host) at this address. Repeatable.", "HOST=ADDR:PORT")
+    ]
+
+
+class FetchOptions(RequestOptions, total=False):
     """What may be said of every run that fetches."""
 
     minutes: Annotated[float | None, Flag("Stop after so many minutes.", "N", min=0)]
     delay: Annotated[float | None, Flag("Pause between two requests to one host.", "SECONDS", min=0)]
     concurrency: Annotated[int | None, Flag("Fetches under way at once.", "N", min=1)]
-    allow_private: Annotated[bool, Flag("Also connect to loopback and private addresses.")]
-    resolve: Annotated[
-        Sequence[str], Flag("Reach HOST (or *, every host) at this address. Repeatable.", "HOST=ADDR:PORT")
-    ]
 
 
 class CrawlOptions(FetchOptions, total=False):
@@ -136,6 +146,8 @@ class CrawlOptions(FetchOptions, total=False):
         Sequence[str],
         Flag("Only pages in this language, such as en. Repeatable.", "CODE", "--language", parse=languages_in),
     ]
+    keep_noindex: Annotated[bool, Flag("Also keep pages that ask not to be kept, as on sites of your own.")]
+    seeds: Annotated[Sequence[str], Flag("Also start from this URL. Repeatable.", "URL", "--seed")]
     sitemaps: Annotated[bool, Flag("Also start from the sitemaps of the seeds' hosts.")]
 
 
@@ -145,6 +157,7 @@ class Settings(NamedTuple):
     sitemaps: bool = False
     allow_private: bool = False
     resolve: tuple[str, ...] = ()
+    seeds: tuple[Url, ...] = ()  # beside those of the recipe
 
 
 def check_keywords(given: Mapping[str, object], options: type) -> None:
@@ -153,16 +166,17 @@ def check_keywords(given: Mapping[str, object], options: type) -> None:
         raise TypeError(f"no keyword {name!r}; there are {', '.join(options.__annotations__)}")
 
 
-def settings_of(options: CrawlOptions | FetchOptions) -> Settings:
+def settings_of(options: CrawlOptions | FetchOptions | RequestOptions) -> Settings:
     """The settings among the options, once they are known to be possible."""
     resolve = tuple(options.get("resolve", ()))
     for entry in resolve:
         connect_to(entry)
-    return Settings(bool(options.get("sitemaps")), options.get("allow_private", False), resolve)
+    seeds = tuple(seeds_in(cast(CrawlOptions, options).get("seeds", ()), "--seed"))
+    return Settings(bool(options.get("sitemaps")), options.get("allow_private", False), resolve, seeds)
 
 
-def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions) -> Recipe:
-    """The recipe with what was said of one run."""
+def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | RequestOptions) -> Recipe:
+    """The recipe with what was said of one run; its contact is that of the run, the recipe, or the user."""
     said = cast(CrawlOptions, options)
     scope, strategy = recipe.scope, said.get("strategy") or recipe.strategy
     target, own = said.get("target"), said.get("options", {})
@@ -197,8 +211,10 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions) -> Reci
     elif "log" in entry.needs or log != Logs():
         whose = f"the strategy {strategy} goes by what people read: " if "log" in entry.needs else ""
         raise UsageError(f"{whose}there is no access log; name one, as lycosa logs import makes it, with --logs")
+    contact = checked_contact(said.get("contact") or "", "--contact") or recipe.contact or user_contact()
     return replace(
         recipe,
+        contact=contact,
         strategy=strategy,
         options=own,
         utility=_changed(recipe.utility, target=target),
@@ -212,6 +228,7 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions) -> Reci
             exclude_urls=(*scope.exclude_urls, *said.get("exclude_urls", ())),
             stay_on_sites=scope.stay_on_sites or said.get("stay", False),
             languages=(*scope.languages, *languages_in(said.get("languages", ()), "languages")),
+            keep_noindex=scope.keep_noindex or said.get("keep_noindex", False),
         ),
         requests=_changed(recipe.requests, delay=said.get("delay"), concurrency=said.get("concurrency")),
         stop=_changed(

@@ -89,6 +89,8 @@ class Session:
         try:
             with self.collection.catalog.guarded():
                 self.loop = self._restored_loop()
+            if self.collection.index_was_outdated:
+                tell("the search index was made by an older version: building it again at the end of this run")
             self.steer()  # what waits may not know it yet
             self._catch_up(ranks=ranks)
             self.pages_forgotten = self._finish_forgetting()
@@ -117,10 +119,10 @@ class Session:
         self.words.close()
         self.collection.close()
 
-    def recipe_seeds(self) -> list[Url]:
+    def recipe_seeds(self, *, tell: Tell = lambda line: None) -> list[Url]:
         """Where the recipe says to start: its seeds, else its good examples, even where a rule decides the topic."""
         if self.recipe.seeds:
-            return read_seeds(self.folder / self.recipe.seeds)
+            return read_seeds(self.folder / self.recipe.seeds, tell=tell)
         return [url for url, good in examples_of(self.recipe.topic, self.folder).urls.items() if good]
 
     def _restored_loop(self) -> Loop:
@@ -158,8 +160,8 @@ class Session:
         self.frontier.restore_settled(catalog.visited())
         self._admission.pages.restore(catalog.pages_of_hosts())
         self.duplicates = NearDuplicates()
-        for url, fingerprint in catalog.fingerprints():
-            self.duplicates.add(fingerprint, url)
+        for url, fingerprint, digest in catalog.fingerprints():
+            self.duplicates.add(fingerprint, url, digest)
         facts = catalog.summary()
         self.status = Status(
             pages=facts.pages,
@@ -189,7 +191,7 @@ class Session:
         if self._recall is not None:
             self._recall.add(visit)
         if visit.page is not None and visit.is_kept and visit.duplicate_of is None:
-            self.duplicates.add(visit.page.fingerprint, visit.page.url)
+            self.duplicates.add(visit.page.fingerprint, visit.page.url, visit.page.digest)
 
     def assessor(
         self, judge: Relevance | None, standing: Standing | None = None, memory: Memory | None = None
@@ -202,6 +204,8 @@ class Session:
             duplicates=self.duplicates,
             languages=frozenset(self.recipe.scope.languages),
             memory=memory,
+            keep_noindex=self.recipe.scope.keep_noindex or self._scope.keep_noindex,  # pages kept so are kept on
+            follow_copies=self.recipe.traps.follow_copies,
         )
 
     def _restored_strategy(self) -> Strategy:
@@ -273,7 +277,7 @@ class Session:
         before = (self.strategy_name, self._options, self._utility, self.map.reference, self.log.reference)
         goes_another_way = (strategy, options, utility, run.map, run.logs) != before
         quotas = _quotas_of(run.quotas or None)
-        is_bounded_otherwise = scope != self._scope or quotas != self._quotas
+        is_bounded_otherwise = _bounds(scope) != _bounds(self._scope) or quotas != self._quotas
         if goes_another_way:
             self.strategy_name, self._options, self._utility = strategy, options, utility
             self.map.activate(run.map, strategy)
@@ -532,6 +536,11 @@ class Session:
     def checkpoint_if_due(self) -> None:
         if self._unsaved >= 500 or (self._unsaved and time.monotonic() - self._checkpointed_at > 2.0):
             self.checkpoint()
+
+
+def _bounds(scope: Scope) -> Scope:
+    """The scope as far as it decides which URLs may wait."""
+    return replace(scope, keep_noindex=False)
 
 
 def _utility_of(saved: Plain) -> Utility:

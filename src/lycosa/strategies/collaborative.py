@@ -23,6 +23,7 @@ _STEP = 0.25  # width of a level of the log ratio; a page is offered again when 
 _FULL = 25  # times as many pages are offered after a full update of the evidence
 _LOWEST, _HIGHEST = -120, 120  # levels
 _NEVER, _DONE = -128, 127  # in place of a level: not offered yet; visited or refused
+_LEAD_THERE_STILL = (SkipReason.NOFOLLOW, SkipReason.UNFOLLOWED)
 _NONE: Ids = np.empty(0, np.int64)
 
 
@@ -86,7 +87,7 @@ class LogOffers:
         """Notes that the page of an event waits no longer."""
         self._unread.drop(event.candidate.url)
         number = self.number_of(event.candidate.url)
-        if number is None or (isinstance(event, Skip) and event.reason is SkipReason.NOFOLLOW):
+        if number is None or (isinstance(event, Skip) and event.reason in _LEAD_THERE_STILL):
             return  # another link, or the log itself, may lead there
         level = self._levels[number]
         self.waiting -= _NEVER < level < _DONE

@@ -11,7 +11,7 @@ The message is one line and names the way out. Trouble on the Web is not here: i
 
 import re
 from collections.abc import Iterator
-from errno import EDQUOT, EFBIG, EIO, ENOSPC
+from errno import EDQUOT, EFBIG, EIO, ENOENT, ENOSPC
 
 import msgspec
 from msgspec import inspect
@@ -121,10 +121,15 @@ def _range(number: inspect.IntType | inspect.FloatType) -> str:
     return "" if number.gt is None else f" above {number.gt:g}"
 
 
+_REMEDIES = {ENOSPC: "make room", EDQUOT: "make room", ENOENT: "make its folder first"}
 _FAILS_MIDWAY = frozenset((EDQUOT, EFBIG, EIO, ENOSPC))  # disks that are full or broken
 
 
 def cannot_write(what: object, error: OSError, *, way_out: str) -> LycosaError:
-    """A wrong name, such as one in a closed folder, is bad usage; a disk that fails midway fails the job."""
+    """A wrong name, such as one in a closed folder, is bad usage; a disk that fails midway fails the job.
+
+    way_out: what helps whatever the trouble is; what helps against this trouble is said before it.
+    """
     kind = LycosaError if error.errno in _FAILS_MIDWAY else UsageError
-    return kind(f"cannot write {what}: {error.strerror or error}; {way_out}")
+    remedy = _REMEDIES.get(error.errno or 0)
+    return kind(f"cannot write {what}: {error.strerror or error}; {f'{remedy}, or ' if remedy else ''}{way_out}")

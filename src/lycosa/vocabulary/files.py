@@ -3,13 +3,15 @@
 import fcntl
 import gzip
 import os
+import shutil
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from errno import EBADF, EINVAL, ENOLCK, EOPNOTSUPP
+from errno import EBADF, EEXIST, EINVAL, ENOLCK, EOPNOTSUPP
 from functools import partial
 from io import BufferedIOBase
 from pathlib import Path
+from secrets import token_hex
 from typing import BinaryIO, cast
 
 from .errors import LycosaError
@@ -55,6 +57,27 @@ def atomic_write(path: Path, *, private: bool = False, durable: bool = True, wai
             raise
     if durable:
         _sync_folder(target.parent)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, which is there as `path` when the block ends; where the block raises, nothing of it is left.
+
+    Raises FileExistsError where `path` is there already and is not an empty folder.
+    """
+    target = path.absolute()
+    if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
+        raise FileExistsError(EEXIST, "it is there already, and is not an empty folder", str(path))
+    temporary = target.with_name(f".{target.name[:40]}-{token_hex(8)}")
+    temporary.mkdir()
+    try:
+        yield temporary
+        if target.exists():
+            target.rmdir()
+        temporary.rename(target)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
 
 
 @contextmanager

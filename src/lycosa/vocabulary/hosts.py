@@ -95,6 +95,11 @@ def is_private(host: str) -> bool:
     return why_not_public(host) not in (None, _RESERVED)
 
 
+def is_reserved(host: str) -> bool:
+    """Whether a host has a name that is reserved for documentation and tests."""
+    return why_not_public(host) == _RESERVED
+
+
 def _canonical(host: str) -> str | None:
     """A host in the one spelling that URLs have: lower case, punycode, IPv4 addresses as four decimal numbers."""
     bare = host.strip("[]").partition("%")[0]

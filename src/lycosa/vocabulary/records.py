@@ -146,6 +146,8 @@ class Page(Struct, frozen=True, gc=False):
     fingerprint: int = 0  # 64 bits that differ little between near-duplicates; 0 for pages too short to tell
     noindex: bool = False  # the page asks not to be kept
     nofollow: bool = False  # the page asks that its links are not followed
+    links_beyond: int = 0  # links that were not read, as there are more than a page may have
+    needs_script: bool = False  # hardly any text and links, but scripts, which are not run
 
     @property
     def tokens(self) -> Sequence[str]:
@@ -196,7 +198,7 @@ class LeftOutReason(StrEnum):
     """Why a page that was fetched is not kept."""
 
     NOINDEX = "noindex"  # the page asks for it
-    LANGUAGE = "language"  # it is in a language out of scope, whose code is the detail; its links are not followed
+    LANGUAGE = "language"  # one out of scope, whose code is the detail; its links are followed if it is a seed
     OTHER = ""  # the text written by another version of Lycosa is in the detail
 
 
@@ -235,23 +237,32 @@ class Visit(Struct, frozen=True, gc=False):
     fetch: Fetch
     page: Page | None = None  # None unless the fetch brought one
     relevance: float | None = None
-    duplicate_of: Url | None = None  # an earlier page with nearly the same text; links of duplicates are not followed
+    duplicate_of: Url | None = None  # an earlier page with nearly the same text
     left_out: LeftOut | None = None  # why the page is not kept
     standing: float | None = None
     known: PastFetch | None = None  # of a page fetched again: the version it was compared with
     change: Change | None = None  # of a page fetched again
     new_links: tuple[Url, ...] = ()  # of a page fetched again: targets that the version before did not link to
+    is_copy: bool = False  # an earlier page has the same text word for word; links of copies are not followed
 
     @property
     def is_kept(self) -> bool:
         return self.page is not None and self.left_out is None
 
+    @property
+    def why_links_stay(self) -> str:
+        """Why no link of the page is followed, whatever the links say themselves; empty where they may be."""
+        left_out = self.left_out
+        if self.is_copy:
+            return f"on a copy of {self.duplicate_of}"
+        if left_out is not None and left_out.reason is LeftOutReason.LANGUAGE and self.candidate.depth > 0:
+            return f"on a page in language {left_out.detail}"  # a seed says where to begin, whatever its language
+        return ""
+
     def open_links(self) -> Sequence[Link]:
         """The links that may be followed from here."""
         page = self.page
-        if page is None or page.nofollow or self.duplicate_of:
-            return ()
-        if self.left_out is not None and self.left_out.reason is LeftOutReason.LANGUAGE:
+        if page is None or page.nofollow or self.why_links_stay:
             return ()
         return [link for link in page.links if not link.rel or "nofollow" not in link.rel]
 
@@ -261,6 +272,7 @@ class SkipReason(StrEnum):
 
     EVICTED = "evicted"  # the frontier was full; it may be proposed again
     NOFOLLOW = "nofollow"  # of the link or its page; another link may lead there
+    UNFOLLOWED = "unfollowed"  # found on copies of pages, or in a language out of scope; another link may lead there
     REDIRECT = "redirect"  # too many redirects in a row; another link may lead there
     SCOPE = "scope"  # out of the scope of the crawl
     QUOTA = "quota"  # its host or site has as many pages as it may have

@@ -46,6 +46,15 @@ SEPARATOR = b"|"  # a word of its own between folded texts; no word of a text is
 _LOWER_WORDS_OF_UNITS = _LOWER_WORDS[:0x1F] + SEPARATOR + _LOWER_WORDS[0x20:]
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun.
+
+    >>> counted(1, "page"), counted(45_000, "page"), counted(0, "entry", "entries")
+    ('1 page', '45,000 pages', '0 entries')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def folded(text: str) -> bytes:
     """The text in lower case, with nothing but blanks between its words."""
     return _other_gaps_as_blanks(text).translate(_LOWER_WORDS)

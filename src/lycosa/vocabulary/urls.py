@@ -114,6 +114,11 @@ def _suffixes() -> PublicSuffixList:
     return PublicSuffixList()
 
 
+@cache
+def _known_suffixes() -> PublicSuffixList:
+    return PublicSuffixList(accept_unknown=False)
+
+
 @lru_cache(maxsize=50_000)
 def site_of(url_or_host: str) -> str:
     """The registered domain; for an address, the address."""
@@ -121,6 +126,15 @@ def site_of(url_or_host: str) -> str:
     if ":" in name or name.replace(".", "").isdigit():
         return name
     return _suffixes().privatesuffix(name) or name
+
+
+def has_known_suffix(name: str) -> bool:
+    """Whether the name of a host ends in a top-level domain that there is.
+
+    >>> has_known_suffix("example.org"), has_known_suffix("page.html")
+    (True, False)
+    """
+    return _known_suffixes().privatesuffix(name) is not None
 
 
 def key_of(url: str) -> int:

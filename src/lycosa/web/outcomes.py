@@ -60,7 +60,7 @@ def classify(
         location = join(url, named.strip()) if named else None
         if location is None:
             return Verdict(Outcome.FAILED, detail=f"{summary} leads nowhere" + (f": {named[:200]!r}" if named else ""))
-        return Verdict(Outcome.MOVED, location=location)
+        return Verdict(Outcome.MOVED, location=location, detail=f"to {location}")
     if status in _BUSY_STATUSES:
         wait = seconds_to_wait(header(headers, "retry-after"), now)
         return Verdict(Outcome.BUSY, host_not_before=now + wait, detail=summary)
@@ -69,6 +69,59 @@ def classify(
     if 200 <= status < 400:
         return Verdict(Outcome.UNWANTED, detail=f"{summary} is not a page")
     return Verdict(Outcome.FAILED, detail=summary)
+
+
+_DENIED_STATUSES = frozenset({401, 402, 403, 407, 451})
+_OUT_OF_REACH = "robots.txt is out of reach: "
+
+
+def robots_out_of_reach(detail: str) -> str:
+    """The detail of a page that was not asked for, as robots.txt could not be had for this reason."""
+    return f"{_OUT_OF_REACH}{detail}"
+
+
+def outcome_name(outcome: Outcome, status: int | None) -> str:
+    """What became of a fetch in a word or two, with the status where it says more.
+
+    >>> outcome_name(Outcome.GONE, 401), outcome_name(Outcome.GONE, 404), outcome_name(Outcome.FAILED, None)
+    ('denied (401)', 'not found (404)', 'unreachable')
+    """
+    match outcome:
+        case Outcome.GONE if status in _DENIED_STATUSES:
+            name = "denied"
+        case Outcome.GONE:
+            name = {404: "not found", 410: "gone", None: "not found"}.get(status, "rejected")
+        case Outcome.BUSY | Outcome.FAILED if status is None:
+            name = "unreachable"  # robots.txt of the host too, which is asked for first
+        case Outcome.FAILED:
+            name = "server error" if status is not None and status >= 500 else "no usable answer"
+        case Outcome.UNWANTED:
+            return "not HTML"
+        case Outcome.FORBIDDEN:
+            return "forbidden by robots.txt"
+        case Outcome.REFUSED:
+            return "address not allowed"
+        case Outcome.OK | Outcome.UNCHANGED:
+            return outcome.value
+        case _:
+            name = outcome.value
+    return f"{name} ({status})" if status is not None else name
+
+
+def outcome_in_words(outcome: Outcome, status: int | None, detail: str) -> str:
+    """The same with what is known of the reason.
+
+    >>> outcome_in_words(Outcome.BUSY, None, "robots.txt is out of reach: no such host")
+    'unreachable: no such host'
+    >>> outcome_in_words(Outcome.GONE, 401, "HTTP 401 Unauthorized")
+    'denied (401)'
+    """
+    name, detail = outcome_name(outcome, status), detail.removeprefix(_OUT_OF_REACH)
+    if outcome is Outcome.FORBIDDEN or not detail or (status and detail.startswith(f"HTTP {status}")):
+        return name
+    if outcome is Outcome.MOVED:
+        return f"{name} {detail}"
+    return f"{name}: {detail.removeprefix('not HTML but ')}"
 
 
 def is_page_status(status: int) -> bool:

@@ -14,6 +14,8 @@ from lycosa.vocabulary.contracts import Web
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.vocabulary.urls import join, origin_of, path_of
 
+from .outcomes import robots_out_of_reach
+
 MAX_CRAWL_DELAY = 30.0  # seconds; a longer Crawl-delay is cut to this
 _BYTES_READ = 512_000  # of a robots.txt: 500 KiB, as RFC 9309 asks for
 _MAX_HOPS = 5  # redirects
@@ -133,8 +135,7 @@ class RobotsWeb:
             first_wait = _FIRST_WAIT if fetch.status else _FIRST_WAIT_UNANSWERED
             wait = min(earlier.wait * 2 or first_wait, _MAX_WAIT) if earlier else first_wait
             until = max(now + wait, fetch.host_not_before or 0.0)
-            detail = f"robots.txt is out of reach: {fetch.detail}"
-            return _Policy(until, barred=Outcome.BUSY, detail=detail, wait=wait)
+            return _Policy(until, barred=Outcome.BUSY, detail=robots_out_of_reach(fetch.detail), wait=wait)
         return _Policy(now + _LIFETIME)
 
     def _policy_of(self, content: bytes, until: float) -> _Policy:

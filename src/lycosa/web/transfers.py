@@ -21,7 +21,21 @@ _KEPT_CONNECTIONS = 512  # fewer where the process may open few files
 _IDLE_TRANSFERS = 256
 _STOP = 0  # a callback that takes none of its bytes ends the transfer
 
-_MESSAGES = {100: "a header is too long"}  # libcurl has no message for CURLE_TOO_LARGE
+_MESSAGES = {  # instead of those of libcurl, which has none for CURLE_TOO_LARGE
+    pycurl.E_COULDNT_RESOLVE_HOST: "no such host",
+    pycurl.E_COULDNT_RESOLVE_PROXY: "no such proxy",
+    100: "a header is too long",
+}
+_TLS_ERRORS = frozenset(  # whose messages do not all say that they are about TLS
+    (
+        pycurl.E_SSL_CONNECT_ERROR,
+        pycurl.E_SSL_CERTPROBLEM,
+        pycurl.E_SSL_CIPHER,
+        pycurl.E_SSL_CACERT,
+        pycurl.E_SSL_CACERT_BADFILE,
+        pycurl.E_SSL_ISSUER_ERROR,
+    )
+)
 
 Refuses = Callable[[str], str | None]  # why an address may not be connected to, None where it may
 
@@ -116,7 +130,7 @@ class _Transfer:
     def received(self, error: int, message: str) -> Received:
         return Received(
             error=0 if self._stopped else error,
-            message="" if self._stopped or not error else message or _MESSAGES.get(error, f"curl error {error}"),
+            message="" if self._stopped or not error else _in_words(error, message),
             refused=self._refused if error else "",
             status=self._status,
             reason=self._reason,
@@ -282,6 +296,12 @@ class Transfers:
         done = self._running.pop(curl)
         if not done.done():
             done.set_result((error, message))
+
+
+def _in_words(error: int, message: str) -> str:
+    """What went wrong, for people."""
+    said = _MESSAGES.get(error) or message or f"curl error {error}"
+    return f"TLS error: {said}" if error in _TLS_ERRORS else said
 
 
 def _head_of(lines: list[bytes]) -> tuple[int, str, str, Headers]:

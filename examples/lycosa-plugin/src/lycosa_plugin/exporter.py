@@ -1,10 +1,10 @@
-"""The export format `markdown`: a reading list."""
+"""The export format `reading-list`: a list of links in Markdown."""
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 
-def write_markdown(rows: Iterator[dict[str, Any]], out: BinaryIO) -> None:
+def write_reading_list(rows: Iterator[dict[str, Any]], out: BinaryIO) -> None:
     """One line for each page: its title as a link, and how relevant it is."""
     for row in rows:
         title = " ".join((row["title"] or row["url"]).split())

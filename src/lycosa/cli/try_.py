@@ -1,0 +1,115 @@
+"""`lycosa try`: what a crawl would make of one page."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Unpack
+
+import typer
+
+from lycosa.recipe import load_recipe
+from lycosa.run.new import new_collection
+from lycosa.run.options import RequestOptions, changed_recipe, settings_of
+from lycosa.run.trial import Trial, TriedLink, try_url
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import LeftOut
+from lycosa.vocabulary.text import counted, visible
+from lycosa.vocabulary.url_files import bare_host
+
+from .options import Json, UrlArgument, print_json, takes, tell, url_argument
+from .reasons import in_words
+
+
+@takes(RequestOptions)
+def try_(
+    url: UrlArgument,
+    name: Annotated[
+        Path | None, typer.Argument(metavar="[NAME]", help="A collection by whose topic it is judged.")
+    ] = None,
+    topic: Annotated[str, typer.Option(metavar="WORDS", help="Instead of NAME: the topic in words.")] = "",
+    examples: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Instead of NAME: pages on the topic, as for lycosa new.")
+    ] = None,
+    example: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help="Instead of NAME: a page on the topic. Repeatable.")
+    ] = None,
+    links: Annotated[int, typer.Option(metavar="N", min=0, max=10_000, help="Links shown.")] = 20,
+    as_json: Json = False,
+    **options: Unpack[RequestOptions],
+) -> None:
+    """Try a page: its relevance, the words that decided, its links and what would be done. Nothing is stored."""
+    host = bare_host(url)
+    if host is not None:
+        tell(f"{url!r} is taken for {host}")
+    wanted, settings = host or url_argument(url), settings_of(options)
+    with _folder(name, topic, [*([] if examples is None else [examples]), *(example or ())]) as folder:
+        recipe = changed_recipe(load_recipe(folder), options)
+        trial = asyncio.run(try_url(folder, recipe, wanted, settings, clock=WallClock(), tell=tell))
+    if as_json:
+        print_json(trial)
+    else:
+        for line in _lines(trial, links):
+            typer.echo(line)
+    if not trial.is_page:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _folder(name: Path | None, topic: str, examples: list[str | Path]) -> Iterator[Path]:
+    """The collection; or one of this topic that is removed afterwards."""
+    if name is not None and (topic or examples):
+        raise UsageError("give the name of a collection, or --topic and --example, not both")
+    if name is not None:
+        yield name
+        return
+    if not topic and not examples:
+        raise UsageError("by what topic? give the name of a collection, or --topic WORDS, or --example URL")
+    with TemporaryDirectory(prefix="lycosa-") as temporary:
+        folder = Path(temporary) / "try"
+        new_collection(folder, topic=topic, examples=examples, tell=tell)
+        yield folder
+
+
+_LEFT_OUT = {
+    "noindex": "no: it asks not to be kept (noindex); --keep-noindex keeps it",
+    "language": "no: its language, {}, is out of scope",
+}
+
+
+def _lines(trial: Trial, links: int) -> Iterator[str]:
+    for hop in trial.hops:
+        yield visible(hop, 400)
+    yield visible(f"{trial.url}: {trial.outcome}", 400)
+    if not trial.is_page or trial.relevance is None:
+        yield "would be kept  no: there is no page to keep"
+        return
+    yield f"title          {visible(trial.title, 120) or '(none)'}"
+    yield f"language       {trial.language or 'unknown'}"
+    yield f"relevance      {trial.relevance:.2f}, {'' if trial.is_relevant else 'not '}on the topic"
+    if trial.words_for:
+        yield f"words for      {_named(trial.words_for)}"
+    if trial.words_against:
+        yield f"words against  {_named(trial.words_against)}"
+    if trial.meaning is not None:
+        yield f"meaning        {trial.meaning:+.2f}, the text as a whole"
+    left_out = LeftOut.parse(trial.left_out)
+    kept = _LEFT_OUT.get(left_out.reason.value, "no: {}").format(visible(left_out.detail, 100)) if left_out else "yes"
+    yield f"would be kept  {kept}"
+    skipped = ", ".join(f"{count} {reason}" for reason, count in trial.skipped.items())
+    not_followed = f"; not followed: {skipped}" if skipped else ""
+    yield f"links          {counted(len(trial.links), 'link')} would wait{not_followed}"
+    for link in trial.links[:links]:
+        yield from _link(link)
+
+
+def _named(words: Mapping[str, float]) -> str:
+    return visible(", ".join(f"{word} {part:+.2f}" for word, part in words.items()), 300)
+
+
+def _link(link: TriedLink) -> Iterator[str]:
+    anchor = f"  “{visible(link.anchor, 60)}”" if link.anchor.strip() else ""
+    yield f"  {link.priority:.3f}  {visible(link.url, 200)}{anchor}"
+    yield f"         {visible(in_words(link.because), 300)}"

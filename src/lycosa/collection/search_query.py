@@ -1,0 +1,126 @@
+"""The syntax of searches: words, "a phrase", begin*, title:word, -not, +must, AND, OR, NOT and parentheses.
+
+Any text is a query: what makes no sense as syntax is read as words.
+
+>>> parse_query('lava -"pumice stone" title:volc*').clauses
+(Clause('should', Term('lava')), Clause('not', Term('pumice stone', kind='phrase')), \
+Clause('should', Term('volc', field='title', kind='prefix')))
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+Occur = Literal["should", "must", "not"]
+FIELDS = ("title", "host")  # that can be named before a colon
+MAX_DEPTH = 10  # of parentheses within parentheses; deeper ones are left out
+MAX_QUERY = 1000  # characters; what is longer is cut
+_TOKEN = re.compile(r'[+-]?(?:(?:title|host):)?"[^"]*"?|[()]|[^\s()"]+|"', re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Term:
+    """What a page has to have: a word, a phrase, or a word that begins so; in one field, or anywhere."""
+
+    text: str
+    field: str = ""
+    kind: Literal["word", "phrase", "prefix"] = "word"
+
+    def __repr__(self) -> str:
+        said = f", field={self.field!r}" if self.field else ""
+        return f"Term({self.text!r}{said}{'' if self.kind == 'word' else f', kind={self.kind!r}'})"
+
+
+@dataclass(frozen=True)
+class Clause:
+    """should: at least one of these, unless there is a must; not: none of these."""
+
+    occur: Occur
+    part: "Term | Group"
+
+    def __repr__(self) -> str:
+        return f"Clause({self.occur!r}, {self.part!r})"
+
+
+@dataclass(frozen=True)
+class Group:
+    clauses: tuple[Clause, ...] = ()
+
+    def terms(self) -> Iterator[Term]:
+        """What is searched for, less what is to be left out."""
+        for clause in self.clauses:
+            if clause.occur != "not":
+                yield from (clause.part,) if isinstance(clause.part, Term) else clause.part.terms()
+
+
+@dataclass
+class _Open:
+    """A group that is being read: clauses joined by AND stand in one list."""
+
+    joined: list[list[Clause]] = field(default_factory=list)
+    is_and: bool = False  # whether the next clause is joined to the one before
+    is_not: bool = False
+    sign: str = ""
+
+    def add(self, part: Term | Group) -> None:
+        occur: Occur = "not" if self.is_not or self.sign == "-" else "must" if self.sign == "+" else "should"
+        if self.is_and and self.joined:
+            self.joined[-1].append(Clause(occur, part))
+        else:
+            self.joined.append([Clause(occur, part)])
+        self.is_and, self.is_not, self.sign = False, False, ""
+
+    def close(self) -> Group:
+        clauses = []
+        for together in self.joined:
+            if len(together) == 1:
+                clauses += together
+            else:
+                both = (Clause("must" if each.occur == "should" else each.occur, each.part) for each in together)
+                clauses.append(Clause("should", Group(tuple(both))))
+        return Group(tuple(clauses))
+
+
+def parse_query(query: str) -> Group:
+    """What a query asks for; an empty group where it has no word."""
+    groups = [_Open()]
+    for token in _TOKEN.findall(query[:MAX_QUERY]):
+        top = groups[-1]
+        if token == "(":
+            if len(groups) <= MAX_DEPTH:
+                groups.append(_Open())
+        elif token == ")":
+            if len(groups) > 1:
+                groups.pop()
+                groups[-1].add(top.close())
+        elif token == "AND":
+            top.is_and = True
+        elif token == "OR":
+            top.is_and = False
+        elif token == "NOT":
+            top.is_not = not top.is_not
+        elif token in ("+", "-"):
+            continue  # a dash between blanks
+        else:
+            if token[0] in "+-":
+                top.sign, token = token[0], token[1:]
+            term = _term(token)
+            if term is not None:
+                top.add(term)
+            top.sign = ""
+    while len(groups) > 1:
+        closed = groups.pop().close()
+        groups[-1].add(closed)
+    return groups[0].close()
+
+
+def _term(token: str) -> Term | None:
+    name, colon, rest = token.partition(":")
+    where = name.lower() if colon and rest and name.lower() in FIELDS else ""
+    text = rest if where else token
+    if text.startswith('"'):
+        return Term(text.strip('"'), where, "phrase") if text.strip('" ') else None
+    if text.endswith("*") and re.search(r"\w", text):
+        return Term(text.rstrip("*"), where, "prefix")
+    return Term(text, where) if text else None

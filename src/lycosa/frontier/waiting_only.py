@@ -1,0 +1,51 @@
+"""A frontier for a while in which nothing joins the queue: what waits already is taken, what is found waits aside."""
+
+from collections.abc import Iterable
+
+from lycosa.vocabulary.contracts import Frontier, Strategy
+from lycosa.vocabulary.records import Candidate, Host, Skip, Url
+
+
+class WaitingOnly:
+    """Takes what waited in a frontier at first, and nothing that was put since: links and redirects are set aside.
+
+    `aside` are those, for the frontier itself when the while is over.
+    """
+
+    def __init__(self, frontier: Frontier):
+        self._frontier = frontier
+        self.aside: list[Candidate] = []
+        self._urls_aside: set[Url] = set()
+
+    def __len__(self) -> int:
+        return len(self._frontier)
+
+    def rank_by(self, strategy: Strategy) -> None:
+        self._frontier.rank_by(strategy)
+
+    def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
+        for candidate in candidates:
+            self.aside.append(candidate)
+            self._urls_aside.add(candidate.url)
+        return []
+
+    def take(self, now: float) -> Candidate | None:
+        return self._frontier.take(now)
+
+    def settle(self, url: Url, *, is_kept: bool = False) -> list[Skip]:
+        return self._frontier.settle(url, is_kept=is_kept)
+
+    def give_back(self, candidate: Candidate) -> None:
+        self._frontier.give_back(candidate)
+
+    def forget_waiting(self) -> None:
+        self._frontier.forget_waiting()
+
+    def is_known(self, url: Url) -> bool:
+        return url in self._urls_aside or self._frontier.is_known(url)
+
+    def hold(self, host: Host, until: float) -> None:
+        self._frontier.hold(host, until)
+
+    def next_ready_at(self) -> float | None:
+        return self._frontier.next_ready_at()

@@ -1,0 +1,260 @@
+"""HTML as Markdown (CommonMark with GitHub's tables), safe to open whatever the page says.
+
+Text is escaped, so that it is text again for whoever renders it: no page can bring in HTML, a link or a heading that it
+does not have. Links are absolute and lead to http and https alone. Of an image its description is kept and not its
+address: opening the result fetches nothing.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import count
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from lycosa.vocabulary.markdown import CONTROLS, SPACES, escape_line_start, escape_within_line, link_target
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.urls import Joiner
+
+from .html import BOILERPLATE_ROLES, BOILERPLATE_TAGS, INVISIBLE_TAGS, base_of
+from .prune import MAX_HREF, names, prune
+
+_MAX_DEPTH = 100  # elements within elements; what lies deeper is plain text
+_MAX_NESTING = 8  # lists and quotations within each other, for each of them indents every line
+_BREAK = "\x00"  # a forced line end while a paragraph is put together; pages cannot bring one, see CONTROLS
+_CLOSING_HASHES = re.compile(r"#+$")
+_BACKTICKS = re.compile(r"`+")
+_CODE_LANGUAGE = re.compile(r"(?:^|\s)lang(?:uage)?-([A-Za-z0-9+#-]{1,20})(?:\s|$)")
+
+_SKIPPED = frozenset((*INVISIBLE_TAGS, *BOILERPLATE_TAGS, "button", "head", "input", "select", "svg", "textarea"))
+_BLOCKS = names(
+    "address article body caption center dd details dialog div dl dt fieldset figcaption figure form header hgroup "
+    "html legend main p section summary table tbody td tfoot th thead tr"
+)
+_WITH_LAYOUT = "table, p, ul, ol, dl, pre, blockquote, h1, h2, h3, h4, h5, h6, div"  # in a cell: the table is a layout
+_ANY_BLOCK = f"{_WITH_LAYOUT}, li, section, article"
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_EMPHASIS = {"b": "**", "strong": "**", "em": "*", "i": "*"}
+_LISTS = frozenset(("ul", "ol", "menu", "dir"))
+_CODE = frozenset(("code", "kbd", "samp", "tt"))
+_WITHIN_LINES = frozenset((*_CODE, "a", "br", "img", "q"))
+
+
+def markdown_of(html: str, url: Url) -> str:
+    """The content of a page, without navigation, asides and footers, as Markdown; empty where it has no text."""
+    tree = LexborHTMLParser(prune(html))
+    for node in tree.css(BOILERPLATE_ROLES):
+        node.decompose()
+    content = _content(tree)
+    return "" if content is None else _Blocks(Joiner(base_of(tree, url))).of(content)
+
+
+def _content(tree: LexborHTMLParser) -> LexborNode | None:
+    """The one element that the page calls its main content; else its body."""
+    mains = tree.css("main, [role=main]")
+    return mains[0] if len(mains) == 1 and mains[0].text().strip() else tree.body
+
+
+class _Blocks:
+    """Turns elements into blocks of Markdown, each of one or more lines."""
+
+    def __init__(self, join: Joiner, nesting: int = 0):
+        self._join = join
+        self._nesting = nesting
+        self._found: list[str] = []
+        self._line: list[str] = []  # pieces of the paragraph under way
+
+    def of(self, node: LexborNode, depth: int = 0) -> str:
+        """The blocks within an element."""
+        self._walk(node, depth)
+        self._end_paragraph()
+        return "\n\n".join(self._found)
+
+    def _of_item(self, node: LexborNode, depth: int) -> str:
+        """The blocks of an item of a list, or of whatever else stands among items."""
+        tag = node.tag or ""
+        if tag == "li":
+            self._walk(node, depth)
+        elif not self._is_special_block(node, tag, depth):
+            self._other(node, tag, depth)
+        self._end_paragraph()
+        if len(self._found) == 2 and _last_tag(node) in _LISTS:
+            return "\n".join(self._found)  # a text and what it heads, without a gap
+        return "\n\n".join(self._found)
+
+    def _walk(self, node: LexborNode, depth: int) -> None:
+        if depth > _MAX_DEPTH:
+            self._line.append(escape_within_line(node.text(separator=" ")))
+            return
+        for child in node.iter(include_text=True):
+            tag = child.tag
+            if tag == "-text":
+                self._line.append(escape_within_line(child.text_content or ""))
+            elif tag is None or tag in _SKIPPED or tag.startswith(("-", "!")) or "hidden" in child.attributes:
+                continue
+            elif not self._is_special_block(child, tag, depth + 1):
+                self._other(child, tag, depth + 1)
+
+    def _is_special_block(self, node: LexborNode, tag: str, depth: int) -> bool:
+        """Whether it was a block that is more than its paragraphs; if so, it is written."""
+        if tag in _HEADINGS:
+            self._end_paragraph()
+            text = self._one_line(self._inline(node, depth))
+            self._add(f"{'#' * _HEADINGS[tag]} {_CLOSING_HASHES.sub(_each_escaped, text)}" if text else "")
+        elif tag == "pre":
+            self._end_paragraph()
+            self._add(_fenced(node))
+        elif tag == "hr":
+            self._end_paragraph()
+            self._add("* * *")
+        elif tag == "blockquote":
+            self._end_paragraph()
+            quoted = _Blocks(self._join, self._nesting + 1).of(node, depth)
+            self._add(_indented(quoted, "> ", "> ", self._nesting))
+        elif tag in _LISTS:
+            self._end_paragraph()
+            self._add("\n".join(self._items(node, tag, depth)))
+        elif tag == "table" and (rows := _data_rows(node)):
+            self._end_paragraph()
+            self._add(self._table(rows, depth))
+        else:
+            return False
+        return True
+
+    def _other(self, node: LexborNode, tag: str, depth: int) -> None:
+        if tag in _BLOCKS or tag == "li":
+            self._end_paragraph()
+            self._walk(node, depth)
+            self._end_paragraph()
+        elif tag in _WITHIN_LINES or (tag in _EMPHASIS and node.css_first(_ANY_BLOCK) is None):
+            self._line.append(self._inline_element(node, tag, depth))
+        else:
+            self._walk(node, depth)
+
+    def _add(self, block: str) -> None:
+        if block:
+            self._found.append(block)
+
+    def _end_paragraph(self) -> None:
+        lines = (SPACES.sub(" ", line).strip() for line in "".join(self._line).split(_BREAK))
+        self._line.clear()
+        self._add("\\\n".join(escape_line_start(line) for line in lines if line))
+
+    # ------------------------------------------------------------ within a line
+
+    def _inline(self, node: LexborNode, depth: int, *, links: bool = True) -> str:
+        """All within an element as one piece of a line."""
+        if depth > _MAX_DEPTH:
+            return escape_within_line(node.text(separator=" "))
+        pieces: list[str] = []
+        for child in node.iter(include_text=True):
+            tag = child.tag
+            if tag == "-text":
+                pieces.append(escape_within_line(child.text_content or ""))
+            elif tag is not None and tag not in _SKIPPED and not tag.startswith(("-", "!")):
+                piece = self._inline_element(child, tag, depth + 1, links=links)
+                pieces.append(f" {piece} " if tag in _BLOCKS or tag in _HEADINGS or tag == "li" else piece)
+        return "".join(pieces)
+
+    def _inline_element(self, node: LexborNode, tag: str, depth: int, *, links: bool = True) -> str:
+        if tag == "br":
+            return _BREAK
+        if tag == "img":
+            return escape_within_line(node.attributes.get("alt") or "")
+        if tag in _CODE:
+            return _code(node.text())
+        text = self._inline(node, depth, links=links and tag != "a")
+        if tag == "a":
+            return self._link(node, self._one_line(text)) if links else text
+        if tag == "q":
+            return f"“{text}”"
+        mark = _EMPHASIS.get(tag, "")
+        bare = text.strip(f" {_BREAK}")
+        if not mark or not bare or bare.startswith(mark[0]) or bare.endswith(mark[0]):
+            return text
+        before, _, after = text.partition(bare)
+        return f"{before}{mark}{bare}{mark}{after}"
+
+    def _link(self, node: LexborNode, text: str) -> str:
+        attributes = node.attributes
+        text = text or escape_within_line(attributes.get("aria-label") or attributes.get("title") or "").strip()
+        href = (attributes.get("href") or "").strip()
+        target = self._join(href) if 0 < len(href) <= MAX_HREF and not href.startswith("#") else None
+        return f" {text} " if not text or target is None else f"[{text}]({link_target(target)})"
+
+    @staticmethod
+    def _one_line(text: str) -> str:
+        return SPACES.sub(" ", text.replace(_BREAK, " ")).strip()
+
+    # ------------------------------------------------------------ lists and tables
+
+    def _items(self, node: LexborNode, tag: str, depth: int) -> Iterator[str]:
+        numbers = count(_start_of(node))
+        for child in node.iter():
+            if child.tag in _SKIPPED or "hidden" in child.attributes:
+                continue
+            if text := _Blocks(self._join, self._nesting + 1)._of_item(child, depth + 1):
+                mark = f"{next(numbers)}. " if tag == "ol" else "- "
+                yield _indented(text, mark, " " * len(mark), self._nesting)
+
+    def _table(self, rows: list[list[LexborNode]], depth: int) -> str:
+        lines = [[self._one_line(self._inline(cell, depth)).replace("|", "\\|") for cell in row] for row in rows]
+        head, *body = lines
+        head += [""] * (max(map(len, lines)) - len(head))  # cells beyond those of the head would not be shown
+        rule = ["---"] * len(head)
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *body))
+
+
+def _each_escaped(found: re.Match[str]) -> str:
+    return "".join(f"\\{character}" for character in found[0])
+
+
+def _indented(text: str, first: str, others: str, nesting: int) -> str:
+    """The text with something before its first line and before all others; as it is where nested too deep."""
+    if not text or nesting >= _MAX_NESTING:
+        return text
+    head, *rest = text.split("\n")
+    return "\n".join([f"{first}{head}", *(f"{others}{line}" if line else others.rstrip() for line in rest)])
+
+
+def _last_tag(node: LexborNode) -> str | None:
+    """The tag of the last element within."""
+    return next((child.tag for child in reversed(list(node.iter()))), None)
+
+
+def _start_of(node: LexborNode) -> int:
+    start = (node.attributes.get("start") or "").strip()
+    return int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 1
+
+
+def _data_rows(table: LexborNode) -> list[list[LexborNode]]:
+    """The cells of a table of data, row by row; nothing where it lays out a page."""
+    if any(node.mem_id != table.mem_id for node in table.css(_WITH_LAYOUT)[:2]):
+        return []
+    rows = [[cell for cell in row.iter() if cell.tag in ("td", "th")] for row in table.css("tr")]
+    rows = [row for row in rows if row]
+    return rows if len(rows) > 1 and max(map(len, rows)) > 1 else []
+
+
+def _longest_fence(text: str) -> int:
+    return max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+
+
+def _code(text: str) -> str:
+    """A piece of code within a line."""
+    text = SPACES.sub(" ", CONTROLS.sub("", text)).strip()
+    if not text:
+        return ""
+    fence = "`" * (_longest_fence(text) + 1)
+    return f"{fence} {text} {fence}" if text.startswith("`") or text.endswith("`") else f"{fence}{text}{fence}"
+
+
+def _fenced(node: LexborNode) -> str:
+    """A block of code, with its language where a class names one."""
+    lines = CONTROLS.sub("", node.text()).replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+    if not lines.strip():
+        return ""
+    inner = node.css_first("code")
+    classes: Iterable[str] = (each.attributes.get("class") or "" for each in (node, inner) if each is not None)
+    language = next((found[1] for each in classes if (found := _CODE_LANGUAGE.search(each))), "")
+    fence = "`" * max(3, _longest_fence(lines) + 1)
+    return f"{fence}{language}\n{lines}\n{fence}"

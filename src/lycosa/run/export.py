@@ -1,0 +1,198 @@
+"""What an export holds: which pages, which columns, and the text of pages, read from the archive one by one."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypedDict
+
+from msgspec import Struct
+
+from lycosa.collection import Collection, PageRow
+from lycosa.collection.export import COLUMNS, Row, export_row
+from lycosa.collection.json_text import replace_surrogates
+from lycosa.collection.queries import Selection
+from lycosa.reading import markdown_of, passages
+from lycosa.recipe import is_host, load_recipe
+from lycosa.vocabulary.errors import RecipeError, UsageError
+from lycosa.vocabulary.records import Url
+
+from .open import html_of, main_text_of
+from .options import check_keywords
+from .topic import examples_of
+
+LABELS = ("good", "bad")
+_UNKNOWN_LANGUAGE = "unknown"  # as `lycosa show` calls it
+_AGO = re.compile(r"([0-9]{1,6})([dh])")
+_SECONDS = {"d": 86_400.0, "h": 3_600.0}
+
+
+class Content(Struct, frozen=True):
+    """What of the pages themselves goes into an export, beside what the catalog knows of them."""
+
+    text: bool = False  # the main text
+    markdown: bool = False
+    html: bool = False  # as it was sent, decoded
+    links: bool = False
+    chunks: int | None = None  # a row for each passage of about so many words, in place of one for each page
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        if self.chunks is not None:
+            return (*COLUMNS, "chunk", "chunks", self._chunked)
+        return (*COLUMNS, *(name for name in ("text", "markdown", "html", "links") if getattr(self, name)))
+
+    @property
+    def _chunked(self) -> str:
+        return "markdown" if self.markdown else "text"
+
+    def check(self) -> None:
+        """Refuses what cannot be combined."""
+        if self.chunks is None:
+            return
+        if self.chunks < 1:
+            raise UsageError("--chunks: give the number of words of a passage, 1 or more, such as 300")
+        if self.html or self.links or (self.text and self.markdown):
+            raise UsageError(
+                "--chunks cuts one text into rows: the main text, or with --markdown that;"
+                " leave out --html, --links, and one of --text and --markdown"
+            )
+
+
+class TableOptions(TypedDict, total=False):
+    """What may be said of a table of pages, as keywords; they mean what the flags of `lycosa export` mean."""
+
+    text: bool
+    markdown: bool
+    html: bool
+    links: bool
+    chunks: int | None
+    host: str | Sequence[str]
+    language: str | Sequence[str]
+    min_relevance: float | None
+    top: int | None
+    label: str | None
+    since: str | float | datetime | None
+
+
+def table_request(folder: Path, options: TableOptions, *, now: float) -> tuple[Selection, Content]:
+    """Which pages, and what of them, the keywords ask for."""
+    check_keywords(options, TableOptions)
+    content = Content(**{name: options[name] for name in Content.__struct_fields__ if name in options})  # type: ignore[literal-required]
+    content.check()
+    wanted = selection_of(
+        folder,
+        hosts=_several(options.get("host", ())),
+        languages=_several(options.get("language", ())),
+        min_relevance=options.get("min_relevance"),
+        top=options.get("top"),
+        label=options.get("label"),
+        since=options.get("since"),
+        now=now,
+    )
+    return wanted, content
+
+
+def _several(given: str | Sequence[str]) -> Sequence[str]:
+    return (given,) if isinstance(given, str) else given
+
+
+def selection_of(
+    folder: Path,
+    *,
+    hosts: Sequence[str] = (),
+    languages: Sequence[str] = (),
+    min_relevance: float | None = None,
+    top: int | None = None,
+    label: str | None = None,
+    since: str | float | datetime | None = None,
+    now: float,
+) -> Selection:
+    """The pages that a user asks for, by flags or by keywords of the same names."""
+    for host in hosts:
+        if not is_host(host):
+            raise UsageError(f"--host: not a host: {host[:100]!r}; write its name alone, such as www.example.org")
+    for language in languages:
+        if not re.fullmatch(f"[A-Za-z]{{2,3}}|{_UNKNOWN_LANGUAGE}", language):
+            raise UsageError(f"--language: not a code: {language[:100]!r}; write two letters, such as en, or unknown")
+    if label is not None and label not in LABELS:
+        raise UsageError(f"--label: no label {label[:100]!r}; there are {', '.join(LABELS)}")
+    return Selection(
+        hosts=tuple(host.lower() for host in hosts),
+        languages=tuple("" if each == _UNKNOWN_LANGUAGE else each.lower() for each in languages),
+        min_relevance=min_relevance,
+        since=None if since is None else moment_of(since, now=now),
+        urls=None if label is None else frozenset(url for url, each in labels_of(folder).items() if each == label),
+        top=top,
+    )
+
+
+def moment_of(since: str | float | datetime, *, now: float) -> float:
+    """Seconds since the epoch of a date, a date and time, in UTC if no other zone is named, or of so long ago.
+
+    >>> moment_of("2026-11-16", now=0.0), moment_of("2d", now=1_000_000.0)
+    (1794787200.0, 827200.0)
+    """
+    if isinstance(since, (int, float)):
+        return float(since)
+    if isinstance(since, str):
+        text = since.strip()
+        if ago := _AGO.fullmatch(text):
+            return now - int(ago[1]) * _SECONDS[ago[2]]
+        try:
+            since = datetime.fromisoformat(text)
+        except ValueError:
+            raise UsageError(
+                f"--since: no date: {text[:100]!r}; write 2026-11-16, 2026-11-16T08:30, or 7d, 12h for so long ago"
+            ) from None
+    return (since if since.tzinfo else since.replace(tzinfo=UTC)).timestamp()
+
+
+def labels_of(folder: Path) -> dict[Url, str]:
+    """The pages called good or bad, by `lycosa label` or as examples of the recipe."""
+    try:
+        examples = examples_of(load_recipe(folder, to_read=True).topic, folder)
+    except RecipeError:
+        return {}  # a collection can be read without the files that its recipe names
+    both = zip(LABELS, (examples.good, examples.bad), strict=True)
+    return {Url(each.value): label for label, kind in both for each in kind if each.kind == "url"}
+
+
+def rows(
+    collection: Collection, wanted: Selection, content: Content, labels: Mapping[Url, str]
+) -> Iterator[dict[str, Any]]:
+    """The rows of an export, page by page: memory does not grow with them."""
+    for page in collection.catalog.selected(wanted):
+        yield from _rows_of(collection, page, export_row(page, labels.get(page.url)), content)
+
+
+def _rows_of(collection: Collection, page: PageRow, row: Row, content: Content) -> Iterator[Row]:
+    if content.links:
+        found = collection.catalog.links(page.number)
+        row["links"] = [{"target": each.target, "anchor": each.anchor, "rel": each.rel} for each in found]
+    texts = _texts(collection, page, content)
+    if content.chunks is None:
+        yield {name: row[name] if name in row else texts[name] for name in content.columns}
+        return
+    name = content.columns[-1]
+    pieces = passages(texts[name], content.chunks)
+    for number, piece in enumerate(pieces, 1):
+        yield {**row, "chunk": number, "chunks": len(pieces), name: piece}
+
+
+def _texts(collection: Collection, page: PageRow, content: Content) -> dict[str, str]:
+    """What the archive holds of a page, in each form that is asked for."""
+    asked = {"text", "markdown", "html"}.intersection(content.columns)
+    if not asked:
+        return {}
+    if page.place is None:
+        return dict.fromkeys(asked, "")
+    fetch = collection.archive.fetch_at(page.place)
+    texts = {}
+    if "text" in asked:
+        texts["text"] = main_text_of(fetch)
+    if "markdown" in asked:
+        texts["markdown"] = markdown_of(html_of(fetch), fetch.url)
+    if "html" in asked:
+        texts["html"] = html_of(fetch)
+    return {name: replace_surrogates(text) for name, text in texts.items()}

@@ -1,0 +1,162 @@
+"""What a collection lacks of what the crawl came across, in words: what it is, how much, and what changes it."""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from lycosa.collection.rows import Omissions
+from lycosa.reading.html import MAX_LINKS
+from lycosa.recipe import FILE_NAME, Recipe
+from lycosa.vocabulary.records import LeftOut, LeftOutReason, SkipReason
+from lycosa.vocabulary.text import counted, visible
+
+_NOT_HTML = "not HTML but "  # how a fetch begins to describe another type
+_MOST_NAMED = 4  # languages, types
+
+
+class Omission(Struct, frozen=True):
+    """One kind of what is left out.
+
+    >>> str(Omission("noindex", 2, "2 pages ask not to be kept", "--keep-noindex keeps them"))
+    '2 pages ask not to be kept; --keep-noindex keeps them'
+    """
+
+    kind: str  # one word, for programs
+    count: int
+    what: str
+    remedy: str  # what changes it, or that nothing does
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.remedy}"
+
+
+def omissions_in_words(found: Omissions, recipe: Recipe) -> list[Omission]:
+    """All kinds of which there is something, lost pages first."""
+    return [each for each in (*_pages(found), *_incomplete(found, recipe), *_links(found, recipe)) if each.count]
+
+
+def _pages(found: Omissions) -> Iterator[Omission]:
+    """Pages that were fetched, or asked for, and are not in the collection."""
+    noindex, languages, others = 0, dict[str, int](), 0
+    for spelling, count in found.left_out.items():
+        left_out = LeftOut.parse(spelling)
+        if left_out is not None and left_out.reason is LeftOutReason.NOINDEX:
+            noindex += count
+        elif left_out is not None and left_out.reason is LeftOutReason.LANGUAGE:
+            languages[left_out.detail or "unknown"] = count
+        else:
+            others += count
+    yield Omission(
+        "noindex",
+        noindex,
+        f"{counted(noindex, 'page')} not kept, as {'it asks' if noindex == 1 else 'they ask'} for it (noindex)",
+        "--keep-noindex keeps such pages, for sites of your own and legal deposit",
+    )
+    yield Omission(
+        "language",
+        sum(languages.values()),
+        f"{counted(sum(languages.values()), 'page')} not kept, as of another language ({_listed(languages)})",
+        f"each --language CODE, or languages in [scope] of {FILE_NAME}, adds one",
+    )
+    yield Omission("other reasons", others, f"{counted(others, 'page')} not kept", "lycosa explain NAME URL says why")
+    yield Omission(
+        "reason unknown",
+        found.unexplained,
+        f"{counted(found.unexplained, 'page')} not kept by an older version, which did not note why",
+        "lycosa rebuild NAME finds the reasons",
+    )
+    types = {_type_of(detail): 0 for detail in found.other_types}
+    for detail, count in found.other_types.items():
+        types[_type_of(detail)] += count
+    others = sum(types.values())
+    yield Omission(
+        "other types",
+        others,
+        f"{counted(others, 'file')} not kept, as not HTML ({_listed(types)})",
+        "Lycosa keeps HTML pages only",
+    )
+    yield Omission(
+        "robots.txt",
+        found.forbidden,
+        f"{counted(found.forbidden, 'URL')} not fetched, as robots.txt forbids it",
+        "only those who run the site can change it",
+    )
+
+
+def _incomplete(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
+    """Pages that are kept, and of which something is missing."""
+    for cut, count in found.truncated.items():
+        by_length = cut == "length"
+        limit = f"at {recipe.requests.max_body:,} bytes" if by_length else f"after {recipe.requests.timeout:g} s"
+        yield Omission(
+            "truncated" if by_length else "truncated by time",
+            count,
+            f"{counted(count, 'page')} cut {limit}, and what comes after it lost, links too",
+            f"{'max_body' if by_length else 'timeout'} in [requests] of {FILE_NAME} is the limit",
+        )
+    yield Omission(
+        "links beyond the cap",
+        found.links_beyond,
+        f"{counted(found.links_beyond, 'link')} of {counted(found.pages_of_many_links, 'page')} not read",
+        f"of one page {MAX_LINKS:,} links are read, which cannot be changed",
+    )
+    yield Omission(
+        "needs JavaScript",
+        found.needs_script,
+        f"{counted(found.needs_script, 'page')} with hardly any text, but scripts, which may make it in a browser",
+        "Lycosa runs no JavaScript",
+    )
+    yield Omission(
+        "near-duplicates",
+        found.near_duplicates,
+        f"{counted(found.near_duplicates, 'page')} nearly the same as others, kept",
+        "links of theirs that are new are followed",
+    )
+    yield Omission(
+        "copies",
+        found.copies,
+        f"{counted(found.copies, 'page')} with the text of another, kept, but "
+        f"{'its' if found.copies == 1 else 'their'} links not followed",
+        f"follow_copies = true in [traps] of {FILE_NAME} follows them",
+    )
+
+
+def _links(found: Omissions, recipe: Recipe) -> Iterator[Omission]:
+    """URLs that were found and never fetched, though they are within the scope."""
+    quota, trap, evicted = (
+        found.skipped.get(reason, 0) for reason in (SkipReason.QUOTA, SkipReason.TRAP, SkipReason.EVICTED)
+    )
+    yield Omission(
+        "per-host bound",
+        quota,
+        f"{counted(quota, 'link')} skipped, as {'its host or site has' if quota == 1 else 'their hosts or sites have'}"
+        " as many pages as they may",
+        "a higher --per-host or --per-site goes on",
+    )
+    yield Omission(
+        "traps",
+        trap,
+        f"{counted(trap, 'link')} skipped, as {'it looks like a trap' if trap == 1 else 'they look like traps'}"
+        " for crawlers",
+        f"[traps] of {FILE_NAME} has the limits",
+    )
+    yield Omission(
+        "evicted",
+        evicted,
+        f"{counted(evicted, 'link')} dropped, as more than {recipe.waiting.limit:,} URLs waited",
+        f"limit in [waiting] of {FILE_NAME} is that number",
+    )
+
+
+def _type_of(detail: str) -> str:
+    """The media type in what a fetch says of something that is not HTML; PDF, the most frequent, by its name."""
+    kind = detail.removeprefix(_NOT_HTML) if detail.startswith(_NOT_HTML) else detail or "unknown"
+    return {"application/pdf": "PDF"}.get(kind, visible(kind, 60))
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    largest = sorted(counts.items(), key=lambda pair: -pair[1])
+    named = [f"{name} {count:,}" for name, count in largest[:_MOST_NAMED]]
+    if len(largest) > _MOST_NAMED:
+        named.append(f"others {sum(count for _, count in largest[_MOST_NAMED:]):,}")
+    return ", ".join(named)

@@ -1,0 +1,258 @@
+"""One page tried: how it would be judged, what decided, which of its links would be followed; nothing is stored."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from lycosa.collection import Collection
+from lycosa.frontier.admission import Admission
+from lycosa.reading import Reader
+from lycosa.recipe import DEFAULT_STRATEGY, Recipe, make_strategy
+from lycosa.relevance.svm import LinearModel
+from lycosa.strategies.registry import find_strategy
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.contracts import Relevance, Strategy, Web
+from lycosa.vocabulary.errors import CollectionError, LycosaError
+from lycosa.vocabulary.records import RELEVANT, Candidate, Fetch, Outcome, Page, Plain, Skip, Url, Visit
+from lycosa.vocabulary.urls import site_of
+from lycosa.web.outcomes import outcome_in_words
+
+from .crawl import Assessor
+from .forgotten import read_forgotten
+from .live import insist_on_contact_for, make_web
+from .open import open_for_reading
+from .options import Settings
+from .topic import TopicJudge
+
+MAX_HOPS = 5  # redirects followed
+MAX_EXAMPLES = 50  # pages fetched to learn the topic from
+_MOST_WORDS = 10  # that are named, for and against the topic each
+
+Tell = Callable[[str], None]
+
+
+class TriedLink(Struct, frozen=True):
+    """A link that would wait to be followed."""
+
+    url: Url
+    priority: float
+    anchor: str
+    because: Mapping[str, Plain]
+
+
+class Trial(Struct, frozen=True):
+    """What a crawl would make of a page."""
+
+    url: Url  # after redirects
+    hops: tuple[str, ...]  # what came of the requests before, in words
+    outcome: str  # in words
+    is_page: bool
+    title: str = ""
+    language: str = ""
+    relevance: float | None = None
+    is_relevant: bool = False
+    words_for: Mapping[str, float] = {}  # what a word adds to the distance from the border of the topic
+    words_against: Mapping[str, float] = {}
+    meaning: float | None = None  # the same for the meaning of the text
+    left_out: str = ""  # why it would not be kept; empty where it would be
+    links: tuple[TriedLink, ...] = ()  # those that would wait, the best first
+    skipped: Mapping[str, int] = {}  # links that would not, by the reason
+
+
+async def try_url(
+    folder: Path, recipe: Recipe, url: Url, settings: Settings, *, clock: Clock, tell: Tell = lambda line: None
+) -> Trial:
+    """Fetches one page under the manners of a crawl, and the examples where no model has been trained yet.
+
+    folder: of a collection, which is only read.
+    """
+    insist_on_contact_for([url], recipe.contact, settings.resolve, folder)
+    async with _web(recipe, settings, clock) as web:
+        reader = Reader(stem=recipe.topic.stem, check_language=bool(recipe.scope.languages))
+        topic = TopicJudge(recipe.topic, folder, reader)
+        collection = _collection(folder)
+        try:
+            model = await _judge(topic, collection, reader, web, clock, recipe.requests.delay, tell)
+            fetches = [fetch async for fetch in _fetched(web, url, clock, recipe.requests.delay)]
+            return _tried(fetches, folder, recipe, reader, topic, model, collection)
+        finally:
+            if collection is not None:
+                collection.abandon()
+
+
+@asynccontextmanager
+async def _web(recipe: Recipe, settings: Settings, clock: Clock) -> AsyncIterator[Web]:
+    web = make_web(recipe, clock=clock, allow_private=settings.allow_private, resolve=settings.resolve)
+    try:
+        yield web
+    finally:
+        await web.close()
+
+
+def _collection(folder: Path) -> Collection | None:
+    """What has been crawled; None before the first crawl."""
+    try:
+        return open_for_reading(folder)
+    except CollectionError:
+        return None
+
+
+async def _fetched(web: Web, url: Url, clock: Clock, delay: float) -> AsyncIterator[Fetch]:
+    """The fetches of a URL and of where it redirects to."""
+    for hop in range(MAX_HOPS + 1):
+        if hop:
+            await clock.sleep_until(clock.now() + delay)
+        fetch = await web.fetch(url)
+        yield fetch
+        if fetch.outcome is not Outcome.MOVED or fetch.location is None:
+            return
+        url = fetch.location
+
+
+async def _judge(
+    topic: TopicJudge,
+    collection: Collection | None,
+    reader: Reader,
+    web: Web,
+    clock: Clock,
+    delay: float,
+    tell: Tell,
+) -> Relevance:
+    topic.check()
+    if not topic.learns:
+        return topic.judge(None)
+    model = topic.load()
+    if model is not None:
+        return topic.judge(model)
+    pages: dict[Url, Page | None] = {}
+    for example in list(topic.examples.urls)[:MAX_EXAMPLES]:
+        pages[example] = _stored(collection, reader, example)
+        if pages[example] is None:
+            tell(f"fetching the example {example}")
+            async for fetch in _fetched(web, example, clock, delay):
+                pages[example] = reader(fetch)
+            if pages[example] is None:
+                tell(f"example {example}: {outcome_in_words(fetch.outcome, fetch.status, fetch.detail)}")
+            await clock.sleep_until(clock.now() + delay)
+    return topic.judge(topic.train(pages.get, [], 0))
+
+
+def _stored(collection: Collection | None, reader: Reader, url: Url) -> Page | None:
+    if collection is None:
+        return None
+    row = collection.catalog.page(url) or collection.catalog.example(url)
+    return reader(collection.archive.fetch_at(row.place)) if row is not None and row.place is not None else None
+
+
+def _tried(
+    fetches: list[Fetch],
+    folder: Path,
+    recipe: Recipe,
+    reader: Reader,
+    topic: TopicJudge,
+    judge: Relevance,
+    collection: Collection | None,
+) -> Trial:
+    *before, fetch = fetches
+    said = [outcome_in_words(each.outcome, each.status, each.detail) for each in fetches]
+    assess = Assessor(
+        read=reader,
+        judge=judge,
+        languages=frozenset(recipe.scope.languages),
+        keep_noindex=recipe.scope.keep_noindex,
+    )
+    visit = assess(Candidate(fetch.url, 0.5, depth=1), fetch)
+    page = visit.page
+    hops = tuple(f"{each.url}: {words}" for each, words in zip(before, said, strict=False))
+    if page is None or visit.relevance is None:
+        return Trial(fetch.url, hops, said[-1], is_page=False)
+    links, skipped = _links(visit, folder, recipe, topic, collection)
+    decided = _words(topic.word_weights(), page)
+    return Trial(
+        url=fetch.url,
+        hops=hops,
+        outcome=said[-1],
+        is_page=True,
+        title=page.title,
+        language=page.language,
+        relevance=visit.relevance,
+        is_relevant=visit.relevance >= RELEVANT,
+        words_for={word: part for word, part in decided[:_MOST_WORDS] if part > 0},
+        words_against={word: part for word, part in decided[::-1][:_MOST_WORDS] if part < 0},
+        meaning=_meaning(topic.word_weights(), page),
+        left_out=str(visit.left_out) if visit.left_out else "",
+        links=tuple(links),
+        skipped=skipped,
+    )
+
+
+def _words(model: LinearModel | None, page: Page) -> list[tuple[str, float]]:
+    """The words of a page by what they say of the topic, from most for it to most against it."""
+    parts = {} if model is None else model.contributions(page.terms)
+    return sorted(((word, round(part, 4)) for word, part in parts.items()), key=lambda each: (-each[1], each[0]))
+
+
+def _meaning(model: LinearModel | None, page: Page) -> float | None:
+    if model is None or model.meaning is None:
+        return None
+    return round(model.meaning.along(*page.words.counted), 4)
+
+
+def _links(
+    visit: Visit, folder: Path, recipe: Recipe, topic: TopicJudge, collection: Collection | None
+) -> tuple[list[TriedLink], dict[str, int]]:
+    """The links that would wait, the best first, and how many would not, by the reason."""
+    page, admission = (
+        visit.page,
+        Admission(
+            recipe.scope, recipe.traps, sites=frozenset((site_of(visit.fetch.url),)), forgotten=read_forgotten(folder)
+        ),
+    )
+    assert page is not None
+    strategy = _strategy(recipe, topic, collection)
+    strategy.learn(visit)
+    proposed = [each for each in strategy.propose(visit) if each.found_on == visit.candidate.url]
+    skipped: Counter[str] = Counter()
+    kept: list[TriedLink] = []
+    for candidate in proposed:
+        refused = admission.refusal(candidate)
+        if isinstance(refused, Skip):
+            skipped[refused.detail or refused.reason.value] += 1
+        else:
+            kept.append(TriedLink(candidate.url, candidate.priority, candidate.anchor, candidate.because))
+    open_links = {link.target for link in visit.open_links()}
+    closed = len({link.target for link in page.links} - open_links)
+    if closed:
+        skipped[visit.why_links_stay or "nofollow"] += closed
+    return sorted(kept, key=lambda link: (-link.priority, link.url)), dict(skipped)
+
+
+def _strategy(recipe: Recipe, topic: TopicJudge, collection: Collection | None) -> Strategy:
+    """The strategy of the recipe, with what it has learnt in the collection; the default for one that needs a guide."""
+    name = DEFAULT_STRATEGY if find_strategy(recipe.strategy).needs else recipe.strategy
+
+    def made() -> Strategy:
+        return make_strategy(
+            name,
+            topic_words=topic.words,
+            stem=recipe.topic.stem,
+            language=topic.language,
+            utility=recipe.utility,
+            judge=topic.word_weights,
+            taught=[url for url, good in topic.examples.urls.items() if good],
+            options=recipe.options if name == recipe.strategy else {},
+        )
+
+    strategy, catalog = made(), collection.catalog if collection else None
+    if catalog is None or catalog.get_state("strategy") != name:
+        return strategy
+    if catalog.get_state("map") or catalog.get_state("logs"):
+        return strategy
+    try:
+        strategy.restore(catalog.get_state("strategy_state"))
+    except (KeyError, TypeError, ValueError, LycosaError):  # of another version or target: begins without
+        return made()
+    return strategy

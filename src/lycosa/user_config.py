@@ -1,0 +1,74 @@
+"""What holds for every collection of a user: the environment, and ~/.config/lycosa/config.toml.
+
+XDG_CONFIG_HOME and XDG_DATA_HOME are honoured where they are absolute paths, as the XDG base directory
+specification has it.
+"""
+
+import os
+import tomllib
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from lycosa.vocabulary.errors import RecipeError, UsageError, mistake_in
+
+CONTACT_VARIABLE = "LYCOSA_CONTACT"
+_MAX_BYTES = 100_000
+
+
+class UserConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of config.toml."""
+
+    contact: str = ""  # for recipes that name none
+
+
+def config_file() -> Path:
+    return _base("XDG_CONFIG_HOME", ".config") / "config.toml"
+
+
+def data_folder() -> Path:
+    """Where files are kept that all collections of a user share."""
+    return _base("XDG_DATA_HOME", ".local/share")
+
+
+def _base(variable: str, default: str) -> Path:
+    said = Path(os.environ.get(variable, ""))
+    if said.is_absolute():
+        return said / "lycosa"
+    try:
+        return Path.home() / default / "lycosa"
+    except RuntimeError:
+        raise UsageError(f"there is no home folder; say where files of yours are kept with {variable}") from None
+
+
+def load_user_config() -> UserConfig:
+    path = config_file()
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return UserConfig()
+    except OSError as error:
+        raise RecipeError(f"{path}: cannot be read: {error.strerror}; give access, or remove it") from None
+    if len(content) > _MAX_BYTES:
+        raise RecipeError(f'{path}: larger than {_MAX_BYTES} bytes; it needs one line: contact = "you@example.org"')
+    try:
+        return msgspec.convert(tomllib.loads(content.decode()), UserConfig)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RecipeError(f'{path}: not TOML: {error}; mend that line: contact = "you@example.org"') from None
+    except msgspec.ValidationError as error:
+        raise RecipeError(f"{path}: {mistake_in(error, UserConfig)}") from None
+
+
+def user_contact() -> str:
+    """The contact for recipes that name none: of the environment, else of config.toml; empty where neither has one."""
+    said = os.environ.get(CONTACT_VARIABLE, "").strip()
+    return checked_contact(said, CONTACT_VARIABLE) or checked_contact(load_user_config().contact, str(config_file()))
+
+
+def checked_contact(contact: str, source: str) -> str:
+    """A contact that can stand in a header of a request."""
+    if not contact.isprintable() or len(contact) > 200:
+        raise RecipeError(f"{source}: not a contact: {contact[:100]!r}; write an e-mail address or a web page")
+    return contact.strip()

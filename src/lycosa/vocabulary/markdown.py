@@ -1,0 +1,53 @@
+"""Text and links as Markdown that means just them, wherever they come from.
+
+>>> print(escape_markdown("2 * 3 <b> [x](y) snake_case"))
+2 \\* 3 \\<b> \\[x\\](y) snake_case
+"""
+
+import re
+
+CONTROLS = re.compile(r"[\x00-\x08\x0b\x0e-\x1b\x7f-\x84\x86-\x9f]+")  # less white space
+SPACES = re.compile(r"\s+")
+_SPECIAL = re.compile(
+    r"[\\`*\[\]<~]"
+    r"|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])"  # within a word it means nothing
+    r"|&(?=\#?[0-9A-Za-z]+;)"  # a character reference
+    r"|!$"  # a link may follow
+)
+_LINE_START = re.compile(r"[#>+=|:-]|[0-9]+(?=[.)])")
+_UNSAFE_IN_URL = re.compile(r"[^A-Za-z0-9._~:/?#@!$&'+,;=%\[\]-]")
+_REFERENCE_IN_URL = re.compile(r"&(?=\#?[0-9A-Za-z]+;)")
+
+
+def escape_markdown(text: str) -> str:
+    """The text in one line, which Markdown renders as this text alone, also where it begins a line."""
+    return escape_line_start(escape_within_line(text).strip())
+
+
+def escape_within_line(text: str) -> str:
+    """The same for a text that does not begin a line; white space at its ends stays, as a blank."""
+    return _SPECIAL.sub(lambda found: "\\" + found[0], SPACES.sub(" ", CONTROLS.sub("", text)))
+
+
+def escape_line_start(line: str) -> str:
+    """A line of Markdown that begins no heading, list, quotation, table or rule."""
+    found = _LINE_START.match(line)
+    if not found:
+        return line
+    end = found.end() if found[0][0].isdigit() else 0
+    return f"{line[:end]}\\{line[end:]}"
+
+
+def markdown_link(text: str, url: str) -> str:
+    """A link with this text; nothing in text or URL can end it."""
+    return f"[{escape_within_line(text).strip()}]({link_target(url)})"
+
+
+def link_target(url: str) -> str:
+    """A URL as the target of a link, percent-encoded where it could end the link."""
+    quoted = _UNSAFE_IN_URL.sub(_percent_encoded, url)
+    return _REFERENCE_IN_URL.sub("&amp;", quoted)
+
+
+def _percent_encoded(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace"))

@@ -1,0 +1,120 @@
+"""Files of URLs: one a line, the bookmarks that a browser exports (Netscape format), or OPML.
+
+Which of these a file is, is told by its first words; everything else is plain lines.
+"""
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from .errors import RecipeError
+from .hosts import is_reserved
+from .records import Url
+from .urls import has_known_suffix, normalise
+
+MAX_BYTES = 50_000_000  # of a file; bookmarks carry pictures
+_BOOKMARKS = "<!doctype netscape-bookmark-file"
+_VALUE = r"\"[^\"<]*+\"|'[^'<]*+'|[^\s\"'<>]++"
+_TAG = re.compile(rf"<(a|outline)((?:\s++[\w:.-]++(?:\s*+=\s*+(?:{_VALUE}))?+)++)", re.IGNORECASE)
+_ATTRIBUTE = re.compile(rf"([\w:.-]++)\s*+=\s*+({_VALUE})")
+_BARE = re.compile(r"((?:[\w-]{1,63}\.)+[^\W\d_][\w-]{0,62})(?::\d{1,5})?(?:[/?]\S*)?")
+_FILE_SUFFIXES = frozenset(("app", "cc", "md", "mov", "pl", "ps", "py", "rs", "sh", "zip"))  # top-level domains too
+
+
+class NumberedLine(NamedTuple):
+    number: int  # from 1
+    text: str
+
+
+class UrlFile(NamedTuple):
+    """What a file lists.
+
+    left_out: how many entries of bookmarks or OPML are no pages, such as scripts and feeds; 0 for plain lines.
+    """
+
+    lines: list[NumberedLine]
+    left_out: int = 0
+
+
+def read_url_file(path: Path, what: str) -> UrlFile:
+    """The lines of a file, blank lines and those that begin with # left out; of bookmarks and OPML, the URLs of pages.
+
+    what: is in the file, for messages: "seeds".
+    """
+    text = _read(path, what)
+    start = text[:4096].lstrip().lower()
+    if start.startswith(_BOOKMARKS):
+        return _tagged(text, "a", ("href",))
+    if start.startswith(("<opml", "<?xml")) and "<opml" in start:
+        return _tagged(text, "outline", ("htmlurl", "url"))
+    if start.startswith(("<!doctype html", "<html")):
+        raise RecipeError(
+            f"{path}: a web page, not a list of URLs; write one URL a line, or give a browser's exported bookmarks"
+        )
+    return UrlFile(list(meant_lines(text.split("\n"))))
+
+
+def meant_lines(lines: Iterable[str]) -> Iterator[NumberedLine]:
+    """Lines without blanks at their ends, less blank ones and those that begin with #."""
+    for number, line in enumerate(lines, 1):
+        meant = line.strip()
+        if meant and not meant.startswith("#"):
+            yield NumberedLine(number, meant)
+
+
+def _read(path: Path, what: str) -> str:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise RecipeError(f"cannot read the {what} in {path}: {error.strerror or error}") from None
+    if len(content) > MAX_BYTES:
+        raise RecipeError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB; give fewer, or several files")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise RecipeError(f"{path}:{line}: the {what} are not UTF-8 text; save the file as UTF-8") from None
+
+
+def _tagged(text: str, tag: str, keys: tuple[str, ...]) -> UrlFile:
+    """The URLs in the first of these attributes that each tag has."""
+    lines: list[NumberedLine] = []
+    left_out, counted, number = 0, 0, 1
+    for found in _TAG.finditer(text):
+        if found[1].lower() != tag:
+            continue
+        number += text.count("\n", counted, found.start())
+        counted = found.start()
+        given = {name.lower(): value for name, value in _ATTRIBUTE.findall(found[2])}
+        value = next((given[key] for key in keys if key in given), None)
+        if value is not None:
+            url = normalise(html.unescape(value.strip("\"'")))
+            if url is not None:
+                lines.append(NumberedLine(number, url))
+                continue
+        left_out += value is not None or "xmlurl" in given
+    return UrlFile(lines, left_out)
+
+
+def bare_host(text: str, *, or_file: bool = False) -> Url | None:
+    """The https:// URL that a host name without a scheme means, with or without a path; None for other texts.
+
+    or_file: whether it could be the name of a file as well, so that only known top-level domains count.
+
+    >>> bare_host("www.example.org"), bare_host("page.html", or_file=True), bare_host("mailto:me@example.org")
+    ('https://www.example.org/', None, None)
+    """
+    found = _BARE.fullmatch(text)
+    if found is None:
+        return None
+    name = found[1].lower()
+    if or_file:
+        is_alone = found[1] == text and name.count(".") == 1
+        if is_alone and name.rpartition(".")[2] in _FILE_SUFFIXES:
+            return None
+        if not (has_known_suffix(name) or is_reserved(name)):
+            return None
+    return normalise(f"https://{text}")

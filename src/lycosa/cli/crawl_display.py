@@ -15,6 +15,7 @@ from lycosa.run.guides import layers
 from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.omissions import omissions_in_words
 from lycosa.run.options import Settings
+from lycosa.run.review import measured
 from lycosa.run.session import Session
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.clock import WallClock
@@ -53,6 +54,12 @@ def run(
 
 def _relevant_share(session: Session) -> str:
     status, calibration = session.status, calibration_of(session.recipe.topic, session.folder)
+    sample = measured(session.folder, session.collection.catalog)
+    if sample is not None and sample.is_enough:
+        return (
+            f"{sample.share:.0%} of them relevant (measured on {sample.drawn} pages drawn at random; "
+            f"probably {sample.low:.0%}–{sample.high:.0%})"
+        )
     low, high = harvest_interval(status.relevant, status.pages, calibration)
     estimate = "" if calibration == "rule" or not status.pages else f" (estimate; probably {low:.0%}–{high:.0%})"
     return f"{status.relevant / status.pages if status.pages else 0.0:.0%} of them relevant{estimate}"

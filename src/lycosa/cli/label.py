@@ -12,6 +12,7 @@ from lycosa.run.training import Learnt
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import counted
 
 from .options import Json, Name, print_json, program, tell, url_argument
 
@@ -52,7 +53,7 @@ def label(
     if as_json:
         print_json({"labels": len(labels), "judged": learnt.judged, "missing": learnt.missing})
     else:
-        typer.echo(f"Saved {_count(len(labels), 'label')}. {in_words(learnt, name)}")
+        typer.echo(f"Saved {counted(len(labels), 'label')}. {in_words(learnt, name)}")
 
 
 def teach(name: Path, labels: dict[Url, bool]) -> Learnt:
@@ -68,15 +69,11 @@ def in_words(learnt: Learnt, name: Path) -> str:
     """What came of labels."""
     if learnt.judged is None:
         return f"The model will be trained by the next: {program()} crawl {name}"
-    trained = f"Model retrained; {_count(learnt.judged, 'page')} re-scored."
+    trained = f"Model retrained; {counted(learnt.judged, 'page')} re-scored."
     if learnt.missing:
-        missing = f"{_count(learnt.missing, 'labelled page')} not in the collection yet"
+        missing = f"{counted(learnt.missing, 'labelled page')} not in the collection yet"
         return f"{trained} The next crawl fetches {missing} and learns from {'it' if learnt.missing == 1 else 'them'}."
     return trained
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _read(file: Path, verdict: bool | None) -> dict[Url, bool]:

@@ -129,6 +129,14 @@ class Queries:
         sql = "SELECT number, url, at, relevance FROM pages ORDER BY number DESC LIMIT ?"
         return list(self._rows(sql, -1 if latest is None else latest))[::-1]
 
+    def most_uncertain(self, limit: int) -> list[PageRow]:
+        """The pages whose relevance is nearest to one half."""
+        sql = (
+            f"SELECT {read_page.columns} FROM pages WHERE relevance IS NOT NULL"
+            " ORDER BY abs(relevance - 0.5), number LIMIT ?"
+        )
+        return [read_page(row) for row in self._rows(sql, limit)]
+
     def selected(self, wanted: Selection) -> Iterator[PageRow]:
         """The pages of a selection."""
         where, values = wanted.where()

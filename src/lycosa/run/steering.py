@@ -18,12 +18,12 @@ from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import host_of, normalise
 
+from .review import drop_from_sample
 from .topic import LABELS_FILE, add_labels
 
 STEERING_FILE = "steering.txt"
 MAX_STEERED = 10_000  # hosts and URLs
 _MAX_LINE = 4_000  # characters
-_WORDS = ("block", "boost", "label")
 
 
 class Steering(Struct, frozen=True):
@@ -73,7 +73,8 @@ def undo(folder: Path) -> Step | None:
         return None
     last = steps.pop()
     if last.do == "label":
-        _drop_lines(folder / LABELS_FILE, int(last.what))
+        dropped = _drop_lines(folder / LABELS_FILE, int(last.what))
+        drop_from_sample(folder, lambda url: url in dropped)
     path = folder / STEERING_FILE
     with disk_errors(path), atomic_write(path) as file:
         file.write("".join(f"{step}\n" for step in steps).encode())
@@ -139,9 +140,12 @@ def _append(path: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
-def _drop_lines(path: Path, count: int) -> None:
-    if count and path.exists():
-        with disk_errors(path):
-            lines = path.read_bytes().splitlines(keepends=True)
-        with disk_errors(path), atomic_write(path) as file:
-            file.write(b"".join(lines[:-count]))
+def _drop_lines(path: Path, count: int) -> set[str]:
+    """Drops the last lines of a file of labels; returns their URLs."""
+    if not count or not path.exists():
+        return set()
+    with disk_errors(path):
+        lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines(keepends=True)
+    with disk_errors(path), atomic_write(path) as file:
+        file.write("".join(lines[:-count]).encode("utf-8", "surrogateescape"))
+    return {line.partition(" ")[2].strip() for line in lines[-count:]}

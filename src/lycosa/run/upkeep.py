@@ -13,6 +13,7 @@ from lycosa.vocabulary.urls import host_of, hostname_of, normalise
 from . import steering
 from .forgotten import add_forgotten
 from .imports import Importer
+from .review import drop_from_sample
 from .session import Session, Tell
 from .topic import MODEL_FILE, forget_labels, is_rule
 from .training import Learnt, TopicTrainer
@@ -97,6 +98,7 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> int:
         return name in (url, host_of(url), hostname_of(url))
 
     forget_labels(folder, is_named)
+    drop_from_sample(folder, is_named)
     steering.forget(folder, lambda step: step == name or ("://" in step and is_named(Url(step))))
     with Session(folder, recipe, clock=clock, tell=tell) as session:
         pages = session.pages_forgotten

@@ -12,6 +12,7 @@ from lycosa.run import steering
 from lycosa.run.open import open_for_reading
 from lycosa.run.review import (
     DRAWN_AT_RANDOM,
+    ENOUGH_DRAWN,
     SAMPLE_FILE,
     Batch,
     Measured,
@@ -97,12 +98,13 @@ def test_the_sample_measures_the_share_and_the_precision(folder: Path) -> None:
         assert measured(folder, opened.catalog) is None
         rows = list(opened.catalog.pages())
         relevant = [row.url for row in rows if (row.relevance or 0.0) >= 0.5][:4]
-        others = [row.url for row in rows if (row.relevance or 0.0) < 0.5][:6]
+        others = [row.url for row in rows if (row.relevance or 0.0) < 0.5]
         add_to_sample(folder, {url: url != relevant[0] for url in relevant}, pages=60)
         add_to_sample(folder, {Url("http://gone.example/"): True, **dict.fromkeys(others, False)}, pages=60)
         found = measured(folder, opened.catalog)
-    assert found == Measured(10, 3, 0.3, *measured_interval(3, 10), 4, 3)
-    assert found.is_enough
+    drawn = 4 + len(others)  # less the one that is gone
+    assert found == Measured(drawn, 3, 3 / drawn, *measured_interval(3, drawn), 4, 3)
+    assert found.is_enough == (drawn >= ENOUGH_DRAWN)
     drop_from_sample(folder, lambda url: url in others)
     assert [url for url, _, _ in read_sample(folder)] == [*relevant, "http://gone.example/"]
 

@@ -1,13 +1,16 @@
 # make demo:  the main job, on a made-up web served from this machine.
 # make check: style, types and the fast core of the tests, in about a minute: what to run after every change.
 # make test:  every check there is, the slow tests and those of the lab and of peers too: what to run before a change is shared.
+# make tools: other people's programs that tests try archives and exports with, in an environment of their own; a test whose
+#             program could not be installed is skipped and says so.
 # make golden: studies at the small scale and all else that is on record, compared with it: half an hour.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TOOLS := .venv-tools
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what one has compiled the next shall find
 
-.PHONY: setup demo style check test golden bench clean
+.PHONY: setup tools demo style check test golden bench clean
 
 setup: $(VENV)/.installed
 
@@ -17,6 +20,14 @@ $(VENV)/.installed: pyproject.toml
 	@echo "installing into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@
+
+tools: $(TOOLS)/.installed
+
+$(TOOLS)/.installed: tests/tools.txt
+	@echo "installing other people's tools into $(TOOLS) ..."
+	@$(PYTHON) -m venv $(TOOLS) && \
+	 $(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/tools.txt && touch $@ || \
+	 echo "they could not be installed; the tests that need them will be skipped"
 
 demo: setup
 	@$(BIN)/lycosa demo
@@ -29,7 +40,7 @@ style: setup
 check: style
 	$(BIN)/pytest --numprocesses auto --dist loadfile -m "not slow and not lab and not peers"
 
-test: style
+test: style tools
 	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 golden: setup
@@ -40,4 +51,4 @@ bench: setup
 	$(BIN)/python benchmarks/against_scrapy.py
 
 clean:
-	rm -rf $(VENV) demo dist build
+	rm -rf $(VENV) $(TOOLS) demo dist build

@@ -156,8 +156,9 @@ class OpenCollection(_Readable):
     def search(
         self, query: str, *, limit: int = 10, host: str | None = None, min_relevance: float | None = None
     ) -> list[Hit]:
-        self._collection()
-        bring_index_up_to_date(self.folder, tell=lambda line: None)
+        opened = self._collection()
+        if opened.pages_not_indexed() or opened.search.is_outdated():
+            bring_index_up_to_date(self.folder, tell=lambda line: None)
         return super().search(query, limit=limit, host=host, min_relevance=min_relevance)
 
     def refresh(

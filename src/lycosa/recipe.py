@@ -133,6 +133,7 @@ class StandingSource(Struct, frozen=True, forbid_unknown_fields=True):
     collections: tuple[str, ...] = ()  # folders of collections whose links are counted
     graph: str = ""  # file of links between URLs, as `lycosa world` reads it
     traffic: str = ""  # CSV file: domain, reach
+    authority: bool = True  # whether lists of ranks count that `lycosa standing import` has read
     theta: float | None = None  # ln(1 + in-links) that counts as one half; else the median of pages seen
     characteristic: AtLeastOne = 10  # words of a page that tell how special its vocabulary is
 
@@ -377,6 +378,7 @@ text = {quoted(topic_text).decode()}
 # in_links = "in-links.csv"  # URL, in-links: from this is learnt how much pages matter; else a built-in model tells
 # collections = ["../other"]  # instead: in-links counted in other collections
 # traffic = "traffic.csv"  # domain, reach
+# authority = false  # leave out the public lists of ranks that lycosa standing import has read
 
 [map]
 # atlas = "../atlas"  # what crawls before this one have learnt: made by lycosa map build

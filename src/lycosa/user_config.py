@@ -21,6 +21,7 @@ class UserConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """The keys of config.toml."""
 
     contact: str = ""  # for recipes that name none
+    searxng: str = ""  # address of a SearXNG that `lycosa seeds` asks
 
 
 def config_file() -> Path:
@@ -30,6 +31,11 @@ def config_file() -> Path:
 def data_folder() -> Path:
     """Where files are kept that all collections of a user share."""
     return _base("XDG_DATA_HOME", ".local/share")
+
+
+def authority_file() -> Path:
+    """The table of public lists of ranks, for all collections."""
+    return data_folder() / "authority.table"
 
 
 def _base(variable: str, default: str) -> Path:

@@ -23,7 +23,7 @@ from collection.samples import (
     visit,
     warcio_check,
 )
-from lycosa.collection import Archive, Event, Place, Position, RunStart, Scores, Stop
+from lycosa.collection import Archive, Attempt, Event, FetchedExample, Place, Position, RunStart, Scores, Stop
 from lycosa.collection.cdxj import surt
 from lycosa.collection.event_records import decode_event, encode_event, groups
 from lycosa.collection.warc import CHUNK, records
@@ -210,7 +210,7 @@ def test_cdxj_leads_to_the_answers(tmp_path):
     path = the_file(tmp_path)
     lines = cdxj_of(path)
     assert lines == sorted(lines)
-    assert len(lines) == 15
+    assert len(lines) == 14  # all answers but the one that said "not modified"
     for line in lines:
         key, moment, facts = line.split(" ", 2)
         entry = json.loads(facts)
@@ -239,9 +239,12 @@ def test_cdxj_is_made_again_after_going_on_or_when_missing(tmp_path):
     [
         ("http://www.example.org/", "org,example)/"),
         ("https://example.org:443/A/B/?y=2&x=1", "org,example)/a/b?x=1&y=2"),
-        ("http://127.0.0.1:8000/x", "127.0.0.1:8000)/x"),
-        ("http://[::1]:80/", "[::1])/"),
-        ("http://[::1]/a", "[::1])/a"),
+        ("http://127.0.0.1:8000/x", "1,0,0,127:8000)/x"),
+        ("http://[::1]:80/", "::1)/"),
+        ("http://[::1]/a", "::1)/a"),
+        ("http://www7.example.org./", "org,example)/"),
+        ("http://example.org//a///b//", "org,example)/a/b"),
+        ("http://example.org/%7EA%20b%C3%A9?y=%2525&x=%23", "org,example)/~a%20b%c3%a9?x=%23&y=%25"),
     ],
 )
 def test_surt_keys(url, key):
@@ -422,11 +425,58 @@ def test_what_a_kill_left_of_forgetting_is_swept_away(tmp_path):
 @pytest.mark.parametrize(
     ("event", "uri"),
     [
-        (RunStart(1.0, "best-first", ()), b"urn:lycosa:run"),
-        (Scores(1.0, "trained", {}), b"urn:lycosa:scores"),
-        (Stop(1.0, "done"), b"urn:lycosa:stop"),
+        (RunStart(1.0, "best-first", ()), "urn:lycosa:run"),
+        (Scores(1.0, "trained", {}), "urn:lycosa:scores"),
+        (Stop(1.0, "done"), "urn:lycosa:stop"),
+        (visit(WOLF), f"urn:lycosa:visit:{WOLF}"),
+        (Attempt(Candidate(WOLF, 1.0), Fetch(WOLF, Outcome.FAILED, 1.0)), f"urn:lycosa:attempt:{WOLF}"),
+        (FetchedExample(WOLF, True, fetched(WOLF)), f"urn:lycosa:example:{WOLF}"),
     ],
 )
-def test_events_of_no_page_are_archived_under_fixed_uris(event: Event, uri: bytes) -> None:
-    (member,) = encode_event(event, lambda: "<urn:uuid:1>").members
-    assert b"WARC-Target-URI: " + uri + b"\r\n" in gzip.decompress(member)
+def test_what_an_event_says_is_archived_under_a_uri_of_its_own(event: Event, uri: str) -> None:
+    *_, member = encode_event(event, lambda: "<urn:uuid:1>").members
+    (record,) = records(io.BytesIO(member))
+    assert (record.kind, record.headers["warc-target-uri"]) == ("metadata", uri)
+
+
+def test_only_answers_and_requests_are_archived_under_the_url_of_a_page(tmp_path):
+    written(tmp_path, every_kind_of_event())
+    with the_file(tmp_path).open("rb") as stream:
+        about_pages = {
+            each.kind for each in records(stream) if each.headers.get("warc-target-uri", "").startswith("http")
+        }
+    assert about_pages == {"response", "revisit", "request"}
+
+
+def as_version_0_1_wrote(member: bytes) -> bytes:
+    """A metadata record with the URL of the page as its target; other records as they are."""
+    (each,) = records(io.BytesIO(member))
+    target = each.headers.get("warc-target-uri", "")
+    if each.kind != "metadata" or "http" not in target:
+        return member
+    head, _, _ = gzip.decompress(member).partition(b"\r\n\r\n")
+    lines = [line for line in head.decode().split("\r\n") if line.startswith(("WARC-Concurrent", "WARC-Refers"))]
+    lines.insert(0, f"WARC-Target-URI: {target[target.index('http') :]}")
+    date, ident = each.headers["warc-date"], each.headers["warc-record-id"]
+    return warc_record("metadata", ident, date, "application/json", each.block, *lines)
+
+
+def test_a_file_begun_by_version_0_1_is_read_indexed_and_continued(tmp_path):
+    events = every_kind_of_event()
+    written(tmp_path / "new", events)
+    with the_file(tmp_path / "new").open("rb") as stream:
+        members = [(each.offset, each.length) for each in records(stream)]
+    data = the_file(tmp_path / "new").read_bytes()
+    old = tmp_path / "old" / the_file(tmp_path / "new").name
+    old.parent.mkdir()
+    old.write_bytes(b"".join(as_version_0_1_wrote(data[start : start + length]) for start, length in members))
+    assert old.read_bytes() != data
+    written(tmp_path / "old", events)
+    assert [event for event, _ in archive_in(tmp_path / "old").events()] == [as_read(event) for event in events] * 2
+    warcio_check(old)
+    entries = [json.loads(line.split(" ", 2)[2]) for line in cdxj_of(old)]
+    assert len(entries) == 2 * len(cdxj_of(the_file(tmp_path / "new")))
+    assert "application/json" not in {entry["mime"] for entry in entries}
+    archive = archive_in(tmp_path / "old")
+    archive.forget(lambda url: url == WOLF)
+    assert WOLF.encode() + b"\r\n" not in gzip.decompress(old.read_bytes())

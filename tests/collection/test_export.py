@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import re
 import sys
 from datetime import UTC, datetime
 
@@ -105,7 +106,7 @@ CELLS = st.text(st.sampled_from("=+-@\t\r\n \"',;|\0\ufeff\u200b\uff1d\uff20a1\x
 @given(CELLS, st.booleans())
 def test_no_text_is_a_formula_in_a_cell(text, is_long):
     cell = csv_cell(text, is_long=is_long)
-    bare = cell.strip().lstrip("\ufeff\u200b\u2060\u200e\u200f")
+    bare = re.sub(r"^[\s\ufeff\u200b\u2060\u200e\u200f\u00ad]+", "", cell)
     assert not bare.startswith(("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"))
     assert not cell.startswith(("\t", "\r", "\n"))
     allowed = {"\t", "\n"} if is_long else set()

@@ -38,7 +38,11 @@ def of_a_newer_version(url: Url = STRANGE) -> bytes:
         visit(url), iter(("<urn:uuid:a>", "<urn:uuid:b>", "<urn:uuid:c>")).__next__
     ).members
     note = b'{"lycosa":"visit","candidate":{"url":"%s","priority":1.0},"fetch":{"outcome":"dreamt","at":1.7e9}}'
-    lines = (f"WARC-Target-URI: {url}", "WARC-Concurrent-To: <urn:uuid:a>", "WARC-Refers-To: <urn:uuid:a>")
+    lines = (
+        f"WARC-Target-URI: urn:lycosa:visit:{url}",
+        "WARC-Concurrent-To: <urn:uuid:a>",
+        "WARC-Refers-To: <urn:uuid:a>",
+    )
     block = note % url.encode()
     metadata = record("metadata", "<urn:uuid:c>", date_of(1.7e9), "application/json", block, *lines)
     return answer + request + metadata

@@ -131,7 +131,8 @@ def archive_records(folder: Path) -> list[list[Any]]:
                     said = None  # software and its version
                 else:
                     payload = headers.get_header("WARC-Payload-Digest")
-                    said = [record.http_headers.to_str(), payload, hashlib.sha1(content).hexdigest()]
+                    head = record.http_headers  # None of what was "not modified"
+                    said = [head.to_str() if head else "", payload, hashlib.sha1(content).hexdigest()]
                 found.append([record.rec_type, headers.get_header("WARC-Target-URI"), said])
     return found
 

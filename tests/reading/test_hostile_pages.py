@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lycosa.reading import Reader, main_text
+from lycosa.reading import Reader, main_text, markdown_of
 from lycosa.reading.prune import MAX_DEPTH, prune
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
 
@@ -60,6 +60,7 @@ def _cost(html: str) -> float:
     start = time.process_time()
     _read(html)
     main_text(html)
+    markdown_of(html, Url("http://site.example/"))
     return time.process_time() - start
 
 
@@ -101,3 +102,4 @@ def test_garbage_is_read(seed: int) -> None:
     for content in (garbage, bytes(byte & 0x3F for byte in garbage), b"<p>" + garbage):
         page = Reader()(Fetch(Url("http://site.example/"), Outcome.OK, at=0.0, content=content))
         assert page is not None
+        assert isinstance(markdown_of(content.decode("latin-1"), page.url), str)

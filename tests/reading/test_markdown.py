@@ -132,6 +132,19 @@ def test_tables_that_lay_out_a_page_are_paragraphs():
     assert markdown_of(page, PAGE) == "Left\n\n| in | side |\n| --- | --- |\n| a | b |"
 
 
+def test_lists_that_are_written_wrongly_lose_nothing():
+    assert markdown_of("<body><ul>Only <b>indented</b>.<p>Twice.</ul>", PAGE) == "Only **indented**.\n\nTwice."
+    assert markdown_of("<body><ul>Before <i>it</i><li>one</li>between<li>two</li></ul>", PAGE) == (
+        "- Before *it*\n- one\n- between\n- two"
+    )
+    assert markdown_of("<body><ul><li>one</li><ul><li>inner</ul></ul>", PAGE) == "- one\n- - inner"
+
+
+def test_a_table_has_its_caption():
+    page = "<table><caption>Hives</caption><tr><td>a<td>b<tr><td>c<td>d</table>"
+    assert markdown_of(page, PAGE) == "Hives\n\n| a | b |\n| --- | --- |\n| c | d |"
+
+
 def test_a_page_without_text_is_empty():
     assert markdown_of("", PAGE) == ""
     assert markdown_of("<script>x()</script><nav>Menu</nav>", PAGE) == ""
@@ -157,6 +170,11 @@ def test_a_page_without_text_is_empty():
 def test_hostile_shapes_stay_in_proportion(piece):
     page = piece * (200_000 // len(piece))
     assert len(markdown_of(page, PAGE)) <= 20 * len(page)
+
+
+def test_a_long_base_does_not_make_a_long_page():
+    base = f"<base href='http://a.example/{'x' * 3900}/'>"
+    assert len(markdown_of(base + "<a href=y>y</a> " * 40_000, PAGE)) < 4_000_000
 
 
 def test_a_table_whose_rows_are_shorter_than_its_head_is_not_padded():

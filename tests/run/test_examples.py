@@ -47,7 +47,7 @@ def test_examples_that_can_be_had_are_recorded_and_of_the_others_it_is_told_why(
         named = {example.url: example.good for example in session.collection.catalog.examples()}
         assert named == {HIVE: True, OLD: True, SHIP: False}
         assert session.page(OLD).title == "Wax", "a redirect leads to the page of the example"
-    assert told == ["fetching 4 example pages", f"example {GONE}: gone HTTP 404 Not Found"]
+    assert told == ["fetching 4 example pages", f"example {GONE}: not found (404)"]
 
 
 def test_examples_that_the_collection_has_are_not_fetched_again(folder: Path) -> None:
@@ -56,7 +56,7 @@ def test_examples_that_the_collection_has_are_not_fetched_again(folder: Path) ->
     told: list[str] = []
     with opened(folder, tell=told.append) as session:
         fetched(session)
-    assert told[0] == "fetching 1 example pages", "the one that was not there"
+    assert told[0] == "fetching 1 example page", "the one that was not there"
 
 
 def test_a_host_that_was_asked_for_an_example_has_its_rest_before_the_crawl(folder: Path) -> None:

@@ -98,10 +98,10 @@ def test_a_rule_learns_nothing_from_labels(words: Path) -> None:
 def test_a_forgotten_page_is_nowhere_any_more_and_not_fetched_again(words: Path) -> None:
     url = pages(words)[3]
     (words / REPORT_FILE).write_text(f"{url} was here")
-    assert forget(words, url, **QUIETLY) == 1
+    assert forget(words, url, **QUIETLY).pages == 1
     assert url not in pages(words) and url not in waiting(words)
     assert not (words / REPORT_FILE).exists()
-    assert forget(words, url, **QUIETLY) == 0
+    assert forget(words, url, **QUIETLY).pages == 0
     assert url not in crawl(words, TOPICAL, strategy="best-first")
 
 
@@ -109,7 +109,7 @@ def test_a_forgotten_page_is_nowhere_any_more_and_not_fetched_again(words: Path)
 def test_all_of_a_host_is_forgotten_by_its_name(words: Path, spelling: str) -> None:
     crawl(words, TOPICAL, 25, strategy="breadth-first")
     ships = [url for url in pages(words) if "//ships." in url]
-    assert forget(words, spelling, **QUIETLY) == len(ships) > 0
+    assert forget(words, spelling, **QUIETLY).pages == len(ships) > 0
     assert not [url for url in (*pages(words), *waiting(words)) if "//ships." in url]
 
 

@@ -44,12 +44,14 @@ def test_a_recipe_may_name_bookmarks_and_a_run_may_add_seeds(tmp_path):
         folder = collection(tmp_path / "c", ["http://x.example/"])
         (folder / "seeds.txt").write_text(BOOKMARKS.replace("https", "http"))
         said = done("crawl", folder, "--resolve", server.everything[0], "--seed", "http://bees.example/more")
+        again = lycosa("crawl", folder, "--resolve", server.everything[0], "--seed", "wax.example/more", "--minutes", 0)
     assert set(pages(folder)) == {
         "http://hives.example/a?x=1&y=2",
         "http://combs.example/",
         "http://bees.example/more",
     }
     assert "2 of its entries are not pages" in said.err
+    assert "'wax.example/more' is taken for https://wax.example/more" in again.err
 
 
 def test_the_contact_said_once_is_told_to_every_host(tmp_path, monkeypatch):

@@ -139,3 +139,53 @@ def test_a_seed_is_followed_whatever_its_language(tmp_path):
     assert "its language is en; lycosa crawl" in explained(folder, "")
     assert "unfollowed: on a page in language en" in explained(folder, "further")
     assert HOME + "further" not in outcomes(folder)
+
+
+# ------------------------------------------------------------ a run that gets nothing
+
+
+def test_pages_left_out_by_an_earlier_run_are_kept_without_another_request(tmp_path):
+    folder = collection(tmp_path / "c", [HOME])
+    with LoopbackServer(AWKWARD) as server:
+        crawled(folder, server)
+        asked = server.paths().count("/private")
+        said = crawled(folder, server, "--keep-noindex")
+        assert server.paths().count("/private") == asked == 1
+    assert "1 page kept now that earlier runs left out (noindex)" in said.err
+    assert HOME + "private" in pages(folder)
+    done("rebuild", folder)
+    assert HOME + "private" in pages(folder)
+
+
+@pytest.mark.parametrize(
+    ("routes", "words", "why"),
+    [
+        ({"/": response(b"", status="404 Not Found")}, [], "http://a.example/: not found (404)"),
+        ({"/": response(b"", status="401 Unauthorized")}, [], "http://a.example/: denied (401)"),
+        ({"/": response(page("home"))}, ["--include-url", "a.example/*"], "not fetched (scope: URL not included)"),
+        ({"/": response(with_head(page("home"), NOINDEX))}, [], "left out (noindex)"),
+        (
+            {"/": response(b"", status="302 Found", Location="/gone"), "/gone": response(b"", status="410 Gone")},
+            [],
+            "moved (302) to http://a.example/gone, gone (410)",
+        ),
+        ({"/robots.txt": response(b"User-agent: *\nDisallow: /", Content_Type="text/plain")}, [], "robots.txt"),
+    ],
+)
+def test_a_run_that_stored_nothing_says_what_became_of_its_seeds_and_fails(tmp_path, routes, words, why):
+    folder = collection(tmp_path / "c", [HOME])
+    with LoopbackServer(routes) as server:
+        said = lycosa("crawl", folder, "--resolve", server.everything[0], *words)
+    assert said.is_one_clear_line(1, "no page was stored", why)
+
+
+def test_seeds_that_could_not_be_reached_are_tried_again_by_the_next_run(tmp_path):
+    folder = collection(tmp_path / "c", [HOME], rest="[requests]\ndelay = 0\nretries = 0\n")
+    with LoopbackServer(AWKWARD) as server:
+        there = server.everything[0]
+    said = lycosa("crawl", folder, "--resolve", there)  # nobody listens any more
+    assert said.is_one_clear_line(1, "no page was stored", "http://a.example/: unreachable: ")
+    done("rebuild", folder)
+    with LoopbackServer(AWKWARD) as server:
+        crawled(folder, server)
+    assert HOME in pages(folder)

@@ -56,7 +56,7 @@ def test_what_robots_txt_forbids_is_not_asked_for(tmp_path):
         assert server.paths().count("/robots.txt") == 1
     assert outcomes(folder)[HOME + "private/a"] == "forbidden"
     assert set(pages(folder)) == {HOME, HOME + "private/open", HOME + "free"}
-    assert "forbids" in done("explain", folder, HOME + "private/a").out
+    assert "forbidden by robots.txt" in done("explain", folder, HOME + "private/a").out
 
 
 def test_an_example_that_robots_txt_forbids_is_not_asked_for(tmp_path):

@@ -202,7 +202,10 @@ def test_what_was_forgotten_has_left_no_trace_and_is_not_fetched_again(tmp_path,
         assert SECRET_PAGE + "deep" in pages(folder)
         done("report", folder)
         said = done("forget", folder, what)
-        assert said.out.startswith("2 pages" if what == "secret.example" else "1 pages")
+        assert said.out.startswith("2 pages" if what == "secret.example" else "1 page ")
+        assert "report.html deleted" in said.out
+        assert not (folder / "report.html").exists()
+        assert done("explain", folder, SECRET_PAGE + "deep").out.startswith(f"{SECRET_PAGE}deep: forgotten\n")
         if what == "secret.example":
             assert traces(folder, *TRACES) == []
         else:
@@ -248,9 +251,24 @@ def test_a_forgotten_example_or_label_is_forgotten_too(tmp_path):
         assert not [url for url in served.requests[asked:] if "secret" in url]
 
 
+@pytest.mark.parametrize("what", ["*.example", "http://*.example/*"])
+def test_a_pattern_is_not_forgotten_but_told_from_a_name(folder, what):
+    host = pages(folder)[0].split("/")[2]
+    said = lycosa("forget", folder, what.replace("example", host.rpartition(".")[2]))
+    assert said.is_one_clear_line(2, "is a pattern", "whole name of a host; hosts that it may mean: ")
+    assert not (folder / "forgotten.txt").exists()
+
+
+def test_the_end_of_a_name_is_not_the_name_of_a_host(folder):
+    end = pages(folder)[0].split("/")[2].rpartition(".")[2]
+    assert "Hosts that end so, each to be forgotten by its whole name: " in done("forget", folder, end).out
+
+
 def test_forgetting_what_is_not_there_forgets_nothing(folder):
     before = everything(folder)
-    assert done("forget", folder, "never.example").out.startswith("0 pages")
+    said = done("forget", folder, "never.example").out
+    assert said.startswith("0 pages forgotten: nothing of never.example was in")
+    assert "deleted" not in said
     assert everything(folder)["pages"] == before["pages"]
     waits = [sorted(url for url, _ in each["waiting"]) for each in (everything(folder), before)]
     assert waits[0] == waits[1]

@@ -83,6 +83,8 @@ for name, command in COMMANDS.items():
     app.command(name, context_settings=search.CONTEXT_SETTINGS if name == "search" else None)(command)
 LOADED_WHEN_CALLED = {  # a crawl needs none of these; those that are no module here are entry points of other packages
     "map": "Maps that crawls draw for the next: build, show, merge, export.",
+    "seeds": "Find URLs to start from: SearXNG, Common Crawl, Wayback Machine, sitemaps, llms.txt.",
+    "standing": "Public lists of how much sites matter, for all collections: import, show, remove.",
     "logs": "Access logs, for crawls that go where people go: import, show.",
     "mcp": "Serve a collection to a language model's client, by MCP: search, read, why, similar.",
     "peer": "Collections shared with others: group, serve, search, show.",

@@ -6,9 +6,10 @@ import typer
 
 from lycosa.recipe import load_recipe
 from lycosa.run.options import CrawlOptions, changed_recipe, settings_of
+from lycosa.vocabulary.url_files import bare_host
 
 from .crawl_display import log_pages, run
-from .options import Name, PageLog, Quiet, Verbose, takes
+from .options import Name, PageLog, Quiet, Verbose, takes, tell
 from .progress import Form, Progress
 
 
@@ -23,6 +24,9 @@ def crawl(
 ) -> None:
     """Crawl, or go on crawling. Ctrl-C is safe: the same command goes on where it stopped."""
     settings = settings_of(options)
+    for seed in options.get("seeds", ()):
+        if (url := bare_host(seed)) is not None:
+            tell(f"{seed!r} is taken for {url}")
     recipe = changed_recipe(load_recipe(name), options)
     form: Form | None = "silent" if quiet else "words" if as_json or verbose else None
     with log_pages(log, verbose=verbose), Progress(form=form) as progress:

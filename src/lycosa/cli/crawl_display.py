@@ -16,11 +16,12 @@ from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.omissions import omissions_in_words
 from lycosa.run.options import Settings
 from lycosa.run.review import measured
+from lycosa.run.seeds import why_nothing_came
 from lycosa.run.session import Session
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.contracts import Strategy
-from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers
 from lycosa.vocabulary.records import Outcome, Plain, Visit
 from lycosa.vocabulary.text import counted, visible
@@ -30,17 +31,20 @@ from .options import print_json, program
 from .progress import Progress, StandingFacts
 
 _log = logging.getLogger("lycosa.pages")
-_TROUBLE = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.GONE, Outcome.REFUSED))
+_TROUBLE = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page that is not there is no error
 
 
 def run(
     folder: Path, recipe: Recipe, settings: Settings, *, progress: Progress, as_json: bool = False, quiet: bool = False
 ) -> None:
     """Crawls to the end, and unless `quiet` says how it ended."""
+    why_nothing = ""
     with Session(folder, recipe, clock=WallClock(), tell=progress.say) as session:
         with asyncio.Runner() as runner:
             runner.run(_watch_crawl(session, settings, progress, as_json=as_json))
         status = session.status
+        if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
+            why_nothing = why_nothing_came(session.collection, session.recipe_seeds()) or status.stop_reason
         if not quiet:
             progress.say(f"stopped: {status.stop_reason}")
             for omission in omissions_in_words(session.collection.catalog.omissions(), session.recipe):
@@ -50,6 +54,9 @@ def run(
                 f"{counted(len(session.frontier), 'URL')} waiting; "
                 f'next: {program()} search {folder} "words", {program()} report {folder}'
             )
+
+    if why_nothing:
+        raise LycosaError(f"no page was stored: {why_nothing}; the same command tries again")
 
 
 def _relevant_share(session: Session) -> str:

@@ -10,6 +10,8 @@ from lycosa.collection.rows import FetchRow, ObservationRow, Omissions, PageRow
 from lycosa.frontier.durable import waiting_candidate
 from lycosa.run.forgotten import FORGOTTEN_FILE, is_forgotten, read_forgotten
 from lycosa.run.open import open_for_reading
+from lycosa.standing.authority import AuthorityTable
+from lycosa.user_config import authority_file
 from lycosa.vocabulary.records import Candidate, Fetch, LeftOut, LeftOutReason, Outcome, Plain, Url
 from lycosa.vocabulary.text import counted, visible
 from lycosa.web.outcomes import outcome_in_words, was_requested
@@ -76,6 +78,7 @@ def _facts(collection: Collection, url: Url) -> Plain:
         "fetches": fetches,
         "way": _way(collection, page) if page else [],
         "parents": catalog.parents(url),
+        "ranks": authority.ranks(url) if (authority := AuthorityTable.load(authority_file())) else [],
     }
 
 
@@ -161,6 +164,7 @@ def _lines(facts: Plain, name: str) -> list[str]:
         lines.append(_why(waiting))
         if waiting.found_on:
             lines.append(f"  found on {waiting.found_on}")
+    lines += [f"  {rank}" for rank in facts["ranks"]]
     if facts["skip"] is not None:
         lines.append(f"  skipped: {facts['skip'].reason}; found on {facts['skip'].found_on or 'no page'}")
     if facts["way"]:

@@ -1,7 +1,8 @@
-"""`lycosa export`: the pages of a collection for other programs."""
+"""`lycosa export`: the pages of a collection for other programs, or all of it as a WACZ file."""
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,8 @@ import typer
 
 from lycosa import __version__
 from lycosa.collection.dataset_folder import About
-from lycosa.collection.export import FOLDER_FORMATS, FORMATS, Row, check_format, exporter_for
+from lycosa.collection.export import FOLDER_FORMATS, FORMATS, WACZ, Row, check_format, exporter_for
+from lycosa.collection.wacz import write_wacz
 from lycosa.recipe import load_recipe
 from lycosa.run.export import Content, labels_of, rows, selection_of
 from lycosa.run.open import open_for_reading
@@ -27,7 +29,7 @@ STANDARD_OUTPUT = Path("-")  # as the name of a file
 def export(
     name: Name,
     format: Annotated[
-        str, typer.Option(metavar="FORMAT", help=f"One of: {', '.join((*FORMATS, *FOLDER_FORMATS))}.")
+        str, typer.Option(metavar="FORMAT", help=f"One of: {', '.join((*FORMATS, *FOLDER_FORMATS, WACZ))}.")
     ] = "jsonl",
     out: Annotated[
         Path | None,
@@ -55,6 +57,12 @@ def export(
     quiet: Quiet = False,
 ) -> None:
     """Export the pages of a collection. Their text too, all or some of them, for other programs."""
+    if format == WACZ:
+        content = Content(text=text, markdown=markdown, html=html, links=links, chunks=chunks)
+        if content != Content() or any((host, language, label, since, top)) or min_relevance is not None:
+            raise UsageError("--format wacz holds the whole archive: give it no other option than --out and --quiet")
+        _export_wacz(name, out or Path(f"{name.name}.wacz"), quiet=quiet)
+        return
     check_format(format)
     content = _content(format, Content(text=text, markdown=markdown, html=html, links=links, chunks=chunks))
     out = out or _default_out(name, format)
@@ -75,6 +83,21 @@ def export(
         _write(found, format, out, content, about)
     if not pages:
         tell("No page matches; lycosa show tells what there is.")
+    if out != STANDARD_OUTPUT:
+        typer.echo(f"{counted(pages, 'page')} in {out}")
+
+
+def _export_wacz(name: Path, out: Path, *, quiet: bool) -> None:
+    topic = load_recipe(name, to_read=True).topic.text
+    with open_for_reading(name) as collection, Counting("packing pages", quiet=quiet) as progress:
+        write = partial(write_wacz, collection, software=f"lycosa/{__version__}", description=topic, progress=progress)
+        try:
+            with standard_output() if out == STANDARD_OUTPUT else atomic_write(out) as file:
+                pages = write(file)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise cannot_write(out, error, way_out="give another --out") from None
     if out != STANDARD_OUTPUT:
         typer.echo(f"{counted(pages, 'page')} in {out}")
 

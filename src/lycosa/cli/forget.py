@@ -6,6 +6,7 @@ import typer
 
 from lycosa.run import upkeep
 from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.text import counted, visible
 
 from .options import Name, tell
 
@@ -14,5 +15,12 @@ def forget(
     name: Name, what: Annotated[str, typer.Argument(metavar="URL|HOST", help="A page, or a host with all its pages.")]
 ) -> None:
     """Remove a page or a host for good. It goes from archive, catalog and search index, and is not fetched again."""
-    pages = upkeep.forget(name, what, clock=WallClock(), tell=tell)
-    typer.echo(f"{pages} pages forgotten")
+    done = upkeep.forget(name, what, clock=WallClock(), tell=tell)
+    line = f"{counted(done.pages, 'page')} forgotten"
+    if not done.was_known:
+        line += f": nothing of {visible(done.name, 200)} was in {name}; from now on it is not fetched either"
+        if done.hosts_like_it:
+            line += f". Hosts that end so, each to be forgotten by its whole name: {', '.join(done.hosts_like_it)}"
+    typer.echo(line)
+    if done.report is not None:
+        typer.echo(f"{done.report} deleted, as it may name what was forgotten; lycosa report {name} writes it again")

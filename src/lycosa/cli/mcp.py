@@ -15,7 +15,7 @@ from lycosa.collection.search_index import Hit
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import load_recipe
 from lycosa.run.export import Content, labels_of, rows
-from lycosa.run.open import open_for_reading
+from lycosa.run.open import bring_index_up_to_date, open_for_reading
 from lycosa.run.options import FetchOptions, settings_of
 from lycosa.run.resumed import ResumedCrawl, resumed_recipe
 from lycosa.run.session import Session
@@ -108,11 +108,14 @@ class Tools:
     async def search(
         self, query: str, limit: int = 10, host: str | None = None, min_relevance: float | None = None
     ) -> dict[str, Any]:
-        """Find pages by their words. The query may have "a phrase", +must, -not and title:word.
+        """Find pages by their words. Endings and accents do not matter.
+
+        The query may have "a phrase", begin*, +must, -not, title:word, AND, OR, NOT and parentheses.
 
         limit: hits, at most 50. host: only pages of this host. min_relevance: only pages this relevant, from 0 to 1.
         Returns hits with url, title, relevance to the topic, and a snippet in which « » enclose the words found.
         """
+        bring_index_up_to_date(self._folder, tell=tell)
         with open_for_reading(self._folder) as collection:
             hits = collection.search.search(
                 query, limit=_within(limit, _MAX_HITS), host=host and host.lower(), min_relevance=min_relevance
@@ -146,6 +149,7 @@ class Tools:
 
     async def similar(self, url: str, limit: int = 10) -> dict[str, Any]:
         """Find pages of the collection whose words are most like those of a page of it."""
+        bring_index_up_to_date(self._folder, tell=tell)
         with self._page(url, Content()) as page, open_for_reading(self._folder) as collection:
             hits = collection.search.similar(page["url"], limit=_within(limit, _MAX_HITS))
         return {"hits": [_hit(hit) for hit in hits]}

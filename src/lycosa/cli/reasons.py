@@ -105,7 +105,7 @@ def _factors(parts: Mapping[str, Plain], evidence: Mapping[str, str]) -> list[tu
 _STANDING_EVIDENCE = {
     "parents": "by the standing of the pages that link to it",
     "sites": "by how many other sites link to it",
-    "domain": "by the reach of its domain",
+    "domain": "by the rank or reach of its site",
 }
 
 

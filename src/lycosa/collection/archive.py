@@ -6,6 +6,7 @@ An event is a group of records. `recover` removes a group that a kill left unfin
 `forget` rewrites files without some URLs. Whole records that other programs wrote stay as they are.
 """
 
+import math
 import os
 import re
 import zlib
@@ -21,7 +22,6 @@ from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import Fetch, Url
-from lycosa.vocabulary.urls import normalise
 
 from . import cdxj
 from .errors import disk_errors
@@ -37,6 +37,7 @@ from .event_records import (
     groups,
     groups_and_strays,
     metadata_record,
+    subject_of,
     time_of,
     url_of,
 )
@@ -118,7 +119,7 @@ class Archive:
             self._write(out, b"".join((first, *packed.members)))
         place = Place(path.name, offset, len(packed.members[0]))
         fetch = fetch_of(event)
-        if fetch and fetch.status is not None:
+        if fetch and cdxj.is_capture(fetch):
             self._index.add(cdxj.line(fetch, packed.payload_digest, place))
         return place
 
@@ -209,13 +210,22 @@ class Archive:
 
     def fetch_at(self, place: Place) -> Fetch:
         """The fetch that lies at a place."""
+        fetch = fetch_of(self.event_at(place))
+        if fetch is None:
+            raise self._misfit()
+        return fetch
+
+    def event_at(self, place: Place) -> Event:
+        """The event that lies at a place; visits come without their pages."""
         with disk_errors(self._folder), (self._folder / place.file).open("rb") as stream:
             group = next(groups(stream, place.offset), None)
-            fetch = fetch_of(decode_event(group, self._decode)) if group and group.start == place.offset else None
-        if fetch is None:
-            name = self._folder.parent
-            raise CollectionError(f"the catalog of {name} does not fit its archive; run: lycosa rebuild {name}")
-        return fetch
+            if group is None or group.start != place.offset:
+                raise self._misfit()
+            return decode_event(group, self._decode)
+
+    def _misfit(self) -> CollectionError:
+        name = self._folder.parent
+        return CollectionError(f"the catalog of {name} does not fit its archive; run: lycosa rebuild {name}")
 
     def _groups(self, after: Position | None) -> Iterator[tuple[Path, EventRecords]]:
         for path in self.files():
@@ -292,20 +302,24 @@ class Archive:
 
     def _index_if_missing(self, path: Path) -> None:
         if not _is_fresh(cdxj.index_path(path), path) and _is_ours(path):
-            cdxj.write(path, self._scanned(path))
+            cdxj.write(path, self.captures(path))
 
     def _entries(self, path: Path) -> Iterator[str]:
         index = cdxj.index_path(path)
         if not _is_fresh(index, path):
-            yield from self._scanned(path)
+            yield from self.captures(path)
             return
         with index.open(encoding="utf-8", newline="\n") as entries:
             yield from entries
 
-    def _scanned(self, path: Path) -> Iterator[str]:
+    def captures(self, path: Path, end: float = math.inf) -> Iterator[str]:
+        """The CDXJ entry of every answer in a file, up to an offset, in the order of writing."""
         with path.open("rb") as stream:
             for group in groups(stream):
-                if group.answer and (fetch := fetch_of(decode_event(group, _as_sent))):
+                if group.end > end:
+                    return
+                fetch = fetch_of(decode_event(group, _as_sent)) if group.answer else None
+                if group.answer and fetch and cdxj.is_capture(fetch):
                     payload_digest = group.answer.headers.get("warc-payload-digest", "")
                     yield cdxj.line(fetch, payload_digest, _place(path, group))
 
@@ -435,7 +449,7 @@ def _copy_without(
 
 
 def _is_about_forgotten(record: Record, is_forgotten: Callable[[Url], bool]) -> bool:
-    url = normalise(record.headers.get("warc-target-uri", "").strip("<>"))
+    url = subject_of(record)
     return url is not None and is_forgotten(url)
 
 

@@ -196,6 +196,9 @@ class Catalog(Queries):
             gone = ask("DELETE FROM pages WHERE forgotten(url)").rowcount
             for table in ("fetches", "skips", "examples"):
                 ask(f"DELETE FROM {table} WHERE forgotten(url)")
+            ask(
+                "UPDATE fetches SET detail = '' WHERE outcome = 'moved' AND forgotten(substr(detail, 4))"
+            )  # after "to "
             # a page that moved to a forgotten URL is kept again, as if it had not been seen to move
             moved = f"vanished_why LIKE '{_MOVED_TO}%' AND forgotten(substr(vanished_why, {len(_MOVED_TO) + 1}))"
             ask(f"DELETE FROM looks WHERE change = 'vanished' AND page IN (SELECT number FROM pages WHERE {moved})")

@@ -4,6 +4,7 @@ import gzip
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import msgspec
 
@@ -17,14 +18,15 @@ from .warc import date_of, gzipped
 _WWW = re.compile(r"www\d*\.")
 _DIGITS_ALONE = str.maketrans("", "", "-T:")
 _BLOCK_LINES = 500  # compressed together
-_ADDRESS = re.compile(r"[\d.]+")
+_SLASHES = re.compile(r"//+")
+_SAFE = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "#%")
 
 
 def surt(url: str) -> str:
-    """The URL as a sort key, hosts from the top down.
+    """The URL as a sort key, hosts from the top down: the key under which replay tools look for it.
 
-    >>> surt("http://www.Example.org:8080/A/b/?y=2&x=1")
-    'org,example:8080)/a/b?x=1&y=2'
+    >>> surt("http://www.Example.org:8080/A//b/?y=2&x=%7E1")
+    'org,example:8080)/a/b?x=~1&y=2'
     """
     scheme, _, rest = url.lower().partition("://")
     authority, _, tail = rest.partition("/")
@@ -33,11 +35,31 @@ def surt(url: str) -> str:
         host, port = authority, ""
     if port == {"http": "80", "https": "443"}.get(scheme):
         port = ""
-    if not host.startswith("[") and not _ADDRESS.fullmatch(host):
-        host = ",".join(reversed(_WWW.sub("", host, count=1).split(".") if _WWW.match(host) else host.split(".")))
+    if host.startswith("["):
+        host = host.strip("[]")
+    else:
+        host = ",".join(reversed(_WWW.sub("", host, count=1).strip(".").split(".")))
     path, mark, query = tail.partition("?")
-    query = "&".join(sorted(query.split("&")))
+    if "%" in tail:
+        path, query = _unescaped(path), _unescaped(query)
+    if "//" in f"/{path}":
+        path = _SLASHES.sub("/", f"/{path}")[1:]
+    if "&" in query:
+        query = "&".join(sorted(query.split("&"), key=lambda pair: pair.partition("=")))
     return f"{host}{':' if port else ''}{port})/{path.rstrip('/')}{mark if query else ''}{query}"
+
+
+def _unescaped(text: str) -> str:
+    """The text with escapes only where they cannot be done without, whatever was escaped, however often."""
+    plain, escaped = unquote_to_bytes(text), text.encode()
+    while plain != escaped:
+        plain, escaped = unquote_to_bytes(plain), plain
+    return quote_from_bytes(plain, _SAFE).lower()
+
+
+def is_capture(fetch: Fetch) -> bool:
+    """Whether there is an answer to replay; a "not modified" has none, and the page is found by an earlier time."""
+    return fetch.status is not None and fetch.status != 304
 
 
 def line(fetch: Fetch, payload_digest: str, place: Place) -> str:

@@ -55,7 +55,7 @@ class Collection:
         self.folder = folder
         self.archive = archive
         self.catalog = catalog
-        self.search = SearchIndex(folder / "search", text_of=self._text_of, relevance_of=self._relevance_of)
+        self.search = SearchIndex(folder / "search", text_of=self._text_at, relevance_of=self._relevance_of)
         self._searchable = searchable
         self._batch = batch
         self._clock = clock
@@ -232,9 +232,13 @@ class Collection:
             name = self.folder
             raise CollectionError(f"the catalog of {name} is behind its archive; run: lycosa rebuild {name}")
 
-    def _text_of(self, url: str) -> str:
+    def text_of(self, page: PageRow) -> str:
+        """The main text of a page, read from the archive."""
+        return self._searchable(self.archive.fetch_at(page.place), None).text if page.place else ""
+
+    def _text_at(self, url: str) -> str:
         page = self.catalog.page(Url(url))
-        return self._searchable(self.archive.fetch_at(page.place), None).text if page and page.place else ""
+        return self.text_of(page) if page else ""
 
     def _relevance_of(self, url: str) -> float | None:
         page = self.catalog.page(Url(url))

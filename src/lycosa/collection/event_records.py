@@ -2,10 +2,14 @@
 
 An answer is a `response` (a `revisit` if it is "not modified", or the same as what the archive has already) and
 a `request`; the rest of the event is JSON in a `metadata` record, which comes last and so completes the group. Events
-without an answer are a `metadata` record alone. `Transfer-Encoding` is archived as `X-Archive-Orig-Transfer-Encoding`,
-because bodies are no longer chunked (and what came under this very name gets the prefix once more); an answer whose
-body was not wanted is marked `WARC-Truncated: unspecified`, the one reason of the standard that does not claim a limit
-or a broken connection.
+without an answer are a `metadata` record alone. The target of that record is a URI of its own, such as
+`urn:lycosa:visit:http://…`, because programs that replay archives take every record with a page's URL as its target for
+a capture of that page. Version 0.1 wrote the plain URL; an event is read from the JSON, so both are read alike.
+`Transfer-Encoding` is archived as `X-Archive-Orig-Transfer-Encoding`, because bodies are no longer chunked (and what
+came under this very name gets the prefix once more). The head of a "not modified" is in the JSON and not in the revisit
+record, because replay tools would show that head, 304 and nothing else, instead of the page. An answer whose body was
+not wanted is marked `WARC-Truncated: unspecified`, the one reason of the standard that does not claim a limit or a
+broken connection.
 """
 
 import re
@@ -17,15 +21,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from lycosa.vocabulary.records import Candidate, Change, Fetch, LeftOut, Outcome, PastFetch, Url, Visit
-from lycosa.vocabulary.urls import host_of, path_of
+from lycosa.vocabulary.urls import host_of, normalise, path_of
 
-from .events import Attempt, Event, FetchedExample, RunStart, Scores, Stop, fetch_of, is_revisit
+from .events import Attempt, Event, FetchedExample, RunStart, Scores, Stop, fetch_of, is_not_modified, is_revisit
 from .json_text import to_json
 from .warc import Record, date_of, digest, one_line, record, records
 
 Decode = Callable[[bytes, str, int], tuple[bytes, bool]]  # body, Content-Encoding, most bytes wanted -> content, cut
 NewId = Callable[[], str]
 
+URN = "urn:lycosa:"
 HIDDEN = "X-Archive-Orig-"
 _HIDDEN_NAME = re.compile(rf"(?:{HIDDEN})*(?i:transfer-encoding)")
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
@@ -52,6 +57,7 @@ class FetchNote(Struct, frozen=True, omit_defaults=True):
     request_headers: Headers = ()
     truncated: str = ""
     address: str = ""
+    status: int | None = None  # of an answer whose head is in no record
 
 
 class VisitNote(Struct, frozen=True, omit_defaults=True, tag_field="lycosa", tag="visit"):
@@ -114,7 +120,8 @@ def encode_event(event: Event, new_id: NewId) -> Packed:
     answer_id = new_id()
     date, target = date_of(fetch.at), f"WARC-Target-URI: {fetch.url}"
     charset = _charset(fetch)
-    head = _head(f"HTTP/{_archived_version(fetch)} {fetch.status:03d} {one_line(fetch.reason)}", fetch.headers, charset)
+    first_line = f"HTTP/{_archived_version(fetch)} {fetch.status:03d} {one_line(fetch.reason)}"
+    head = b"" if is_not_modified(fetch) else _head(first_line, fetch.headers, charset)
     known = event.known if isinstance(event, Visit) else None
     revisit = is_revisit(fetch)
     payload_digest = known.payload if revisit and known and known.payload else digest(fetch.body)
@@ -150,7 +157,8 @@ def _references(fetch: Fetch, known: PastFetch | None) -> list[str]:
 
 def metadata_record(note: Note, record_id: str, answer_id: str | None) -> bytes:
     """The record that completes the group of an event."""
-    lines = [f"WARC-Target-URI: {url_of(note) or f'urn:lycosa:{note.__struct_config__.tag}'}"]
+    url = url_of(note)
+    lines = [f"WARC-Target-URI: {URN}{note.__struct_config__.tag}{f':{url}' if url else ''}"]
     if answer_id:
         lines += [f"WARC-Concurrent-To: {answer_id}", f"WARC-Refers-To: {answer_id}"]
     return record("metadata", record_id, date_of(time_of(note)), "application/json", to_json(note), *lines)
@@ -161,6 +169,14 @@ def url_of(note: Note) -> Url | None:
     if isinstance(note, ExampleNote):
         return note.url
     return note.candidate.url if isinstance(note, (VisitNote, AttemptNote)) else None
+
+
+def subject_of(record: Record) -> Url | None:
+    """The URL that a record is about, by its target alone; None if that is no URL."""
+    target = record.headers.get("warc-target-uri", "").strip("<>")
+    if target.startswith(URN):
+        target = target.removeprefix(URN).partition(":")[2]
+    return normalise(target)
 
 
 def time_of(note: Note) -> float:
@@ -193,6 +209,7 @@ def _note_of(event: Event) -> Note:
 
 def _fetch_note(fetch: Fetch, url: Url) -> FetchNote:
     answered = fetch.status is not None
+    has_head = answered and not is_not_modified(fetch)  # which a record holds
     return FetchNote(
         outcome=fetch.outcome,
         at=fetch.at,
@@ -205,11 +222,12 @@ def _fetch_note(fetch: Fetch, url: Url) -> FetchNote:
         content=len(fetch.content),
         utf8=answered and _charset(fetch) == "utf-8",
         host_added=answered and not _names_host(fetch),
-        reason="" if answered else fetch.reason,
-        headers=() if answered else fetch.headers,
+        reason="" if has_head else fetch.reason,
+        headers=() if has_head else fetch.headers,
         request_headers=() if answered else fetch.request_headers,
         truncated=fetch.truncated,
         address="" if answered else fetch.address,
+        status=None if has_head else fetch.status,
     )
 
 
@@ -315,13 +333,14 @@ def decode_event(group: EventRecords, decode: Decode) -> Event:
 
 
 def _fetch_of(group: EventRecords, note: FetchNote, url: Url, decode: Decode) -> Fetch:
-    status, reason, headers, body = None, note.reason, note.headers, b""
+    status, reason, headers, body = note.status, note.reason, note.headers, b""
     request_headers, address = note.request_headers, note.address
     if group.answer:
+        address = group.answer.headers.get("warc-ip-address", "")
+    if group.answer and group.answer.block:
         first_line, headers, body = _http(group.answer.block, "utf-8" if note.utf8 else "latin-1")
         _, code, reason = (*first_line.split(" ", 2), "", "")[:3]
         status = int(code) if code.isascii() and code.isdigit() else None
-        address = group.answer.headers.get("warc-ip-address", "")
     if group.request:
         _, request_headers, _ = _http(group.request.block, "utf-8" if note.utf8 else "latin-1")
         request_headers = request_headers[note.host_added :]

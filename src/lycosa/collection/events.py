@@ -36,6 +36,7 @@ class RunStart(Struct, frozen=True, tag_field="lycosa", tag="run"):
     logs: Plain = None  # access log that the strategy goes by: its file, half-life and least number of readers
     options: Mapping[str, Plain] | UnsetType = UNSET  # of the strategy; not written where none are set
     quotas: Mapping[str, int] | UnsetType = UNSET  # pages of one host and of one site; not written where none are set
+    authority: str | UnsetType = UNSET  # hash of the table of ranks that counted; not written where none did
 
 
 class Attempt(Struct, frozen=True):
@@ -80,3 +81,8 @@ def fetch_of(event: Event) -> Fetch | None:
 def is_revisit(fetch: Fetch) -> bool:
     """Whether the archive has the body already, and is to keep only that it was seen again."""
     return fetch.outcome is Outcome.UNCHANGED and not fetch.body
+
+
+def is_not_modified(fetch: Fetch) -> bool:
+    """Whether the server said that what the archive has is still so."""
+    return fetch.status == 304 and is_revisit(fetch)

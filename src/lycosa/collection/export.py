@@ -37,18 +37,21 @@ COLUMNS = (
     "label",
 )
 Row = dict[str, Any]
+WACZ = "wacz"  # a format of whole collections, not of rows: `wacz.py` writes it
 Exporter = Callable[[Iterator[Row], BinaryIO], None]  # writes rows, each with these columns or more, to a file
 FolderExporter = Callable[[Iterator[Row], Path, Sequence[str], About], None]  # writes rows to an empty folder
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _CONTROL_IN_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]+")  # less tabs and line ends
 _LONG_TEXTS = frozenset(("text", "markdown", "html"))
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # also of full width
-_IGNORED_AT_START = " \t\n\v\f\r\x00\xa0\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u2060\u3000\ufeff"
+_IS_FORMULA = re.compile(  # behind what a spreadsheet may pass over; the signs also of full width
+    "[\\s\\x00-\\x1f\\x7f-\\x9f\\u00ad\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]*"
+    "[=+@\\-\\uff1d\\uff0b\\uff0d\\uff20]|[\\t\\r\\n]"
+).match
 
 
 def check_format(format: str) -> None:
     """Refuses a format that does not exist, and names those that do."""
-    find_piece({**FORMATS, **FOLDER_FORMATS}, "lycosa.exporters", format, what="format")
+    find_piece({**FORMATS, **FOLDER_FORMATS, WACZ: None}, "lycosa.exporters", format, what="format")
 
 
 def exporter_for(format: str, columns: Sequence[str] = COLUMNS) -> Exporter:
@@ -115,9 +118,8 @@ def csv_cell(value: Any, *, is_long: bool = False) -> Any:
         return to_json(value).decode()
     if not isinstance(value, str):
         return value
-    risky = value.startswith(_FORMULA_STARTS) or value.lstrip(_IGNORED_AT_START).startswith(_FORMULA_STARTS)
-    value = (_CONTROL_IN_TEXT if is_long else _CONTROL).sub(" ", value)
-    return f"'{value}" if risky or value.lstrip().startswith(_FORMULA_STARTS) else value
+    cleaned = (_CONTROL_IN_TEXT if is_long else _CONTROL).sub(" ", value)
+    return f"'{cleaned}" if _IS_FORMULA(value) else cleaned
 
 
 def _parquet(pages: Iterator[Row], out: BinaryIO, columns: Sequence[str] = COLUMNS) -> None:

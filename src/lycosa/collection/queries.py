@@ -10,10 +10,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from lycosa.vocabulary.records import RELEVANT, Link, Outcome, Plain, SkipReason, Url
+from lycosa.vocabulary.records import RELEVANT, LeftOutReason, Link, Outcome, Plain, SkipReason, Url
 from lycosa.vocabulary.urls import key_of
 
 from .errors import catalog_errors
+from .events import Place
 from .rows import (
     ExampleRow,
     FetchRow,
@@ -266,6 +267,24 @@ class Queries:
         """Every URL that was visited. Repeated visits are repeated; refresh fetches are excluded."""
         return (url for (url,) in self._rows("SELECT url FROM fetches WHERE settled AND NOT again"))
 
+    def left_out(self, reason: LeftOutReason) -> list[tuple[Url, Place]]:
+        """The pages that were fetched and not kept for a reason, and where each lies in the archive, oldest first."""
+        sql = (
+            "SELECT url, file, place, length FROM fetches WHERE settled AND NOT again AND file IS NOT NULL"
+            " AND (left_out = ? OR left_out LIKE ?) AND url NOT IN (SELECT url FROM pages) ORDER BY rowid"
+        )
+        return [(url, Place(*place)) for url, *place in self._rows(sql, reason.value, f"{reason.value} %")]
+
+    def without_answer(self) -> set[Url]:
+        """The URLs whose last visit got no answer: no connection, no address that may be asked, a busy host."""
+        sql = "SELECT url, outcome, max(rowid) FROM fetches WHERE settled AND NOT again GROUP BY url"
+        unanswered = (Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED)
+        return {url for url, outcome, _ in self._rows(sql) if outcome in unanswered}
+
+    def known_urls(self) -> Iterator[Url]:
+        """Every URL that was fetched, skipped or taken for an example."""
+        return (url for table in ("fetches", "skips", "examples") for (url,) in self._rows(f"SELECT url FROM {table}"))
+
     def found_dead(self) -> Iterator[tuple[Url, float]]:
         """The URLs that were visited and are no pages: gone, or something else than HTML; and when that was."""
         return self._rows(
@@ -285,6 +304,11 @@ class Queries:
     def last_number(self) -> int:
         """The number of the page that came last; 0 before the first."""
         return int(next(self._rows("SELECT coalesce(max(number), 0) FROM pages"))[0])
+
+    def last_fetch_at(self) -> float | None:
+        """When the last request was made; None before the first."""
+        (at,) = next(self._rows("SELECT max(at) FROM fetches"))
+        return None if at is None else float(at)
 
     def count(self) -> int:
         """How many pages there are."""

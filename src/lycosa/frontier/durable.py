@@ -1,6 +1,7 @@
 """A frontier that survives a kill."""
 
 import sqlite3
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -86,6 +87,12 @@ def count_waiting(connection: sqlite3.Connection) -> int:
     if not _has_table(connection):
         return 0
     return int(connection.execute("SELECT count(*) FROM frontier").fetchone()[0])
+
+
+def waiting_urls(connection: sqlite3.Connection) -> Iterator[Url]:
+    """The URLs that wait in a database, for readers."""
+    rows = connection.execute("SELECT url FROM frontier") if _has_table(connection) else ()
+    return (url for (url,) in rows)
 
 
 def waiting_candidate(connection: sqlite3.Connection, url: Url) -> Candidate | None:

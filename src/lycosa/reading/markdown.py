@@ -7,7 +7,7 @@ address: opening the result fetches nothing.
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import count
+from itertools import count, groupby
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -20,6 +20,7 @@ from .prune import MAX_HREF, names, prune
 
 _MAX_DEPTH = 100  # elements within elements; what lies deeper is plain text
 _MAX_NESTING = 8  # lists and quotations within each other, for each of them indents every line
+_MAX_TARGETS = 2_000_000  # characters of all links of a page and of what they are relative to
 _BREAK = "\x00"  # a forced line end while a paragraph is put together; pages cannot bring one, see CONTROLS
 _CLOSING_HASHES = re.compile(r"#+$")
 _BACKTICKS = re.compile(r"`+")
@@ -45,7 +46,7 @@ def markdown_of(html: str, url: Url) -> str:
     for node in tree.css(BOILERPLATE_ROLES):
         node.decompose()
     content = _content(tree)
-    return "" if content is None else _Blocks(Joiner(base_of(tree, url))).of(content)
+    return "" if content is None else _Blocks(_Targets(base_of(tree, url))).of(content)
 
 
 def _content(tree: LexborHTMLParser) -> LexborNode | None:
@@ -54,11 +55,28 @@ def _content(tree: LexborHTMLParser) -> LexborNode | None:
     return mains[0] if len(mains) == 1 and mains[0].text().strip() else tree.body
 
 
+class _Targets:
+    """Where links lead, as long as there are not too many: a long base would make each of them long."""
+
+    def __init__(self, base: Url):
+        self._join = Joiner(base)
+        self._base_length = len(base)
+        self._left = _MAX_TARGETS
+
+    def of(self, href: str) -> str | None:
+        """The target of a link, ready to be written; None where it does not lead to another page of the Web."""
+        if not href or len(href) > MAX_HREF or href.startswith("#") or self._left <= 0:
+            return None
+        self._left -= self._base_length + len(href)
+        target = self._join(href)
+        return None if target is None else link_target(target)
+
+
 class _Blocks:
     """Turns elements into blocks of Markdown, each of one or more lines."""
 
-    def __init__(self, join: Joiner, nesting: int = 0):
-        self._join = join
+    def __init__(self, targets: _Targets, nesting: int = 0):
+        self._targets = targets
         self._nesting = nesting
         self._found: list[str] = []
         self._line: list[str] = []  # pieces of the paragraph under way
@@ -69,16 +87,18 @@ class _Blocks:
         self._end_paragraph()
         return "\n\n".join(self._found)
 
-    def _of_item(self, node: LexborNode, depth: int) -> str:
-        """The blocks of an item of a list, or of whatever else stands among items."""
-        tag = node.tag or ""
-        if tag == "li":
-            self._walk(node, depth)
-        elif not self._is_special_block(node, tag, depth):
-            self._other(node, tag, depth)
+    def _of_item(self, nodes: Iterable[LexborNode], depth: int) -> str:
+        """The blocks of an item of a list, or of what stands between items."""
+        last = None
+        for node in nodes:
+            if node.tag == "li":
+                self._walk(node, depth)
+                last = _last_tag(node)
+            else:
+                self._visit(node, depth)
         self._end_paragraph()
-        if len(self._found) == 2 and _last_tag(node) in _LISTS:
-            return "\n".join(self._found)  # a text and what it heads, without a gap
+        if len(self._found) == 2 and last in _LISTS:
+            return "\n".join(self._found)  # a text and the list that it heads, without a gap
         return "\n\n".join(self._found)
 
     def _walk(self, node: LexborNode, depth: int) -> None:
@@ -86,13 +106,14 @@ class _Blocks:
             self._line.append(escape_within_line(node.text(separator=" ")))
             return
         for child in node.iter(include_text=True):
-            tag = child.tag
-            if tag == "-text":
-                self._line.append(escape_within_line(child.text_content or ""))
-            elif tag is None or tag in _SKIPPED or tag.startswith(("-", "!")) or "hidden" in child.attributes:
-                continue
-            elif not self._is_special_block(child, tag, depth + 1):
-                self._other(child, tag, depth + 1)
+            self._visit(child, depth + 1)
+
+    def _visit(self, node: LexborNode, depth: int) -> None:
+        tag = node.tag
+        if tag == "-text":
+            self._line.append(escape_within_line(node.text_content or ""))
+        elif not _is_hidden(node) and not self._is_special_block(node, tag or "", depth):
+            self._other(node, tag or "", depth)
 
     def _is_special_block(self, node: LexborNode, tag: str, depth: int) -> bool:
         """Whether it was a block that is more than its paragraphs; if so, it is written."""
@@ -108,20 +129,23 @@ class _Blocks:
             self._add("* * *")
         elif tag == "blockquote":
             self._end_paragraph()
-            quoted = _Blocks(self._join, self._nesting + 1).of(node, depth)
+            quoted = _Blocks(self._targets, self._nesting + 1).of(node, depth)
             self._add(_indented(quoted, "> ", "> ", self._nesting))
-        elif tag in _LISTS:
+        elif tag in _LISTS and any(child.tag == "li" for child in node.iter()):  # else it only indents
             self._end_paragraph()
             self._add("\n".join(self._items(node, tag, depth)))
         elif tag == "table" and (rows := _data_rows(node)):
             self._end_paragraph()
+            if (caption := node.css_first("caption")) is not None:
+                self._line.append(self._inline(caption, depth))
+                self._end_paragraph()
             self._add(self._table(rows, depth))
         else:
             return False
         return True
 
     def _other(self, node: LexborNode, tag: str, depth: int) -> None:
-        if tag in _BLOCKS or tag == "li":
+        if tag in _BLOCKS or tag in _LISTS or tag == "li":
             self._end_paragraph()
             self._walk(node, depth)
             self._end_paragraph()
@@ -150,7 +174,7 @@ class _Blocks:
             tag = child.tag
             if tag == "-text":
                 pieces.append(escape_within_line(child.text_content or ""))
-            elif tag is not None and tag not in _SKIPPED and not tag.startswith(("-", "!")):
+            elif tag is not None and not _is_hidden(child):
                 piece = self._inline_element(child, tag, depth + 1, links=links)
                 pieces.append(f" {piece} " if tag in _BLOCKS or tag in _HEADINGS or tag == "li" else piece)
         return "".join(pieces)
@@ -177,9 +201,8 @@ class _Blocks:
     def _link(self, node: LexborNode, text: str) -> str:
         attributes = node.attributes
         text = text or escape_within_line(attributes.get("aria-label") or attributes.get("title") or "").strip()
-        href = (attributes.get("href") or "").strip()
-        target = self._join(href) if 0 < len(href) <= MAX_HREF and not href.startswith("#") else None
-        return f" {text} " if not text or target is None else f"[{text}]({link_target(target)})"
+        target = self._targets.of((attributes.get("href") or "").strip()) if text else None
+        return f" {text} " if target is None else f"[{text}]({target})"
 
     @staticmethod
     def _one_line(text: str) -> str:
@@ -189,10 +212,11 @@ class _Blocks:
 
     def _items(self, node: LexborNode, tag: str, depth: int) -> Iterator[str]:
         numbers = count(_start_of(node))
-        for child in node.iter():
-            if child.tag in _SKIPPED or "hidden" in child.attributes:
-                continue
-            if text := _Blocks(self._join, self._nesting + 1)._of_item(child, depth + 1):
+        shown = (child for child in node.iter(include_text=True) if child.tag == "-text" or not _is_hidden(child))
+        places = count()
+        # Each item by itself; what stands between two of them, together.
+        for _, nodes in groupby(shown, key=lambda child: next(places) if child.tag == "li" else -1):
+            if text := _Blocks(self._targets, self._nesting + 1)._of_item(nodes, depth + 1):
                 mark = f"{next(numbers)}. " if tag == "ol" else "- "
                 yield _indented(text, mark, " " * len(mark), self._nesting)
 
@@ -202,6 +226,12 @@ class _Blocks:
         head += [""] * (max(map(len, lines)) - len(head))  # cells beyond those of the head would not be shown
         rule = ["---"] * len(head)
         return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *body))
+
+
+def _is_hidden(node: LexborNode) -> bool:
+    """Whether an element shows nothing; comments and the like are such."""
+    tag = node.tag
+    return tag is None or tag in _SKIPPED or tag.startswith(("-", "!")) or "hidden" in node.attributes
 
 
 def _each_escaped(found: re.Match[str]) -> str:

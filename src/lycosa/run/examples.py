@@ -9,7 +9,9 @@ from lycosa.loop import Loop
 from lycosa.strategies.base import BaseStrategy
 from lycosa.vocabulary.contracts import Web
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, PastFetch, Skip, Url, Visit
+from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import host_of
+from lycosa.web.outcomes import outcome_in_words
 from lycosa.web.robots import TextWeb
 
 from .crawl import Assessor, Crawl, EverySeedRefusedError, Status
@@ -50,7 +52,7 @@ async def fetch_examples(session: Session, web: Web) -> None:
     """Fetches the example pages that the session's collection does not have, and records those that could be had."""
     missing = {url: good for url, good in session.topic.examples.urls.items() if session.page(url) is None}
     if missing:
-        session.tell(f"fetching {len(missing)} example pages")
+        session.tell(f"fetching {counted(len(missing), 'example page')}")
     reached: set[Url] = set()
     async with aclosing(_fetched(missing, session, web)) as examples:
         try:
@@ -61,8 +63,9 @@ async def fetch_examples(session: Session, web: Web) -> None:
                 if outcome is Outcome.OK:
                     session.record(example)
                 else:
-                    why = example.fetch.detail or example.fetch.status or ""
-                    session.tell(f"example {example.url}: {outcome} {why}")
+                    fetch = example.fetch
+                    said = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
+                    session.tell(f"example {example.url}: {said}")
         except EverySeedRefusedError:
             if not session.topic.has_good_page(session.terms):
                 raise

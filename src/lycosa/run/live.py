@@ -22,7 +22,8 @@ from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Web
 from lycosa.vocabulary.errors import RecipeError
 from lycosa.vocabulary.hosts import is_public
-from lycosa.vocabulary.records import Host, Url, Visit
+from lycosa.vocabulary.records import Host, LeftOutReason, Url, Visit
+from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import host_of, hostname_of, site_of
 from lycosa.web.http import LiveWeb, user_agent
 from lycosa.web.robots import RobotsWeb
@@ -203,6 +204,7 @@ class LiveRun:
                 logs=session.log.prepare(log),
                 options=recipe.options or UNSET,
                 quotas=msgspec.to_builtins(quotas) or UNSET,
+                authority=session.authority_digest or UNSET,
             )
         )
         return self.crawl(web)
@@ -239,9 +241,26 @@ class LiveRun:
                 "strategy, options, target, map, log, scope or quotas have changed: "
                 f"what waits is ranked anew for {run.strategy}"
             )
-            session.rerank(missing_standing=self._standing.model)
+            session.rerank(missing_standing=self._standing.judge)
         self._standing.judge_anew()
         self._topic.train_if_due()  # a kill may have come before it
+        if session.recipe.scope.keep_noindex:
+            self._keep_after_all(LeftOutReason.NOINDEX)
+
+    def _keep_after_all(self, reason: LeftOutReason) -> None:
+        """Keeps pages that an earlier run fetched and left out; they are read from the archive."""
+        session, kept = self._session, 0
+        assess = session.assessor(self._topic, self._standing if self._standing.model else None)
+        for _, place in session.collection.catalog.left_out(reason):
+            if not session.status.has_room(session.recipe.stop):
+                break
+            before = session.collection.archive.event_at(place)
+            if isinstance(before, Visit) and (visit := assess(before.candidate, before.fetch)).is_kept:
+                session.loop.process(visit)
+                self._topic.observe(visit)
+                kept += 1
+        if kept:
+            session.tell(f"{counted(kept, 'page')} kept now that earlier runs left out ({reason})")
 
     def crawl(
         self, web: Web, memory: Memory | None = None, observe: Callable[[Visit], None] = lambda visit: None

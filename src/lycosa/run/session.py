@@ -22,10 +22,12 @@ from lycosa.frontier.quotas import Quotas
 from lycosa.loop import Loop
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
-from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds, utility_for
+from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds, uses_standing, utility_for
 from lycosa.relevance.counted import CountedTerms
 from lycosa.standing import Traffic, read_traffic
+from lycosa.standing.authority import AuthorityTable
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
+from lycosa.user_config import authority_file
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Relevance, Standing, Strategy
 from lycosa.vocabulary.errors import UsageError
@@ -277,6 +279,8 @@ class Session:
         before = (self.strategy_name, self._options, self._utility, self.map.reference, self.log.reference)
         goes_another_way = (strategy, options, utility, run.map, run.logs) != before
         quotas = _quotas_of(run.quotas or None)
+        authority = None if run.authority is UNSET else run.authority
+        has_other_ranks = authority != self.collection.catalog.get_state("authority")
         is_bounded_otherwise = _bounds(scope) != _bounds(self._scope) or quotas != self._quotas
         if goes_another_way:
             self.strategy_name, self._options, self._utility = strategy, options, utility
@@ -292,12 +296,23 @@ class Session:
         self.collection.catalog.put_state("seeds", self._seeds)
         self.collection.catalog.put_state("scope", run.scope)
         self.collection.catalog.put_state("utility", run.utility)
+        if has_other_ranks:
+            self.collection.catalog.put_state("authority", authority)
         if run.quotas is not UNSET or self.collection.catalog.get_state("quotas"):
             self.collection.catalog.put_state("quotas", msgspec.to_builtins(quotas))
         seeds = [seed for seed in run.seeds if not self.frontier.is_known(seed)]
+        self._try_again(seed for seed in run.seeds if self.frontier.is_settled(seed))
         if seeds or not (self.status.pages or len(self.frontier)):  # a strategy may begin without any
             self.loop.start(seeds)
-        return goes_another_way or is_bounded_otherwise
+        return goes_another_way or is_bounded_otherwise or has_other_ranks
+
+    def _try_again(self, seeds: Iterable[Url]) -> None:
+        """Lets those of these seeds wait once more that got no answer the last time: the network may be back."""
+        settled = list(seeds)
+        unanswered = self.collection.catalog.without_answer() if settled else ()
+        for seed in settled:
+            if seed in unanswered:
+                self.frontier.give_back(Candidate(seed, 1.0, because={"seed": True}))
 
     def run_as_before(self, refresh: Plain) -> Run:
         """A run that changes neither strategy nor scope nor quotas, whatever the recipe says by now."""
@@ -313,6 +328,7 @@ class Session:
             self.log.reference,
             self._options or UNSET,
             msgspec.to_builtins(self._quotas) or UNSET,
+            self.authority_digest or UNSET,
         )
 
     def steer(self) -> None:
@@ -381,10 +397,26 @@ class Session:
             judge=self.topic.word_weights,
             options=self._options,
             taught=taught,
-            domain_reach=lambda url: self._traffic.of(url) - self._traffic.neutral,
+            domain_reach=self._domain_reach,
             readings=self.log.active.readings if self.log.active else None,
         )
         return self.log.wrap(self.map.wrap(strategy))
+
+    def _domain_reach(self, url: Url) -> float:
+        """By the table of the recipe; else by the lists that the user has imported."""
+        if self.recipe.standing.traffic or self.authority is None:
+            return self._traffic.of(url) - self._traffic.neutral
+        return self.authority.value(url)
+
+    @cached_property
+    def authority(self) -> AuthorityTable | None:
+        """The lists that the user has imported; None where there are none, or the recipe does not want them."""
+        return AuthorityTable.load(authority_file()) if self.recipe.standing.authority else None
+
+    @property
+    def authority_digest(self) -> str:
+        """Of these lists, where the strategy of the recipe asks for standing; else empty."""
+        return self.authority.digest if self.authority is not None and uses_standing(self.recipe) else ""
 
     @cached_property
     def _traffic(self) -> Traffic:

@@ -30,8 +30,9 @@ from lycosa.standing import (
     read_in_links,
     read_traffic,
 )
+from lycosa.standing.authority import AuthorityStanding
 from lycosa.strategies.base import RanksAgain
-from lycosa.vocabulary.contracts import Relevance
+from lycosa.vocabulary.contracts import Relevance, Standing
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import RELEVANT, Change, Page, Plain, Url, Visit
@@ -301,7 +302,7 @@ class TopicTrainer:
     def _judge_anew(self, reason: str) -> None:
         session = self._session
         session.tell(f"{reason}: judging {session.status.pages} pages anew")
-        missing = self._standing.model if self._standing else None
+        missing = self._standing.judge if self._standing else None
         relevance, _ = session.rerank(judge=self, missing_standing=missing)
         session.record(Scores(session.clock.now(), reason, relevance))
         session.checkpoint()
@@ -412,10 +413,19 @@ class StandingTrainer:
         self._is_new = False
         self._stage: int | None = None  # of LEARN_AT; None before the model is made
 
+    @property
+    def judge(self) -> Standing | None:
+        """What tells the standing of pages: the present model, and the lists of ranks where some were imported."""
+        authority = self._session.authority
+        if self.model is None or authority is None:
+            return self.model
+        return AuthorityStanding(self.model, authority)
+
     def standing(self, page: Page) -> float:
         """The standing of a page by the present model."""
-        assert self.model is not None
-        return self.model.standing(page)
+        judge = self.judge
+        assert judge is not None
+        return judge.standing(page)
 
     def check(self) -> None:
         """Raises where the tables of the recipe cannot be read, before anything is fetched."""
@@ -440,19 +450,19 @@ class StandingTrainer:
 
     def judge_anew(self) -> None:
         """Estimates the standing of the pages of the collection, where the model is new or some have none yet."""
-        session, model = self._session, self.model
-        if model is None:
+        session, model, judge = self._session, self.model, self.judge
+        if model is None or judge is None:
             return
         if session.status.pages and (self._is_new or session.collection.catalog.has_pages_without_standing()):
             session.tell(f"how much pages matter is known better: judging {session.status.pages} pages anew")
-            standing = self._judge_pages(model)
+            standing = self._judge_pages(judge)
             session.record(Scores(session.clock.now(), "how much pages matter is learnt anew", {}, standing))
             session.checkpoint()
         if self._is_new:
             self._save(model)  # last: after a kill before here, the next run learns and judges again
             self._is_new = False
 
-    def _judge_pages(self, model: StandingModel) -> dict[str, float]:
+    def _judge_pages(self, model: Standing) -> dict[str, float]:
         """The standing of every page; what waits is ranked by it."""
         session, strategy = self._session, self._session.loop.strategy
         if not isinstance(strategy, RanksAgain):
@@ -476,6 +486,10 @@ class StandingTrainer:
 
     def _report(self, model: StandingModel, *, is_first: bool) -> None:
         source, tell = self._source, self._session.tell
+        authority = self._session.authority
+        if is_first and authority is not None:
+            lists = ", ".join(each.name for each in authority.sources)
+            tell(f"importance also by the rank of sites: {lists} ({len(authority):,} ranks)")
         if not _name_of(source):
             if is_first:
                 tell(_BUILT_IN)
@@ -543,7 +557,10 @@ class StandingTrainer:
         for name in filter(None, files):
             path = folder / name
             states.append((name, path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (name, 0, 0))
-        said = [msgspec.to_builtins(source), states, self._session.topic.examples.digest, self._stage]
+        recipe = {key: value for key, value in msgspec.to_builtins(source).items() if key != "authority"}
+        said = [recipe, states, self._session.topic.examples.digest, self._stage]
+        if self._session.authority is not None:
+            said.append(self._session.authority.digest)
         if self._session.recipe.topic.stem and _name_of(source):  # the model that comes with Lycosa knows no terms
             said.append("stems")
         return xxhash.xxh3_128_hexdigest(msgspec.json.encode(said))

@@ -1,9 +1,12 @@
 """What is done to a collection between crawls."""
 
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from msgspec import Struct
 
+from lycosa.frontier.durable import waiting_urls
 from lycosa.recipe import Recipe, load_recipe
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import UsageError
@@ -19,6 +22,7 @@ from .topic import MODEL_FILE, forget_labels, is_rule
 from .training import Learnt, TopicTrainer
 
 REPORT_FILE = "report.html"
+_HOSTS_NAMED = 5
 
 
 class Imported(Struct, frozen=True):
@@ -28,6 +32,16 @@ class Imported(Struct, frozen=True):
     known: int  # URLs the collection has already, or was told to forget
     passed_over: int  # records that are no HTML page, or damaged, or of a time that cannot be
     damage: str  # for people; empty where the file is whole
+
+
+class Forgotten(Struct, frozen=True):
+    """What `forget` did."""
+
+    name: str  # the URL or host
+    pages: int
+    was_known: bool  # whether anything of it was in the collection
+    hosts_like_it: tuple[str, ...]  # of the collection that end as the name does, where nothing of it was known
+    report: Path | None  # that was deleted, as it may name what was forgotten
 
 
 def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
@@ -87,16 +101,22 @@ def undo(folder: Path, *, clock: Clock, tell: Tell) -> steering.Step | None:
         return step
 
 
-def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> int:
-    """Removes a URL, or everything of a host, everywhere, and never fetches it again; returns the number of pages."""
+def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
+    """Removes a URL, or everything of a host, everywhere, and never fetches it again."""
     name = _url_or_host(what)
     recipe = load_recipe(folder)
-    _insist_on_writing(folder, recipe, clock, tell)
-    add_forgotten(folder, name)
 
     def is_named(url: Url) -> bool:
         return name in (url, host_of(url), hostname_of(url))
 
+    with Session(folder, recipe, clock=clock, tell=tell) as session:  # fails where it cannot be written
+        known = [*session.collection.catalog.known_urls(), *waiting_urls(session.collection.catalog.connection)]
+    was_known = any(map(is_named, known))
+    alike = () if was_known else _hosts_like(name, known)
+    if "*" in name and not was_known:
+        there_are = f"; hosts that it may mean: {', '.join(alike)}" if alike else ""
+        raise UsageError(f"{what!r} is a pattern, and forget takes a URL or the whole name of a host{there_are}")
+    add_forgotten(folder, name)
     forget_labels(folder, is_named)
     drop_from_sample(folder, is_named)
     steering.forget(folder, lambda step: step == name or ("://" in step and is_named(Url(step))))
@@ -105,8 +125,17 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> int:
         may_hold_words = session.topic.wants_background and pages > 0  # of the pages of the crawl
         if session.topic.learns and (may_hold_words or session.topic.load() is None):
             (folder / MODEL_FILE).unlink(missing_ok=True)  # the next crawl makes another
-    (folder / REPORT_FILE).unlink(missing_ok=True)
-    return pages
+    report = folder / REPORT_FILE
+    has_report = report.exists()
+    report.unlink(missing_ok=True)
+    return Forgotten(name, pages, was_known, alike, report if has_report else None)
+
+
+def _hosts_like(name: str, known: Iterable[Url]) -> tuple[str, ...]:
+    """Hosts that end as a name does, or match it as a pattern; a few of them."""
+    host = hostname_of(Url(name)) if "://" in name else name
+    found = {each for each in map(hostname_of, known) if fnmatchcase(each, host) or each.endswith(f".{host}")}
+    return tuple(sorted(found)[:_HOSTS_NAMED])
 
 
 def _insist_on_writing(folder: Path, recipe: Recipe, clock: Clock, tell: Tell) -> None:

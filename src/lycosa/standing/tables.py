@@ -18,6 +18,7 @@ from .features import LARGEST_REACH
 MAX_ROWS = 2_000_000
 MAX_LINE_LENGTH = 10_000  # bytes
 MAX_IN_LINKS = 10**15
+_COUNTED = 5  # lines of a table of reach that count 1, 2, 3, … are too many to be chance
 _URL_NAMES = {"url", "page", "address"}
 _DOMAIN_NAMES = {"domain", "site", "host"}
 _IN_LINK_NAMES = {"in_links", "in-links", "in links", "inlinks", "links", "count"}
@@ -42,7 +43,14 @@ def read_in_links(path: Path) -> dict[Url, int]:
 def read_traffic(path: Path) -> dict[str, float]:
     """The reach of domains: lines of a domain and a number; a host counts for its registered domain."""
     reach: dict[str, float] = {}
+    looks_ranked = 0  # lines that count 1, 2, 3 from the first
     for line, domain, text in _rows(path, "domain,reach", _DOMAIN_NAMES, _REACH_NAMES):
+        looks_ranked += looks_ranked == len(reach) and text == str(len(reach) + 1)
+        if looks_ranked == _COUNTED:
+            raise UsageError(
+                f"{path}:{line}: these numbers are ranks, the first being the best, and reach is the other way round; "
+                "read the list with: lycosa standing import FILE"
+            )
         site = _site(domain)
         if site is None:
             raise UsageError(f"{path}:{line}: {_short(domain)} is not a domain, such as example.org; correct it")

@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import EBADF, EEXIST, EINVAL, ENOLCK, EOPNOTSUPP
-from functools import partial
 from io import BufferedIOBase
 from pathlib import Path
 from secrets import token_hex
@@ -92,9 +91,13 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _locked(temporary: Path, mode: int, *, wait: bool) -> Iterator[BinaryIO]:
-    """The file `temporary`, opened for appending, for one writer at a time."""
+    """The file `temporary`, opened for one writer at a time, who may seek in it."""
+
+    def create(path: str, flags: int) -> int:
+        return os.open(path, flags | os.O_CREAT, mode)  # not truncated: another may be writing it
+
     while True:
-        with open(temporary, "ab", opener=partial(os.open, mode=mode)) as file:
+        with open(temporary, "r+b", opener=create) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except OSError as error:

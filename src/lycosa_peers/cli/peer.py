@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from lycosa.cli.options import TYPER_OPTIONS, Json, Name, Quiet, print_json, program, tell
 from lycosa.collection.json_text import replace_surrogates
 from lycosa.run.imports import ImportedPeerPages, PeerPage, import_peer_pages
-from lycosa.run.open import open_for_reading
+from lycosa.run.open import bring_index_up_to_date, open_for_reading
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, UsageError, cannot_write
 from lycosa.vocabulary.records import Plain
@@ -97,6 +97,7 @@ def serve(
     notify = (lambda line: None) if quiet else tell
 
     async def served() -> None:
+        bring_index_up_to_date(name, tell=notify)
         with open_for_reading(name) as collection:
             folder = PeerFolder(name)
             lock = await running_peer_or_lock(name)

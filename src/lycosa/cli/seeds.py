@@ -1,0 +1,100 @@
+"""`lycosa seeds`: finds URLs to start a crawl from."""
+
+import asyncio
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, Unpack
+
+import typer
+
+from lycosa.recipe import seeds_in
+from lycosa.run.options import RequestOptions, Settings, settings_of
+from lycosa.run.seed_sources import COMMON_CRAWL, DELAY, WAYBACK, Found, Ways, find_seeds
+from lycosa.user_config import checked_contact, load_user_config, user_contact
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import output_file
+from lycosa.vocabulary.text import counted
+from lycosa.vocabulary.urls import normalise
+
+from .job_progress import elapsed_notice
+from .options import TYPER_OPTIONS, Json, print_json, takes, tell
+
+app = typer.Typer(name="seeds", **{**TYPER_OPTIONS, "no_args_is_help": False})
+
+
+@app.command("seeds")
+@takes(RequestOptions)
+def seeds(
+    hosts: Annotated[
+        list[str] | None, typer.Argument(metavar="[HOST]...", help="Sites whose pages are wanted: names or URLs.")
+    ] = None,
+    words: Annotated[str, typer.Option(metavar="WORDS", help="What to ask a SearXNG for.")] = "",
+    searxng: Annotated[
+        str | None, typer.Option(metavar="URL", help="Your SearXNG, which answers in JSON; also in config.toml.")
+    ] = None,
+    common_crawl: Annotated[bool, typer.Option("--common-crawl", help="Ask the newest index of Common Crawl.")] = False,
+    wayback: Annotated[bool, typer.Option("--wayback", help="Ask the index of the Wayback Machine.")] = False,
+    sitemap: Annotated[bool, typer.Option("--sitemap", help="Read the sitemaps of the hosts.")] = False,
+    llms_txt: Annotated[bool, typer.Option("--llms-txt", help="Read /llms.txt of the hosts.")] = False,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="URLs of each way.")] = 1_000,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to FILE, for lycosa new --seeds.")] = None,
+    delay: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="Pause between two requests to one host.")
+    ] = DELAY,
+    common_crawl_url: Annotated[str, typer.Option(metavar="URL", help="Another index.")] = COMMON_CRAWL,
+    wayback_url: Annotated[str, typer.Option(metavar="URL", help="Another index.")] = WAYBACK,
+    as_json: Json = False,
+    **options: Unpack[RequestOptions],
+) -> None:
+    """Find URLs to start from: by words through a SearXNG of yours, of hosts through indexes, sitemaps and llms.txt.
+
+    Without a choice: SearXNG for --words, sitemap and llms.txt for hosts. A way that fails says so; the others go on.
+    """
+    engine = searxng if searxng is not None else load_user_config().searxng if words else ""
+    if words and not engine:
+        raise UsageError('--words needs a SearXNG: say --searxng URL, or searxng = "URL" in your config.toml')
+    if engine and not words:
+        raise UsageError("what is the SearXNG to be asked for? say --words")
+    sites = seeds_in(hosts or (), "hosts", tell=lambda line: None)
+    if not sites and not words:
+        raise UsageError("name hosts, or say --words with a SearXNG; see: lycosa seeds --help")
+    if (common_crawl or wayback or sitemap or llms_txt) and not sites:
+        raise UsageError("--common-crawl, --wayback, --sitemap and --llms-txt are about hosts; name some")
+    chosen = common_crawl or wayback or sitemap or llms_txt
+    ways = Ways(
+        hosts=sites,
+        words=words,
+        searxng=_address(engine, "--searxng"),
+        common_crawl=_address(common_crawl_url, "--common-crawl-url") if common_crawl else "",
+        wayback=_address(wayback_url, "--wayback-url") if wayback else "",
+        sitemap=sitemap or (bool(sites) and not chosen),
+        llms_txt=llms_txt or (bool(sites) and not chosen),
+        limit=limit,
+    )
+    contact = checked_contact(options.get("contact") or "", "--contact") or user_contact()
+    with elapsed_notice("asking for seeds"):
+        found = asyncio.run(_found(ways, settings_of(options), contact, delay))
+    urls = list(dict.fromkeys(url for each in found for url in each.urls))
+    if as_json:
+        print_json(found)
+    else:
+        with output_file(out) if out else nullcontext(sys.stdout.buffer) as file:
+            file.write("".join(f"{url}\n" for url in urls).encode())
+    if not urls:
+        raise typer.Exit(1)
+
+
+def _address(url: str, flag: str) -> str:
+    if url and normalise(url) is None:
+        raise UsageError(f"{flag}: not a URL: {url[:100]!r}; write http://… or https://…")
+    return url
+
+
+async def _found(ways: Ways, settings: Settings, contact: str, delay: float) -> list[Found]:
+    found = []
+    async for each in find_seeds(ways, settings, contact, clock=WallClock(), delay=delay):
+        tell(f"{each.way}: {counted(len(each.urls), 'URL')}{f'; {each.problem}' if each.problem else ''}")
+        found.append(each)
+    return found

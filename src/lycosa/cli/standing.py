@@ -1,0 +1,83 @@
+"""`lycosa standing`: public lists of how much sites matter, for all collections."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lycosa.standing.authority import SOURCES, AuthorityTable, rewrite
+from lycosa.standing.ranked_lists import TOP, import_list
+from lycosa.user_config import authority_file
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.text import counted, visible
+
+from .job_progress import Counting
+from .options import TYPER_OPTIONS, Json, Quiet, print_json, tell, url_argument
+
+app = typer.Typer(
+    name="standing",
+    help="Public lists of how much sites matter (their importance), for all collections.",
+    **TYPER_OPTIONS,
+)
+
+
+@app.command("import")
+def import_(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Lists, plain, gzipped or zipped.")],
+    top: Annotated[int, typer.Option(metavar="N", min=1, max=100_000_000, help="Rows of a list that are kept.")] = TOP,
+    quiet: Quiet = False,
+) -> None:
+    """Read lists of ranks: Common Crawl, Majestic, Tranco, CrUX, Open PageRank, Wikipedia's external links.
+
+    A file is recognised by its first lines; a newer list takes the place of an older one. Nothing is downloaded.
+    """
+    table = authority_file()
+    for file in files:
+        with Counting(f"reading {file.name}", quiet=quiet) as counting:
+            done = import_list(file, table, top=top, progress=lambda rows: counting(rows, top))
+        if not quiet:
+            tell(f"{file}: {done.facts.name}, {counted(done.facts.rows, 'rank')}")
+            if done.passed_over:
+                tell(f"{file}: {counted(done.passed_over, 'line')} passed over, which name no host or have no rank")
+
+
+@app.command("show")
+def show(
+    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="What the lists say of this page.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show which lists there are, or what they say of a page, its host and its domain."""
+    table = AuthorityTable.load(authority_file())
+    if url is not None:
+        wanted = url_argument(url if "://" in url else f"https://{url}")
+        ranks = table.ranks(wanted) if table else []
+        if as_json:
+            print_json(ranks)
+            return
+        for rank in ranks:
+            typer.echo(visible(str(rank), 300))
+        if not ranks:
+            typer.echo("in no list")
+        return
+    sources = table.sources if table else ()
+    if as_json:
+        print_json({"file": str(authority_file()), "digest": table.digest if table else None, "lists": sources})
+        return
+    for source in sources:
+        day = datetime.fromtimestamp(source.at, UTC).date()
+        typer.echo(f"{source.name}: {counted(source.rows, 'rank')}, from {visible(source.file, 100)} on {day}")
+    if table is None or not sources:
+        typer.echo("no lists; read one with: lycosa standing import FILE")
+    else:
+        typer.echo(f"{table.path}, hash {table.digest}")
+
+
+@app.command("remove")
+def remove(name: Annotated[str, typer.Argument(metavar="LIST", help=f"One of: {', '.join(SOURCES)}.")]) -> None:
+    """Take a list out of the table."""
+    table = AuthorityTable.load(authority_file())
+    known = [source.name for source in table.sources] if table else []
+    if name not in known:
+        raise UsageError(f"no list {name[:100]!r}; there are {', '.join(known) or 'none'}")
+    rewrite(authority_file(), name, lambda buckets: None)

@@ -1,0 +1,295 @@
+"""Ways into a topic or a site: where URLs to start from can be had. Each way fails alone, with a line that says why.
+
+A SearXNG of the user's answers words; the indexes of Common Crawl and of the Wayback Machine, sitemaps and llms.txt
+know pages of hosts. What comes back is from others: bounded, normalised, and only URLs that may be crawled.
+"""
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Struct
+
+from lycosa import __version__
+from lycosa.vocabulary.clock import Clock
+from lycosa.vocabulary.errors import LycosaError
+from lycosa.vocabulary.hosts import is_private, why_url_refused
+from lycosa.vocabulary.records import Fetch, Outcome, Url
+from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.urls import host_of, hostname_of, join, normalise, origin_of
+from lycosa.web.http import LiveWeb, user_agent
+from lycosa.web.outcomes import outcome_in_words
+from lycosa.web.robots import RobotsWeb, TextWeb
+from lycosa.web.sitemaps import urls_in_sitemaps
+
+from .live import insist_on_contact_for
+from .options import Settings
+
+COMMON_CRAWL = "https://index.commoncrawl.org"
+WAYBACK = "https://web.archive.org/cdx/search/cdx"
+TIMEOUT = 60.0  # seconds for a whole request: indexes take their time
+DELAY = 1.0  # seconds between two requests to one host
+MAX_BYTES = 20_000_000  # of one answer
+MAX_PAGES = 50  # of answers of one way
+_MAX_HOPS = 5  # redirects
+_ROWS = 5_000  # of one answer of the Wayback Machine
+_MARKDOWN_LINK = re.compile(r"\]\(\s*<?([^\s<>)]{1,2048})")
+_BARE_URL = re.compile(r"https?://[^\s<>()\[\]\"'`]{1,2048}")
+
+
+class Found(Struct, frozen=True):
+    """What one way has brought."""
+
+    way: str
+    urls: tuple[Url, ...]
+    problem: str = ""  # why there are no more; empty where nothing went wrong
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ways:
+    """Which ways to try.
+
+    hosts: URLs of the sites whose pages are wanted.
+    words: that are searched for.
+    searxng: address of a SearXNG of the user's; may be a private one.
+    """
+
+    hosts: Sequence[Url] = ()
+    words: str = ""
+    searxng: str = ""
+    common_crawl: str = ""
+    wayback: str = ""
+    sitemap: bool = False
+    llms_txt: bool = False
+    limit: int = 1_000  # URLs of each way
+
+
+class _WayFailedError(LycosaError):
+    """A way that leads no further."""
+
+
+@dataclass
+class _Asker:
+    """Asks politely, follows redirects, and says what went wrong."""
+
+    web: TextWeb
+    clock: Clock
+    delay: float
+    not_before: dict[str, float] = field(default_factory=dict)
+
+    async def text(self, url: Url) -> bytes:
+        """The content at a URL; raises where there is none."""
+        for _ in range(_MAX_HOPS + 1):
+            await self.wait(url)
+            fetch = await self.web.fetch_text(url, limit=MAX_BYTES)
+            if fetch.outcome is Outcome.MOVED and fetch.location is not None:
+                url = fetch.location
+                continue
+            return _content(fetch)
+        raise _WayFailedError("too many redirects")
+
+    async def json(self, url: Url) -> Any:
+        content = await self.text(url)
+        try:
+            return msgspec.json.decode(content)
+        except (msgspec.DecodeError, RecursionError):
+            start = visible(content[:80].decode("utf-8", "replace"), 60)
+            raise _WayFailedError(f"{host_of(url)} did not answer with JSON, but with {start!r}") from None
+
+    async def wait(self, url: Url) -> bool:
+        host = host_of(url)
+        await self.clock.sleep_until(self.not_before.get(host, 0.0))
+        self.not_before[host] = self.clock.now() + self.delay
+        return True
+
+
+def _content(fetch: Fetch) -> bytes:
+    if fetch.outcome is not Outcome.OK:
+        said = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
+        raise _WayFailedError(f"{host_of(fetch.url)}: {said}")
+    if fetch.truncated:
+        raise _WayFailedError(f"{host_of(fetch.url)}: the answer was cut at {len(fetch.content):,} bytes")
+    return fetch.content
+
+
+async def find_seeds(
+    ways: Ways, settings: Settings, contact: str, *, clock: Clock, delay: float = DELAY
+) -> AsyncIterator[Found]:
+    """What each way brings, as it comes."""
+    services = [Url(url) for url in (ways.searxng, ways.common_crawl, ways.wayback) if url]
+    asked = ways.hosts if ways.sitemap or ways.llms_txt else ()
+    insist_on_contact_for([*services, *asked], contact, settings.resolve, None)
+
+    def made(*, allow_private: bool) -> LiveWeb:
+        return LiveWeb(
+            user_agent=user_agent(__version__, contact),
+            clock=clock,
+            timeout=TIMEOUT,
+            allow_private=allow_private,
+            allow_public=bool(contact),
+            resolve=settings.resolve,
+        )
+
+    is_own = bool(ways.searxng) and is_private(hostname_of(ways.searxng))  # named by the user, on a network of theirs
+    own, public = made(allow_private=is_own or settings.allow_private), made(allow_private=settings.allow_private)
+    robots = RobotsWeb(public, user_agent=user_agent(__version__, contact), clock=clock)
+    asker, on_sites = _Asker(public, clock, delay), _Asker(robots, clock, delay)
+    try:
+        if ways.searxng:
+            yield await _tried("SearXNG", ways, settings, _searxng, _Asker(own, clock, delay), ways)
+        if ways.common_crawl:
+            yield await _tried("Common Crawl", ways, settings, _common_crawl, asker, ways)
+        if ways.wayback:
+            yield await _tried("Wayback Machine", ways, settings, _wayback, asker, ways)
+        if ways.sitemap:
+            yield await _tried("sitemap", ways, settings, _sitemaps, robots, on_sites, ways)
+        if ways.llms_txt:
+            yield await _tried("llms.txt", ways, settings, _llms_txt, on_sites, ways)
+    finally:
+        await own.close()
+        await public.close()
+
+
+class _Urls:
+    """URLs that may be crawled, each once, up to a limit."""
+
+    def __init__(self, limit: int, *, allow_private: bool):
+        self._limit = limit
+        self._allow_private = allow_private
+        self.found: dict[Url, None] = {}
+        self.problems: list[str] = []
+
+    @property
+    def are_enough(self) -> bool:
+        return len(self.found) >= self._limit
+
+    def add(self, text: object) -> None:
+        if not isinstance(text, str) or len(text) > 2_048 or self.are_enough:
+            return
+        try:
+            url = normalise(text)
+        except UnicodeEncodeError:
+            return
+        if url is not None and why_url_refused(url, allow_private=self._allow_private) is None:
+            self.found[url] = None
+
+
+async def _tried(
+    way: str, ways: Ways, settings: Settings, ask: Callable[..., Awaitable[None]], *given: object
+) -> Found:
+    urls = _Urls(ways.limit, allow_private=settings.allow_private)
+    try:
+        await ask(urls, *given)
+    except _WayFailedError as failed:
+        urls.problems.append(str(failed))
+    return Found(way, tuple(urls.found), "; ".join(dict.fromkeys(urls.problems)))
+
+
+async def _searxng(urls: _Urls, asker: _Asker, ways: Ways) -> None:
+    """https://docs.searxng.org/dev/search_api.html"""
+    for page in range(1, MAX_PAGES + 1):
+        query = urlencode({"q": ways.words, "format": "json", "pageno": page})
+        try:
+            answer = await asker.json(Url(f"{ways.searxng.rstrip('/')}/search?{query}"))
+        except _WayFailedError as failed:
+            if "403" in str(failed):
+                raise _WayFailedError(f"{failed}; its settings.yml has to list json under search: formats") from None
+            raise
+        results = answer.get("results") if isinstance(answer, dict) else None
+        if not isinstance(results, list):
+            raise _WayFailedError("the answer has no results; is it a SearXNG?")
+        before = len(urls.found)
+        for result in results:
+            if isinstance(result, dict):
+                urls.add(result.get("url"))
+        if urls.are_enough or len(urls.found) == before:
+            return
+
+
+async def _common_crawl(urls: _Urls, asker: _Asker, ways: Ways) -> None:
+    """The newest index (https://index.commoncrawl.org): pages of captures, as one JSON object a line."""
+    listed = await asker.json(Url(f"{ways.common_crawl.rstrip('/')}/collinfo.json"))
+    newest = listed[0] if isinstance(listed, list) and listed and isinstance(listed[0], dict) else {}
+    api = normalise(str(newest.get("cdx-api", "")))
+    if api is None:
+        raise _WayFailedError("collinfo.json names no index")
+    for host in ways.hosts:
+        wanted = [("url", f"{host_of(host)}/*"), ("output", "json"), ("filter", "=status:200")]
+        wanted += [("filter", "=mime-detected:text/html"), ("fl", "url")]
+        try:
+            count = await asker.json(Url(f"{api}?{urlencode([*wanted, ('showNumPages', 'true')])}"))
+            pages = count.get("pages") if isinstance(count, dict) else None
+            for page in range(min(pages if isinstance(pages, int) else 0, MAX_PAGES)):
+                content = await asker.text(Url(f"{api}?{urlencode([*wanted, ('page', page)])}"))
+                _add_lines(urls, content)
+                if urls.are_enough:
+                    return
+        except _WayFailedError as failed:  # 404: it has no pages of that host
+            urls.problems.append(f"of {host_of(host)}: {failed}")
+
+
+def _add_lines(urls: _Urls, content: bytes) -> None:
+    for line in content.splitlines():
+        try:
+            row = msgspec.json.decode(line)
+        except (msgspec.DecodeError, RecursionError):
+            continue
+        if isinstance(row, dict):
+            urls.add(row.get("url"))
+
+
+async def _wayback(urls: _Urls, asker: _Asker, ways: Ways) -> None:
+    """https://github.com/internetarchive/wayback/tree/master/wayback-cdx-server: rows, and a key to go on with."""
+    for host in ways.hosts:
+        wanted = [("url", f"{host_of(host)}/*"), ("output", "json"), ("fl", "original"), ("collapse", "urlkey")]
+        wanted += [("filter", "statuscode:200"), ("filter", "mimetype:text/html")]
+        wanted += [("limit", str(min(_ROWS, ways.limit))), ("showResumeKey", "true")]
+        key = ""
+        try:
+            for _ in range(MAX_PAGES):
+                rows = await asker.json(Url(f"{ways.wayback}?{urlencode(wanted)}{f'&resumeKey={key}' if key else ''}"))
+                if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+                    raise _WayFailedError("the answer is no table of captures")
+                is_more = len(rows) >= 2 and rows[-2] == [] and len(rows[-1]) == 1
+                for row in rows[1 : -2 if is_more else None]:
+                    urls.add(row[0] if row else None)
+                key = re.sub(r"[^\w%+.*~-]", "", str(rows[-1][0])) if is_more else ""
+                if urls.are_enough:
+                    return
+                if not key:
+                    break
+        except _WayFailedError as failed:
+            urls.problems.append(f"of {host_of(host)}: {failed}")
+
+
+async def _sitemaps(urls: _Urls, web: RobotsWeb, asker: _Asker, ways: Ways) -> None:
+    for host in ways.hosts:
+        named = await web.sitemaps(host) or [Url(f"{origin_of(host)}/sitemap.xml")]
+        listed = await urls_in_sitemaps(web, named, limit=ways.limit, before=asker.wait)
+        for url in listed:
+            urls.add(url)
+        if not listed:
+            urls.problems.append(f"of {host_of(host)}: no sitemap that lists pages")
+
+
+async def _llms_txt(urls: _Urls, asker: _Asker, ways: Ways) -> None:
+    """https://llmstxt.org: Markdown that links to the pages of a site that are worth reading."""
+    for host in ways.hosts:
+        base = Url(f"{origin_of(host)}/llms.txt")
+        try:
+            text = (await asker.text(base)).decode("utf-8", "replace")
+        except _WayFailedError as failed:
+            urls.problems.append(str(failed))
+            continue
+        if text.lstrip()[:1] == "<":
+            urls.problems.append(f"{host_of(host)}: /llms.txt is a web page")
+            continue
+        targets = (found[1] for found in _MARKDOWN_LINK.finditer(text))
+        for target in islice(targets, 10 * ways.limit):
+            urls.add(join(base, target))
+        for found in islice(_BARE_URL.finditer(text), 10 * ways.limit):
+            urls.add(found[0].rstrip(".,;:!?"))

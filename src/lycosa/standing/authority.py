@@ -1,0 +1,288 @@
+"""Public lists of how much sites and pages matter, in one memory-mapped table for all collections of a user.
+
+A file of a header of 4096 bytes, then the keys in order (64 bits: 61 of a hash, 3 of the list), then a code for each
+(16 bits: the logarithm of the rank). Ten million ranks take 100 MB, of which a lookup reads some pages.
+"""
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from math import exp, log
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO
+
+import msgspec
+import numpy as np
+import xxhash
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.records import Page, Url
+from lycosa.vocabulary.urls import hostname_of, site_of
+
+from .model import StandingModel
+
+SOURCES = (  # their places are the last three bits of a key
+    "Common Crawl domains",
+    "Common Crawl hosts",
+    "Majestic Million",
+    "Tranco",
+    "CrUX",
+    "Open PageRank",
+    "Wikipedia external links",
+    "ranked domains",
+)
+LARGEST_RANK = 1 << 30
+WEIGHT = 0.1  # log odds of standing for one step of ln(rank): that of a domain's reach, as fitted for links
+_HEADER = 4096  # bytes
+_KIND = "lycosa authority table, 1"
+_BUCKETS = 64  # by the first bits of the keys; one is held in memory at a time
+_CODES = 65_535
+_SOURCE_BITS = np.uint64(7)
+_ROW = np.dtype([("key", "<u8"), ("code", "<u2")])
+
+Keys = NDArray[np.uint64]
+Codes = NDArray[np.uint16]
+
+
+class SourceFacts(Struct, frozen=True):
+    """A list in the table."""
+
+    name: str  # of SOURCES
+    file: str  # as it was called
+    rows: int
+    last_rank: int  # the largest
+    at: float  # when it was imported, in seconds since the epoch
+
+
+class _Header(Struct, frozen=True):
+    kind: str
+    rows: int
+    digest: str  # of keys and codes
+    sources: tuple[SourceFacts, ...]
+
+
+class Rank(Struct, frozen=True):
+    """What a list says of a URL."""
+
+    source: str
+    name: str  # of the host, the registered domain, or the URL that is in the list
+    rank: int  # exact up to some 3000, within 0.02 % beyond
+
+    def __str__(self) -> str:
+        if self.rank <= 3_000:
+            return f"rank {self.rank:,} of {self.source} ({self.name})"
+        return f"rank {int(float(f'{self.rank:.3g}')):,} or so of {self.source} ({self.name})"
+
+
+def key_of_name(name: str) -> int:
+    """The hash of the name of a host or domain; its last three bits are free for the list."""
+    return int(xxhash.xxh3_64_intdigest(f"n:{name}".encode())) & ~7
+
+
+def key_of_page(url: str) -> int:
+    """The same for a page, whatever its scheme."""
+    return int(xxhash.xxh3_64_intdigest(f"u:{url.partition('://')[2]}".encode())) & ~7
+
+
+def code_of(rank: int) -> int:
+    """A rank as 16 bits; the first is the highest.
+
+    >>> [rank_of(code_of(rank)) for rank in (1, 2, 999, 3_000)], code_of(LARGEST_RANK)
+    ([1, 2, 999, 3000], 0)
+    """
+    return round(_CODES * (1.0 - log(min(max(rank, 1), LARGEST_RANK)) / log(LARGEST_RANK)))
+
+
+def rank_of(code: int) -> int:
+    return round(exp((1.0 - code / _CODES) * log(LARGEST_RANK)))
+
+
+class AuthorityTable:
+    """The table in a file, for lookups; unknown names stand at the floor, the last rank of the longest list."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        header = _read_header(path)
+        self.sources, self.digest, self._rows = header.sources, header.digest, header.rows
+        self._keys: Keys = np.memmap(path, "<u8", "r", _HEADER, (self._rows,)) if self._rows else np.empty(0, np.uint64)
+        start = _HEADER + 8 * self._rows
+        self._codes: Codes = np.memmap(path, "<u2", "r", start, (self._rows,)) if self._rows else np.empty(0, np.uint16)
+        self._floor = max((source.last_rank for source in self.sources), default=1)
+        self._best_of_host = lru_cache(maxsize=50_000)(self._best_by_name)
+
+    @classmethod
+    def load(cls, path: Path) -> "AuthorityTable | None":
+        """The table, or None where nothing was imported yet."""
+        return cls(path) if path.exists() else None
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def ranks(self, url: Url) -> list[Rank]:
+        """What the lists say of a page, its host and its registered domain, the best first."""
+        found = [Rank(source, name, rank_of(code)) for name, key in _keys(url) for source, code in self._at(key)]
+        return sorted(found, key=lambda each: each.rank)
+
+    def value(self, url: Url) -> float:
+        """ln(m / rank) by the best rank of a URL, its host or its domain, m being half the last rank of all lists.
+
+        That is 0 in the middle, and -ln 2 for what no list has.
+        """
+        if not isinstance(url, str):  # the nodes of a graph are integers
+            return 0.0
+        best = self._best_of_host(hostname_of(url))
+        for _, code in self._at(key_of_page(url)):
+            best = min(best, rank_of(code))
+        return log(self._floor / 2 / min(best, self._floor))
+
+    def _best_by_name(self, name: str) -> int:
+        codes = [code for each in _names(name) for _, code in self._at(key_of_name(each))]
+        return min(map(rank_of, codes), default=self._floor)
+
+    def _at(self, key: int) -> Iterator[tuple[str, int]]:
+        """The lists that have a key, and the codes."""
+        place = int(self._keys.searchsorted(np.uint64(key)))
+        while place < self._rows and int(self._keys[place]) & ~7 == key:
+            yield SOURCES[int(self._keys[place]) & 7], int(self._codes[place])
+            place += 1
+
+    def rows_between(self, first: int, last: int) -> NDArray[Any]:
+        """The rows whose keys are at least `first` and at most `last`."""
+        start = int(self._keys.searchsorted(np.uint64(first)))
+        end = int(self._keys.searchsorted(np.uint64(last), side="right"))
+        rows = np.empty(end - start, _ROW)
+        rows["key"], rows["code"] = self._keys[start:end], self._codes[start:end]
+        return rows
+
+
+def _names(host: str) -> Iterator[str]:
+    """The names under which a host may be listed."""
+    yield host
+    bare = host.removeprefix("www.")
+    if bare != host:
+        yield bare
+    site = site_of(host) if ":" not in host else host
+    if site not in (host, bare):
+        yield site
+
+
+def _keys(url: Url) -> Iterator[tuple[str, int]]:
+    yield url, key_of_page(url)
+    for name in _names(hostname_of(url)):
+        yield name, key_of_name(name)
+
+
+def _read_header(path: Path) -> _Header:
+    way_out = "import the lists again: lycosa standing import FILE"
+    try:
+        with path.open("rb") as file:
+            header = msgspec.json.decode(file.read(_HEADER).rstrip(b" \n"), type=_Header)
+        size = path.stat().st_size
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}); give access, or remove it") from None
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{path} is not a table of ours ({error}); remove it, and {way_out}") from None
+    if header.kind != _KIND or header.rows < 0 or size != _HEADER + 10 * header.rows:
+        raise UsageError(f"{path} is damaged or of another version; remove it, and {way_out}")
+    return header
+
+
+class AuthorityStanding:
+    """The standing of pages by a model and by the lists: log odds = prediction - theta + 0.1 · ln(m / rank)."""
+
+    def __init__(self, model: StandingModel, table: AuthorityTable):
+        self._model = model
+        self._table = table
+
+    def standing(self, page: Page) -> float:
+        odds = self._model.prediction(page) - self._model.theta + WEIGHT * self._table.value(page.url)
+        return 1.0 / (1.0 + exp(-odds))
+
+
+# ---------------------------------------------------------------- writing
+
+
+class RowBuckets:
+    """Rows on their way into a table, sorted into files by the first bits of their keys."""
+
+    def __init__(self, folder: Path):
+        self._paths = [folder / f"{number:02d}" for number in range(_BUCKETS)]
+
+    def add(self, keys: Keys, codes: Codes) -> None:
+        rows = np.empty(len(keys), _ROW)
+        rows["key"], rows["code"] = keys, codes
+        numbers = (keys >> np.uint64(58)).astype(np.int64)
+        order = np.argsort(numbers, kind="stable")
+        ends = np.searchsorted(numbers[order], np.arange(_BUCKETS + 1))
+        for number in range(_BUCKETS):
+            part = rows[order[ends[number] : ends[number + 1]]]
+            if len(part):
+                with self._paths[number].open("ab") as file:
+                    file.write(part.tobytes())
+
+    def rows(self, number: int) -> NDArray[Any]:
+        path = self._paths[number]
+        return np.fromfile(path, _ROW) if path.exists() else np.empty(0, _ROW)
+
+
+Fill = Callable[[RowBuckets], SourceFacts | None]
+
+
+def rewrite(path: Path, source: str, fill: Fill) -> SourceFacts | None:
+    """Replaces what the table has of a list by what `fill` gives; None, and no rows, removes the list.
+
+    Memory holds one of 64 parts of the table at a time. A kill, or an error, leaves the table as it was.
+    """
+    old = AuthorityTable.load(path)
+    number = SOURCES.index(source)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".authority-", dir=path.parent) as temporary:
+            folder = Path(temporary)
+            buckets = RowBuckets(folder)
+            facts = fill(buckets)
+            kept = [each for each in (old.sources if old else ()) if each.name != source]
+            with atomic_write(path) as file:
+                _write(file, folder, _merged(buckets, old, number), [*kept, *([facts] if facts else [])])
+    except OSError as error:
+        where = error.filename or path
+        raise UsageError(f"cannot write {where}: {error.strerror}; make room, or set XDG_DATA_HOME") from None
+    return facts
+
+
+def _merged(buckets: RowBuckets, old: AuthorityTable | None, source: int) -> Iterator[NDArray[Any]]:
+    """The rows of the new table, in the order of their keys, the best code of each."""
+    for number in range(_BUCKETS):
+        rows = buckets.rows(number)
+        if old is not None:
+            before = old.rows_between(number << 58, (number + 1 << 58) - 1)
+            rows = np.concatenate((before[before["key"] & _SOURCE_BITS != source], rows))
+        rows = rows[np.lexsort((-rows["code"].astype(np.int32), rows["key"]))]
+        is_first = np.ones(len(rows), np.bool_)
+        is_first[1:] = rows["key"][1:] != rows["key"][:-1]
+        yield rows[is_first]
+
+
+def _write(file: BinaryIO, folder: Path, parts: Iterable[NDArray[Any]], sources: list[SourceFacts]) -> None:
+    digest, rows = xxhash.xxh3_128(), 0
+    counts = np.zeros(len(SOURCES), np.int64)
+    with (folder / "keys").open("w+b") as keys, (folder / "codes").open("w+b") as codes:
+        for part in parts:
+            for name, beside in (("key", keys), ("code", codes)):
+                data = part[name].tobytes()
+                beside.write(data)
+                digest.update(data)
+            counts += np.bincount((part["key"] & _SOURCE_BITS).astype(np.int64), minlength=len(SOURCES))
+            rows += len(part)
+        facts = tuple(replace(each, rows=int(counts[SOURCES.index(each.name)])) for each in sources)
+        header = msgspec.json.encode(_Header(_KIND, rows, digest.hexdigest(), facts))
+        assert len(header) < _HEADER
+        file.write(header.ljust(_HEADER))
+        for beside in (keys, codes):
+            beside.seek(0)
+            shutil.copyfileobj(beside, file, 1 << 20)

@@ -1,0 +1,300 @@
+"""Public lists of ranks, each recognised by its first lines, read into the authority table.
+
+Plain, gzipped, or a zip of one file. Rows that name no host are passed over and counted; errors name file and line.
+"""
+
+import csv
+import html
+import re
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BufferedIOBase
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple, cast
+
+import numpy as np
+from msgspec import Struct
+
+from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.files import DamagedTextError, LineTooLongError, chunks, decompressed, numbered_lines
+from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.urls import normalise
+
+from .authority import (
+    LARGEST_RANK,
+    SOURCES,
+    Codes,
+    Keys,
+    RowBuckets,
+    SourceFacts,
+    code_of,
+    key_of_name,
+    key_of_page,
+    rewrite,
+)
+
+TOP = 10_000_000  # rows of a list that are kept, the best
+MAX_LINE = 10_000  # bytes
+_BATCH = 65_536  # rows
+_MAX_TUPLE = 100_000  # bytes of one row of a dump
+_NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_KNOWN = (
+    "Common Crawl domain and host ranks, Majestic Million, Tranco, CrUX, Open PageRank, Wikipedia's externallinks.sql, "
+    "or lines of domain,rank with such a header"
+)
+
+Progress = Callable[[int], None]  # rows read
+
+
+class Imported(Struct, frozen=True):
+    facts: SourceFacts
+    passed_over: int  # rows that name no host, or have no rank
+
+
+class _Columns(NamedTuple):
+    """Where a line has what is needed."""
+
+    source: str
+    separator: str
+    name: int
+    rank: int
+    has_header: bool = True
+    is_reversed: bool = False  # com.example.www
+    is_origin: bool = False  # https://www.example.com
+
+
+def import_list(path: Path, table: Path, *, top: int = TOP, progress: Progress = lambda rows: None) -> Imported:
+    """Reads a list into the table, in place of what the table has of such a list; the format is recognised."""
+    start = _first_lines(path)
+    if "externallinks" in "\n".join(start) and any(line.startswith(("-- ", "/*", "CREATE", "DROP")) for line in start):
+        return _import_dump(path, table, top=top, progress=progress)
+    columns = _recognised(path, start)
+    passed_over = 0
+
+    def fill(buckets: RowBuckets) -> SourceFacts:
+        nonlocal passed_over
+        rows, last = 0, 1
+        keys: list[int] = []
+        codes: list[int] = []
+        source = SOURCES.index(columns.source)
+        for number, line in _lines(path):
+            if columns.has_header and number == 1:
+                continue
+            found = _row(line, columns)
+            if found is None:
+                passed_over += bool(line.strip())
+                if passed_over >= 1_000 and passed_over > rows:
+                    raise UsageError(f"{path}:{number}: most lines are not as the first: {visible(line, 80)!r}")
+                continue
+            name, rank = found
+            keys.append(key_of_name(name) | source)
+            codes.append(code_of(rank))
+            rows, last = rows + 1, max(last, min(rank, LARGEST_RANK))
+            if len(keys) == _BATCH:
+                _add(buckets, keys, codes)
+                progress(rows)
+            if rows >= top:
+                break
+        _add(buckets, keys, codes)
+        if not rows:
+            raise UsageError(f"{path}: no line has a host and a rank; give one of: {_KNOWN}")
+        return SourceFacts(columns.source, path.name[:200], rows, last, time.time())
+
+    facts = rewrite(table, columns.source, fill)
+    assert facts is not None
+    return Imported(facts, passed_over)
+
+
+def _add(buckets: RowBuckets, keys: list[int], codes: list[int]) -> None:
+    if keys:
+        buckets.add(np.array(keys, np.uint64), np.array(codes, np.uint16))
+    keys.clear()
+    codes.clear()
+
+
+def _recognised(path: Path, start: list[str]) -> _Columns:
+    """The list that a file is, by its header, or without one by its first lines."""
+    first = start[0] if start else ""
+    named = [field.strip().strip('"#').lower() for field in re.split("[\t,]", first)]
+    if "harmonicc_pos" in named and "host_rev" in named:
+        is_of_domains = "n_hosts" in named or "domain" in path.name.lower()
+        source = "Common Crawl domains" if is_of_domains else "Common Crawl hosts"
+        return _Columns(source, "\t", named.index("host_rev"), named.index("harmonicc_pos"), is_reversed=True)
+    if "globalrank" in named and "domain" in named:
+        return _Columns("Majestic Million", ",", named.index("domain"), named.index("globalrank"))
+    if "open page rank" in named and "domain" in named and "rank" in named:
+        return _Columns("Open PageRank", ",", named.index("domain"), named.index("rank"))
+    if named == ["origin", "rank"]:
+        return _Columns("CrUX", ",", 0, 1, is_origin=True)
+    if "domain" in named and "rank" in named:
+        separator = "\t" if "\t" in first else ","
+        return _Columns("ranked domains", separator, named.index("domain"), named.index("rank"))
+    rows = [[field.strip().strip('"') for field in re.split("[\t,]", line)] for line in start[:3]]
+    separator = "\t" if "\t" in first else ","
+    if rows and all(len(row) == 2 for row in rows):
+        if [row[0] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]:
+            return _Columns("Tranco", separator, 1, 0, has_header=False)
+        if [row[1] for row in rows] == [str(number) for number in range(1, len(rows) + 1)]:
+            return _Columns("ranked domains", separator, 0, 1, has_header=False)
+    raise UsageError(f"{path}:1: not a list of ranks that is known: {visible(first, 80)!r}; give one of: {_KNOWN}")
+
+
+def _row(line: str, columns: _Columns) -> tuple[str, int] | None:
+    """The name of a host and its rank; None where the line has none."""
+    if '"' in line:
+        try:
+            fields = next(csv.reader([line], delimiter=columns.separator))
+        except (csv.Error, StopIteration):
+            return None
+    else:
+        fields = line.split(columns.separator)
+    if len(fields) <= max(columns.name, columns.rank):
+        return None
+    rank, name = fields[columns.rank].strip(), fields[columns.name].strip().lower()
+    if not (rank.isascii() and rank.isdigit() and len(rank) <= 12 and int(rank)):
+        return None
+    if columns.is_reversed:
+        name = ".".join(reversed(name.split(".")))
+    elif columns.is_origin:
+        name = name.partition("://")[2].partition(":")[0].rstrip("/")
+    host = _host(name)
+    return None if host is None else (host, int(rank))
+
+
+def _host(name: str) -> str | None:
+    """A name as URLs have it."""
+    if len(name) <= 253 and _NAME.fullmatch(name):
+        return name
+    if not name or len(name) > 253 or name.isascii():
+        return None
+    url = normalise(f"http://{name}/")  # an internationalised name
+    return url[7:-1] if url else None
+
+
+# ---------------------------------------------------------------- the dump of Wikipedia's external links
+
+_TUPLE = re.compile(rb"\((\d{1,12}),(\d{1,12}),'((?:[^'\\]|\\.)*+)',(?:'((?:[^'\\]|\\.)*+)'|NULL)\)")
+_ESCAPED = re.compile(rb"\\(.)")
+
+
+def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> Imported:
+    """Counts the pages of Wikipedia that link to each URL, and ranks the URLs by it."""
+    source = SOURCES.index("Wikipedia external links")
+    passed_over = 0
+
+    def fill(buckets: RowBuckets) -> SourceFacts:
+        nonlocal passed_over
+        with TemporaryDirectory(prefix=".links-", dir=table.parent) as temporary:
+            links = RowBuckets(Path(temporary))
+            rows, batch = 0, list[int]()
+            for domain, path_in_site in _dumped_links(path):
+                url = _url_of(domain, path_in_site)
+                if url is None:
+                    passed_over += 1
+                    continue
+                batch.append(key_of_page(url))
+                rows += 1
+                if len(batch) == _BATCH:
+                    links.add(np.array(batch, np.uint64), np.zeros(len(batch), np.uint16))
+                    batch.clear()
+                    progress(rows)
+            links.add(np.array(batch, np.uint64), np.zeros(len(batch), np.uint16))
+            if not rows:
+                raise UsageError(f"{path}: no links in it; give the dump of the table externallinks, of 2023 or later")
+            return _ranked(links, buckets, source, top, path.name[:200])
+
+    facts = rewrite(table, SOURCES[source], fill)
+    assert facts is not None
+    return Imported(facts, passed_over)
+
+
+def _ranked(links: RowBuckets, buckets: RowBuckets, source: int, top: int, name: str) -> SourceFacts:
+    """Ranks URLs by how many pages link to them: as many more than have a higher count, and one."""
+    counted: dict[int, int] = {}  # how many URLs have so many links
+    for number in range(64):
+        _, counts = np.unique(links.rows(number)["key"], return_counts=True)
+        for count, urls in zip(*(each.tolist() for each in np.unique(counts, return_counts=True)), strict=True):
+            counted[count] = counted.get(count, 0) + urls
+    ranks, rank = dict[int, int](), 1
+    for count in sorted(counted, reverse=True):
+        if rank > 1 and rank - 1 + counted[count] > top:
+            break
+        ranks[count], rank = rank, rank + counted[count]
+    codes = {count: code_of(each) for count, each in ranks.items()}
+    for number in range(64):
+        keys, counts = np.unique(links.rows(number)["key"], return_counts=True)
+        chosen: Keys = keys[np.isin(counts, list(ranks))] | np.uint64(source)
+        found: Codes = np.array([codes[count] for count in counts.tolist() if count in codes], np.uint16)
+        if len(chosen):
+            buckets.add(chosen, found)
+    return SourceFacts(SOURCES[source], name, rank - 1, max(ranks.values()), time.time())
+
+
+def _dumped_links(path: Path) -> Iterator[tuple[bytes, bytes]]:
+    """The domain, reversed, and the path of each link of a dump."""
+    rest = b""
+    with _text(path) as text:
+        for chunk in chunks(text):
+            rest += chunk
+            end = 0
+            for found in _TUPLE.finditer(rest):
+                end = found.end()
+                yield found[3], found[4] or b""
+            rest = rest[max(end, len(rest) - _MAX_TUPLE) :]
+
+
+def _url_of(domain: bytes, path: bytes) -> str | None:
+    """The URL of a link: https://org.example.www. and /a is https://www.example.org/a."""
+    scheme, _, name = domain.decode("utf-8", "replace").partition("://")
+    name, _, port = name.partition(":")
+    if scheme not in ("http", "https", "") or not name:
+        return None
+    host = ".".join(reversed(name.strip(".").split(".")))
+    tail = html.unescape(_ESCAPED.sub(rb"\1", path).decode("utf-8", "replace"))
+    return normalise(f"{scheme or 'https'}://{host}{f':{port}' if port else ''}{tail}")
+
+
+# ---------------------------------------------------------------- files
+
+
+@contextmanager
+def _text(path: Path) -> Iterator[BufferedIOBase]:
+    """The text of a file, unpacked."""
+    if not path.is_file():
+        raise UsageError(f"{path} is not a file; give a list of ranks")
+    try:
+        with path.open("rb") as file:
+            is_zip = file.read(4) == b"PK\x03\x04"
+            file.seek(0)
+            if not is_zip:
+                yield decompressed(file)
+                return
+            with zipfile.ZipFile(file) as archive:
+                members = [each for each in archive.namelist() if not each.endswith("/")]
+                if len(members) != 1:
+                    raise UsageError(f"{path}: a zip of {len(members)} files; unpack it, and give the list itself")
+                with archive.open(members[0]) as member:
+                    yield cast(BufferedIOBase, member)
+    except DamagedTextError as damage:
+        raise UsageError(f"{path}:{damage.line}: the file is cut short or damaged here ({damage})") from None
+    except LineTooLongError as long:
+        raise UsageError(f"{path}:{long.line}: the line is longer than {MAX_LINE} bytes; is it a list?") from None
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise UsageError(f"{path}: the zip cannot be read ({error}); unpack it, and give the list itself") from None
+    except PermissionError:
+        raise UsageError(f"{path} cannot be read; give access") from None
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    with _text(path) as text:
+        for number, line in numbered_lines(text, longest_line=MAX_LINE):
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8", "replace").rstrip("\r")
+
+
+def _first_lines(path: Path) -> list[str]:
+    with _text(path) as text:
+        start = next(chunks(text, 8192), b"")
+    return start.decode("utf-8-sig", "replace").splitlines()[:20]

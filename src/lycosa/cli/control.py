@@ -26,7 +26,7 @@ def control(
     what: Annotated[str, typer.Argument(metavar="[WHAT]", help="The number of pages, the host or the URL.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Steer a crawl while it runs: pause, resume, give it another budget, block or boost hosts, undo."""
+    """Steer a crawl while it runs. Pause, resume, give it another budget, block or boost hosts, undo."""
     request = _request(command, what)
     load_recipe(name)  # refuses what is no collection
     reply = ask(name, request)

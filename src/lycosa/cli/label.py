@@ -22,7 +22,7 @@ _WORDS = {"good": True, "bad": False, "+": True, "-": False}
 
 def label(
     name: Name,
-    urls: Annotated[list[str] | None, typer.Argument(metavar="[URL...]", help="http://… or https://…")] = None,
+    urls: Annotated[list[str] | None, typer.Argument(metavar="URL", help="http://… or https://…")] = None,
     good: Annotated[bool, typer.Option("--good", help="The pages are on the topic.")] = False,
     bad: Annotated[bool, typer.Option("--bad", help="The pages are not.")] = False,
     file: Annotated[
@@ -34,7 +34,7 @@ def label(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Mark pages as on or off topic and retrain, also while a crawl of the collection runs."""
+    """Mark pages as on or off topic and retrain. Works while a crawl of the collection runs, too."""
     if good and bad:
         raise UsageError("--good and --bad cannot be combined; write good or bad before each URL of a file")
     verdict = True if good else False if bad else None

@@ -46,7 +46,7 @@ def review(
     seed: Annotated[int | None, typer.Option(metavar="N", help="Draw the same random pages again.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Review pages, ten at a time: say which are on the topic. Retrains after each batch; measures the harvest rate."""
+    """Review pages, ten at a time, and retrain. Two of ten are drawn at random and measure the harvest rate."""
     insist_on_learning(name, load_recipe(name))
     run = _Review(name, size=size, random=Random(seed), as_json=as_json)
     done = 0

@@ -554,7 +554,8 @@ class Session:
         catalog.put_state("holds", self.frontier.holds(self.clock.now() + _SHORT_HOLD))
         if self._recall is not None and self._is_recall_behind:
             catalog.put_state(RECALL_STATE, msgspec.to_builtins(self._recall.estimate()))
-            catalog.put_state(RECALL_BEHIND, False)
+            if catalog.get_state(RECALL_BEHIND):
+                catalog.put_state(RECALL_BEHIND, False)
             self._is_recall_behind = False
         self.collection.checkpoint()
         self.words.commit()

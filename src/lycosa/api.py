@@ -178,7 +178,7 @@ class OpenCollection(_Readable):
         check_keywords(options, FetchOptions)
         plan = plan_of(budget=budget, policy=policy, expand=expand)
         settings = settings_of(options)
-        recipe = refreshing_recipe(load_recipe(self.folder), plan, options)
+        recipe = refreshing_recipe(load_recipe(self.folder, tell=tell), plan, options)
         insist_on_pages(self.folder)
         return RefreshRun(self.folder, recipe, settings, plan, tell=tell)
 
@@ -353,7 +353,7 @@ def crawl(
     check_keywords(options, CrawlOptions)
     folder = Path(folder)
     settings = settings_of(options)
-    return Run(folder, changed_recipe(load_recipe(folder), options), settings, tell=tell)
+    return Run(folder, changed_recipe(load_recipe(folder, tell=tell), options), settings, tell=tell)
 
 
 def open(folder: str | Path) -> OpenCollection:

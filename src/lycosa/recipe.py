@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -160,10 +160,12 @@ class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
     waiting: Waiting = field(default_factory=Waiting)
 
 
-def load_recipe(folder: Path, *, to_read: bool = False) -> Recipe:
+def load_recipe(folder: Path, *, to_read: bool = False, tell: Callable[[str], None] | None = None) -> Recipe:
     """The recipe in a collection's folder.
 
     to_read: whether the collection is only read, so that strategy and model may be of plug-ins that are not installed.
+    tell: where it is given, an unknown strategy does not lock a collection that has been crawled: the default takes its
+    place, which is told.
     """
     path = folder / FILE_NAME
     if not path.is_file():
@@ -177,8 +179,21 @@ def load_recipe(folder: Path, *, to_read: bool = False) -> Recipe:
     except tomllib.TOMLDecodeError as error:
         raise RecipeError(f'{path}: not TOML: {error}; mend that line: key = "value"') from None
     except (OSError, UnicodeDecodeError) as error:
-        raise RecipeError(f"{path}: cannot be read: {error}") from None
+        raise RecipeError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if tell is not None and not to_read and (folder / "archive").exists():
+        plain = _with_known_strategy(plain, str(path), tell)
     return recipe_of(plain, str(path), to_read=to_read)
+
+
+def _with_known_strategy(plain: dict[str, Any], source: str, tell: Callable[[str], None]) -> dict[str, Any]:
+    name = plain.get("strategy", DEFAULT_STRATEGY)
+    if not isinstance(name, str) or is_strategy(name):
+        return plain
+    tell(
+        f"{source}: no strategy {name[:100]!r}, perhaps of a plug-in that is not installed: "
+        f"the default, {DEFAULT_STRATEGY}, takes its place where no other is named; there are {strategy_names()}"
+    )
+    return {**plain, "strategy": DEFAULT_STRATEGY, "options": {}}
 
 
 def recipe_of(plain: Mapping[str, object], source: str, *, to_read: bool = False) -> Recipe:

@@ -141,7 +141,7 @@ def _page(copies: list[_Copy], me: PeerName) -> tuple[RankedPage, PeerHit]:
         snippet=shown.hit.snippet,
         score=round(shown.score if at_home else max(copy.score for copy in copies), 6),
         standing=_unit(shown.hit.standing),
-        relevance=_unit(shown.hit.relevance),
+        relevance=_unit(shown.hit.relevance or 0.0),
         fetched_at=shown.fetched_at,
         providers=tuple(dict.fromkeys(copy.provider for copy in copies)),
         at_home=at_home,

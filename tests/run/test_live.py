@@ -154,7 +154,7 @@ def test_sitemaps_of_the_seeds_hosts_are_started_from_too(tmp_path: Path) -> Non
     told: list[str] = []
     with opened(folder, tell=told.append) as session:
         assert hidden in asyncio.run(visited(session, world, Settings(sitemaps=True)))
-    assert "1 URLs in 1 sitemaps" in told
+    assert "1 URL in 1 sitemap" in told
     assert rows(folder, "SELECT seeds FROM runs") == [(f'["{ONE}","{hidden}"]',)]
 
 
@@ -208,7 +208,7 @@ def test_another_strategy_ranks_anew_what_waits_and_says_so(bees: Path) -> None:
     assert not [line for line in told if "ranked anew" in line]
     crawl(bees, TOPICAL, 10, strategy="best-first", tell=told.append)
     [line] = [line for line in told if "ranked anew" in line]
-    assert line.startswith("strategy, options, target, map, log, scope or quotas have changed: ")
+    assert line.startswith("strategy, options, target, map, log, scope, quotas or lists of ranks have changed: ")
     assert line.endswith("what waits is ranked anew for best-first")
 
 

@@ -3,6 +3,7 @@ import io
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from math import log
 from pathlib import Path
 
@@ -127,6 +128,15 @@ def test_the_best_rank_counts_and_unknown_names_are_at_the_floor(tmp_path):
     assert table.value(17) == 0.0
 
 
+def test_a_page_may_count_for_more_than_its_site(tmp_path):
+    imported(tmp_path, "top-1m.csv", "".join(f"{rank},site{rank}.example\n" for rank in range(1, 1001)))
+    imported(tmp_path, "externallinks.sql", DUMP)
+    table = AuthorityTable(tmp_path / "authority.table")
+    assert table.value("http://www.example.org/bees") == pytest.approx(log(500))
+    assert table.value("http://www.example.org/honey") == pytest.approx(-log(2))
+    assert table.value("http://site1.example/bees") == pytest.approx(log(500))
+
+
 @given(st.integers(1, LARGEST_RANK))
 def test_a_rank_is_kept_within_a_fiftieth_of_a_percent(rank):
     assert abs(rank_of(code_of(rank)) - rank) <= max(0, rank * 2e-4) + (rank > 3_000)
@@ -167,6 +177,21 @@ def test_what_is_no_list_is_named_and_changes_nothing(tmp_path, content, complai
         imported(tmp_path, "list", content)
     assert (tmp_path / "authority.table").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["authority.table", "list", "top-1m.csv"]
+
+
+def test_what_a_killed_import_left_behind_is_removed(tmp_path):
+    (tmp_path / ".authority-killed").mkdir()
+    (tmp_path / ".authority-killed" / "07").write_bytes(b"rows")
+    imported(tmp_path, "top-1m.csv", TRANCO)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["authority.table", "top-1m.csv"]
+
+
+def test_two_that_import_at_once_both_count(tmp_path):
+    lists = {"top-1m.csv": TRANCO, "majestic.csv": MAJESTIC, "crux.csv": CRUX, "opr.csv": OPEN_PAGE_RANK}
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda each: imported(tmp_path, *each), lists.items()))
+    table = AuthorityTable(tmp_path / "authority.table")
+    assert len(table.sources) == 4 and len(table) == sum(source.rows for source in table.sources)
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}", b"x" * 5000, b'{"kind":"lycosa authority table, 1","rows":9}'])

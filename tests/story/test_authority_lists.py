@@ -116,3 +116,12 @@ def test_ranks_are_not_taken_for_reach(tmp_path):
     (tmp_path / "ranks.csv").write_text("".join(f"site{rank}.example,{rank}\n" for rank in range(1, 20)))
     said = lycosa("new", tmp_path / "c", "--topic", "bees", "--traffic", tmp_path / "ranks.csv")
     assert said.is_one_clear_line(2, "ranks.csv:5:", "lycosa standing import")
+
+
+def test_a_damaged_table_hinders_no_crawl_that_does_not_ask_for_standing(tmp_path, data, server):
+    data.mkdir(parents=True)
+    (data / "authority.table").write_bytes(b"damaged")
+    folder = collection(tmp_path / "c", [HOME])
+    done("crawl", folder, "--pages", 7, "--resolve", server.resolve)
+    said = lycosa("crawl", folder, "--pages", 8, "--target", 0, "--resolve", server.resolve)
+    assert said.is_one_clear_line(2, "remove it, and import the lists again")

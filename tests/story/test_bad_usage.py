@@ -149,7 +149,7 @@ def test_a_collection_that_was_never_crawled_says_how_to_fill_it(folder, words):
 
 def test_a_collection_without_a_page_has_nothing_to_see_again(folder):
     with WorldServer(FixedWorld({})) as served:
-        done("crawl", folder, "--resolve", served.resolve)
+        assert lycosa("crawl", folder, "--resolve", served.resolve).is_one_clear_line(1, "not found (404)")
         said = lycosa("refresh", folder, "--budget", 5, "--resolve", served.resolve)
     assert said.is_one_clear_line(1, "no pages", "lycosa crawl")
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from lycosa.reading import page_of_html
+from lycosa.relevance.embedding import shipped_table
 from lycosa.strategies.hunter import FEATURES, MAX_LINKS_PER_PAGE, MAX_ROWS, Hunter
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Skip, SkipReason, Url, Visit
@@ -18,6 +19,22 @@ class Words:
 
     def weights_by_code(self) -> tuple[np.ndarray, np.ndarray]:
         return codes_of(self._weights), np.array(list(self._weights.values()))
+
+    def meanings(self) -> None:
+        return None
+
+
+class Meanings(Words):
+    """A model that knows no words, but what they mean: as much as this one."""
+
+    def __init__(self, word: str):
+        super().__init__()
+        self._word = word
+
+    def meanings(self) -> tuple[np.ndarray, np.ndarray]:
+        table = shipped_table()
+        nearness = table.along(table.of_terms({self._word: 1})) / np.maximum(table.lengths, 1e-9)
+        return (nearness - nearness.mean()) / nearness.std(), table.lengths
 
 
 def visit(path: str, links: Sequence[str | tuple[str, str]], *, relevance: float = 0.5) -> Visit:
@@ -53,6 +70,19 @@ def test_links_that_say_the_topic_come_first() -> None:
     assert found["a"] > found["b"] > found["c"]
 
 
+def test_links_that_mean_the_topic_in_other_words_come_first() -> None:
+    strategy = hunter(judge=lambda: Meanings("volcano"))
+    found = proposed(strategy, visit("", [("hot lava", "a"), ("piano music", "b")]))
+    assert found["a"] > found["b"]
+
+
+def test_words_without_a_vector_are_told_apart_by_what_they_led_to() -> None:
+    led = [visit("p", [("qzxv", "a")]), visit("q", [("wvqk", "b")])]
+    led += [visit("a", [], relevance=0.95), visit("b", [], relevance=0.05)]
+    found = proposed(hunter(), *led, visit("r", [("qzxv", "c")]), visit("s", [("wvqk", "d")]))
+    assert found["c"] > found["d"]
+
+
 def test_links_of_relevant_pages_come_first() -> None:
     found = proposed(hunter(), visit("x", ["a"], relevance=0.95), visit("y", ["b"], relevance=0.05))
     assert found["a"] > found["b"]
@@ -77,7 +107,7 @@ def test_links_with_words_that_led_to_relevant_pages_rise() -> None:
 
 
 def test_links_that_many_pages_have_come_first() -> None:
-    found = proposed(hunter(), visit("x", ["a", "b"]), visit("y", ["a"]), visit("z", ["a"]))
+    found = proposed(hunter(), visit("x", ["a", "b"]), *(visit(f"y{number}", ["a"]) for number in range(8)))
     assert found["a"] > found["b"]
 
 

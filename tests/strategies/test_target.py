@@ -250,7 +250,7 @@ def test_at_target_1_standing_is_neither_asked_for_nor_counted() -> None:
 
 
 def test_links_that_left_the_table_are_weighed_anew() -> None:
-    strategy = Hunter(sample=0, target=0.5)
+    strategy = Hunter(sample=0, target=0.3)
     for number in range(40):
         page = visit(str(number), [f"{number}-{link}" for link in range(500)], relevance=0.9)
         proposed(strategy, with_standing(page, number % 10 / 10))
@@ -258,7 +258,7 @@ def test_links_that_left_the_table_are_weighed_anew() -> None:
     assert 0 < len(older) <= MAX_OLDER
     gone = proposed(strategy, *(visit(f"on-{number}", [], relevance=0.99) for number in range(120)))
     assert any(older.relevance(url_of(path)) is not None for path in gone)
-    restored = Hunter(sample=0, target=0.5)
+    restored = Hunter(sample=0, target=0.3)
     restored.restore(strategy.state())
     page = visit("39-3", ["0-7", "z"], relevance=0.2)
     assert proposed(restored, page) == proposed(strategy, page)

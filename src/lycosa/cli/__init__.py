@@ -3,8 +3,11 @@
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from errno import EINVAL, ELOOP, ENAMETOOLONG, ENOTDIR
 from importlib import import_module
 from importlib.util import find_spec
+from io import TextIOWrapper
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: its threads cost small matrices more than they save
@@ -15,6 +18,7 @@ from typer.core import TyperGroup
 from lycosa import __version__
 from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.plugins import distribution_of, load_plugin, plugins
+from lycosa.vocabulary.text import visible
 
 from . import (
     cat,
@@ -139,14 +143,47 @@ def _options(
 
 def main() -> None:
     """Runs the command line. Exit codes: 0 done, 1 the job failed, 2 bad usage, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names of files may hold bytes that are no text
+    code = 0
     try:
-        app()
+        try:
+            app()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(bool(end.code))
+        sys.stdout.flush()
     except LycosaError as error:
-        typer.echo(f"lycosa: {error}", err=True)
-        sys.exit(error.exit_code)
+        code = _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
-        sys.exit(130)
+        code = 130
     except BrokenPipeError:
-        # Else the interpreter reports the error again when it flushes standard output at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        code = _no_more_output()
+    except UnicodeEncodeError as error:
+        code = _fail(f"not text that can be written: {error.object[:100]!r}; say it in UTF-8", 2)
+    except OSError as error:
+        if error.filename is None:
+            _no_more_output()
+        code = _fail_by(error)
+    sys.exit(code)
+
+
+def _fail(message: str, code: int) -> int:
+    with suppress(OSError):
+        typer.echo(f"lycosa: {message}", err=True)
+    return code
+
+
+def _fail_by(error: OSError) -> int:
+    """Trouble with a file that no command foresaw, such as a name too long; without a name, with standard output."""
+    if error.filename is None:
+        return _fail(f"cannot write standard output: {error.strerror or error}; make room, or write elsewhere", 1)
+    name = visible(os.fsdecode(error.filename), 100) if isinstance(error.filename, (str, bytes)) else error.filename
+    is_name_wrong = error.errno in (ENAMETOOLONG, EINVAL, ENOTDIR, ELOOP)
+    return _fail(f"cannot use {name}: {error.strerror}; give another name", 2 if is_name_wrong else 1)
+
+
+def _no_more_output() -> int:
+    """Standard output takes no more: else the interpreter reports the error again when it flushes it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1

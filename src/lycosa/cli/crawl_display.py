@@ -2,15 +2,18 @@
 
 import asyncio
 import logging
+import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lycosa.collection.export import iso
 from lycosa.recipe import Recipe
 from lycosa.relevance.harvest import harvest_interval
+from lycosa.run.crawl import Status
 from lycosa.run.guides import layers
 from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.omissions import omissions_in_words
@@ -27,7 +30,7 @@ from lycosa.vocabulary.records import Outcome, Plain, Visit
 from lycosa.vocabulary.text import counted, visible
 from lycosa.web.outcomes import outcome_in_words, outcome_name
 
-from .options import print_json, program
+from .options import command, print_json
 from .progress import Progress, StandingFacts
 
 _log = logging.getLogger("lycosa.pages")
@@ -36,15 +39,16 @@ _TROUBLE = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))  # a page 
 
 def run(
     folder: Path, recipe: Recipe, settings: Settings, *, progress: Progress, as_json: bool = False, quiet: bool = False
-) -> None:
-    """Crawls to the end, and unless `quiet` says how it ended."""
+) -> bool:
+    """Crawls to the end, and unless `quiet` says how it ended; returns whether somebody interrupted it."""
     why_nothing = ""
     with Session(folder, recipe, clock=WallClock(), tell=progress.say) as session:
         with asyncio.Runner() as runner:
             runner.run(_watch_crawl(session, settings, progress, as_json=as_json))
         status = session.status
+        progress.freeze()
         if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
-            why_nothing = why_nothing_came(session.collection, session.recipe_seeds()) or status.stop_reason
+            why_nothing = why_nothing_came(session.collection, session.seeds) or status.stop_reason
         if not quiet:
             progress.say(f"stopped: {status.stop_reason}")
             for omission in omissions_in_words(session.collection.catalog.omissions(), session.recipe):
@@ -52,11 +56,11 @@ def run(
             progress.say(
                 f"{counted(status.pages, 'page')}, {_relevant_share(session)}, "
                 f"{counted(len(session.frontier), 'URL')} waiting; "
-                f'next: {program()} search {folder} "words", {program()} report {folder}'
+                f"next: {command('search', folder, 'words')}, {command('report', folder)}"
             )
-
     if why_nothing:
         raise LycosaError(f"no page was stored: {why_nothing}; the same command tries again")
+    return status.is_interrupted
 
 
 def _relevant_share(session: Session) -> str:
@@ -74,13 +78,30 @@ def _relevant_share(session: Session) -> str:
 
 async def watch(session: Session, crawl: Visits, seen: Callable[[Visit], None]) -> None:
     """Runs a crawl to its end, which Ctrl-C brings near, and shows every visit."""
+    with _interrupts(session.status):
+        async with crawl as visits:
+            async for visit in visits:
+                _log_page(visit)
+                seen(visit)
+
+
+@contextmanager
+def _interrupts(status: Status) -> Iterator[None]:
+    """Ctrl-C stops the crawl after the page at hand, and says so at once, even while pages are judged anew."""
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, session.status.interrupt)
-    async with crawl as visits:
-        async for visit in visits:
-            _log_page(visit)
-            seen(visit)
+
+    def interrupt(number: int, frame: object) -> None:
+        if not status.is_interrupted and sys.stderr is not None:
+            with suppress(OSError):
+                os.write(2, b"\nstopping after the work at hand ...\n")  # a signal may come amid a print
+        loop.call_soon_threadsafe(status.interrupt)
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 async def _watch_crawl(session: Session, settings: Settings, progress: Progress, *, as_json: bool) -> None:

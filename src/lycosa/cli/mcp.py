@@ -204,6 +204,6 @@ def _hit(hit: Hit) -> dict[str, Any]:
     return {
         "url": hit.url,
         "title": visible(hit.title, 300),
-        "relevance": round(hit.relevance, 4),
+        "relevance": None if hit.relevance is None else round(hit.relevance, 4),
         "snippet": visible(hit.snippet, 500),
     }

@@ -85,6 +85,8 @@ _LINK_EVIDENCE = {
     "around led": "by what other links with such words around led to",
     "host": "by what was found on its host",
     "links": "by how many pages link to it",
+    "anchor meaning": "by what its anchor means",
+    "around meaning": "by what the words around it mean",
     "alive": "by how many URLs of its pattern led to a page",
 }
 

@@ -54,6 +54,7 @@ def search(
     if not hits:
         typer.echo("nothing found")
     for number, hit in enumerate(hits, 1):
-        typer.echo(f"{number}. {visible(hit.title, 120) or '(no title)'}   relevance {hit.relevance:.2f}")
+        relevance = "not judged yet" if hit.relevance is None else f"relevance {hit.relevance:.2f}"
+        typer.echo(f"{number}. {visible(hit.title, 120) or '(no title)'}   {relevance}")
         typer.echo(f"   {visible(hit.url, 300)}")
         typer.echo(f"   {visible(hit.snippet, 300)}\n")

@@ -15,7 +15,7 @@ from lycosa.run.open import open_for_reading
 from lycosa.run.recall import RecallEstimate, present_recall
 from lycosa.run.review import Measured, measured
 from lycosa.run.topic import calibration_of
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import counted, visible
 
 from .options import Json, Name, print_json
 from .reasons import outcome_counts
@@ -97,17 +97,17 @@ def _lines(
     low, high = harvest
     if sample is not None and sample.is_enough:
         rate = f"{sample.share:.0%} measured on {sample.drawn} pages drawn at random, probably within "
-        rate += f"{low:.0%}–{high:.0%}; the model calls {facts.relevant} pages relevant"
+        rate += f"{low:.0%}–{high:.0%}; the model calls {counted(facts.relevant, 'page')} relevant"
     else:
         estimate = "" if low == high else f"; an estimate, probably within {low:.0%}–{high:.0%}"
-        rate = f"{facts.harvest_rate:.1%} ({facts.relevant} relevant pages{estimate})"
+        rate = f"{facts.harvest_rate:.1%} ({counted(facts.relevant, 'relevant page')}{estimate})"
     rows = [
         ("harvest rate", rate),
         *([] if sample is None or not sample.called_relevant else [("precision", _precision(sample))]),
         *([] if recall is None else [("recall", _recall(recall))]),
         *([] if facts.mean_standing is None else [("standing", f"{facts.mean_standing:.2f} on average")]),
         *_freshness_rows(facts.freshness, changes),
-        ("waiting", f"{waiting} URLs"),
+        ("waiting", counted(waiting, "URL")),
         ("outcomes", _counts(outcomes)),
         *(("left out", str(each)) for each in left_out),
         ("skipped", _counts(facts.skipped)),
@@ -115,7 +115,7 @@ def _lines(
         ("hosts", _counts(facts.hosts, 8)),
     ]
     rows += [("run", f"{_moment(run.at)} {_kind_of(run)}: {run.stop_reason or 'not ended'}") for run in facts.runs[-5:]]
-    head = f"{name}: {facts.pages} pages on {len(facts.hosts)} hosts, {facts.bytes / 1e6:.1f} MB"
+    head = f"{name}: {counted(facts.pages, 'page')} on {counted(len(facts.hosts), 'host')}, {facts.bytes / 1e6:.1f} MB"
     return [visible(head, 300), *(f"{what:14}{visible(value, 300)}" for what, value in rows)]
 
 

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -20,6 +21,8 @@ from .events import Event, Place, Position
 from .rows import PageRow
 from .search_index import SearchIndex
 
+_CATALOG, _SEARCH = "catalog.sqlite", "search"
+_REBUILT_CATALOG, _REBUILT_SEARCH = "rebuilt.sqlite", "rebuilt-search"
 _INDEX_INTERVAL = 300.0  # seconds after which the pages of a running crawl can be searched, however few they are
 
 
@@ -51,16 +54,20 @@ class Collection:
         searchable: Searchable,
         batch: int,
         lock: IO[str] | None,
+        afresh: bool = False,
     ):
         self.folder = folder
         self.archive = archive
         self.catalog = catalog
-        self.search = SearchIndex(folder / "search", text_of=self._text_at, relevance_of=self._relevance_of)
+        self.search = SearchIndex(
+            folder / (_REBUILT_SEARCH if afresh else _SEARCH), text_of=self._text_at, relevance_of=self._relevance_of
+        )
         self._searchable = searchable
         self._batch = batch
         self._clock = clock
         self._index_committed_at = clock.now()
         self._lock = lock
+        self._is_afresh = afresh  # and not installed yet
         self._added: set[int] = set()  # numbers of pages added to the index since its last commit
         self._indexed_up_to = catalog.indexed_up_to()
         self.index_was_outdated = False  # whether this writer found an index of an older version, and removed it
@@ -82,15 +89,20 @@ class Collection:
         max_bytes: int = 1 << 30,
         batch: int = 10_000,
     ) -> "Collection":
-        """Opens a folder; one writer at a time. `afresh` drops catalog and index, so that everything is unapplied."""
+        """Opens a folder; one writer at a time.
+
+        afresh: makes another catalog and index, of which everything is unapplied; they replace those there are when the
+        collection is closed, so that a rebuild that is broken off changes nothing.
+        """
         if not folder.is_dir():
             raise CollectionError(f"there is no collection {folder}; make one with: lycosa new {folder}")
         if not writable and not (folder / "archive").exists():
             raise CollectionError(f"{folder} holds nothing yet; fill it with: lycosa crawl {folder}")
         lock = _acquire_lock(folder) if writable else None
         try:
-            if afresh and writable:
-                _drop_catalog(folder)
+            afresh = afresh and writable
+            if afresh:
+                _drop_rebuilt(folder)
             archive = Archive(
                 folder / "archive",
                 software=software,
@@ -99,10 +111,10 @@ class Collection:
                 writable=writable,
                 max_bytes=max_bytes,
             )
-            catalog = Catalog(folder / "catalog.sqlite", writable=writable)
-            collection = cls(folder, archive, catalog, clock=clock, searchable=searchable, batch=batch, lock=lock)
-            if afresh and writable:
-                collection.search.clear()
+            catalog = Catalog(folder / (_REBUILT_CATALOG if afresh else _CATALOG), writable=writable)
+            collection = cls(
+                folder, archive, catalog, clock=clock, searchable=searchable, batch=batch, lock=lock, afresh=afresh
+            )
             collection._applied = catalog.position()
             if writable:
                 collection._recover()
@@ -181,6 +193,10 @@ class Collection:
                 self._commit_index()
                 self.archive.close()
             self.search.close()
+            if self._is_afresh:
+                self.catalog.close()
+                _install_rebuilt(self.folder)
+                self._is_afresh = False
         finally:
             self.abandon()
 
@@ -189,6 +205,8 @@ class Collection:
         self.search.abandon()
         self.catalog.close()
         self.archive.abandon()
+        if self._is_afresh:
+            _drop_rebuilt(self.folder)
         if self._lock:
             self._lock.close()
 
@@ -281,7 +299,20 @@ def _acquire_lock(folder: Path) -> IO[str]:
     return lock
 
 
-def _drop_catalog(folder: Path) -> None:
+def _drop_rebuilt(folder: Path) -> None:
+    """Removes what a rebuild that was broken off has left."""
     with disk_errors(folder):
-        for path in folder.glob("catalog.sqlite*"):
+        for path in folder.glob(f"{_REBUILT_CATALOG}*"):
             path.unlink()
+        shutil.rmtree(folder / _REBUILT_SEARCH, ignore_errors=True)
+
+
+def _install_rebuilt(folder: Path) -> None:
+    """Puts a catalog and an index that were made afresh, and are closed, in place of those there are."""
+    with disk_errors(folder):
+        for path in folder.glob(f"{_CATALOG}-*"):  # journals of the one before
+            path.unlink()
+        (folder / _REBUILT_CATALOG).replace(folder / _CATALOG)
+        if (folder / _REBUILT_SEARCH).exists():
+            shutil.rmtree(folder / _SEARCH, ignore_errors=True)
+            (folder / _REBUILT_SEARCH).rename(folder / _SEARCH)

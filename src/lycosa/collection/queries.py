@@ -275,11 +275,10 @@ class Queries:
         )
         return [(url, Place(*place)) for url, *place in self._rows(sql, reason.value, f"{reason.value} %")]
 
-    def without_answer(self) -> set[Url]:
-        """The URLs whose last visit got no answer: no connection, no address that may be asked, a busy host."""
+    def last_outcomes(self) -> Iterator[tuple[Url, Outcome]]:
+        """How the last visit of each URL ended; refresh fetches are excluded."""
         sql = "SELECT url, outcome, max(rowid) FROM fetches WHERE settled AND NOT again GROUP BY url"
-        unanswered = (Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED)
-        return {url for url, outcome, _ in self._rows(sql) if outcome in unanswered}
+        return ((url, Outcome(outcome)) for url, outcome, _ in self._rows(sql))
 
     def known_urls(self) -> Iterator[Url]:
         """Every URL that was fetched, skipped or taken for an example."""

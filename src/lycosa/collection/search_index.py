@@ -38,7 +38,7 @@ class Hit(Struct, frozen=True):
     title: str
     snippet: str
     score: float
-    relevance: float
+    relevance: float | None  # None for a page that was not judged yet
     host: str
 
 
@@ -230,7 +230,7 @@ class SearchIndex:
             title=one_safe_line(document.get_first("title") or ""),
             snippet=snippets.of(_composed(self._text_of(url)[:MAX_TEXT]), document.get_first("language") or ""),
             score=score or 0.0,
-            relevance=self._relevance(url),
+            relevance=self._relevance_of(url),
             host=document.get_first("host") or "",
         )
 

@@ -15,7 +15,7 @@ True
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import IO
 
@@ -31,6 +31,7 @@ Weights = NDArray[np.float32]
 Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 TABLE = "embedding.npz"
+_ROWS_AT_ONCE = 4_096  # turned into floats, which take four times the memory of the table
 _NO_CODE = np.uint64((1 << 64) - 1)
 
 
@@ -83,6 +84,28 @@ class Embedding:
         It is some 0.9 for English prose and rarely above 0.3 for other languages, of which the table says nothing.
         """
         return float(counts[self._known(codes)[0]].sum() / (counts.sum() or 1))
+
+    @property
+    def row_count(self) -> int:
+        """The number of different vectors."""
+        return len(self._vectors)
+
+    def rows_of(self, codes: Codes) -> Rows:
+        """The row of each word, -1 for those that the table does not know."""
+        places = self._codes.searchsorted(codes)
+        return np.where(self._codes[places] == codes, self._rows[places], -1)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.float64]:
+        """The length of the vector of each row."""
+        squares = np.einsum("ij,ij->i", self._vectors, self._vectors, dtype=np.float64)
+        return np.asarray(np.sqrt(squares) * self._scales)
+
+    def along(self, direction: Weights) -> NDArray[np.float64]:
+        """How far the vector of each row lies in a direction."""
+        parts = (self._vectors[first : first + _ROWS_AT_ONCE] for first in range(0, len(self._vectors), _ROWS_AT_ONCE))
+        found = np.concatenate([part.astype(np.float32) @ direction for part in parts])
+        return np.asarray(found * self._scales, np.float64)
 
     def _sum(self, codes: Codes, counts: Weights) -> Vector:
         known, rows = self._known(codes)

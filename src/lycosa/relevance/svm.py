@@ -132,6 +132,14 @@ class LinearModel:
         """The codes of the words, and what one of each says for or against the topic in a page: weight * idf."""
         return self._codes[:-1], self._weights[:-1] * self._idfs[:-1]
 
+    def meanings(self) -> tuple[Floats, Floats] | None:
+        """For each row of the table of word vectors, how far its vector lies in the direction of the topic, in standard
+        deviations from the mean of all rows, and its length; None where there is no meaning."""
+        if self.meaning is None:
+            return None
+        cosines, lengths = self.meaning.of_rows()
+        return (cosines - cosines.mean()) / max(float(cosines.std()), 1e-9), lengths
+
     def to_plain(self) -> Plain:
         """The model as JSON-compatible data."""
         plain: dict[str, Plain] = {
@@ -208,6 +216,12 @@ class Meaning:
         # Row by row: what one text has does not depend on how many others there are, not even by rounding.
         along: Floats = np.einsum("ij,j->i", vectors, self._direction).astype(np.float64)
         return along
+
+    def of_rows(self) -> tuple[Floats, Floats]:
+        """For each row of the table of word vectors, its cosine to the direction times the length of that, and its own
+        length."""
+        table = shipped_table()
+        return table.along(self._direction) / np.maximum(table.lengths, 1e-9), table.lengths
 
     def scaled(self, by: float) -> "Meaning":
         return Meaning(self._direction * by)

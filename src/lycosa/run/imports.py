@@ -67,7 +67,7 @@ class ImportedPeerPages(Struct, frozen=True):
 def import_peer_pages(folder: Path, given: Iterable[PeerPage], *, clock: Clock, tell: Tell) -> ImportedPeerPages:
     """Takes pages into the collection as of the time at which others fetched them; `explain` tells whose they are."""
     pages, known, unusable = list[Url](), list[Url](), list[Url]()
-    with Session(folder, load_recipe(folder), clock=clock, tell=tell) as session:
+    with Session(folder, load_recipe(folder, tell=tell), clock=clock, tell=tell) as session:
         intake = Importer(session)
         for each in given:
             if intake.is_known(each.url):

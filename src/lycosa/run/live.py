@@ -176,6 +176,11 @@ class LiveRun:
         quotas = recipe.stop.quotas()
         log = open_log(recipe.logs, session.folder, known=session.log.active)
         if not seeds and log is None:
+            if session.topic.examples.contradictory:
+                raise RecipeError(
+                    f"{session.folder}: every example is called both good and bad, so there is nowhere to start; "
+                    "take one of the two calls back, or give seeds"
+                )
             raise RecipeError(
                 f'{session.folder}: no seeds; name a file of URLs in {FILE_NAME} (seeds = "seeds.txt"), '
                 "or give examples as URLs, or begin where people went with --logs"
@@ -193,6 +198,11 @@ class LiveRun:
         if uses_standing(recipe):
             self.learn_standing()
         self._tell_default_strategy()
+        if dropped := session.limits_dropped(recipe.scope):
+            session.tell(
+                f"the run before was limited by {', '.join(dropped)}, and this one is not: a flag holds for one run, "
+                f"[scope] in {session.folder / FILE_NAME} for all"
+            )
         self.begin(
             Run(
                 session.clock.now(),
@@ -238,7 +248,7 @@ class LiveRun:
         session.record(run)
         if session.begin_run(run) and session.status.pages:
             session.tell(
-                "strategy, options, target, map, log, scope or quotas have changed: "
+                "strategy, options, target, map, log, scope, quotas or lists of ranks have changed: "
                 f"what waits is ranked anew for {run.strategy}"
             )
             session.rerank(missing_standing=self._standing.judge)
@@ -328,7 +338,7 @@ class LiveRun:
         for seed in seeds:
             named.update(dict.fromkeys(await self._web.sitemaps(seed)))
         urls = await urls_in_sitemaps(self._web, named, before=self._wait_for_turn)
-        self._session.tell(f"{len(urls)} URLs in {len(named)} sitemaps")
+        self._session.tell(f"{counted(len(urls), 'URL')} in {counted(len(named), 'sitemap')}")
         return urls
 
     async def _wait_for_turn(self, url: Url) -> bool:

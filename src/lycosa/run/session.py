@@ -1,9 +1,10 @@
 """A collection opened for writing: its journal, its checkpoints, and the loop of its crawl as the archive left it."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import Self
 
 import msgspec
@@ -47,6 +48,9 @@ from .topical_map import map_of_run
 _RANKS_BEHIND = (
     "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
 )
+_SECONDS_OF_SILENCE = 5.0  # while the archive is read again
+_UNANSWERED = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))
+_NO_PAGE = _UNANSWERED | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
 _SHORT_HOLD = 10.0  # seconds; what is shorter need not outlive a run
 Tell = Callable[[str], None]
 
@@ -120,6 +124,11 @@ class Session:
             raise
         self.words.close()
         self.collection.close()
+
+    @property
+    def seeds(self) -> Sequence[Url]:
+        """Where all runs so far were to start, as recipe, flags and sitemaps say."""
+        return self._seeds
 
     def recipe_seeds(self, *, tell: Tell = lambda line: None) -> list[Url]:
         """Where the recipe says to start: its seeds, else its good examples, even where a rule decides the topic."""
@@ -307,12 +316,30 @@ class Session:
         return goes_another_way or is_bounded_otherwise or has_other_ranks
 
     def _try_again(self, seeds: Iterable[Url]) -> None:
-        """Lets those of these seeds wait once more that got no answer the last time: the network may be back."""
-        settled = list(seeds)
-        unanswered = self.collection.catalog.without_answer() if settled else ()
-        for seed in settled:
-            if seed in unanswered:
-                self.frontier.give_back(Candidate(seed, 1.0, because={"seed": True}))
+        """Lets those of these seeds wait once more that got no answer the last time: the network may be back.
+
+        Where no page was stored at all, those too that the server had no page for.
+        """
+        settled = set(seeds)
+        if not settled:
+            return
+        may_have_changed = _UNANSWERED if self.status.pages else _NO_PAGE
+        for url, outcome in self.collection.catalog.last_outcomes():
+            if url in settled and outcome in may_have_changed:
+                self.frontier.give_back(Candidate(url, 1.0, because={"seed": True}))
+
+    def limits_dropped(self, scope: Scope) -> list[str]:
+        """The limits of the scope that the run before had and this one has not, as flags."""
+        before, dropped = self._scope, list[str]()
+        for flag, had, has in (
+            ("--include-host", before.hosts, scope.hosts),
+            ("--exclude-host", before.exclude_hosts, scope.exclude_hosts),
+            ("--include-url", before.urls, scope.urls),
+            ("--exclude-url", before.exclude_urls, scope.exclude_urls),
+            ("--language", before.languages, scope.languages),
+        ):
+            dropped += [f"{flag} {quote(each)}" for each in had if each not in has]
+        return dropped + ["--stay"] * (before.stay_on_sites and not scope.stay_on_sites)
 
     def run_as_before(self, refresh: Plain) -> Run:
         """A run that changes neither strategy nor scope nor quotas, whatever the recipe says by now."""
@@ -416,7 +443,7 @@ class Session:
     @property
     def authority_digest(self) -> str:
         """Of these lists, where the strategy of the recipe asks for standing; else empty."""
-        return self.authority.digest if self.authority is not None and uses_standing(self.recipe) else ""
+        return self.authority.digest if uses_standing(self.recipe) and self.authority is not None else ""
 
     @cached_property
     def _traffic(self) -> Traffic:
@@ -441,10 +468,16 @@ class Session:
         standings: dict[str, float] = {}
         known = {row.url: (row.relevance, row.standing) for row in self.collection.catalog.pages()}
 
+        told_at = time.monotonic()
+
         def past_visits() -> Iterator[Visit]:
+            nonlocal told_at
             for number, visit in enumerate(self._archived_visits(), 1):
                 if number % 1_000 == 0:
                     self._write_frontier()
+                if time.monotonic() - told_at > _SECONDS_OF_SILENCE:
+                    told_at = time.monotonic()
+                    self.tell(f"{number:,} visits of the archive read again, of {self.status.pages:,} pages and more")
                 relevance, estimate = known.get(visit.candidate.url, (visit.relevance, visit.standing))
                 page = visit.page
                 if page is not None:

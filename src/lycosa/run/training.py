@@ -36,11 +36,11 @@ from lycosa.vocabulary.contracts import Relevance, Standing
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write
 from lycosa.vocabulary.records import RELEVANT, Change, Page, Plain, Url, Visit
-from lycosa.vocabulary.text import codes_of
+from lycosa.vocabulary.text import codes_of, counted
 
 from .open import open_for_reading
 from .session import Session
-from .topic import Terms
+from .topic import Terms, is_rule
 
 STANDING_FILE = "standing.json"
 LEARN_AT = (100, 1_000)  # pages of the collection with which its model is learnt anew; θ is settled at the first
@@ -57,6 +57,7 @@ MAX_REJUDGED = 2_000  # of the latest pages, that are judged anew by their words
 _JUDGED_AT_ONCE = 200  # pages
 _PREDICATE = "predicate"  # state: by which the pages were judged
 _STEM = "stem"  # state: whether they were judged by stems
+_RULE = "rule"  # state: keywords and function by which they were judged; None where a model judged them
 
 
 class Learnt(Struct, frozen=True):
@@ -125,6 +126,7 @@ class TopicTrainer:
             self._tell_unknown_language()
         self._use_stems()
         self._use_predicate()
+        self._use_rule()
 
     def _tell_unknown_language(self) -> None:
         model = self._session.topic.word_weights()
@@ -147,10 +149,33 @@ class TopicTrainer:
         if self._judge is not None and (change := self._change_of_stems):
             if self._session.status.pages:
                 self._judge_anew(change)
-            self._note_stems()
+            self._session.collection.catalog.put_state(_STEM, self._session.recipe.topic.stem)
 
-    def _note_stems(self) -> None:
-        self._session.collection.catalog.put_state(_STEM, self._session.recipe.topic.stem)
+    def _use_rule(self) -> None:
+        """Judges every page anew where keywords or function are others than when that was done the last time."""
+        session = self._session
+        before = session.collection.catalog.get_state(_RULE)
+        if self._judge is None or self._rule == before:
+            return
+        if session.status.pages:
+            what = "function" if session.recipe.topic.function else "keywords"
+            gone = "keywords and function no longer decide, but a model of the topic"
+            self._judge_anew(gone if self._rule is None else f"the {what} of the topic may have changed")
+        self._note_judge()
+        session.checkpoint()  # so that pages after it need not be judged anew after a kill
+
+    @property
+    def _rule(self) -> Plain:
+        """The keywords and the function that decide, as the catalog keeps them; None where a model decides."""
+        topic = self._session.recipe.topic
+        return {"keywords": list(topic.keywords), "function": topic.function} if is_rule(topic) else None
+
+    def _note_judge(self) -> None:
+        """Keeps in mind by what the pages were judged."""
+        catalog = self._session.collection.catalog
+        catalog.put_state(_STEM, self._session.recipe.topic.stem)
+        if self._rule is not None or catalog.get_state(_RULE) is not None:
+            catalog.put_state(_RULE, self._rule)
 
     @property
     def _change_of_stems(self) -> str:
@@ -284,9 +309,13 @@ class TopicTrainer:
         """Trains a first time; where there are pages already, they are judged anew."""
         model, session = self._train(), self._session
         if session.status.pages:
-            reason = "the examples have changed" if session.topic.has_model else "there was no model of the topic"
+            reason = (
+                "the topic or its examples have changed"
+                if session.topic.has_model
+                else "there was no model of the topic"
+            )
             if self._ranks_again() and session.status.pages <= MAX_KEPT and not self._change_of_stems:
-                session.tell(f"{reason}: judging {session.status.pages} pages anew")
+                session.tell(f"{reason}: judging {counted(session.status.pages, 'page')} anew")
                 self._rejudge(MAX_KEPT, reason)
             else:
                 self._judge_anew(self._change_of_stems or reason)
@@ -301,12 +330,12 @@ class TopicTrainer:
 
     def _judge_anew(self, reason: str) -> None:
         session = self._session
-        session.tell(f"{reason}: judging {session.status.pages} pages anew")
+        session.tell(f"{reason}: judging {counted(session.status.pages, 'page')} anew")
         missing = self._standing.judge if self._standing else None
         relevance, _ = session.rerank(judge=self, missing_standing=missing)
         session.record(Scores(session.clock.now(), reason, relevance))
         session.checkpoint()
-        self._note_stems()
+        self._note_judge()
 
 
 class _CrawledPages:
@@ -416,10 +445,9 @@ class StandingTrainer:
     @property
     def judge(self) -> Standing | None:
         """What tells the standing of pages: the present model, and the lists of ranks where some were imported."""
-        authority = self._session.authority
-        if self.model is None or authority is None:
+        if self.model is None or self._session.authority is None:
             return self.model
-        return AuthorityStanding(self.model, authority)
+        return AuthorityStanding(self.model, self._session.authority)
 
     def standing(self, page: Page) -> float:
         """The standing of a page by the present model."""
@@ -454,7 +482,7 @@ class StandingTrainer:
         if model is None or judge is None:
             return
         if session.status.pages and (self._is_new or session.collection.catalog.has_pages_without_standing()):
-            session.tell(f"how much pages matter is known better: judging {session.status.pages} pages anew")
+            session.tell(f"how much pages matter is known better: judging {counted(session.status.pages, 'page')} anew")
             standing = self._judge_pages(judge)
             session.record(Scores(session.clock.now(), "how much pages matter is learnt anew", {}, standing))
             session.checkpoint()

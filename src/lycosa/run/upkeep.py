@@ -46,7 +46,7 @@ class Forgotten(Struct, frozen=True):
 
 def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
     """Makes catalog, search index and frontier anew from the archive; returns the number of pages."""
-    with Session(folder, load_recipe(folder), clock=clock, tell=tell, afresh=True) as session:
+    with Session(folder, load_recipe(folder, tell=tell), clock=clock, tell=tell, afresh=True) as session:
         for file, records in session.collection.archive.unreadable_records.items():
             tell(
                 f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them, or others did,"
@@ -57,7 +57,7 @@ def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
 
 def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imported:
     """Takes the HTML pages of a WARC file into the collection, as of the time at which they were fetched."""
-    with Session(folder, load_recipe(folder), clock=clock, tell=tell) as session:
+    with Session(folder, load_recipe(folder, tell=tell), clock=clock, tell=tell) as session:
         intake = Importer(session)
         fetches = intake.pages_in(path)
         pages = known = 0
@@ -77,7 +77,7 @@ def label(folder: Path, labels: dict[Url, bool], *, clock: Clock, tell: Tell) ->
 
     The labels are on the disk before anything else is done.
     """
-    recipe = load_recipe(folder)
+    recipe = load_recipe(folder, tell=tell)
     insist_on_learning(folder, recipe)
     with Session(folder, recipe, clock=clock, tell=tell, ranks=False) as session:
         if labels:  # else those that were noted before are learnt
@@ -104,7 +104,7 @@ def undo(folder: Path, *, clock: Clock, tell: Tell) -> steering.Step | None:
 def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
     """Removes a URL, or everything of a host, everywhere, and never fetches it again."""
     name = _url_or_host(what)
-    recipe = load_recipe(folder)
+    recipe = load_recipe(folder, tell=tell)
 
     def is_named(url: Url) -> bool:
         return name in (url, host_of(url), hostname_of(url))

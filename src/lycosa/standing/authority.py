@@ -36,8 +36,10 @@ SOURCES = (  # their places are the last three bits of a key
     "Wikipedia external links",
     "ranked domains",
 )
+PAGES = "Wikipedia external links"  # the one list of pages; others are of hosts and domains
 LARGEST_RANK = 1 << 30
 WEIGHT = 0.1  # log odds of standing for one step of ln(rank): that of a domain's reach, as fitted for links
+TEMPORARY = ".authority-"  # how folders begin that are only there while a list is read
 _HEADER = 4096  # bytes
 _KIND = "lycosa authority table, 1"
 _BUCKETS = 64  # by the first bits of the keys; one is held in memory at a time
@@ -113,6 +115,7 @@ class AuthorityTable:
         start = _HEADER + 8 * self._rows
         self._codes: Codes = np.memmap(path, "<u2", "r", start, (self._rows,)) if self._rows else np.empty(0, np.uint16)
         self._floor = max((source.last_rank for source in self.sources), default=1)
+        self._has_pages = any(source.name == PAGES for source in self.sources)
         self._best_of_host = lru_cache(maxsize=50_000)(self._best_by_name)
 
     @classmethod
@@ -136,8 +139,9 @@ class AuthorityTable:
         if not isinstance(url, str):  # the nodes of a graph are integers
             return 0.0
         best = self._best_of_host(hostname_of(url))
-        for _, code in self._at(key_of_page(url)):
-            best = min(best, rank_of(code))
+        if self._has_pages:
+            for _, code in self._at(key_of_page(url)):
+                best = min(best, rank_of(code))
         return log(self._floor / 2 / min(best, self._floor))
 
     def _best_by_name(self, name: str) -> int:
@@ -236,18 +240,21 @@ Fill = Callable[[RowBuckets], SourceFacts | None]
 def rewrite(path: Path, source: str, fill: Fill) -> SourceFacts | None:
     """Replaces what the table has of a list by what `fill` gives; None, and no rows, removes the list.
 
-    Memory holds one of 64 parts of the table at a time. A kill, or an error, leaves the table as it was.
+    Memory holds one of 64 parts of the table at a time. A kill, or an error, leaves the table as it was; two that write
+    wait for each other.
     """
-    old = AuthorityTable.load(path)
     number = SOURCES.index(source)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=".authority-", dir=path.parent) as temporary:
-            folder = Path(temporary)
-            buckets = RowBuckets(folder)
-            facts = fill(buckets)
-            kept = [each for each in (old.sources if old else ()) if each.name != source]
-            with atomic_write(path) as file:
+        with atomic_write(path) as file:
+            for left in path.parent.glob(f"{TEMPORARY}*"):  # of a process that was killed
+                shutil.rmtree(left, ignore_errors=True)
+            old = AuthorityTable.load(path)
+            with TemporaryDirectory(prefix=TEMPORARY, dir=path.parent) as temporary:
+                folder = Path(temporary)
+                buckets = RowBuckets(folder)
+                facts = fill(buckets)
+                kept = [each for each in (old.sources if old else ()) if each.name != source]
                 _write(file, folder, _merged(buckets, old, number), [*kept, *([facts] if facts else [])])
     except OSError as error:
         where = error.filename or path

@@ -25,7 +25,9 @@ from lycosa.vocabulary.urls import normalise
 
 from .authority import (
     LARGEST_RANK,
+    PAGES,
     SOURCES,
+    TEMPORARY,
     Codes,
     Keys,
     RowBuckets,
@@ -182,12 +184,12 @@ _ESCAPED = re.compile(rb"\\(.)")
 
 def _import_dump(path: Path, table: Path, *, top: int, progress: Progress) -> Imported:
     """Counts the pages of Wikipedia that link to each URL, and ranks the URLs by it."""
-    source = SOURCES.index("Wikipedia external links")
+    source = SOURCES.index(PAGES)
     passed_over = 0
 
     def fill(buckets: RowBuckets) -> SourceFacts:
         nonlocal passed_over
-        with TemporaryDirectory(prefix=".links-", dir=table.parent) as temporary:
+        with TemporaryDirectory(prefix=TEMPORARY, dir=table.parent) as temporary:
             links = RowBuckets(Path(temporary))
             rows, batch = 0, list[int]()
             for domain, path_in_site in _dumped_links(path):

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from lycosa.relevance.embedding import shipped_table
 from lycosa.vocabulary.records import Candidate, Codes, Link, Outcome, Page, Plain, Skip, Url, Visit
 from lycosa.vocabulary.urls import host_of, key_of, path_of
 
@@ -31,6 +32,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Marks = NDArray[np.bool_]
 Hashes = NDArray[np.uint16]
+Words = NDArray[np.uint32]
 
 FEATURES = (
     "page",  # mean logit of the relevance of the pages that link here
@@ -40,12 +42,14 @@ FEATURES = (
     "around led",  # and around them
     "host",  # log odds ratio: how many pages of the same host were relevant
     "links",  # log of the number of pages that link here
+    "anchor meaning",  # how near the meaning of the anchors is to the topic, in standard deviations of that of words
+    "around meaning",  # and that of the text around them
 )
 ALIVE = "alive"  # log of the probability that there is a page, by what became of URLs of the same pattern
 MAX_ROWS = 12_000  # links whose evidence is kept up to date, the latest; others keep the priority they had
 MAX_VISITED = 50_000  # of the latest pages, whose relevance is known where further pages link to them
 MAX_LINKS_PER_PAGE = 1_000  # of a page, that are scored one by one
-PLACES = 1 << 16  # of words and hosts, which are hashed into them; 0 for none
+PLACES = 1 << 16  # of hosts, and of words without a vector, which are hashed into them; 0 for none
 _ANCHOR_WORDS, _AROUND_WORDS = 6, 16  # of a link, that count
 _AROUND = 60  # characters on each side of an anchor
 _ENOUGH = 4  # links to a visited page whose words count; those of further ones would say little more
@@ -68,15 +72,20 @@ class WordWeights(Protocol):
         """Words as codes, and what each says for the topic (> 0) or against it."""
         ...
 
+    def meanings(self) -> tuple[Floats, Floats] | None:
+        """For each row of the table of word vectors, how near its meaning is to the topic, in standard deviations, and
+        how much it counts in a text of several words; None where the model knows no meanings."""
+        ...
+
 
 class Hunter(BaseStrategy):
     """Follows the links that are likeliest to lead to relevant pages.
 
     priority = 1 / (1 + exp(-(intercept + Σ weight_i * feature_i + ln P(there is a page))))
 
-    The features are listed in `FEATURES`: how relevant the pages are that link there, what the anchor says of the
-    topic, and what came of links like it: those next to it, those with the same words in and around their anchors,
-    those to the same host. The weights were learnt on many topics (`hunter.json`).
+    The features are listed in `FEATURES`: how relevant the pages are that link there, what the anchor and the text
+    around it say of the topic, and what came of links like it: those next to it, those with the same words in and
+    around their anchors, those to the same host. The weights were learnt on many topics (`hunter.json`).
     Evidence of the latest `MAX_ROWS` links is kept in a table, and what waits is scored again as pages arrive, some 400
     links a page; the frontier is told where the order changes.
 
@@ -313,7 +322,8 @@ class _LinkTable:
         self._count = 0  # of rows
         self._slots: Ints = np.zeros(capacity, np.int64)  # where each row leads
         self._parents: Ints = np.zeros(capacity, np.int64)  # the page of each row; those of a page side by side
-        self._words: Hashes = np.zeros((capacity, _ANCHOR_WORDS + _AROUND_WORDS), np.uint16)  # hashed
+        self._words: Words = np.zeros((capacity, _ANCHOR_WORDS + _AROUND_WORDS), np.uint32)  # numbered, see _numbered
+        self._meant: Floats = np.zeros((capacity, 2))  # how near to the topic the anchor is, and the text around it
         self._said: Floats = np.zeros(capacity)  # the highest weight of a word of the anchor of each row
         self._lengths: Floats = np.ones((capacity, 2))  # words of the anchor and around it, 1 at least
         self._logits: list[float] = []  # of the relevance of each parent
@@ -327,14 +337,15 @@ class _LinkTable:
         self._in_links: Ints = np.zeros(capacity, np.int64)  # rows that lead to each slot
         self._outcomes: Floats = np.full(capacity, np.nan)  # relevance of each slot that was visited; NaN for others
         self._sites: Hashes = np.zeros((capacity, 3), np.uint16)  # host, folder and pattern of URLs, hashed
-        self._seen = np.zeros(PLACES)  # pages that words led to, of rows that were dropped
-        self._good = np.zeros(PLACES)  # and the relevance of these pages, summed up
+        self._seen = np.zeros(_word_count())  # pages that words led to, of rows that were dropped
+        self._good = np.zeros(_word_count())  # and the relevance of these pages, summed up
         self._pages, self._relevant = 0.0, 0.0
         self._fetched = np.zeros(PLACES)  # links that were followed, by the folders and patterns of their URLs
         self._dead = np.zeros(PLACES)  # and that led to no page
         self._fetches, self._dead_fetches = 0, 0
-        self._word_weights = np.zeros(PLACES)
-        self._word_ratios = np.zeros(PLACES, np.float32)
+        self._word_weights = np.zeros(_word_count())
+        self._word_meanings = np.zeros((_word_count(), 2))  # nearness to the topic times what it counts, and the latter
+        self._word_ratios = np.zeros(_word_count(), np.float32)
         self._host_ratios = np.zeros(PLACES, np.float32)
 
     def __len__(self) -> int:
@@ -342,16 +353,22 @@ class _LinkTable:
 
     def use_model(self, model: WordWeights | None) -> None:
         """What each word says of the topic from now on."""
-        self._word_weights = np.zeros(PLACES)
+        self._word_weights = np.zeros(_word_count())
         if model is not None:
             codes, weights = model.weights_by_code()
-            self._word_weights[_hashed(codes)] = weights
+            self._word_weights[_numbered(codes)] = weights
+        self._word_meanings = np.zeros((_word_count(), 2))
+        if model is not None and (meanings := model.meanings()) is not None:
+            nearness, counts = meanings
+            self._word_meanings[PLACES:] = np.column_stack((nearness * counts, counts))
         self._weigh_words(slice(0, self._count))
 
     def _weigh_words(self, rows: slice) -> None:
         words = self._words[rows]
         self._lengths[rows] = np.maximum(np.add.reduceat(words > 0, (0, _ANCHOR_WORDS), axis=1, dtype=np.float64), 1.0)
         self._said[rows] = self._word_weights[words[:, :_ANCHOR_WORDS]].max(1).clip(0.0)
+        nearness, counts = np.add.reduceat(self._word_meanings[words], (0, _ANCHOR_WORDS), axis=1).T
+        self._meant[rows] = (nearness / np.maximum(counts, 1e-9)).T
 
     # ------------------------------------------------------------ what happens
 
@@ -520,13 +537,14 @@ class _LinkTable:
         known = ~np.isnan(outcomes)
         good, seen = np.where(known, outcomes, 0.0), known.astype(np.float64)
         beside = _sums_of_neighbours(parents, good, seen)
-        found = np.empty((len(chosen), 6))
+        found = np.empty((len(chosen), 8))
         found[:, 0] = np.array(self._logits)[parents[chosen]]
         found[:, 1] = self._said[rows][chosen]
         found[:, 2], found[:, 3] = beside[0][chosen], beside[1][chosen]
         ratios, lengths = self._word_ratios[words], self._lengths[rows][chosen]
         found[:, 4] = ratios[:, :_ANCHOR_WORDS].sum(1) / np.sqrt(lengths[:, 0])
         found[:, 5] = ratios[:, _ANCHOR_WORDS:].sum(1) / lengths[:, 1]
+        found[:, 6:] = self._meant[rows][chosen]
         return found
 
     def _features(self, slots: Ints, sums: Floats, highest: Floats, counts: NDArray[Any], base: float) -> Floats:
@@ -537,6 +555,7 @@ class _LinkTable:
         found[:, 3:5] = sums[:, 4:6] / counts[:, None]
         found[:, 5] = self._host_ratios[self._sites[slots, 0]]
         found[:, 6] = np.log(counts)
+        found[:, 7:] = sums[:, 6:] / counts[:, None]
         return found
 
     def log_alive(self, slots: Ints) -> Floats:
@@ -587,14 +606,14 @@ class _LinkTable:
         share = 1.0 / np.bincount(slots)[slots] if len(slots) else np.empty(0)
         words = self._words[rows][known]
         width = words.shape[1]
-        seen += np.bincount(words.ravel(), np.repeat(share, width), PLACES)
-        good += np.bincount(words.ravel(), np.repeat(share * outcomes[known], width), PLACES)
+        seen += np.bincount(words.ravel(), np.repeat(share, width), len(seen))
+        good += np.bincount(words.ravel(), np.repeat(share * outcomes[known], width), len(good))
 
     # ------------------------------------------------------------ its state
 
-    _ROWS = ("_slots", "_parents", "_words", "_said", "_lengths")
+    _ROWS = ("_slots", "_parents", "_words", "_said", "_meant", "_lengths")
     _SLOTS = ("is_waiting", "is_new", "scores", "_in_links", "_outcomes", "_sites")
-    _NOT_SAVED = frozenset({"_said", "_lengths"})  # follow from the words
+    _NOT_SAVED = frozenset({"_said", "_meant", "_lengths"})  # follow from the words
 
     def state(self) -> Plain:
         lengths = {**dict.fromkeys(self._ROWS, self._count), **dict.fromkeys(self._SLOTS, len(self._links))}
@@ -624,8 +643,8 @@ class _LinkTable:
         self._links = [tuple(link) for link in state["links"]]
         for name in {*self._ROWS, *self._SLOTS} - self._NOT_SAVED:
             kept, column = unpacked(state["arrays"][name]), getattr(self, name)
-            if kept.shape[1:] != column.shape[1:]:
-                raise KeyError(name)  # of another version, which kept another number of words
+            if kept.shape[1:] != column.shape[1:] or kept.dtype != column.dtype:
+                raise KeyError(name)  # of another version, which kept other words
             column[: len(kept)] = kept
             self._count = len(kept) if name == "_words" else self._count
         self._weigh_words(slice(0, self._count))
@@ -634,17 +653,19 @@ class _LinkTable:
         self._parent_urls, self._logits = list(state["parents"]), list(state["logits"])
         keys, relevances = map(unpacked, state["visited"])
         self._visited = dict(zip(keys.tolist(), relevances.tolist(), strict=True))
-        self._word_ratios, self._host_ratios = map(_unpacked_places, state["ratios"])
-        self._seen, self._good = map(_unpacked_places, state["words"])
+        ratios_of_words, ratios_of_hosts = state["ratios"]
+        self._word_ratios = _unpacked_places(ratios_of_words, _word_count())
+        self._host_ratios = _unpacked_places(ratios_of_hosts)
+        self._seen, self._good = (_unpacked_places(each, _word_count()) for each in state["words"])
         self._pages, self._relevant = state["pages"]
         self._fetches, self._dead_fetches = state["fetches"]
-        self._fetched, self._dead = map(_unpacked_places, state["patterns"])
+        self._fetched, self._dead = (_unpacked_places(each) for each in state["patterns"])
         if self._evidence is not None:
             self._evidence.restore(state["standing"])
 
 
-def _words_of(page: Page, links: Sequence[Link]) -> Hashes:
-    """The hashed words of the anchors of links and of the text around them, a row for each."""
+def _words_of(page: Page, links: Sequence[Link]) -> Words:
+    """The numbered words of the anchors of links and of the text around them, a row for each."""
     text = page.text
     around = [
         text[max(0, link.position - _AROUND) : link.position]
@@ -653,10 +674,10 @@ def _words_of(page: Page, links: Sequence[Link]) -> Hashes:
         for link in links
     ]
     codes, ends = page.words.joined_codes_of([*(link.anchor for link in links), *around])
-    hashes, starts, count = _hashed(codes), np.concatenate(([0], ends))[:-1], len(links)
-    rows = np.zeros((count, _ANCHOR_WORDS + _AROUND_WORDS), np.uint16)
-    _fill(rows[:, :_ANCHOR_WORDS], hashes, starts[:count], ends[:count])
-    _fill(rows[:, _ANCHOR_WORDS:], hashes, starts[count:], ends[count:])
+    words, starts, count = _numbered(codes), np.concatenate(([0], ends))[:-1], len(links)
+    rows = np.zeros((count, _ANCHOR_WORDS + _AROUND_WORDS), np.uint32)
+    _fill(rows[:, :_ANCHOR_WORDS], words, starts[:count], ends[:count])
+    _fill(rows[:, _ANCHOR_WORDS:], words, starts[count:], ends[count:])
     return rows
 
 
@@ -685,15 +706,23 @@ def _place(name: str) -> int:
     return key_of(name) % (PLACES - 1) + 1
 
 
-def _fill(matrix: Hashes, hashes: Hashes, starts: Ints, ends: Ints) -> None:
-    """Fills each row with the first of the hashes of its text, as far as there are any."""
+def _fill(matrix: Words, words: Words, starts: Ints, ends: Ints) -> None:
+    """Fills each row with the first of the words of its text, as far as there are any."""
     indices = starts[:, None] + np.arange(matrix.shape[1])
     is_word = indices < ends[:, None]
-    matrix[is_word] = hashes[indices[is_word]]
+    matrix[is_word] = words[indices[is_word]]
 
 
-def _hashed(codes: Codes) -> Hashes:
-    return (codes % np.uint64(PLACES - 1)).astype(np.uint16) + np.uint16(1)
+def _numbered(codes: Codes) -> Words:
+    """Numbers of words: `PLACES` + the row of a word that the table of word vectors knows, a hash of any other one."""
+    rows = shipped_table().rows_of(codes)
+    numbers = np.where(rows < 0, codes % np.uint64(PLACES - 1) + np.uint64(1), (rows + PLACES).astype(np.uint64))
+    return numbers.astype(np.uint32)
+
+
+def _word_count() -> int:
+    """How many numbers of words there are."""
+    return PLACES + shipped_table().row_count
 
 
 def _sums_of_neighbours(parents: Ints, good: Floats, seen: Floats) -> tuple[Floats, Floats]:
@@ -709,7 +738,7 @@ def _sums_of_neighbours(parents: Ints, good: Floats, seen: Floats) -> tuple[Floa
 
 def _ratios_of_places(good: NDArray[Any], seen: NDArray[Any], base: float, kind: str) -> NDArray[np.float32]:
     """Log odds ratios of places, 0 for those of which nothing is known."""
-    ratios = np.zeros(PLACES, np.float32)
+    ratios = np.zeros(len(seen), np.float32)
     (known,) = seen.nonzero()
     ratios[known] = _log_odds_ratio(good[known], seen[known], base, kind)
     ratios[0] = 0.0
@@ -728,8 +757,8 @@ def _packed_places(array: NDArray[Any]) -> Plain:
     return [packed(known), packed(array[known])]
 
 
-def _unpacked_places(plain: Plain) -> NDArray[Any]:
+def _unpacked_places(plain: Plain, size: int = PLACES) -> NDArray[Any]:
     known, values = map(unpacked, plain)
-    array = np.zeros(PLACES, values.dtype)
+    array = np.zeros(size, values.dtype)
     array[known] = values
     return array

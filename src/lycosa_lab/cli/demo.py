@@ -75,7 +75,9 @@ def demo(
                 stop=replace(recipe.stop, pages=pages),
             )
             with Progress() as progress:
-                run(folder, recipe, Settings(resolve=(served.resolve,)), progress=progress, quiet=True)
+                is_interrupted = run(folder, recipe, Settings(resolve=(served.resolve,)), progress=progress, quiet=True)
+            if is_interrupted:
+                raise KeyboardInterrupt
             found[strategy] = _catch(folder, world, topic)
     _compare(found, topic)
     _say_what_next(out / STRATEGIES[0], TOPICS[topic][0])

@@ -32,7 +32,7 @@ from lycosa.user_config import authority_file
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Relevance, Standing, Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import REFRESH, RELEVANT, Candidate, Page, Plain, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.records import REFRESH, RELEVANT, Candidate, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
 from lycosa.vocabulary.urls import site_of
 
 from .access_log import log_of_run

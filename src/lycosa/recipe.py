@@ -179,7 +179,7 @@ def load_recipe(folder: Path, *, to_read: bool = False, tell: Callable[[str], No
     except tomllib.TOMLDecodeError as error:
         raise RecipeError(f'{path}: not TOML: {error}; mend that line: key = "value"') from None
     except (OSError, UnicodeDecodeError) as error:
-        raise RecipeError(f"{path}: cannot be read: {error}") from None
+        raise RecipeError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if tell is not None and not to_read and (folder / "archive").exists():
         plain = _with_known_strategy(plain, str(path), tell)
     return recipe_of(plain, str(path), to_read=to_read)

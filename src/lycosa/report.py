@@ -85,6 +85,8 @@ class ReportData:
     size: int = 0  # bytes received
     seconds: float = 0.0  # of crawling, over all runs
     made_at: str = ""  # a date for people
+    version: str = ""  # of Lycosa
+    recipe: Sequence[tuple[str, str]] = ()  # how it was made: what, and how the recipe says it
     calibration: Calibration = "crawl"  # what tells relevant pages from others
 
 
@@ -92,11 +94,11 @@ def report_page(data: ReportData) -> str:
     """The report as HTML."""
     title = _text(data.name, 120) or "Collection"
     topic = f'<p class="topic">{_text(data.topic, 600)}</p>' if data.topic.strip() else ""
-    made = f"Made {_text(data.made_at)} by Lycosa." if data.made_at else "Made by Lycosa."
+    made = f"Made {_text(data.made_at)} by Lycosa {_text(data.version)}".rstrip() if data.made_at else "Made by Lycosa"
     charts = (_harvest, _relevance, _readers, _standing, _weight, _freshness, _sites, _hosts)
-    parts = (_cards, *charts, _top_pages, _left_out, _amounts, _runs)
+    parts = (_cards, *charts, _top_pages, _left_out, _amounts, _runs, _recipe)
     body = "".join(part(data) for part in parts)
-    return html_page(title, kicker="Focused crawl", lead=topic, body=body, footer=made)
+    return html_page(title, kicker="Focused crawl", lead=topic, body=body, footer=f"{made}.")
 
 
 def harvest_curves(relevances: Sequence[float]) -> tuple[Series, Series]:
@@ -347,8 +349,8 @@ def _left_out(data: ReportData) -> str:
 def _amounts(data: ReportData) -> str:
     charts = []
     for heading, lead, amounts in (
-        ("Outcomes", "How the fetches ended.", data.outcomes),
-        ("Skipped", "Why URLs were not fetched.", data.skips),
+        ("Outcomes", "How the fetches ended: with a page (ok), elsewhere (moved), or why with none.", data.outcomes),
+        ("Skipped", "Why links that were found are not fetched; lycosa explain says it of each.", data.skips),
     ):
         bars = [Bar(label, float(amount)) for label, amount in sorted(amounts.items(), key=lambda pair: -pair[1])[:20]]
         charts.append(section(heading, lead, bar_chart(bars, title=heading, width=440.0)))
@@ -368,6 +370,12 @@ def _runs(data: ReportData) -> str:
         "<th>Stopped because</th></tr>"
     )
     return section("Runs", "", f"<table><thead>{head}</thead><tbody>\n{rows}</tbody></table>")
+
+
+def _recipe(data: ReportData) -> str:
+    """How the collection was made; nothing where it is not known."""
+    rows = "".join(f"<tr><td>{_text(what)}</td><td>{_text(how, 600)}</td></tr>\n" for what, how in data.recipe)
+    return section("Recipe", "How the collection was made.", f"<table><tbody>\n{rows}</tbody></table>") if rows else ""
 
 
 def _text(text: str, limit: int = 200) -> str:

@@ -86,7 +86,7 @@ def test_a_link_to_a_full_host_is_skipped_once_with_the_quota_it_exceeds(make: M
     first = frontier.take(0.0)
     assert first is not None
     (dropped,) = frontier.settle(first.url, is_kept=True)
-    assert (dropped.candidate.url, dropped.why) == ("http://two.org/2", "quota: its host has 1 pages")
+    assert (dropped.candidate.url, dropped.why) == ("http://two.org/2", "quota: its host has 1 page")
     (refused,) = frontier.put([Candidate(Url("http://two.org/3"), 0.9), Candidate(Url("http://d.two.org/"), 0.1)][:1])
     assert refused.reason is SkipReason.QUOTA
     assert frontier.put([dropped.candidate, refused.candidate]) == []
@@ -183,4 +183,4 @@ def test_pages_seen_again_are_no_new_pages_of_their_host() -> None:
     for candidate in taken:
         assert candidate is not None
         assert lanes.settle(candidate.url, is_kept=True) == []
-    assert links.put([Candidate(Url("http://two.org/2"), 0.5)])[0].why == "quota: its host has 1 pages"
+    assert links.put([Candidate(Url("http://two.org/2"), 0.5)])[0].why == "quota: its host has 1 page"

@@ -38,8 +38,8 @@ def test_plain_lines_come_every_two_seconds_and_at_the_end():
                 seconds_left=75.2, url=f"http://a.example/{page}",
             )  # fmt: skip
     assert paper.file.getvalue() == (
-        "4 of 10 pages, 50% relevant, 2.0 pages/s, 44 waiting, 1 errors, 1:15 left; http://a.example/4\n"
-        "7 of 10 pages, 43% relevant, 2.0 pages/s, 47 waiting, 1 errors, 1:15 left; http://a.example/7\n"
+        "4 of 10 pages, 50% relevant, 2.0 pages/s, 44 waiting, 1 error, 1:15 left; http://a.example/4\n"
+        "7 of 10 pages, 43% relevant, 2.0 pages/s, 47 waiting, 1 error, 1:15 left; http://a.example/7\n"
     )
 
 

@@ -197,7 +197,10 @@ def test_hosts_may_be_written_in_capitals(tmp_path, served):
 
 def test_a_collection_without_seeds_is_told_when_it_is_made(tmp_path):
     said = done("new", tmp_path / "a", "--topic", "bees").out
-    assert "needs seeds" in said and "seeds.txt" in said and "--seeds" in said
+    assert "needs seeds" in said and "seeds.txt" in said and "--seed URL" in said
+    assert said.splitlines()[-1] == f"then: lycosa crawl {tmp_path / 'a'} --pages 500"
+    assert "needs a topic" in done("new", tmp_path / "with blank", "--topic", "", "--seed", HOME).out
+    assert "crawl '" in done("new", tmp_path / "with another blank", "--topic", "bees", "--seed", HOME).out
     examples = listing(tmp_path / "examples.txt", ["a text of several words about bees"])
     assert "needs seeds" in done("new", tmp_path / "b", "--examples", examples).out
     assert "needs seeds" not in done("new", tmp_path / "c", "--examples", listing(examples, [HOME])).out

@@ -154,7 +154,7 @@ def test_sitemaps_of_the_seeds_hosts_are_started_from_too(tmp_path: Path) -> Non
     told: list[str] = []
     with opened(folder, tell=told.append) as session:
         assert hidden in asyncio.run(visited(session, world, Settings(sitemaps=True)))
-    assert "1 URLs in 1 sitemaps" in told
+    assert "1 URL in 1 sitemap" in told
     assert rows(folder, "SELECT seeds FROM runs") == [(f'["{ONE}","{hidden}"]',)]
 
 

@@ -141,6 +141,15 @@ def test_a_seed_is_followed_whatever_its_language(tmp_path):
     assert HOME + "further" not in outcomes(folder)
 
 
+def test_limits_that_flags_gave_and_the_next_run_has_not_are_told(tmp_path):
+    folder = collection(tmp_path / "c", [HOME])
+    with LoopbackServer(AWKWARD) as server:
+        crawled(folder, server, "--include-host", "a.example", "--exclude-url", "*/list*", "--pages", 3)
+        said = crawled(folder, server, "--include-host", "a.example", "--pages", 4)
+        assert "the run before was limited by --exclude-url '*/list*', and this one is not" in said.err
+        assert "was limited" not in crawled(folder, server, "--pages", 5, "--include-host", "a.example").err
+
+
 # ------------------------------------------------------------ a run that gets nothing
 
 

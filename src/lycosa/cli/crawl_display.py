@@ -29,7 +29,7 @@ from lycosa.vocabulary.records import Outcome, Plain, Visit
 from lycosa.vocabulary.text import counted, visible
 from lycosa.web.outcomes import outcome_in_words, outcome_name
 
-from .options import print_json, program
+from .options import command, print_json
 from .progress import Progress, StandingFacts
 
 _log = logging.getLogger("lycosa.pages")
@@ -45,8 +45,9 @@ def run(
         with asyncio.Runner() as runner:
             runner.run(_watch_crawl(session, settings, progress, as_json=as_json))
         status = session.status
+        progress.freeze()
         if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
-            why_nothing = why_nothing_came(session.collection, session.recipe_seeds()) or status.stop_reason
+            why_nothing = why_nothing_came(session.collection, session.seeds) or status.stop_reason
         if not quiet:
             progress.say(f"stopped: {status.stop_reason}")
             for omission in omissions_in_words(session.collection.catalog.omissions(), session.recipe):
@@ -54,7 +55,7 @@ def run(
             progress.say(
                 f"{counted(status.pages, 'page')}, {_relevant_share(session)}, "
                 f"{counted(len(session.frontier), 'URL')} waiting; "
-                f'next: {program()} search {folder} "words", {program()} report {folder}'
+                f"next: {command('search', folder, 'words')}, {command('report', folder)}"
             )
     if why_nothing:
         raise LycosaError(f"no page was stored: {why_nothing}; the same command tries again")

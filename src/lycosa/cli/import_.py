@@ -7,6 +7,7 @@ import typer
 
 from lycosa.run import upkeep
 from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.text import counted
 
 from .options import Name, tell
 
@@ -16,6 +17,7 @@ def import_(
 ) -> None:
     """Take the pages of other people's WARC files into a collection."""
     done = upkeep.import_archive(name, file, clock=WallClock(), tell=tell)
-    typer.echo(f"{done.pages} pages imported, {done.known} known already, {done.passed_over} records passed over")
+    imported, passed_over = counted(done.pages, "page"), counted(done.passed_over, "record")
+    typer.echo(f"{imported} imported, {done.known} known already, {passed_over} passed over")
     if done.damage:
         tell(done.damage)

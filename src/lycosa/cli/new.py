@@ -9,7 +9,7 @@ from lycosa.recipe import load_recipe
 from lycosa.run.new import new_collection
 from lycosa.run.topic import examples_of
 
-from .options import Name, program, tell
+from .options import Name, command, tell
 
 
 def new(
@@ -53,13 +53,23 @@ def new(
         traffic=traffic,
         tell=tell,
     )
-    typer.echo(f"made {name}; look at {recipe}, then: {program()} crawl {name} --pages 500")
     good = examples_of(load_recipe(name).topic, name).good
+    lacks = []
+    if not good:
+        lacks.append(f"it needs a topic: write text, examples or keywords into [topic] of {recipe}")
     if not seeds and not seed and not any(example.kind == "url" for example in good):
-        typer.echo(
-            f"before the crawl it needs seeds: write URLs, one a line, into {name / 'seeds.txt'}, "
-            f'and seeds = "seeds.txt" into {recipe}; or make it with --seed URL; or crawl it with --logs LOG'
+        lacks.append(
+            f"it needs seeds: write URLs, one a line, into {name / 'seeds.txt'}, "
+            f'and seeds = "seeds.txt" into {recipe}; or crawl it with --seed URL or --logs LOG'
         )
+    crawl = command("crawl", name, "--pages", 500)
+    if not lacks:
+        typer.echo(f"made {name}; look at {recipe}, then: {crawl}")
+        return
+    typer.echo(f"made {name}; before the crawl")
+    for lack in lacks:
+        typer.echo(f"- {lack}")
+    typer.echo(f"then: {crawl}")
 
 
 def _given(file: Path | None, lines: list[str] | None = None) -> list[str | Path]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any, BinaryIO, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -23,6 +24,7 @@ from lycosa.vocabulary.urls import normalise
 TYPER_OPTIONS: dict[str, Any] = {  # of every Typer app
     "no_args_is_help": True,
     "add_completion": False,
+    "suggest_commands": False,  # click does it
     "pretty_exceptions_enable": False,
     "rich_markup_mode": None,
     "context_settings": {"help_option_names": ["-h", "--help"]},
@@ -115,6 +117,11 @@ def program() -> str:
     if called.name != "lycosa" or len(called.parts) == 1 or shutil.which("lycosa"):
         return "lycosa"
     return str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
+
+
+def command(*words: object) -> str:
+    """A command that the user can copy, as a shell wants it."""
+    return " ".join([program(), *(quote(str(word)) for word in words)])
 
 
 def url_argument(text: str) -> Url:

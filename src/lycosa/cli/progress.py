@@ -136,6 +136,10 @@ class Progress:
             self._due = now + self._interval
             self._show()
 
+    def freeze(self) -> None:
+        """Leaves the display as it is, so that what is said from now on stands below it."""
+        self.__exit__(None, None, None)
+
     def say(self, line: str) -> None:
         """Prints a line above the display, or after the figures of the moment."""
         if self._form == "plain" and not self._told:
@@ -164,7 +168,7 @@ class Progress:
             *_recall(recall),
             f"{speed:.1f} {counted}/s",
             f"{waiting} waiting",
-            f"{errors} errors",
+            _errors(errors),
         ]
         if left is not None:
             parts.append(f"{_clock(left)} left")
@@ -192,7 +196,7 @@ class Progress:
         traffic = [
             Text(f"{speed:.1f} {counted}/s"),
             Text(f"{waiting} waiting"),
-            Text(f"{errors} errors", style="red" if errors else "dim"),
+            Text(_errors(errors), style="red" if errors else "dim"),
         ]
         reasons = [Text(part) for part in (*_weight(facts), *_found_on(facts))]
         last = Text(visible(title or url, width), style="dim", no_wrap=True, overflow="ellipsis")
@@ -201,6 +205,9 @@ class Progress:
     def _mark(self, pages: int, relevant: int) -> None:
         """Adds the harvest rate since the last point to the sparkline, once enough pages have come for one."""
         pages_before, relevant_before = self._marked
+        if relevant < relevant_before:  # judged anew: what was drawn before holds no longer
+            self._rates.clear()
+            self._marked = pages_before, relevant_before = pages, relevant
         if pages - pages_before >= 10:
             self._rates.append((relevant - relevant_before) / (pages - pages_before))
             self._marked = (pages, relevant)
@@ -248,6 +255,10 @@ def _found_on(facts: StandingFacts) -> list[str]:
     )
     text = ", ".join(f"{name} {value:.2f}" for name, value in parts if value is not None)
     return [f"found on: {text}"] if text else []
+
+
+def _errors(number: int) -> str:
+    return "1 error" if number == 1 else f"{number} errors"
 
 
 def _share(part: int, whole: int) -> str:

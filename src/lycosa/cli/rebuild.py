@@ -4,6 +4,7 @@ import typer
 
 from lycosa.run import upkeep
 from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.text import counted
 
 from .options import Name, tell
 
@@ -11,4 +12,4 @@ from .options import Name, tell
 def rebuild(name: Name) -> None:
     """Make the catalog anew from the archive. The search index and the waiting URLs too."""
     pages = upkeep.rebuild(name, clock=WallClock(), tell=tell)
-    typer.echo(f"{name}: {pages} pages")
+    typer.echo(f"{name}: {counted(pages, 'page')}")

@@ -13,7 +13,7 @@ from lycosa.run.refresh import EXPAND, POLICY, Named, Refresh, Refreshed, insist
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.records import Change, Visit
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import counted, visible
 
 from .crawl_display import is_trouble, log_pages, watch
 from .options import Json, Name, PageLog, Quiet, Verbose, print_json, takes, tell
@@ -74,11 +74,11 @@ class _Shown:
         self._errors += is_trouble(visit) and visit.change in (None, Change.FAILED, Change.REFUSED)
         fetches, counts = self._requests.fetches, self._tally.counts
         speed = fetches / max(time.monotonic() - self._began, 1e-6)
-        altered = counts[Change.CHANGED] + counts[Change.RETURNED]
+        returned, barred = counts[Change.RETURNED], self._requests.barred
         self._progress.update(
-            pages=fetches,
+            pages=self._requests.requests,
             target=self._budget,
-            relevant=altered,
+            relevant=counts[Change.CHANGED],
             pages_per_second=speed,
             waiting=len(self._frontier),
             errors=self._errors,
@@ -86,7 +86,13 @@ class _Shown:
             title=visit.page.title if visit.page else "",
             url=visit.fetch.url,
             counted="requests",
-            notes=(f"{altered} changed", f"{counts['new']} new", f"{counts[Change.VANISHED]} vanished"),
+            notes=(
+                f"{counts[Change.CHANGED]} changed",
+                f"{counts['new']} new",
+                f"{counts[Change.VANISHED]} vanished",
+                *([f"{returned} returned"] if returned else []),
+                *([f"{barred} not sent"] if barred else []),
+            ),
         )
 
 
@@ -102,8 +108,10 @@ def _lines(result: Refreshed) -> list[str]:
     refused = f"; {result.refused} not asked for, being at private addresses" if result.refused else ""
     lines = [
         f"stopped: {result.stopped}",
-        f"{result.requests} of {result.budget} requests: {result.looked_at} pages looked at ({', '.join(looked)}), "
-        f"{result.new} new, {result.led_nowhere} links led nowhere{refused}; {result.pages} pages in all",
+        f"{result.requests} of {result.budget} requests: "
+        f"{counted(result.looked_at, 'page')} looked at ({', '.join(looked)}), "
+        f"{result.new} new, {counted(result.led_nowhere, 'link')} led nowhere{refused}; "
+        f"{counted(result.pages, 'page')} in all",
     ]
     for what, pages, count in (
         ("changed", result.changed_pages, result.changed),

@@ -1,12 +1,15 @@
 """`lycosa report`: a collection as one HTML page with charts."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
+from lycosa import __version__
 from lycosa.collection import Collection
 from lycosa.collection.rows import Freshness, LatestChange, PageRow, RunRow
 from lycosa.frontier.durable import count_waiting
@@ -27,12 +30,14 @@ from lycosa.run.topic import calibration_of
 from lycosa.run.upkeep import REPORT_FILE
 from lycosa.vocabulary.errors import CollectionError, cannot_write
 from lycosa.vocabulary.explanations import is_found_by_readers, weight_of_relevance
+from lycosa.vocabulary.records import RELEVANT
 
 from .export import STANDARD_OUTPUT
 from .options import Name
 from .reasons import in_words, outcome_counts
 
 _CHANGES_SHOWN = 25  # the latest
+_SEEDS_SHOWN = 10
 
 
 def report(
@@ -93,7 +98,7 @@ def report_data(collection: Collection, recipe: Recipe, *, calibration: Calibrat
         alphas=alphas,
         hosts=hosts,
         through_readers=through_readers,
-        top_pages=[_top_page(page) for page in catalog.pages("relevance", limit=PAGES_SHOWN)],
+        top_pages=[_top_page(page) for page in catalog.pages("relevance", min_relevance=RELEVANT, limit=PAGES_SHOWN)],
         outcomes=outcome_counts(catalog.outcomes_and_statuses()),
         left_out=[(each.what, each.remedy) for each in omissions_in_words(facts.omissions, recipe)],
         skips=facts.skipped,
@@ -104,7 +109,27 @@ def report_data(collection: Collection, recipe: Recipe, *, calibration: Calibrat
         seconds=sum(run.seconds for run in runs),
         made_at=datetime.now().strftime("%Y-%m-%d %H:%M"),
         calibration=calibration,
+        version=__version__,
+        recipe=_recipe_lines(recipe, facts.runs),
     )
+
+
+def _recipe_lines(recipe: Recipe, runs: Sequence[RunRow]) -> list[tuple[str, str]]:
+    """What a reader has to know to do it again; nothing that may be secret."""
+    topic, scope = recipe.topic, msgspec.to_builtins(recipe.scope)
+    seeds = list(dict.fromkeys(seed for run in runs for seed in run.seeds))
+    more = f" and {len(seeds) - _SEEDS_SHOWN:,} more" if len(seeds) > _SEEDS_SHOWN else ""
+    lines = [
+        ("topic", topic.text),
+        ("examples", topic.examples),
+        ("negatives", topic.negatives),
+        ("keywords", ", ".join(topic.keywords)),
+        ("function", topic.function),
+        ("seeds", ", ".join(seeds[:_SEEDS_SHOWN]) + more),
+        ("strategy", recipe.strategy),
+        ("scope", "; ".join(f"{key} = {value}" for key, value in scope.items() if value)),
+    ]
+    return [(what, how) for what, how in lines if how]
 
 
 def _run_figures(run: RunRow, next_first_page: int) -> RunFigures:

@@ -13,7 +13,7 @@ from lycosa.run.omissions import Omission, omissions_in_words
 from lycosa.run.open import open_for_reading
 from lycosa.run.recall import RECALL_STATE, RecallEstimate, saved_recall
 from lycosa.run.topic import calibration_of
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import counted, visible
 
 from .options import Json, Name, print_json
 from .reasons import outcome_counts
@@ -88,11 +88,11 @@ def _lines(
     low, high = harvest
     estimate = "" if low == high else f"; an estimate, probably within {low:.0%}–{high:.0%}"
     rows = [
-        ("harvest rate", f"{facts.harvest_rate:.1%} ({facts.relevant} relevant pages{estimate})"),
+        ("harvest rate", f"{facts.harvest_rate:.1%} ({counted(facts.relevant, 'relevant page')}{estimate})"),
         *([] if recall is None else [("recall", _recall(recall))]),
         *([] if facts.mean_standing is None else [("standing", f"{facts.mean_standing:.2f} on average")]),
         *_freshness_rows(facts.freshness, changes),
-        ("waiting", f"{waiting} URLs"),
+        ("waiting", counted(waiting, "URL")),
         ("outcomes", _counts(outcomes)),
         *(("left out", str(each)) for each in left_out),
         ("skipped", _counts(facts.skipped)),
@@ -100,7 +100,7 @@ def _lines(
         ("hosts", _counts(facts.hosts, 8)),
     ]
     rows += [("run", f"{_moment(run.at)} {_kind_of(run)}: {run.stop_reason or 'not ended'}") for run in facts.runs[-5:]]
-    head = f"{name}: {facts.pages} pages on {len(facts.hosts)} hosts, {facts.bytes / 1e6:.1f} MB"
+    head = f"{name}: {counted(facts.pages, 'page')} on {counted(len(facts.hosts), 'host')}, {facts.bytes / 1e6:.1f} MB"
     return [visible(head, 300), *(f"{what:14}{visible(value, 300)}" for what, value in rows)]
 
 

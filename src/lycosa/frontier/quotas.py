@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from lycosa.vocabulary.records import Host
+from lycosa.vocabulary.text import counted
 from lycosa.vocabulary.urls import site_of
 
 AtLeastOne = Annotated[int, Meta(ge=1)]
@@ -60,7 +61,7 @@ class PageCounts:
     def exceeded(self, host: Host) -> str:
         """The quota that one more page of a host would exceed, for people; empty if none."""
         if self.is_host_full(host):
-            return f"its host has {self._of_host[host]} pages"
+            return f"its host has {counted(self._of_host[host], 'page')}"
         if self.is_site_full(host):
-            return f"its site has {self._of_site[site_of(host)]} pages"
+            return f"its site has {counted(self._of_site[site_of(host)], 'page')}"
         return ""

@@ -31,7 +31,7 @@ header { padding-top: 36px; }
   text-transform: uppercase; }
 h1 { margin: 2px 0 6px; font-size: 34px; line-height: 1.2; overflow-wrap: anywhere; }
 .topic { margin: 0; color: var(--faint); font-size: 18px; overflow-wrap: anywhere; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(124px, 1fr)); gap: 10px; margin: 24px 0; }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(136px, 1fr)); gap: 10px; margin: 24px 0; }
 .cards div { display: flex; flex-direction: column-reverse; background: #fff; border: 1px solid var(--line);
   border-radius: 8px; padding: 12px 14px; }
 .cards dt { color: var(--faint); font-size: 13px; }

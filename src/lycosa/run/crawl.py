@@ -24,6 +24,7 @@ from lycosa.vocabulary.records import (
     Url,
     Visit,
 )
+from lycosa.vocabulary.text import counted
 from lycosa.web.outcomes import FetchCounts
 
 from .recall import RecallEstimate
@@ -93,7 +94,7 @@ class Status:
     def limit_reached(self, budget: Budget) -> str:
         """Which bound of the whole collection is reached; empty if none."""
         if budget.pages is not None and self.pages >= budget.pages:
-            return f"the collection has {self.pages} pages, as asked"
+            return f"the collection has {counted(self.pages, 'page')}, as asked"
         if budget.bytes is not None and self.bytes_kept >= budget.bytes:
             return f"the pages have {self.bytes_kept} bytes"
         return ""

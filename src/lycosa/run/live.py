@@ -197,6 +197,11 @@ class LiveRun:
         if uses_standing(recipe):
             self.learn_standing()
         self._tell_default_strategy()
+        if dropped := session.limits_dropped(recipe.scope):
+            session.tell(
+                f"the run before was limited by {', '.join(dropped)}, and this one is not: a flag holds for one run, "
+                f"[scope] in {session.folder / FILE_NAME} for all"
+            )
         self.begin(
             Run(
                 session.clock.now(),
@@ -329,7 +334,7 @@ class LiveRun:
         for seed in seeds:
             named.update(dict.fromkeys(await self._web.sitemaps(seed)))
         urls = await urls_in_sitemaps(self._web, named, before=self._wait_for_turn)
-        self._session.tell(f"{len(urls)} URLs in {len(named)} sitemaps")
+        self._session.tell(f"{counted(len(urls), 'URL')} in {counted(len(named), 'sitemap')}")
         return urls
 
     async def _wait_for_turn(self, url: Url) -> bool:

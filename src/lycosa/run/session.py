@@ -1,9 +1,10 @@
 """A collection opened for writing: its journal, its checkpoints, and the loop of its crawl as the archive left it."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import Self
 
 import msgspec
@@ -107,6 +108,11 @@ class Session:
             self.collection.abandon()  # catalog and frontier fit each other as of the last checkpoint
             raise
         self.collection.close()
+
+    @property
+    def seeds(self) -> Sequence[Url]:
+        """Where all runs so far were to start, as recipe, flags and sitemaps say."""
+        return self._seeds
 
     def recipe_seeds(self, *, tell: Tell = lambda line: None) -> list[Url]:
         """Where the recipe says to start: its seeds, else its good examples, even where a rule decides the topic."""
@@ -311,6 +317,19 @@ class Session:
         for url, outcome in self.collection.catalog.last_outcomes():
             if url in settled and outcome in may_have_changed:
                 self.frontier.give_back(Candidate(url, 1.0, because={"seed": True}))
+
+    def limits_dropped(self, scope: Scope) -> list[str]:
+        """The limits of the scope that the run before had and this one has not, as flags."""
+        before, dropped = self._scope, list[str]()
+        for flag, had, has in (
+            ("--include-host", before.hosts, scope.hosts),
+            ("--exclude-host", before.exclude_hosts, scope.exclude_hosts),
+            ("--include-url", before.urls, scope.urls),
+            ("--exclude-url", before.exclude_urls, scope.exclude_urls),
+            ("--language", before.languages, scope.languages),
+        ):
+            dropped += [f"{flag} {quote(each)}" for each in had if each not in has]
+        return dropped + ["--stay"] * (before.stay_on_sites and not scope.stay_on_sites)
 
     def run_as_before(self, refresh: Plain) -> Run:
         """A run that changes neither strategy nor scope nor quotas, whatever the recipe says by now."""

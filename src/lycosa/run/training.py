@@ -415,7 +415,7 @@ class StandingTrainer:
         if model is None or judge is None:
             return
         if session.status.pages and (self._is_new or session.collection.catalog.has_pages_without_standing()):
-            session.tell(f"how much pages matter is known better: judging {session.status.pages} pages anew")
+            session.tell(f"how much pages matter is known better: judging {counted(session.status.pages, 'page')} anew")
             standing = self._judge_pages(judge)
             session.record(Scores(session.clock.now(), "how much pages matter is learnt anew", {}, standing))
             session.checkpoint()

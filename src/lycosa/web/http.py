@@ -25,7 +25,8 @@ _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 def user_agent(version: str, contact: str) -> str:
     """The User-Agent header: name and version, a page about Lycosa, and the contact of its user."""
-    return f"lycosa/{version} (+https://github.com/lycosa/lycosa; {contact})"
+    said = f"; {contact}" if contact else ""
+    return f"lycosa/{version} (+https://github.com/lycosa/lycosa{said})"
 
 
 def connect_to(entry: str) -> str:

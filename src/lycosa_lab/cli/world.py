@@ -11,11 +11,13 @@ import typer
 from lycosa.cli.job_progress import elapsed_notice
 from lycosa.cli.options import TYPER_OPTIONS, Json, print_json, program, tell
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import counted, visible
 from lycosa_lab.worlds.calibration import Statistic, measure
 from lycosa_lab.worlds.registry import WORLDS, make_world, open_world, require_empty, save_world
 from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.world import StudyWorld
+
+_HOSTS_NAMED = 5
 
 app = typer.Typer(name="world", help="Worlds to crawl without touching the Web.", **TYPER_OPTIONS)
 WorldArgument = Annotated[
@@ -125,7 +127,7 @@ def _show_category(world: StudyWorld, name: str) -> None:
 def _lines(world: StudyWorld, measured: list[Statistic]) -> list[str]:
     facts: dict[str, Any] = dict(world.facts)
     options = ", ".join(f"{key} {value}" for key, value in facts.items() if key not in ("name", "pages"))
-    lines = [f"{world.name}: {len(world)} pages on {len(world.hosts)} hosts"]
+    lines = [f"{world.name}: {counted(len(world), 'page')} on {counted(len(world.hosts), 'host')}"]
     if options:
         lines.append(f"  {visible(options, 300)}")
     categories = world.directory()
@@ -155,13 +157,16 @@ def serve(
         opened = open_world(world)
     try:
         with WorldServer(opened, port=port, address=address) as served:
-            typer.echo(f"{opened.name}: {len(opened)} pages on {len(opened.hosts)} hosts at {address}:{served.port}")
+            count = f"{counted(len(opened), 'page')} on {counted(len(opened.hosts), 'host')}"
+            typer.echo(f"{opened.name}: {count} at {address}:{served.port}")
+            named = ", ".join(sorted(opened.hosts)[:_HOSTS_NAMED])
+            typer.echo(f"Hosts:     {named}{', …' if len(opened.hosts) > _HOSTS_NAMED else ''}")
             categories = opened.directory()
             if categories:
                 name = categories[0].name
                 typer.echo(f"Examples:  {program()} world show {world} --category {name} > good.txt")
                 typer.echo(f"           {program()} new mine --examples good.txt")
-            crawl = f"{program()} crawl mine --resolve '{served.resolve}' --allow-private --delay 0 --pages 500"
+            crawl = f"{program()} crawl mine --resolve '{served.resolve}' --delay 0 --pages 500"
             typer.echo(f"Crawl it:  {crawl}\nCtrl-C ends.")
             while True:
                 time.sleep(3600)

@@ -3,6 +3,7 @@
 # make test:  every check there is, the slow tests and those of the lab and of peers too: what to run before a change is shared.
 # make tools: other people's programs that tests try archives and exports with, in an environment of their own; a test whose
 #             program could not be installed is skipped and says so.
+# make dist:  wheel and sdist, in dist/.
 # make golden: studies at the small scale and all else that is on record, compared with it: half an hour.
 PYTHON ?= python3
 VENV := .venv
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 TOOLS := .venv-tools
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes: what one has compiled the next shall find
 
-.PHONY: setup tools demo style check test golden bench clean
+.PHONY: setup tools demo style check test dist golden bench clean
 
 setup: $(VENV)/.installed
 
@@ -42,6 +43,9 @@ check: style
 
 test: style tools
 	$(BIN)/pytest --numprocesses auto --dist loadfile
+
+dist: setup
+	$(BIN)/python -m build --no-isolation --outdir dist
 
 golden: setup
 	$(BIN)/python tests/golden/record.py --check

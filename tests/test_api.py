@@ -12,9 +12,9 @@ import pytest
 import lycosa
 import lycosa.api
 from crawling import PATIENCE
-from fixtures.made_up_web import MadeUpWeb
 from lycosa.recipe import load_recipe
 from lycosa.vocabulary.errors import CollectionError, RecipeError, UsageError
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=2, hosts=8, pages=120)

@@ -12,11 +12,10 @@ from typing import get_type_hints
 import msgspec
 import pytest
 
-from crawling import PATIENCE, done, kill
+from crawling import PATIENCE, begin, done, kill
 from lycosa.cli import COMMANDS
 from lycosa.recipe import Recipe
 from lycosa.strategies import STRATEGIES
-from processes import Process
 
 ROOT = Path(__file__).parents[1]
 DOCS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -149,7 +148,7 @@ def test_the_quick_start_works_as_written(tmp_path, monkeypatch):
     assert len(commands) >= 12
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    server = Process(f"import runpy; runpy.run_path({str(GUIDE / 'practice_web.py')!r}, run_name='__main__')", 0)
+    server = begin("world", "practice", "--port", 0)
     try:
         port = server.stdout.readline().strip().rpartition(":")[2]
         server.stdout.readline()  # the files are written

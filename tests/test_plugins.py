@@ -14,7 +14,6 @@ import pytest
 import lycosa
 from crawling import PATIENCE
 from crawling import lycosa as command
-from fixtures.made_up_web import MadeUpWeb
 from lycosa.cli import app
 from lycosa.collection.export import exporter_for
 from lycosa.recipe import recipe_of
@@ -23,6 +22,7 @@ from lycosa.relevance.registry import find_trainer
 from lycosa.strategies.registry import STRATEGIES, find_strategy
 from lycosa.vocabulary.errors import LycosaError, PluginError, UsageError
 from lycosa.vocabulary.plugins import plugins
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 
 ROOT = Path(__file__).parents[1]
@@ -275,10 +275,13 @@ def test_the_guide_works_as_written(installed: Path, tmp_path: Path) -> None:
     commands = [line.removeprefix("$ ") for block in blocks_of("console") for line in block.splitlines()]
     assert commands[0].startswith("pip install ")  # as `installed` has done
     assert ROOT / commands[0].split()[-1] == EXAMPLE
-    assert "\n```\npython docs/guide/practice_web.py\n```\n" in guide
+    assert "\n```\nlycosa world practice\n```\n" in guide
     _, in_recipe = (tomllib.loads(block) for block in blocks_of("toml"))
     server = subprocess.Popen(
-        [sys.executable, str(GUIDE / "practice_web.py"), "0"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        [str(Path(sys.executable).with_name("lycosa")), "world", "practice", "--port", "0"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
     )
 
     def run(line: str) -> str:

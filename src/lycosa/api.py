@@ -43,6 +43,7 @@ from lycosa.run.refresh import Plan, Refresh, Refreshed, insist_on_pages, plan_o
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
+from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.records import Fetch, Visit
 from lycosa.vocabulary.urls import normalise
 
@@ -212,7 +213,7 @@ class Run(_Readable):
 
     def __iter__(self) -> Iterator[Visit]:
         _insist_on_no_loop()
-        with self._running() as session, asyncio.Runner() as runner:
+        with self._running() as session, asyncio.Runner(loop_factory=new_event_loop) as runner:
             opened = AsyncExitStack()
             try:
                 visits = runner.run(opened.enter_async_context(self._open(session)))

@@ -31,6 +31,7 @@ from lycosa.loop import Loop
 from lycosa.reading import Reader, page_of_text
 from lycosa.refresh import HistoryTable, RefreshPolicy
 from lycosa.strategies import BreadthFirst
+from lycosa.strategies.base import BaseStrategy
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Relevance, Strategy
 from lycosa.vocabulary.records import Candidate, Fetch, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
@@ -219,6 +220,8 @@ def goes_on_where_it_stopped(make: Make, world: SmallWeb, *, stop_after: int) ->
     begun = urls_of(crawl(world, loop, pages=stop_after))
     for strategy in (second, third):
         strategy.restore(_plain(first.state(), world))
+        if isinstance(strategy, BaseStrategy):
+            strategy.restore_visited(begun)
     loop.use_strategy(second)
     rest = crawl(world, loop, anew=False)
     _insist(begun + urls_of(rest) == whole, "goes on as if it had not been stopped", world)

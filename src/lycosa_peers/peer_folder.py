@@ -1,13 +1,13 @@
 """The folder `peer` of a collection: what a peer keeps between its runs."""
 
-import fcntl
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.locks import Lock
 
 FOLDER = "peer"
 T = TypeVar("T")
@@ -55,20 +55,20 @@ class PeerFolder:
     def remove(self, name: str) -> None:
         self.path(name).unlink(missing_ok=True)
 
-    def lock(self) -> IO[str] | None:
+    def lock(self) -> Lock | None:
         """The lock of this peer, for one process at a time, held until it is closed; None where another has it."""
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            lock = self.path(".lock").open("a+")
+            file = self.path(".lock").open("a+")
         except OSError as error:
             raise CollectionError(f"cannot use {self.folder}: {error.strerror}; give access") from error
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock = Lock(file)
         except BlockingIOError:
-            lock.close()
+            file.close()
             return None
         except OSError as error:
-            lock.close()
+            file.close()
             raise CollectionError(f"cannot lock {self.folder}: {error.strerror}; keep it on a disk that can") from error
         for leftover in self.folder.glob("*.new"):
             leftover.unlink(missing_ok=True)

@@ -50,7 +50,7 @@ class NoDuplicates:
     def find(self, fingerprint: int) -> None:
         return None
 
-    def add(self, fingerprint: int, url: Url) -> None:
+    def add(self, fingerprint: int, url: Url, digest: int = 0) -> None:
         pass
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fixtures.made_up_web import MadeUpWeb
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.logs.readings import Readings
 from lycosa.maps.topic_map import UrlMap
@@ -16,6 +15,7 @@ from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Fetch, Outcome, Page, Url
 from lycosa_lab.simulation import crawl as crawl_in_the_lab
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from simulation import crawl_of, urls_of, visits_of
 from worlds import TOPICAL, html, topic_of
 

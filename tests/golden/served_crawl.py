@@ -17,8 +17,8 @@ from warcio.warcwriter import WARCWriter
 
 from crawling import archives, begin, catalog, collection, done, kill, listing, wait_until
 from fixtures.fixed_world import FixedWorld
-from fixtures.made_up_web import MadeUpWeb
 from lycosa.vocabulary.records import Host, Url
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 from worlds import html
 

@@ -7,11 +7,11 @@ from warcio.archiveiterator import ArchiveIterator
 
 import lycosa
 from crawling import pages, skipped, waiting
-from fixtures.made_up_web import MadeUpWeb
 from lycosa.run import upkeep
 from lycosa.run.forgotten import add_forgotten
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.urls import host_of
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=2, hosts=8, pages=120)

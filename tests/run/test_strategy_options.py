@@ -7,8 +7,8 @@ import pytest
 import lycosa
 from crawling import done, rows
 from crawling import lycosa as command
-from fixtures.made_up_web import MadeUpWeb
 from lycosa.recipe import DEFAULT_STRATEGY
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=3, hosts=5, pages=80)

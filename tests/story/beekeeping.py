@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from crawling import Said, collection, done, listing
-from fixtures.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 
 WORLD = MadeUpWeb(seed=4, hosts=8, pages=240)

@@ -24,7 +24,7 @@ from crawling import (
     wait_until,
 )
 from fixtures.fixed_world import FixedWorld
-from fixtures.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 from processes import Process, with_files_no_larger_than, without_the_rights_of_root
 

@@ -25,8 +25,8 @@ from crawling import (
     waiting,
 )
 from fixtures.fixed_world import FixedWorld
-from fixtures.made_up_web import MadeUpWeb
 from lycosa.vocabulary.records import Url
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 from worlds import html
 

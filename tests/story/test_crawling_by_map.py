@@ -19,9 +19,9 @@ from crawling import (
     waiting,
 )
 from fixtures.fixed_world import FixedWorld
-from fixtures.made_up_web import MadeUpWeb
 from lycosa.maps.atlas import Atlas
 from lycosa.vocabulary.records import Url
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.registry import open_world
 from lycosa_lab.worlds.server import WorldServer
 from maps.small_atlases import atlas_of, mapped_by

@@ -26,7 +26,7 @@ from crawling import (
     wait_until,
     waiting,
 )
-from fixtures.made_up_web import MadeUpWeb
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 
 pytestmark = pytest.mark.slow

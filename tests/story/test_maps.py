@@ -8,9 +8,9 @@ import pytest
 
 from crawling import collection, done, lycosa, pages
 from fixtures.fixed_world import FixedWorld
-from fixtures.made_up_web import MadeUpWeb
 from lycosa.maps import Atlas
 from lycosa.run.atlas import AtlasPlan, build_atlas
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 from maps.small_atlases import atlas_of, mapped_by
 from worlds import html

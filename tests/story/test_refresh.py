@@ -28,10 +28,10 @@ from crawling import (
     waiting,
 )
 from fixtures.fixed_world import FixedWorld
-from fixtures.made_up_web import MadeUpWeb
 from lycosa.reading import Reader
 from lycosa.refresh import POLICIES
 from lycosa.vocabulary.records import Fetch, Outcome
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 from lycosa_lab.worlds.synthetic import SyntheticWorld
 from web.loopback import LoopbackServer, response

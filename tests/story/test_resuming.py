@@ -21,8 +21,8 @@ from crawling import (
     waiting,
 )
 from fixtures.fixed_world import FixedWorld
-from fixtures.made_up_web import MadeUpWeb
 from lycosa.strategies import STRATEGIES
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 from worlds import html
 

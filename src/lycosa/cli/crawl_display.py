@@ -24,6 +24,7 @@ from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError, LycosaError
+from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers
 from lycosa.vocabulary.records import Outcome, Plain, Visit
 from lycosa.vocabulary.text import counted, visible
@@ -42,7 +43,7 @@ def run(
     """Crawls to the end, and unless `quiet` says how it ended; returns whether somebody interrupted it."""
     why_nothing = ""
     with Session(folder, recipe, clock=WallClock(), tell=progress.say) as session:
-        with asyncio.Runner() as runner:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_watch_crawl(session, settings, progress, as_json=as_json))
         status = session.status
         progress.freeze()

@@ -12,6 +12,7 @@ from lycosa.run.options import FetchOptions, settings_of
 from lycosa.run.refresh import EXPAND, POLICY, Named, Refresh, Refreshed, insist_on_pages, plan_of, refreshing_recipe
 from lycosa.run.session import Session
 from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.records import Change, Visit
 from lycosa.vocabulary.text import counted, visible
 
@@ -48,7 +49,7 @@ def refresh(
         Session(name, bounded, clock=WallClock(), tell=progress.say) as session,
     ):
         refreshing = Refresh(session, settings, plan)
-        with asyncio.Runner() as runner:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(watch(session, refreshing, _Shown(session, refreshing, plan.budget, progress)))
         result = refreshing.result() if as_json or not quiet else None
     if result is not None:

@@ -15,6 +15,7 @@ from lycosa.run.options import RequestOptions, changed_recipe, settings_of
 from lycosa.run.trial import Trial, TriedLink, try_url
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.event_loop import new_event_loop
 from lycosa.vocabulary.records import LeftOut
 from lycosa.vocabulary.text import counted, visible
 from lycosa.vocabulary.url_files import bare_host
@@ -47,7 +48,8 @@ def try_(
     wanted, settings = host or url_argument(url), settings_of(options)
     with _folder(name, topic, [*([] if examples is None else [examples]), *(example or ())]) as folder:
         recipe = changed_recipe(load_recipe(folder), options)
-        trial = asyncio.run(try_url(folder, recipe, wanted, settings, clock=WallClock(), tell=tell))
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            trial = runner.run(try_url(folder, recipe, wanted, settings, clock=WallClock(), tell=tell))
     if as_json:
         print_json(trial)
     else:

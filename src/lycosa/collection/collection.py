@@ -1,15 +1,15 @@
 """A collection: a folder that holds an archive, the catalog and search index made from it, and a lock."""
 
-import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.locks import Lock
 from lycosa.vocabulary.records import Change, Fetch, Page, Url, Visit
 from lycosa.vocabulary.urls import host_of
 
@@ -53,7 +53,7 @@ class Collection:
         clock: Clock,
         searchable: Searchable,
         batch: int,
-        lock: IO[str] | None,
+        lock: Lock | None,
         afresh: bool = False,
     ):
         self.folder = folder
@@ -281,21 +281,21 @@ class Collection:
         self.catalog.commit(self.catalog.position())
 
 
-def _acquire_lock(folder: Path) -> IO[str]:
+def _acquire_lock(folder: Path) -> Lock:
     path = folder / ".lock"
     with disk_errors(path):
-        lock = path.open("a+")
+        file = path.open("a+")
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock = Lock(file)
     except OSError as error:
-        lock.seek(0)
-        owner = lock.read(20).strip() or "unknown"
-        lock.close()
+        file.seek(0)
+        owner = file.read(20).strip() or "unknown"
+        file.close()
         raise CollectionError(f"another crawl is running on {folder} (pid {owner}); wait for it or stop it") from error
     with disk_errors(path):
-        lock.truncate(0)
-        lock.write(f"{os.getpid()}\n")
-        lock.flush()
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
     return lock
 
 

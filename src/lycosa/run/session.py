@@ -22,6 +22,7 @@ from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds, uses_standing, utility_for
 from lycosa.standing import Traffic, read_traffic
 from lycosa.standing.authority import AuthorityTable
+from lycosa.strategies.base import BaseStrategy
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy
 from lycosa.user_config import authority_file
 from lycosa.vocabulary.clock import Clock
@@ -33,7 +34,7 @@ from lycosa.vocabulary.urls import site_of
 from .access_log import log_of_run
 from .crawl import Assessor, Status
 from .forgotten import is_forgotten, read_forgotten
-from .guides import Guide
+from .guides import Guide, layers
 from .open import open_collection
 from .recall import RECALL_STATE, RecallEstimate, RecallEstimator
 from .topic import TopicJudge, examples_of
@@ -223,11 +224,18 @@ class Session:
             return strategy
         try:
             strategy.restore(state)
+            self._restore_visited(strategy)
         except KeyError:
             self.tell("an older version has crawled here: ranking anew what waits")
             self.collection.catalog.put_state(_RANKS_BEHIND, True)
             return self._made_strategy()
         return strategy
+
+    def _restore_visited(self, strategy: Strategy) -> None:
+        """Tells strategies that want to know it what was visited; most do not, and it may be millions of URLs."""
+        for layer in layers(strategy):
+            if isinstance(layer, BaseStrategy) and type(layer).restore_visited is not BaseStrategy.restore_visited:
+                layer.restore_visited(self.collection.catalog.visited())
 
     def _strategy_state(self) -> Plain:
         """What the strategy knew at the last checkpoint, less what it knew by a map or a log that is not there."""

@@ -57,6 +57,9 @@ class BaseStrategy(ABC):
     def restore(self, state: Plain) -> None:  # noqa: B027
         """There is nothing to restore."""
 
+    def restore_visited(self, urls: Iterable[Url]) -> None:  # noqa: B027
+        """Is given, after `restore`, every URL that was visited, which a state need therefore not hold."""
+
 
 @runtime_checkable
 class RanksAgain(Protocol):

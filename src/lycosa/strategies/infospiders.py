@@ -318,7 +318,7 @@ class InfoSpiders(BaseStrategy):
         for agent in agents:
             agent.turn = max(self._clock, agent.turn)  # turns missed while waiting for a slow host are lost
         if isinstance(event, Visit):
-            self._settled.add(url)
+            self._settled.visit(url)
             if event.page is not None:
                 self._read(event, event.page, agents)
                 return
@@ -326,7 +326,7 @@ class InfoSpiders(BaseStrategy):
                 self._redirect(agents, event.fetch.location)
                 return
         elif agents:
-            self._settled.add(url)
+            self._settled.refuse(url)
         for agent in agents:
             self._choose(agent, at_once=True)
 
@@ -484,3 +484,6 @@ class InfoSpiders(BaseStrategy):
         self._agents = {plain["number"]: Agent(**plain) for plain in state["agents"]}
         self._memory.restore(state["memory"])
         self._settled = SettledUrls(state["settled"])
+
+    def restore_visited(self, urls: Iterable[Url]) -> None:
+        self._settled.restore_visited(urls)

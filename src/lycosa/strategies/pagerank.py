@@ -96,7 +96,7 @@ class PageRank(BaseStrategy):
         self._waiting.pop(candidate.url, None)
         if isinstance(event, Skip):
             return
-        self._settled.add(candidate.url)
+        self._settled.visit(candidate.url)
         if event.page is not None:
             self._pages += 1
             self._learn_links(event)
@@ -166,6 +166,9 @@ class PageRank(BaseStrategy):
             for url, rank, found_on, anchor, depth in state["waiting"]
         }
         self._settled = SettledUrls(state["settled"])
+
+    def restore_visited(self, urls: Iterable[Url]) -> None:
+        self._settled.restore_visited(urls)
 
 
 def _site_of(url: str | int) -> str | int:

@@ -12,19 +12,31 @@ def number_of(url: str | int) -> int:
 
 
 class SettledUrls:
-    """URLs that were visited or refused."""
+    """URLs that were visited or refused. Only those that were refused are saved: who saves knows the others.
+
+    keys: of refused URLs, and from older versions of visited ones too.
+    """
 
     def __init__(self, keys: Iterable[int] = ()):
-        self._keys = set(keys)
+        self._refused = set(keys)
+        self._visited: set[int] = set()
 
-    def add(self, url: Url) -> None:
-        self._keys.add(number_of(url))
+    def visit(self, url: Url) -> None:
+        self._visited.add(number_of(url))
+
+    def refuse(self, url: Url) -> None:
+        self._refused.add(number_of(url))
+
+    def restore_visited(self, urls: Iterable[Url]) -> None:
+        self._visited.update(map(number_of, urls))
+        self._refused -= self._visited
 
     def __contains__(self, url: Url) -> bool:
-        return number_of(url) in self._keys
+        number = number_of(url)
+        return number in self._visited or number in self._refused
 
     def state(self) -> Plain:
-        return list(self._keys)
+        return list(self._refused)
 
 
 class WaitingUrls:

@@ -1,6 +1,5 @@
 """Files written atomically, and text read in blocks of whole lines, plain or gzipped."""
 
-import fcntl
 import gzip
 import os
 import shutil
@@ -14,6 +13,7 @@ from secrets import token_hex
 from typing import BinaryIO, cast
 
 from .errors import LycosaError
+from .locks import BY_FLOCK, Lock
 
 BLOCK = 1 << 20  # bytes of text read at a time
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -43,13 +43,15 @@ def atomic_write(path: Path, *, private: bool = False, durable: bool = True, wai
     temporary = target.with_name(f"{target.name}.new")
     with _locked(temporary, 0o600 if private else 0o666, wait=wait) as file:
         try:
-            if private:
+            if private and hasattr(os, "fchmod"):
                 os.fchmod(file.fileno(), 0o600)  # what a kill left behind may be open to others
             file.truncate(0)
             yield file
             file.flush()
             if durable:
                 os.fsync(file.fileno())
+            if not BY_FLOCK:
+                file.close()  # Windows renames no open file
             temporary.replace(target)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -98,16 +100,20 @@ def _locked(temporary: Path, mode: int, *, wait: bool) -> Iterator[BinaryIO]:
 
     while True:
         with open(temporary, "r+b", opener=create) as file:
+            lock = None
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+                lock = Lock(file, wait=wait)
             except OSError as error:
                 if error.errno not in (ENOLCK, EOPNOTSUPP) or not wait:  # not every file system can lock
                     raise
-            if _is_same_file(
-                file, temporary
-            ):  # else the writer before renamed or removed it between our open and our lock
-                yield file
-                return
+            try:
+                # Else the writer before renamed or removed it between our open and our lock.
+                if _is_same_file(file, temporary):
+                    yield file
+                    return
+            finally:
+                if lock is not None:
+                    lock.close()
 
 
 def _is_same_file(file: BinaryIO, path: Path) -> bool:
@@ -118,7 +124,9 @@ def _is_same_file(file: BinaryIO, path: Path) -> bool:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Makes a rename within a folder durable."""
+    """Makes a rename within a folder durable, where folders can be opened (not on Windows)."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -4,8 +4,8 @@ Order --run--> a transfer from the pool --curl--> callbacks collect head and bod
 """
 
 import asyncio
-import resource
 import socket
+import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -14,6 +14,11 @@ import pycurl
 from msgspec import Struct
 
 from .outcomes import Headers
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 _SUPPRESS_CONNECT_HEADERS = 265  # libcurl options that pycurl has no names for
 _DISALLOW_USERNAME_IN_URL = 278
@@ -242,9 +247,7 @@ class Transfers:
         self._multi = multi = pycurl.CurlMulti()
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
-        most_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        kept = _KEPT_CONNECTIONS if most_files < 0 else min(_KEPT_CONNECTIONS, most_files // 2)
-        multi.setopt(pycurl.M_MAXCONNECTS, kept)
+        multi.setopt(pycurl.M_MAXCONNECTS, min(_KEPT_CONNECTIONS, _most_files() // 2))
         return multi
 
     def _watch(self, event: int, descriptor: int, _multi: object, _data: object) -> None:
@@ -322,3 +325,11 @@ def _head_of(lines: list[bytes]) -> tuple[int, str, str, Headers]:
             headers.append((name.strip(), value.strip()))
     status = int(code) if len(code) == 3 and code.isascii() and code.isdigit() else 0
     return status, reason.strip(), version.partition("/")[2] or "1.1", tuple(headers)
+
+
+def _most_files() -> int:
+    """How many files this process may have open."""
+    if resource is None:
+        return sys.maxsize
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return most if most >= 0 else sys.maxsize  # negative where there is no bound

@@ -1,7 +1,11 @@
 """`lycosa world`: worlds to crawl without touching the Web."""
 
 import errno
+import random
+import sys
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,9 +17,10 @@ from lycosa.cli.options import TYPER_OPTIONS, Json, print_json, program, tell
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted, visible
 from lycosa_lab.worlds.calibration import Statistic, measure
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.registry import WORLDS, make_world, open_world, require_empty, save_world
 from lycosa_lab.worlds.server import WorldServer
-from lycosa_lab.worlds.world import StudyWorld
+from lycosa_lab.worlds.world import StudyWorld, World
 
 _HOSTS_NAMED = 5
 
@@ -155,19 +160,53 @@ def serve(
         raise UsageError(f"a world is served on a loopback address, such as 127.0.0.1, not on {address!r}")
     with elapsed_notice("opening the world"):
         opened = open_world(world)
+    with _serving(opened, port, address) as served:
+        count = f"{counted(len(opened), 'page')} on {counted(len(opened.hosts), 'host')}"
+        typer.echo(f"{opened.name}: {count} at {address}:{served.port}")
+        named = ", ".join(sorted(opened.hosts)[:_HOSTS_NAMED])
+        typer.echo(f"Hosts:     {named}{', …' if len(opened.hosts) > _HOSTS_NAMED else ''}")
+        categories = opened.directory()
+        if categories:
+            name = categories[0].name
+            typer.echo(f"Examples:  {program()} world show {world} --category {name} > good.txt")
+            typer.echo(f"           {program()} new mine --examples good.txt")
+        crawl = f"{program()} crawl mine --resolve '{served.resolve}' --delay 0 --pages 500"
+        typer.echo(f"Crawl it:  {crawl}\nCtrl-C ends.")
+
+
+@app.command("practice")
+def practice(
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8090,
+) -> None:
+    """Serve a web to practise on. It is that of the quick start; pos.txt and seeds.txt are written to begin with."""
+    world = MadeUpWeb(seed=1)
+    about_bees = [url for url in world.urls() if world.topic(url) == "beekeeping"]
+    for name, urls in (("pos.txt", random.Random(1).sample(about_bees, 20)), ("seeds.txt", [world.front_page])):
+        _write_list(Path(name), urls)
+    with _serving(world, port, "127.0.0.1") as served:
+        count = f"{counted(len(world.urls()), 'page')} on {counted(len(world.hosts), 'host')}"
+        typer.echo(f"{count} at {served.address}:{served.port}")
+        typer.echo("pos.txt: 20 pages about beekeeping; seeds.txt: the front page")
+        sys.stdout.flush()
+
+
+def _write_list(path: Path, urls: Sequence[str]) -> None:
+    """Writes a file with one URL a line, unless there is a file of that name that says something else."""
+    text = "".join(f"{url}\n" for url in urls)
     try:
-        with WorldServer(opened, port=port, address=address) as served:
-            count = f"{counted(len(opened), 'page')} on {counted(len(opened.hosts), 'host')}"
-            typer.echo(f"{opened.name}: {count} at {address}:{served.port}")
-            named = ", ".join(sorted(opened.hosts)[:_HOSTS_NAMED])
-            typer.echo(f"Hosts:     {named}{', …' if len(opened.hosts) > _HOSTS_NAMED else ''}")
-            categories = opened.directory()
-            if categories:
-                name = categories[0].name
-                typer.echo(f"Examples:  {program()} world show {world} --category {name} > good.txt")
-                typer.echo(f"           {program()} new mine --examples good.txt")
-            crawl = f"{program()} crawl mine --resolve '{served.resolve}' --delay 0 --pages 500"
-            typer.echo(f"Crawl it:  {crawl}\nCtrl-C ends.")
+        if path.exists() and path.read_text(encoding="utf-8", errors="replace") != text:
+            raise UsageError(f"there is a {path} already; do this in an empty folder")
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}; do this in a folder of your own") from None
+
+
+@contextmanager
+def _serving(world: World, port: int, address: str) -> Iterator[WorldServer]:
+    """Serves a world until interrupted, once the block has said what there is to say."""
+    try:
+        with WorldServer(world, port=port, address=address) as served:
+            yield served
             while True:
                 time.sleep(3600)
     except OSError as error:

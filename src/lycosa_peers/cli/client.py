@@ -5,7 +5,6 @@ import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import IO
 
 from msgspec import Struct
 
@@ -15,6 +14,7 @@ from lycosa.collection import Collection
 from lycosa.run.imports import PeerPage
 from lycosa.run.open import open_for_reading
 from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
+from lycosa.vocabulary.locks import Lock
 from lycosa.vocabulary.records import Url
 from lycosa_peers.addresses import Endpoint, is_local, parse_endpoint
 from lycosa_peers.control import Reply, Request, answer_request, ask_running_peer
@@ -149,7 +149,7 @@ async def _temporary_peer(
         await peer.end()
 
 
-async def running_peer_or_lock(name: Path) -> PeerClient | IO[str]:
+async def running_peer_or_lock(name: Path) -> PeerClient | Lock:
     """The running peer of a collection, else its lock, which another command may hold for a moment."""
     loop = asyncio.get_running_loop()
     until = loop.time() + LOCK_SECONDS

@@ -207,7 +207,7 @@ def assert_goes_on_where_it_stopped(
     done("crawl", whole, "--pages", sizes[-1], *crawl)
     for size in sizes:
         said = done("crawl", stopped, "--pages", size, *crawl)
-        assert "ranked anew" not in said.err
+        assert "ranked again" not in said.err
         assert len(pages(stopped)) == size
     assert pages(stopped) == pages(whole)
     assert waiting(stopped) == waiting(whole)

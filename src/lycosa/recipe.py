@@ -233,9 +233,7 @@ def hosts_in(given: Iterable[str], source: str) -> tuple[str, ...]:
     hosts = tuple(host.strip().lower() for host in given)
     for host in hosts:
         if not is_host(host):
-            raise RecipeError(
-                f"{source}: not a host: {host[:100]!r}; write example.org, which stands for its subdomains too"
-            )
+            raise RecipeError(f"{source}: not a host: {host[:100]!r}; write example.org, which includes its subdomains")
     return hosts
 
 
@@ -387,20 +385,20 @@ text = {quoted(topic_text).decode()}
 # all = [{{topic = true}}, {{keywords = ["orchid"]}}, {{not = {{url = "*/tag/*"}}}}]
 
 [utility]
-# target = 0.7  # how relevant pages shall be on average, while those that matter are sought; 1: the topic alone
+# target = 0.7  # mean relevance to keep; what it leaves free goes to importance; 1: the topic alone
 
 [standing]
-# in_links = "in-links.csv"  # URL, in-links: from this is learnt how much pages matter; else a built-in model tells
+# in_links = "in-links.csv"  # URL, in-links: to learn importance from; without it, a built-in model is used
 # collections = ["../other"]  # instead: in-links counted in other collections
 # traffic = "traffic.csv"  # domain, reach
 # authority = false  # leave out the public lists of ranks that lycosa standing import has read
 
 [map]
-# atlas = "../atlas"  # what crawls before this one have learnt: made by lycosa map build
+# atlas = "../atlas"  # what earlier crawls learned: made by lycosa map build
 # priority = 0.6  # of its links; higher goes back to known pages, lower to new ones
 
 [logs]
-# file = "../readers.log"  # what people read, for strategies to go by: made by lycosa logs import
+# file = "../readers.log"  # pages that people visited: made by lycosa logs import
 # half_life = 30  # days after which an access counts half
 # min_users = 1  # pages that fewer people have read are left out
 

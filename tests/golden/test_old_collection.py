@@ -89,7 +89,7 @@ def test_it_crawls_on_with_what_it_knew(folder: Path) -> None:
         said = done("crawl", folder, "--pages", 45, *one_at_a_time(server))
     asked = server.requests
     # Its model was trained before the crawl taught anything, which happens from 20 pages on by now.
-    assert "34 pages are there to learn from: re-scoring 34 pages" in said.err
+    assert "34 pages collected, model retrained: re-scoring 34 pages" in said.err
     assert "an older version has crawled here" not in said.err
     assert "the search index was made by an older version: building it again" in said.err
     assert len(set(asked)) == len(asked)

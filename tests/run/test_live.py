@@ -205,11 +205,11 @@ def test_another_strategy_ranks_anew_what_waits_and_says_so(bees: Path) -> None:
     told: list[str] = []
     crawl(bees, TOPICAL, 5, strategy="breadth-first", tell=told.append)
     crawl(bees, TOPICAL, 8, strategy="breadth-first", tell=told.append)
-    assert not [line for line in told if "ranked anew" in line]
+    assert not [line for line in told if "ranked again" in line]
     crawl(bees, TOPICAL, 10, strategy="best-first", tell=told.append)
-    [line] = [line for line in told if "ranked anew" in line]
+    [line] = [line for line in told if "ranked again" in line]
     assert line.startswith("strategy, options, target, map, log, scope, quotas or lists of ranks have changed: ")
-    assert line.endswith("what waits is ranked anew for best-first")
+    assert line.endswith("what waits is ranked again for best-first")
 
 
 @pytest.mark.parametrize(("strategy", "is_estimated"), [("adaptive", True), ("best-first", False)])

@@ -444,14 +444,14 @@ def test_a_model_of_standing_is_learnt_once_from_the_same_tables(crawled: Path) 
             trainer.check()
             trainer.learn()
             trainer.judge_anew()
-    judged = [line for line in told if "judging" in line]
+    judged = [line for line in told if "re-scoring" in line]
     assert len(judged) == 1
     listing(crawled / "links.csv", [f"{url},{number % 3}" for number, url in enumerate(TOPICAL)])
     with opened(crawled, tell=told.append, standing=source, **by_examples(crawled)) as session:
         trainer = StandingTrainer(session)
         trainer.learn()
         trainer.judge_anew()
-    assert len([line for line in told if "judging" in line]) == 2, "the table is another one"
+    assert len([line for line in told if "re-scoring" in line]) == 2, "the table is another one"
 
 
 def test_theta_of_the_recipe_is_kept_to(crawled: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_list_that_is_new_judges_again_and_a_recipe_may_leave_lists_out(tmp_pa
     crawled(folder, server)
     done("standing", "import", tranco(tmp_path))
     said = crawled(folder, server, "--pages", 8)
-    assert "ranked anew" in said.err and "judging" in said.err
+    assert "ranked again" in said.err and "re-scoring" in said.err
     assert set(BEST) <= set(pages(folder))
     recipe = folder / "lycosa.toml"
     recipe.write_text(recipe.read_text() + "[standing]\nauthority = false\n")

@@ -128,7 +128,7 @@ def test_a_crawl_by_a_log_survives_a_kill(tmp_path):
         kill(process)
         said = apart(*crawl, "--pages", 80)
         assert said.code == 0, said.err
-        assert "ranked anew" not in said.err
+        assert "ranked again" not in said.err
     found = pages(folder)
     assert len(found) == len(set(found)) == 80
     assert share_on_topic(folder) > len(ON_TOPIC) / 400
@@ -225,11 +225,11 @@ def test_a_log_that_has_changed_ranks_what_waits_anew(tmp_path):
     with WorldServer(TWO_PLACES) as served:
         crawl = ["crawl", folder, "--strategy", "collaborative", "--logs", log, "--resolve", served.resolve]
         done(*crawl, "--pages", 3, "--concurrency", 1)
-        assert "ranked anew" not in done(*crawl, "--pages", 4, "--concurrency", 1).err
+        assert "ranked again" not in done(*crawl, "--pages", 4, "--concurrency", 1).err
         (tmp_path / "more.squid").write_text(squid([(person, new, 1.7e9 + 9_999) for person in SAILORS]))
         done("logs", "import", tmp_path / "more.squid", "--into", log)
-        assert "ranked anew" in done(*crawl, "--pages", 5, "--concurrency", 1).err
-        assert "ranked anew" in done(*crawl, "--log-half-life", 1, "--pages", 6, "--concurrency", 1).err
+        assert "ranked again" in done(*crawl, "--pages", 5, "--concurrency", 1).err
+        assert "ranked again" in done(*crawl, "--log-half-life", 1, "--pages", 6, "--concurrency", 1).err
         done(*crawl)
     assert set(pages(folder)) == {HOME, *FAR, *SHIPS}
 
@@ -247,7 +247,7 @@ def test_a_log_that_went_missing_is_told_and_nothing_is_lost(tmp_path, strategy)
         assert "without the access log" in done("label", folder, ON_TOPIC[-1], "--good").err
         assert waiting(folder) == before
         (tmp_path / "elsewhere").rename(log)
-        assert "ranked anew" in done(*crawl, "--pages", 60, "--concurrency", 1).err
+        assert "ranked again" in done(*crawl, "--pages", 60, "--concurrency", 1).err
         ranked = waiting(folder)
         done("rebuild", folder)
         assert waiting(folder) == ranked

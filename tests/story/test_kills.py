@@ -113,7 +113,7 @@ def test_a_crawl_killed_while_it_judges_its_pages_anew_judges_them_all_when_it_g
         process = begin("crawl", tmp_path / "killed", "--pages", 110, *command)
         assert process.stderr is not None
         for line in process.stderr:
-            if "judging" in line:
+            if "re-scoring" in line:
                 break
         kill(process)
         assert apart("crawl", tmp_path / "killed", "--pages", 110, *command).code == 0

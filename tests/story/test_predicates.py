@@ -80,10 +80,10 @@ def test_pages_are_judged_anew_when_the_predicate_has_changed(tmp_path):
     with WorldServer(WORLD) as served:
         crawl = ["crawl", folder, "--pages", 12, "--resolve", served.resolve]
         done(*crawl)
-        assert "judging" not in done(*crawl).err
+        assert "re-scoring" not in done(*crawl).err
         recipe.write_text(recipe.read_text().replace("*/wiki/*", "*/tag/*"))
         assert "the predicate has changed: re-scoring 12 pages" in done(*crawl).err
-        assert "judging" not in done(*crawl).err
+        assert "re-scoring" not in done(*crawl).err
     assert relevant(folder) == {url.removeprefix(HOME) for url in pages(folder) if "/tag/" in url}
     done("rebuild", folder)
     assert relevant(folder) == {url.removeprefix(HOME) for url in pages(folder) if "/tag/" in url}

@@ -44,7 +44,7 @@ def test_no_host_has_more_pages_than_it_may_and_all_that_is_left_out_is_explaine
     left_out = skipped(folder)
     assert len(left_out) == 3 * 16
     assert set(left_out.values()) == {"quota: its host has 5 pages"}
-    assert "stopped: nothing is left to fetch within the quotas of pages (5 a host), for which 48 links" in said.err
+    assert "Done: nothing is left to fetch within the quotas of pages (5 a host), for which 48 links" in said.err
     assert "left out: 48 links skipped, as their hosts or sites have as many pages as they may" in said.err
     assert "0 URLs waiting" in said.err
     some = next(iter(left_out))
@@ -66,7 +66,7 @@ def test_a_higher_quota_brings_what_was_skipped_and_a_lower_one_skips_what_waits
         crawl(folder, served, "--per-host", 3)
         before = set(skipped(folder))
         said = crawl(folder, served, "--per-host", 6, "--pages", 14)
-        assert "what waits is ranked anew" in said.err
+        assert "what waits is ranked again" in said.err
         assert waiting(folder) and set(waiting(folder)) <= before
         assert not set(skipped(folder)) & set(waiting(folder)) | set(skipped(folder)) & set(pages(folder))
         crawl(folder, served, "--per-host", 2, "--pages", 20)

@@ -141,7 +141,7 @@ def test_a_target_for_a_strategy_that_has_none_is_refused(tmp_path, served) -> N
 def test_another_target_ranks_anew_what_waits(tmp_path, served) -> None:
     folder = made(tmp_path / "c")
     crawled(folder, served, "--target", 0.2)
-    assert "ranked anew" in crawled(folder, served, "--target", 0.9, "--pages", 70).err
+    assert "ranked again" in crawled(folder, served, "--target", 0.9, "--pages", 70).err
 
 
 def test_a_damaged_model_of_standing_is_told(tmp_path, served) -> None:

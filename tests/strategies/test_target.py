@@ -152,7 +152,8 @@ def test_it_goes_on_where_it_was_left() -> None:
         (
             0.3,
             0.9,
-            "target 0.3: the last 100 pages are of relevance 0.90 on average, so links were followed by importance alone",
+            "target 0.3: the last 100 pages are of relevance 0.90 on average, "
+            "so links were followed by importance alone",
         ),
     ],
 )

@@ -51,7 +51,8 @@ def run(
         if not status.pages and not status.is_interrupted and (status.requests.fetches or not len(session.frontier)):
             why_nothing = why_nothing_came(session.collection, session.seeds) or status.stop_reason
         if not quiet:
-            progress.say(f"stopped: {status.stop_reason}")
+            how = "Stopped" if status.is_interrupted or why_nothing else "Done"
+            progress.say(f"{how}: {status.stop_reason}")
             for omission in omissions_in_words(session.collection.catalog.omissions(), session.recipe):
                 progress.say(f"left out: {omission}")
             progress.say(

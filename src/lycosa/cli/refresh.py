@@ -8,6 +8,7 @@ import typer
 
 from lycosa.recipe import load_recipe
 from lycosa.refresh import POLICIES
+from lycosa.run.crawl import INTERRUPTED
 from lycosa.run.options import FetchOptions, settings_of
 from lycosa.run.refresh import EXPAND, POLICY, Named, Refresh, Refreshed, insist_on_pages, plan_of, refreshing_recipe
 from lycosa.run.session import Session
@@ -110,7 +111,7 @@ def _lines(result: Refreshed) -> list[str]:
     ]
     refused = f"; {result.refused} not asked for, being at private addresses" if result.refused else ""
     lines = [
-        f"stopped: {result.stopped}",
+        f"{'Stopped' if result.stopped == INTERRUPTED else 'Done'}: {result.stopped}",
         f"{result.requests} of {result.budget} requests: "
         f"{counted(result.looked_at, 'page')} looked at ({', '.join(looked)}), "
         f"{result.new} new, {counted(result.led_nowhere, 'link')} led nowhere{refused}; "
@@ -123,8 +124,7 @@ def _lines(result: Refreshed) -> list[str]:
         ("returned", result.returned_pages, result.returned),
     ):
         lines += _page_lines(what, pages, count)
-    expected = ", ".join(f"{name} {changes:.1f}" for name, changes in result.expected_changes.items())
-    return [*lines, f"changes that {result.budget} requests would find a day from now, as expected: {expected}"]
+    return lines
 
 
 def _page_lines(what: str, pages: list[Named], count: int) -> list[str]:

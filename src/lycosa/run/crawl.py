@@ -350,7 +350,7 @@ class _Fetches:
             status.stop_reason = f"{limit}, and nothing is left to see again" if limit else self._crawl.nothing_left()
         elif ready_at - self._clock.now() > _MAX_HOLD:
             minutes = (ready_at - self._clock.now()) / 60
-            status.stop_reason = f"only hosts that ask to be left alone are left, the first for {minutes:.0f} minutes"
+            status.stop_reason = f"all remaining hosts have asked to wait, the first for {minutes:.0f} minutes"
         return bool(status.stop_reason)
 
     def _is_over(self) -> bool:

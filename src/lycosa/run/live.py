@@ -251,7 +251,7 @@ class LiveRun:
         if session.begin_run(run) and session.status.pages:
             session.tell(
                 "strategy, options, target, map, log, scope, quotas or lists of ranks have changed: "
-                f"what waits is ranked anew for {run.strategy}"
+                f"what waits is ranked again for {run.strategy}"
             )
             session.rerank(missing_standing=self._standing.judge)
         self._standing.judge_anew()

@@ -232,7 +232,7 @@ class Session:
             strategy.restore(state)
             self._restore_visited(strategy)
         except KeyError:
-            self.tell("an older version has crawled here: ranking anew what waits")
+            self.tell("an older version has crawled here: ranking again what waits")
             self.collection.catalog.put_state(_RANKS_BEHIND, True)
             return self._made_strategy()
         return strategy

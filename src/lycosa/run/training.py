@@ -277,7 +277,7 @@ class TopicTrainer:
         if self._ranks_again():
             self._rejudge(MAX_REJUDGED, "the topic is known better")
         else:
-            self._judge_anew(f"{session.status.pages} pages are there to learn from")
+            self._judge_anew(f"{counted(session.status.pages, 'page')} collected, model retrained")
         session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
 
     def _ranks_again(self) -> bool:
@@ -317,7 +317,7 @@ class TopicTrainer:
                 else "there was no model of the topic"
             )
             if self._ranks_again() and session.status.pages <= MAX_KEPT and not self._change_of_stems:
-                session.tell(f"{reason}: judging {counted(session.status.pages, 'page')} anew")
+                session.tell(f"{reason}: re-scoring {counted(session.status.pages, 'page')}")
                 self._rejudge(MAX_KEPT, reason)
             else:
                 self._judge_anew(self._change_of_stems or reason)

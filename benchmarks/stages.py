@@ -153,7 +153,7 @@ def search_index(folder: Path, visits: list[Visit]) -> None:
     index = SearchIndex(folder / "search", text_of=lambda url: "")
     for visit in visits:
         if visit.page:
-            index.add(visit.fetch.url, host_of(visit.fetch.url), visit.page.title, visit.page.main, visit.relevance)
+            index.add(visit.fetch.url, host_of(visit.fetch.url), visit.page.title, visit.page.main)
     index.commit()
     index.close()
 

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from lycosa.run.training import TopicTrainer
 from measure import EXAMPLES, LYCOSA, TOPIC, say, scratch
 from world import serving
 
@@ -22,7 +21,8 @@ PARTS = ("train_if_due", "finish", "tell_unknown_words")
 
 def crawl(words: list[str]) -> None:
     """Runs a command of Lycosa's in this process, and prints what its parts cost."""
-    from lycosa.cli import main as lycosa
+    from lycosa.cli import main as lycosa  # first: it says how many threads numpy may have
+    from lycosa.run.training import TopicTrainer
 
     spent = dict.fromkeys(PARTS, 0.0)
 

@@ -76,6 +76,7 @@ def test_crawl_label_search_and_export_need_no_module_of_posix(tmp_path: Path) -
             ["export", folder, "--format", "parquet", "--out", tmp_path / "bees.parquet"],
             ["export", folder, "--format", "wacz", "--out", tmp_path / "bees.wacz"],
             ["rebuild", folder],
+            ["forget", folder, "http://bees.test/2"],
         ):
             ended = run(*words)
             assert ended.returncode == 0, (words, ended.stdout, ended.stderr)

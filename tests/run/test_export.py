@@ -16,7 +16,7 @@ from lycosa.collection.export import COLUMNS, exporter_for
 from lycosa.collection.queries import Selection
 from lycosa.run.export import Content, labels_of, moment_of, rows, selection_of
 from lycosa.run.open import open_for_reading
-from lycosa.run.topic import add_label
+from lycosa.run.topic import add_labels
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from sessions import NOW, crawl
@@ -82,7 +82,7 @@ def test_since_is_the_time_of_fetching(folder):
 def test_a_label_is_an_example_or_what_label_noted(folder):
     stored = set(pages(folder))
     extra = next(url for url in pages(folder) if url not in GOOD[:4] and url not in BAD[:5])
-    add_label(folder, Url(extra), good=False)
+    add_labels(folder, {Url(extra): False})
     try:
         bad = chosen(folder, label="bad")
         assert set(urls(bad)) == stored & {*BAD[:5], extra}

@@ -50,8 +50,8 @@ def test_a_forgotten_page_does_not_come_back_by_import(bees, tmp_path):
 
 def test_a_forgotten_label_is_not_named_any_more(bees):
     url = a_page_of(bees)
-    upkeep.label(bees, WORLD.front_page, good=False, **WITH_CLOCK)
-    upkeep.label(bees, url, good=False, **WITH_CLOCK)
+    upkeep.label(bees, {WORLD.front_page: False}, **WITH_CLOCK)
+    upkeep.label(bees, {url: False}, **WITH_CLOCK)
     upkeep.forget(bees, url, **WITH_CLOCK)
     assert (bees / "labels.txt").read_text() == f"bad {WORLD.front_page}\n"
 

@@ -1,5 +1,6 @@
 """From what a user says of a topic to a judge: labels, examples, and which of several ways decides."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,7 @@ from lycosa.run.topic import (
     LABELS_FILE,
     MODEL_FILE,
     TopicJudge,
-    add_label,
+    add_labels,
     examples_of,
     forget_labels,
     is_rule,
@@ -35,6 +36,10 @@ def page(text: str) -> Page:
 TEXTS = {HIVE: page("bees in their hive with honey"), WAX: page("wax of bees"), SHIP: page("a ship under sail")}
 
 
+def terms_of(url: Url) -> Mapping[str, int] | None:
+    return TEXTS[url].terms if url in TEXTS else None
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     listing(tmp_path / "good.txt", [HIVE, "a text about bees"])
@@ -52,13 +57,13 @@ def judge_of(topic: Topic, folder: Path) -> TopicJudge:
 def test_the_last_label_of_a_url_counts(tmp_path: Path) -> None:
     assert read_labels(tmp_path) == {}
     for url, good in ((HIVE, True), (SHIP, False), (HIVE, False)):
-        add_label(tmp_path, url, good=good)
+        add_labels(tmp_path, {url: good})
     assert read_labels(tmp_path) == {HIVE: False, SHIP: False}
 
 
 def test_a_forgotten_label_is_not_in_the_file_any_more(tmp_path: Path) -> None:
     for url in (HIVE, SHIP, HIVE):
-        add_label(tmp_path, url, good=True)
+        add_labels(tmp_path, {url: True})
     before = (tmp_path / LABELS_FILE).read_bytes()
     forget_labels(tmp_path, lambda url: url == WAX)
     assert (tmp_path / LABELS_FILE).read_bytes() == before
@@ -81,8 +86,8 @@ def test_a_file_of_labels_that_makes_no_sense_is_told_by_line(tmp_path: Path, co
 
 def test_labels_overrule_the_examples_of_the_recipe(folder: Path) -> None:
     assert examples_of(BY_EXAMPLES, folder).urls == {HIVE: True, SHIP: False}
-    add_label(folder, HIVE, good=False)
-    add_label(folder, WAX, good=True)
+    add_labels(folder, {HIVE: False})
+    add_labels(folder, {WAX: True})
     assert examples_of(BY_EXAMPLES, folder).urls == {HIVE: False, WAX: True, SHIP: False}
 
 
@@ -104,7 +109,7 @@ def test_examples_are_the_same_wherever_the_collection_lies_and_others_once_one_
         listing(place / "bad.txt", [SHIP])
     digest = examples_of(BY_EXAMPLES, folder).digest
     assert examples_of(BY_EXAMPLES, elsewhere).digest == digest
-    add_label(elsewhere, WAX, good=True)
+    add_labels(elsewhere, {WAX: True})
     assert examples_of(BY_EXAMPLES, elsewhere).digest != digest
 
 
@@ -168,19 +173,19 @@ def test_a_taxonomy_judges_whole_words_whether_or_not_terms_are_stems(folder: Pa
 def test_a_model_is_kept_until_the_examples_are_others(folder: Path) -> None:
     judge = judge_of(BY_EXAMPLES, folder)
     assert judge.load() is None
-    model = judge.train(TEXTS.get, [], 0)
+    model = judge.train(terms_of, [], 0)
     assert model.relevance(TEXTS[HIVE]) > model.relevance(TEXTS[SHIP])
     judge.save(model)
     again = judge_of(BY_EXAMPLES, folder).load()
     assert again is not None and again.relevance(TEXTS[WAX]) == model.relevance(TEXTS[WAX])
-    add_label(folder, WAX, good=True)
+    add_labels(folder, {WAX: True})
     assert judge_of(BY_EXAMPLES, folder).load() is None
 
 
 def test_a_model_of_stems_is_not_taken_for_one_of_words(folder: Path) -> None:
     of_words, of_stems = (replace(BY_EXAMPLES, stem=stem) for stem in (False, True))
     judge = judge_of(of_words, folder)
-    judge.save(judge.train(TEXTS.get, [], 0))
+    judge.save(judge.train(terms_of, [], 0))
     assert judge_of(of_stems, folder).load() is None
     assert judge_of(of_words, folder).load() is not None
     assert msgspec.json.decode((folder / MODEL_FILE).read_bytes())["examples"] == judge.examples.digest, "as ever"
@@ -189,7 +194,7 @@ def test_a_model_of_stems_is_not_taken_for_one_of_words(folder: Path) -> None:
 def test_a_model_remembers_how_often_it_was_trained_again(folder: Path) -> None:
     judge = judge_of(Topic(examples="good.txt"), folder)
     assert judge.wants_background
-    judge.save(judge.train(TEXTS.get, [TEXTS[SHIP].terms], 2))
+    judge.save(judge.train(terms_of, [TEXTS[SHIP].terms], 2))
     again = judge_of(Topic(examples="good.txt"), folder)
     assert again.load() is not None and again.rounds == 2
 
@@ -209,8 +214,8 @@ def test_examples_of_which_none_can_be_read_teach_nothing(folder: Path) -> None:
 
 def test_examples_are_at_hand_once_every_page_of_them_is(folder: Path) -> None:
     judge = judge_of(BY_EXAMPLES, folder)
-    assert judge.is_at_hand(TEXTS.get)
-    assert not judge.is_at_hand({HIVE: TEXTS[HIVE]}.get)
+    assert judge.is_at_hand(terms_of)
+    assert not judge.is_at_hand({HIVE: TEXTS[HIVE].terms}.get)
     assert judge.has_good_page(lambda url: None), "a text needs no fetch"
     listing(folder / "good.txt", [HIVE])
     assert not judge_of(BY_EXAMPLES, folder).has_good_page(lambda url: None)

@@ -7,6 +7,7 @@ import pytest
 
 from crawling import archives, collection, listing, pages, rows, waiting
 from lycosa.run.topic import LABELS_FILE, MODEL_FILE
+from lycosa.run.training import Learnt
 from lycosa.run.upkeep import REPORT_FILE, Imported, forget, import_archive, label, rebuild
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import CollectionError, UsageError
@@ -61,7 +62,7 @@ def test_pages_of_another_archive_join_the_collection_once(words: Path, tmp_path
 def test_a_label_of_a_page_at_hand_trains_the_model_anew(learning: Path) -> None:
     [url] = [url for url in pages(learning) if url not in GOOD[:4] and topic_of(url) == "bees"][:1]
     before, model = dict(rows(learning, "SELECT url, relevance FROM pages")), (learning / MODEL_FILE).read_bytes()
-    assert label(learning, Url(url), good=False, **QUIETLY)
+    assert label(learning, {Url(url): False}, **QUIETLY) == Learnt(len(pages(learning)), 0)
     after = dict(rows(learning, "SELECT url, relevance FROM pages"))
     assert after[url] < before[url]
     assert (learning / MODEL_FILE).read_bytes() != model
@@ -71,8 +72,8 @@ def test_a_label_of_a_page_at_hand_trains_the_model_anew(learning: Path) -> None
 def test_a_label_of_a_page_that_was_not_fetched_waits_for_the_next_crawl(learning: Path) -> None:
     url = next(url for url in GOOD if url not in pages(learning))
     before = (learning / MODEL_FILE).read_bytes()
-    assert not label(learning, url, good=True, **QUIETLY)
-    assert (learning / MODEL_FILE).read_bytes() == before
+    assert label(learning, {url: True}, **QUIETLY) == Learnt(15, 1)
+    assert (learning / MODEL_FILE).read_bytes() == before, "the next crawl trains with it, too"
     told: list[str] = []
     crawl(learning, TOPICAL, 16, strategy="best-first", tell=told.append)
     assert "the topic or its examples have changed: judging 15 pages anew" in told
@@ -81,7 +82,7 @@ def test_a_label_of_a_page_that_was_not_fetched_waits_for_the_next_crawl(learnin
 def test_nothing_is_noted_of_a_collection_that_somebody_else_writes(learning: Path) -> None:
     with opened(learning):
         with pytest.raises(CollectionError):
-            label(learning, GOOD[0], good=False, **QUIETLY)
+            label(learning, {GOOD[0]: False}, **QUIETLY)
         with pytest.raises(CollectionError):
             forget(learning, GOOD[0], **QUIETLY)
     assert not (learning / LABELS_FILE).exists()
@@ -90,7 +91,7 @@ def test_nothing_is_noted_of_a_collection_that_somebody_else_writes(learning: Pa
 
 def test_a_rule_learns_nothing_from_labels(words: Path) -> None:
     with pytest.raises(UsageError, match="change the rule"):
-        label(words, TOPICAL_SEED, good=True, **QUIETLY)
+        label(words, {TOPICAL_SEED: True}, **QUIETLY)
     assert not (words / LABELS_FILE).exists()
 
 
@@ -114,7 +115,7 @@ def test_all_of_a_host_is_forgotten_by_its_name(words: Path, spelling: str) -> N
 
 def test_a_label_is_forgotten_with_its_page(learning: Path) -> None:
     for url in (GOOD[0], BAD[0]):
-        label(learning, url, good=False, **QUIETLY)
+        label(learning, {url: False}, **QUIETLY)
     forget(learning, "bees.example", **QUIETLY)
     assert (learning / LABELS_FILE).read_text() == f"bad {BAD[0]}\n"
 

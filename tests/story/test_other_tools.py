@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from crawling import archives, collection, done, pages, rows
+from crawling import archives, collection, done, lycosa, pages, rows
 from fixtures.fixed_world import FixedWorld
 from golden.test_old_collection import ARCHIVE
 from lycosa.collection.cdxj import index_path
@@ -161,6 +161,24 @@ def test_pywb_replays_an_older_archive_from_its_wacz(old_bees, tmp_path):
 # ------------------------------------------------------------ indexes and packages
 
 
+@pytest.mark.parametrize("words", [["--text"], ["--top", 3], ["--min-relevance", 0], ["--host", "bees.test"]])
+def test_a_wacz_is_of_the_whole_archive(bees, tmp_path, words):
+    said = lycosa("export", bees, "--format", "wacz", "--out", tmp_path / "bees.wacz", *words)
+    assert said.is_one_clear_line(2, "--format wacz holds the whole archive")
+    assert not list(tmp_path.iterdir())
+
+
+def test_formats_that_there_are_include_wacz(bees):
+    assert lycosa("export", bees, "--format", "warc").is_one_clear_line(2, "no format 'warc'", "wacz")
+
+
+def test_a_wacz_that_cannot_be_written_leaves_nothing_behind(bees, tmp_path):
+    assert lycosa("export", bees, "--format", "wacz", "--out", tmp_path / "no" / "x.wacz").is_one_clear_line(
+        2, "x.wacz"
+    )
+    assert not list(tmp_path.iterdir())
+
+
 def entries(lines: str) -> list[tuple[str, str, dict[str, str]]]:
     found = []
     for line in lines.splitlines():
@@ -213,6 +231,31 @@ def test_warcio_finds_nothing_wrong(bees):
 # ------------------------------------------------------------ tables
 
 
+def require_library(name: str) -> None:
+    """Skips the test where that environment lacks a library."""
+    try:
+        run("python", "-c", f"import {name}")
+    except AssertionError:
+        pytest.skip(f"{name} is not installed in {TOOLS.parent.name}; run: make tools")
+
+
+@pytest.mark.parametrize("words", [["--text", "--links"], ["--chunks", "20"]])
+def test_datasets_loads_a_dataset_with_its_types(bees, tmp_path, words):
+    require_library("datasets")
+    done("export", bees, "--format", "huggingface", *words, "--out", tmp_path / "bees")
+    program = (
+        "import json, os, sys\n"
+        "os.environ.update(HF_HUB_OFFLINE='1', HF_HOME=sys.argv[2])\n"
+        "import datasets\n"
+        "loaded = datasets.load_dataset(sys.argv[1], split='train', cache_dir=sys.argv[2])\n"
+        "print(json.dumps([sorted(set(loaded['url'])), loaded['text'][0], str(loaded.features['at'].dtype)]))"
+    )
+    urls, text, kind = json.loads(run("python", "-c", program, tmp_path / "bees", tmp_path / "cache"))
+    assert urls == sorted(WEB)
+    assert "honey bee hive" in text
+    assert kind == "timestamp[ms, tz=UTC]"
+
+
 @pytest.mark.parametrize("format", ["jsonl", "csv", "parquet"])
 def test_duckdb_reads_the_table_with_its_types(bees, tmp_path, format):
     out = tmp_path / f"bees.{format}"
@@ -222,10 +265,7 @@ def test_duckdb_reads_the_table_with_its_types(bees, tmp_path, format):
         "sql = 'SELECT count(*), count(DISTINCT url), sum(depth), min(relevance) >= 0, max(title) FROM \\'%s\\''\n"
         "print(json.dumps(duckdb.sql(sql % sys.argv[1]).fetchall()[0], default=str))"
     )
-    try:
-        run("python", "-c", "import duckdb")
-    except AssertionError:
-        pytest.skip(f"duckdb is not installed in {TOOLS.parent.name}; run: make tools")
+    require_library("duckdb")
     count, distinct, depth, has_relevance, title = json.loads(run("python", "-c", program, out))
     assert count == distinct == len(WEB)
     assert int(depth) == len(LEAVES)

@@ -90,6 +90,12 @@ def test_filters(folder):
     assert done("export", folder, "--format", "urls").out.split() == pages(folder)
 
 
+def test_quiet_says_nothing(folder, tmp_path):
+    for format in ("csv", "markdown", "wacz"):
+        said = done("export", folder, "--format", format, "--out", tmp_path / format, "--quiet")
+        assert (said.out, said.err) == ("", "")
+
+
 def test_passages(folder):
     rows = exported(folder, "--chunks", "20", "--host", "bees.example")
     assert {tuple(row)[-3:] for row in rows} == {("chunk", "chunks", "text")}
@@ -201,15 +207,6 @@ def test_a_dataset_as_hugging_face_lays_it_out(folder, tmp_path):
     assert PROSE in table.column("text").to_pylist()[0]
     assert "4 web pages" in card
     assert "| `text` | string | main text |" in card
-
-
-def test_a_dataset_is_loaded_by_its_library(folder, tmp_path, monkeypatch):
-    datasets = pytest.importorskip("datasets", reason="not installed here; the layout is checked above")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    done("export", folder, "--format", "huggingface", "--chunks", "20", "--out", tmp_path / "d")
-    loaded = datasets.load_dataset(str(tmp_path / "d"), cache_dir=str(tmp_path / "cache"), split="train")
-    assert set(loaded["url"]) == set(pages(folder))
-    assert loaded.column_names[-3:] == ["chunk", "chunks", "text"]
 
 
 def test_a_folder_that_is_in_use_is_left_alone(folder, tmp_path):

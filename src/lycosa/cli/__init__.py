@@ -20,7 +20,24 @@ from lycosa.vocabulary.errors import LycosaError, UsageError
 from lycosa.vocabulary.plugins import distribution_of, load_plugin, plugins
 from lycosa.vocabulary.text import visible
 
-from . import cat, crawl, explain, export, forget, import_, label, new, pages, rebuild, refresh, report, search, show
+from . import (
+    cat,
+    control,
+    crawl,
+    explain,
+    export,
+    forget,
+    import_,
+    label,
+    new,
+    pages,
+    rebuild,
+    refresh,
+    report,
+    review,
+    search,
+    show,
+)
 from . import try_ as try_command
 from .options import TYPER_OPTIONS
 
@@ -58,6 +75,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "cat": cat.cat,
     "explain": explain.explain,
     "label": label.label,
+    "review": review.review,
+    "control": control.control,
     "report": report.report,
     "export": export.export,
     "import": import_.import_,

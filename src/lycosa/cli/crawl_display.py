@@ -18,6 +18,7 @@ from lycosa.run.guides import layers
 from lycosa.run.live import LiveCrawl, Visits
 from lycosa.run.omissions import omissions_in_words
 from lycosa.run.options import Settings
+from lycosa.run.review import measured
 from lycosa.run.seeds import why_nothing_came
 from lycosa.run.session import Session
 from lycosa.run.topic import calibration_of
@@ -66,6 +67,12 @@ def run(
 
 def _relevant_share(session: Session) -> str:
     status, calibration = session.status, calibration_of(session.recipe.topic, session.folder)
+    sample = measured(session.folder, session.collection.catalog)
+    if sample is not None and sample.is_enough:
+        return (
+            f"{sample.share:.0%} of them relevant (measured on {sample.drawn} pages drawn at random; "
+            f"probably {sample.low:.0%}–{sample.high:.0%})"
+        )
     low, high = harvest_interval(status.relevant, status.pages, calibration)
     estimate = "" if calibration == "rule" or not status.pages else f" (estimate; probably {low:.0%}–{high:.0%})"
     return f"{status.relevant / status.pages if status.pages else 0.0:.0%} of them relevant{estimate}"
@@ -101,11 +108,12 @@ def _interrupts(status: Status) -> Iterator[None]:
 
 async def _watch_crawl(session: Session, settings: Settings, progress: Progress, *, as_json: bool) -> None:
     status = session.status
-    began, pages_before, errors, target = time.monotonic(), status.pages, 0, session.recipe.stop.pages
+    began, pages_before, errors = time.monotonic(), status.pages, 0
     standings = [0.0, 0]  # their sum in this run, and how many
     through_readers = 0
 
     def show(visit: Visit) -> None:
+        target = status.page_budget or session.recipe.stop.pages
         speed = (status.pages - pages_before) / max(time.monotonic() - began, 1e-6)
         progress.update(
             pages=status.pages,

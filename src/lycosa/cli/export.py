@@ -38,13 +38,17 @@ def export(
             help="Where to; -: standard output. Without it: standard output, or a name after NAME and FORMAT.",
         ),
     ] = None,
-    text: Annotated[bool, typer.Option("--text", help="With the main text of each page.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="With each page as Markdown.")] = False,
-    html: Annotated[bool, typer.Option("--html", help="With each page as it was sent.")] = False,
-    links: Annotated[bool, typer.Option("--links", help="With the links of each page: target, anchor, rel.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="Include the main text of each page.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Include each page as Markdown.")] = False,
+    html: Annotated[bool, typer.Option("--html", help="Include each page as it was sent.")] = False,
+    links: Annotated[
+        bool, typer.Option("--links", help="Include the links of each page: target, anchor, rel.")
+    ] = False,
     chunks: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="A row for each passage of about N words, not for each page."),
+        typer.Option(
+            metavar="N", min=1, help="Write a row for each passage of about N words, instead of one for each page."
+        ),
     ] = None,
     min_relevance: MinRelevance = None,
     top: Annotated[
@@ -56,7 +60,7 @@ def export(
     since: Since = None,
     quiet: Quiet = False,
 ) -> None:
-    """Export the pages of a collection. Their text too, all or some of them, for other programs."""
+    """Export the pages of a collection for other programs. All or some of them, with or without their text."""
     if format == WACZ:
         content = Content(text=text, markdown=markdown, html=html, links=links, chunks=chunks)
         if content != Content() or any((host, language, label, since, top)) or min_relevance is not None:
@@ -81,9 +85,9 @@ def export(
         found = _counted(rows(collection, wanted, content, labels_of(name)), pages, progress)
         about = About(name.absolute().name, load_recipe(name, to_read=True).topic.text, f"Lycosa {__version__}")
         _write(found, format, out, content, about)
-    if not pages:
+    if not pages and not quiet:
         tell("No page matches; lycosa show tells what there is.")
-    if out != STANDARD_OUTPUT:
+    if out != STANDARD_OUTPUT and not quiet:
         typer.echo(f"{counted(pages, 'page')} in {out}")
 
 
@@ -98,7 +102,7 @@ def _export_wacz(name: Path, out: Path, *, quiet: bool) -> None:
             raise
         except OSError as error:
             raise cannot_write(out, error, way_out="give another --out") from None
-    if out != STANDARD_OUTPUT:
+    if out != STANDARD_OUTPUT and not quiet:
         typer.echo(f"{counted(pages, 'page')} in {out}")
 
 

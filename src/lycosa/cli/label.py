@@ -1,27 +1,104 @@
-"""`lycosa label`: marks a page as good or bad, and trains the model anew."""
+"""`lycosa label`: marks pages as on or off topic, and retrains the model once for all of them."""
 
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lycosa.run import upkeep
+from lycosa.run import control, upkeep
+from lycosa.run.control import MAX_LABELS, Request
+from lycosa.run.training import Learnt
 from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import counted
 
-from .options import Name, UrlArgument, program, tell, url_argument
+from .options import Json, Name, print_json, program, tell, url_argument
+
+_MAX_BYTES = 32 << 20  # of a file of labels
+_WORDS = {"good": True, "bad": False, "+": True, "-": False}
 
 
 def label(
     name: Name,
-    url: UrlArgument,
-    good: Annotated[bool, typer.Option("--good", help="The page is on the topic.")] = False,
-    bad: Annotated[bool, typer.Option("--bad", help="The page is not.")] = False,
+    urls: Annotated[list[str] | None, typer.Argument(metavar="URL", help="http://… or https://…")] = None,
+    good: Annotated[bool, typer.Option("--good", help="The pages are on the topic.")] = False,
+    bad: Annotated[bool, typer.Option("--bad", help="The pages are not.")] = False,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Read URLs from FILE, one a line, or from standard input with -; a line may begin with good or bad.",
+        ),
+    ] = None,
+    as_json: Json = False,
 ) -> None:
-    """Call a page good or bad, and train the model anew."""
-    if good == bad:
-        raise UsageError("say either --good or --bad")
-    trained = upkeep.label(name, url_argument(url), good=good, clock=WallClock(), tell=tell)
-    if trained:
-        typer.echo("noted; the model was trained anew and every page judged by it")
+    """Mark pages as on or off topic and retrain. Works while a crawl of the collection runs, too."""
+    if good and bad:
+        raise UsageError("--good and --bad cannot be combined; write good or bad before each URL of a file")
+    verdict = True if good else False if bad else None
+    labels: dict[Url, bool] = {}
+    for url in urls or ():
+        if verdict is None:
+            raise UsageError("say either --good or --bad")
+        labels[url_argument(url)] = verdict
+    if file is not None:
+        labels |= _read(file, verdict)
+    if not labels:
+        raise UsageError("no URL to label; give one or several, or a file of them with --file")
+    if len(labels) > MAX_LABELS:
+        raise UsageError(f"{len(labels)} URLs are too many at once; give up to {MAX_LABELS}")
+    learnt = teach(name, labels)
+    if as_json:
+        print_json({"labels": len(labels), "judged": learnt.judged, "missing": learnt.missing})
     else:
-        typer.echo(f"noted; the model will be trained by the next: {program()} crawl {name}")
+        typer.echo(f"Saved {counted(len(labels), 'label')}. {in_words(learnt, name)}")
+
+
+def teach(name: Path, labels: dict[Url, bool]) -> Learnt:
+    """Labels pages, through the crawl that runs on the collection if one does; without labels, learns those noted."""
+    request = Request("label", labels={str(url): good for url, good in labels.items()}) if labels else Request("learn")
+    reply = control.ask(name, request)
+    if reply is not None and reply.learnt is not None:
+        return reply.learnt
+    return upkeep.label(name, labels, clock=WallClock(), tell=tell)
+
+
+def in_words(learnt: Learnt, name: Path) -> str:
+    """What came of labels."""
+    if learnt.judged is None:
+        return f"The model will be trained by the next: {program()} crawl {name}"
+    trained = f"Model retrained; {counted(learnt.judged, 'page')} re-scored."
+    if learnt.missing:
+        missing = f"{counted(learnt.missing, 'labelled page')} not in the collection yet"
+        return f"{trained} The next crawl fetches {missing} and learns from {'it' if learnt.missing == 1 else 'them'}."
+    return trained
+
+
+def _read(file: Path, verdict: bool | None) -> dict[Url, bool]:
+    """The labels of a file: `URL`, or `good URL` and `bad URL`, one a line; what follows # is left out."""
+    name = "standard input" if str(file) == "-" else str(file)
+    try:
+        if str(file) == "-":
+            data = sys.stdin.buffer.read(_MAX_BYTES + 1)
+        else:
+            with file.open("rb") as opened:
+                data = opened.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror}") from None
+    if len(data) > _MAX_BYTES:
+        raise UsageError(f"{name} has more than {_MAX_BYTES >> 20} MB; give up to {MAX_LABELS} URLs")
+    labels: dict[Url, bool] = {}
+    for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
+        words = line.split("#")[0].split() if line.lstrip().startswith("#") else line.split()
+        if not words:
+            continue
+        said = _WORDS.get(words[0].lower()) if len(words) == 2 else verdict
+        if said is None or len(words) > 2:
+            raise UsageError(f"{name}:{number}: write `good URL` or `bad URL`, or say --good or --bad for all")
+        try:
+            labels[url_argument(words[-1])] = said
+        except UsageError as error:
+            raise UsageError(f"{name}:{number}: {error}") from None
+    return labels

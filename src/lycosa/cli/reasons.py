@@ -10,6 +10,7 @@ from lycosa.web.outcomes import outcome_name
 _PHRASES = {
     "seed": "a seed",
     "example": "an example",
+    "boosted": "named by you to come first",
     "sample": "drawn by chance to see what else there is",
     "weighed": "{}",
     "standing_parts": "{}",

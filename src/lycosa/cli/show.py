@@ -2,16 +2,18 @@
 
 from datetime import datetime
 
+import msgspec
 import typer
 
 from lycosa.collection.export import iso
 from lycosa.collection.rows import Freshness, LatestChange, RunRow, Summary
 from lycosa.frontier.durable import count_waiting
 from lycosa.recipe import load_recipe
-from lycosa.relevance.harvest import harvest_interval
+from lycosa.relevance.harvest import harvest_interval, measured_interval
 from lycosa.run.omissions import Omission, omissions_in_words
 from lycosa.run.open import open_for_reading
-from lycosa.run.recall import RECALL_STATE, RecallEstimate, saved_recall
+from lycosa.run.recall import RecallEstimate, present_recall
+from lycosa.run.review import Measured, measured
 from lycosa.run.topic import calibration_of
 from lycosa.vocabulary.text import counted, visible
 
@@ -27,12 +29,16 @@ def show(name: Name, as_json: Json = False) -> None:
         facts = collection.catalog.summary()
         waiting = count_waiting(collection.catalog.connection)
         changes = collection.catalog.latest_changes()
-        recall = saved_recall(collection.catalog.get_state(RECALL_STATE))
+        recall = present_recall(collection.catalog)
+        sample = measured(name, collection.catalog)
         outcomes = outcome_counts(collection.catalog.outcomes_and_statuses())
     recipe = load_recipe(name, to_read=True)
     calibration = calibration_of(recipe.topic, name)
     left_out = omissions_in_words(facts.omissions, recipe)
+    is_measured = sample is not None and sample.is_enough
     harvest = harvest_interval(facts.relevant, facts.pages, calibration)
+    if sample is not None and is_measured:
+        harvest = (sample.low, sample.high)
     if as_json:
         print_json(
             {
@@ -41,6 +47,8 @@ def show(name: Name, as_json: Json = False) -> None:
                 "harvest_rate": facts.harvest_rate,
                 "harvest_low": harvest[0],
                 "harvest_high": harvest[1],
+                "harvest_measured": sample.share if sample is not None and is_measured else None,
+                "sample": sample and msgspec.to_builtins(sample),
                 "recall": recall and recall.recall,
                 "recall_low": recall and recall.recall_low,
                 "recall_high": recall and recall.recall_high,
@@ -58,7 +66,7 @@ def show(name: Name, as_json: Json = False) -> None:
             }
         )
     else:
-        lines = _lines(str(name), facts, outcomes, left_out, harvest, recall, waiting, changes)
+        lines = _lines(str(name), facts, outcomes, left_out, harvest, sample, recall, waiting, changes)
         typer.echo("\n".join(lines))
 
 
@@ -81,14 +89,21 @@ def _lines(
     outcomes: dict[str, int],
     left_out: list[Omission],
     harvest: tuple[float, float],
+    sample: Measured | None,
     recall: RecallEstimate | None,
     waiting: int,
     changes: list[LatestChange],
 ) -> list[str]:
     low, high = harvest
-    estimate = "" if low == high else f"; an estimate, probably within {low:.0%}–{high:.0%}"
+    if sample is not None and sample.is_enough:
+        rate = f"{sample.share:.0%} measured on {sample.drawn} pages drawn at random, probably within "
+        rate += f"{low:.0%}–{high:.0%}; the model calls {counted(facts.relevant, 'page')} relevant"
+    else:
+        estimate = "" if low == high else f"; an estimate, probably within {low:.0%}–{high:.0%}"
+        rate = f"{facts.harvest_rate:.1%} ({counted(facts.relevant, 'relevant page')}{estimate})"
     rows = [
-        ("harvest rate", f"{facts.harvest_rate:.1%} ({counted(facts.relevant, 'relevant page')}{estimate})"),
+        ("harvest rate", rate),
+        *([] if sample is None or not sample.called_relevant else [("precision", _precision(sample))]),
         *([] if recall is None else [("recall", _recall(recall))]),
         *([] if facts.mean_standing is None else [("standing", f"{facts.mean_standing:.2f} on average")]),
         *_freshness_rows(facts.freshness, changes),
@@ -102,6 +117,14 @@ def _lines(
     rows += [("run", f"{_moment(run.at)} {_kind_of(run)}: {run.stop_reason or 'not ended'}") for run in facts.runs[-5:]]
     head = f"{name}: {counted(facts.pages, 'page')} on {counted(len(facts.hosts), 'host')}, {facts.bytes / 1e6:.1f} MB"
     return [visible(head, 300), *(f"{what:14}{visible(value, 300)}" for what, value in rows)]
+
+
+def _precision(sample: Measured) -> str:
+    low, high = measured_interval(sample.rightly, sample.called_relevant)
+    return (
+        f"{sample.rightly / sample.called_relevant:.0%} ({sample.rightly} of {sample.called_relevant} pages drawn at "
+        f"random that the model calls relevant; probably within {low:.0%}–{high:.0%})"
+    )
 
 
 def _recall(estimate: RecallEstimate) -> str:

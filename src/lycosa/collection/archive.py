@@ -286,7 +286,8 @@ class Archive:
 
     def _rewrite(self, path: Path, is_forgotten: Callable[[Url], bool]) -> int:
         removed = 0
-        with suppress(_UnchangedError), path.open("rb") as source, atomic_write(path) as out:
+        # The source is closed before it is replaced, which Windows insists on.
+        with suppress(_UnchangedError), atomic_write(path) as out, path.open("rb") as source:
             removed, changed = _copy_without(source, out, is_forgotten, self._ids.__next__)
             if not removed and not changed:
                 raise _UnchangedError

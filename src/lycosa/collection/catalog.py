@@ -116,6 +116,11 @@ class Catalog(Queries):
                 self.rescore(event.relevance, event.standing)
         return None
 
+    @property
+    def newest(self) -> int:
+        """The number of the page that came last, waiting rows included; 0 before the first."""
+        return self._last_number
+
     def add_skips(self, skips: Iterable[Skip], at: float) -> None:
         """The first reason of a URL stays."""
         self._waiting["skips"].extend(

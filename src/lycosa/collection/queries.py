@@ -125,6 +125,19 @@ class Queries:
         sql = f"SELECT {read_page.columns} FROM pages WHERE {where} ORDER BY {_ORDERS[order]} LIMIT ?"
         return map(read_page, self._rows(sql, *values))
 
+    def judged(self, *, latest: int | None = None) -> list[tuple[int, Url, float, float | None]]:
+        """Number, URL, time of the fetch, and relevance of the latest pages, or of all, in the order of arrival."""
+        sql = "SELECT number, url, at, relevance FROM pages ORDER BY number DESC LIMIT ?"
+        return list(self._rows(sql, -1 if latest is None else latest))[::-1]
+
+    def most_uncertain(self, limit: int) -> list[PageRow]:
+        """The pages whose relevance is nearest to one half."""
+        sql = (
+            f"SELECT {read_page.columns} FROM pages WHERE relevance IS NOT NULL"
+            " ORDER BY abs(relevance - 0.5), number LIMIT ?"
+        )
+        return [read_page(row) for row in self._rows(sql, limit)]
+
     def selected(self, wanted: Selection) -> Iterator[PageRow]:
         """The pages of a selection."""
         where, values = wanted.where()

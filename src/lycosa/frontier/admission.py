@@ -57,6 +57,7 @@ class Admission:
         self.set_scope(scope or Scope(), sites=sites)
         self._traps = traps or Traps()
         self._forgotten = forgotten
+        self.blocked: tuple[str, ...] = ()  # hosts that the user wants nothing more of
         self._of_host: Counter[str] = Counter()
         self._of_path: Counter[str] = Counter()
 
@@ -91,10 +92,12 @@ class Admission:
     def out_of_scope(self, url: Url) -> Refusal | None:
         """Why a URL is out of the scope, or None."""
         scope = self._scope
-        if scope.hosts and not _is_within(url, scope.hosts):
+        if scope.hosts and not is_within(url, scope.hosts):
             return SkipReason.SCOPE, "host not included"
-        if scope.exclude_hosts and _is_within(url, scope.exclude_hosts):
+        if scope.exclude_hosts and is_within(url, scope.exclude_hosts):
             return SkipReason.SCOPE, "host excluded"
+        if self.blocked and is_within(url, self.blocked):
+            return SkipReason.SCOPE, "host blocked"
         if self._urls and not self._urls.match(url):
             return SkipReason.SCOPE, "URL not included"
         if self._exclude_urls and self._exclude_urls.match(url):
@@ -137,7 +140,8 @@ def _decrement(counts: Counter[str], name: str) -> None:
         counts.pop(name, None)  # what is not there counts as none
 
 
-def _is_within(url: Url, hosts: tuple[str, ...]) -> bool:
+def is_within(url: Url, hosts: tuple[str, ...]) -> bool:
+    """Whether a URL is of one of these hosts, or of a subdomain of one."""
     name, host = hostname_of(url), host_of(url)
     return any(name == each or host == each or name.endswith("." + each) for each in hosts)
 

@@ -12,11 +12,12 @@ from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.records import Candidate, Host, Skip, SkipReason, Url
 from lycosa.vocabulary.urls import host_of, key_of, site_of
 
-from .admission import Admission
+from .admission import Admission, is_within
 from .host_queues import HostQueues, QueueEntry
 from .quotas import Quotas
 
 SLACK = 0.5  # by which a priority from 0 to 1 must be higher to be worth a second of waiting
+_FAR_ABOVE = 1e6  # priorities that are on no scale
 REFUSED_KNOWN = 100_000  # of the latest refused URLs that are remembered at least; others are refused once more
 
 
@@ -26,6 +27,7 @@ class MemoryFrontier:
     delay: seconds between two requests to one host.
     patience: most seconds to wait for a busy or resting host that has something better; 0 never waits.
     limit: most URLs that wait; past it, the tenth of lowest priority is evicted (one by one below 10 000).
+    boosted: hosts and URLs that are preferred already in what waits, as `boost` has them.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class MemoryFrontier:
         delay: float = 1.0,
         patience: float = 2.0,
         limit: int = 1_000_000,
+        boosted: Iterable[str] = (),
     ):
         self._clock = clock
         self._admission = admission or Admission()
@@ -50,6 +53,43 @@ class MemoryFrontier:
         self._stale = 0  # entries in the queues that were re-ranked, settled or given back since
         self._candidates: dict[int, Candidate] = {}
         self._sites = _Sites()  # filled where sites have a quota
+        self._boosted_hosts, self._boosted_urls = _hosts_and_urls(boosted)
+
+    def block(self, hosts: tuple[str, ...]) -> list[Skip]:
+        """Wants nothing more of these hosts and their subdomains; returns what waited there."""
+        self._admission.blocked = hosts
+        skips = []
+        for entry in [entry for entry in self._waiting.values() if hosts and is_within(entry.url, hosts)]:
+            skips.append(self._dropped(entry, SkipReason.SCOPE, "host blocked"))
+            self._refused.add(key_of(entry.url))
+        if skips:
+            self._drop_stale()
+        return skips
+
+    def boost(self, hosts_and_urls: Iterable[str]) -> None:
+        """Prefers these URLs, and those of these hosts and their subdomains, to all others."""
+        before = (self._boosted_hosts, self._boosted_urls)
+        self._boosted_hosts, self._boosted_urls = _hosts_and_urls(hosts_and_urls)
+        if (self._boosted_hosts, self._boosted_urls) == before:
+            return
+        for entry in list(self._waiting.values()):
+            was, now = _is_boosted(entry.url, *before), self._is_boosted(entry.url)
+            if was != now:
+                candidate = self._recall(entry)
+                priority = self._lifted(candidate.priority) if now else self._lowered(candidate.priority)
+                self._forget(entry)
+                self._enqueue(replace(candidate, priority=priority))
+                self._count_stale()
+
+    def _is_boosted(self, url: Url) -> bool:
+        return _is_boosted(url, self._boosted_hosts, self._boosted_urls)
+
+    def _lifted(self, priority: float) -> float:
+        """Above every other priority, in the same order: within 0.9 and 1 on the scale from 0 to 1."""
+        return 0.9 + 0.1 * priority if self._hosts.slack < inf else priority + _FAR_ABOVE
+
+    def _lowered(self, priority: float) -> float:
+        return 10.0 * (priority - 0.9) if self._hosts.slack < inf else priority - _FAR_ABOVE
 
     def set_quotas(self, quotas: Quotas) -> None:
         """Replaces the quotas. What waits is not looked through: it is to be put anew if they are other ones."""
@@ -72,6 +112,11 @@ class MemoryFrontier:
 
     def put(self, candidates: Iterable[Candidate]) -> list[Skip]:
         skips: list[Skip] = []
+        if self._boosted_hosts or self._boosted_urls:
+            candidates = [
+                replace(each, priority=self._lifted(each.priority)) if self._is_boosted(each.url) else each
+                for each in candidates
+            ]
         for candidate in candidates:
             entry = self._waiting.get(candidate.url)
             if entry is not None:
@@ -278,6 +323,15 @@ class MemoryFrontier:
 
     def _forget(self, entry: QueueEntry) -> None:
         del self._candidates[entry.order]
+
+
+def _hosts_and_urls(named: Iterable[str]) -> tuple[tuple[str, ...], frozenset[Url]]:
+    named = list(named)
+    return tuple(name for name in named if "://" not in name), frozenset(Url(name) for name in named if "://" in name)
+
+
+def _is_boosted(url: Url, hosts: tuple[str, ...], urls: frozenset[Url]) -> bool:
+    return url in urls or (bool(hosts) and is_within(url, hosts))
 
 
 def the_higher(url: Url, waiting: float, offered: float) -> float:

@@ -58,6 +58,7 @@ class Embedding:
         self._vectors = vectors
         self._scales = scales
         self.background = background
+        self._last: tuple[Codes, Vector] | None = None  # a page is judged, then its words are kept: one sum for both
 
     @property
     def dimensions(self) -> int:
@@ -73,7 +74,9 @@ class Embedding:
 
     def of_counts(self, codes: Codes, counts: Codes) -> Vector:
         """The vector of a text, from the codes of its terms and their counts."""
-        return self._sum(codes, counts.astype(np.float32))
+        if self._last is None or self._last[0] is not codes:
+            self._last = codes, self._sum(codes, counts.astype(np.float32))
+        return self._last[1]
 
     def covered(self, codes: Codes, counts: Codes) -> float:
         """The share of these terms that the table knows, each as often as it occurs; 0 where there are none.

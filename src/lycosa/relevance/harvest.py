@@ -36,3 +36,18 @@ def harvest_interval(relevant: int, pages: int, calibration: Calibration = "craw
     error = _NORMAL * sqrt(_ERROR[calibration] ** 2 + 1.0 / (pages * rate * (1.0 - rate)))
     low, high = (1.0 / (1.0 + exp(-(middle + side * error))) for side in (-1.0, 1.0))
     return min(low, relevant / pages), max(high, relevant / pages)
+
+
+def measured_interval(good: int, drawn: int) -> tuple[float, float]:
+    """The interval of a share of which `good` of `drawn` pages, drawn at random, are a sample; it covers 90 % (Wilson).
+
+    >>> low, high = measured_interval(12, 20)
+    >>> round(low, 2), round(high, 2)
+    (0.42, 0.76)
+    """
+    if not drawn:
+        return 0.0, 1.0
+    share, weight = good / drawn, _NORMAL**2 / drawn
+    middle = (share + weight / 2) / (1 + weight)
+    half = _NORMAL / (1 + weight) * sqrt(share * (1 - share) / drawn + weight / (4 * drawn))
+    return max(0.0, middle - half), min(1.0, middle + half)

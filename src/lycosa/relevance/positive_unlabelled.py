@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lycosa.vocabulary.errors import RecipeError
-from lycosa.vocabulary.text import codes_of
 
+from .counted import CountedTerms, counted
 from .embedding import shipped_table
 from .svm import MAX_TERM_LENGTH, SLOPE, LinearModel, Meaning, calibrate
 
@@ -41,6 +41,7 @@ _SELF_TRAINING = 0.3  # weight of an unlabelled page that is surely on the topic
 _BACKGROUND = 0.3  # weight of a background text once there are pages of the crawl
 _FEW = 20  # pages of the crawl up to which the background counts in full
 _NEWTON_STEPS = 20
+_SMALL = 24  # rows of a matrix that is inverted as a whole
 _MEANING = 0.7  # weight of the vectors of texts beside their words
 _FEW_WORDS, _MEANING_OF_FEW_WORDS = 50, 2.0  # of all good pages together, of which few others have one; the weight then
 _RIDGE = 0.01  # of the spread of vectors, which have length 1
@@ -82,7 +83,7 @@ def train_from_positives(
         )
         probabilities = (probabilities + calibration.probability(combined.left_out)) / 2  # else rounds may alternate
         weights = documents.weights(probabilities)
-    return combined.model(documents.model(solution)).shifted(calibration.threshold, calibration.slope / SLOPE)
+    return documents.model(solution, combined, calibration)
 
 
 @dataclass(frozen=True)
@@ -125,9 +126,6 @@ class _Combined:
     meaning: Meaning | None
     offset: float
 
-    def model(self, words: LinearModel) -> LinearModel:
-        return words.with_meaning(self.meaning, self.offset) if self.meaning else words
-
 
 class _Documents:
     """Pages as vectors x_w = (1 + ln count_w) * idf_w of length 1, with their kernel x_i · x_j + 1."""
@@ -135,7 +133,9 @@ class _Documents:
     def __init__(
         self, good: Sequence[Terms], bad: Sequence[Terms], unlabelled: Sequence[Terms], background: Sequence[Terms]
     ):
-        kinds = [[terms for terms in map(_usable, given) if terms] for given in (good, bad, unlabelled, background)]
+        kinds = [
+            [counted(terms) for terms in map(_usable, given) if terms] for given in (good, bad, unlabelled, background)
+        ]
         if not kinds[0]:
             raise RecipeError("no good example has a word in it; give at least one page with text")
         if not any(kinds[1:]):
@@ -145,11 +145,17 @@ class _Documents:
         has_bad = len(kinds[1]) >= ENOUGH_BAD or not any(kinds[2:])
         self.is_calibrating = self.kinds == (1 if has_bad else 2 if kinds[2] else 3)
         pages = [terms for kind in kinds for terms in kind]
-        self.words = sorted(set().union(*pages))
-        places = {word: place for place, word in enumerate(self.words)}
         self._rows = np.repeat(np.arange(len(pages)), list(map(len, pages)))
-        self._columns = np.fromiter((places[word] for terms in pages for word in terms), np.intp, len(self._rows))
-        counts = np.fromiter((count for terms in pages for count in terms.values()), np.float64, len(self._rows))
+        codes = np.concatenate([terms.codes for terms in pages])
+        by_code = np.argsort(codes)
+        begins = np.flatnonzero(np.diff(codes[by_code], prepend=~codes[by_code[:1]]))  # of each code among the sorted
+        said = [word for terms in pages for word in terms.words]
+        words = [said[place] for place in by_code[begins].tolist()]
+        order = sorted(range(len(words)), key=words.__getitem__)
+        self.words, self._codes = [words[place] for place in order], codes[by_code[begins]][order]
+        self._columns = np.empty(len(codes), np.intp)
+        self._columns[by_code] = np.repeat(np.argsort(order), np.diff(begins, append=len(codes)))
+        counts = np.concatenate([terms.counts for terms in pages]).astype(np.float64)
         containing = np.bincount(self._columns, minlength=len(self.words))
         self._idf = np.log((1 + len(pages)) / (1.0 + containing)) + 1.0
         values = (1.0 + np.log(counts)) * self._idf[self._columns]
@@ -157,7 +163,7 @@ class _Documents:
         self._values = values / lengths[self._rows]
         self.kernel = self._kernel(containing)
         self.meaning = _meaning(pages, self.kinds)
-        has_few_words = sum(sum(terms.values()) for terms in kinds[0]) < _FEW_WORDS
+        has_few_words = sum(int(terms.counts.sum()) for terms in kinds[0]) < _FEW_WORDS
         self._weight_of_meaning = _MEANING_OF_FEW_WORDS if has_few_words else _MEANING
 
     def _kernel(self, containing: NDArray[np.int64]) -> Floats:
@@ -210,12 +216,20 @@ class _Documents:
         left_out = solution.left_out + scale * self.meaning.left_out + offset
         return _Combined(left_out, self.meaning.direction.scaled(scale), offset)
 
-    def model(self, solution: _Solution) -> LinearModel:
+    def model(self, solution: _Solution, combined: _Combined, calibration: _Calibration) -> LinearModel:
+        """The model by these scores, at distances (score - threshold) * slope / SLOPE."""
+        scale = calibration.slope / SLOPE
         products = solution.multipliers[self._rows] * self._values
-        weights = np.bincount(self._columns, products, len(self.words)).tolist()
-        terms = dict(zip(self.words, zip(self._idf.tolist(), weights, strict=True), strict=True))
-        bias = float(solution.multipliers.sum())
-        return LinearModel(terms, bias=bias, idf_of_new=log((1 + len(self.kinds)) / 2) + 1.0)
+        weights = np.bincount(self._columns, products, len(self.words)) * scale
+        terms = dict(zip(self.words, zip(self._idf.tolist(), weights.tolist(), strict=True), strict=True))
+        bias = float(solution.multipliers.sum()) + combined.offset
+        return LinearModel(
+            terms,
+            bias=(bias - calibration.threshold) * scale,
+            idf_of_new=log((1 + len(self.kinds)) / 2) + 1.0,
+            meaning=combined.meaning and combined.meaning.scaled(scale),
+            codes=self._codes,
+        )
 
 
 @dataclass(frozen=True)
@@ -227,17 +241,16 @@ class _Meaning:
     left_out: Floats
 
 
-def _meaning(pages: Sequence[Terms], kinds: NDArray[np.int64]) -> _Meaning | None:
+def _meaning(pages: Sequence[CountedTerms], kinds: NDArray[np.int64]) -> _Meaning | None:
     """The direction in which the good pages lie from all others, by the vectors of their words; None where the table of
     word vectors knows too few of the words of the good pages."""
-    counted = [(codes_of(terms), np.fromiter(terms.values(), np.uint64, len(terms))) for terms in pages]
     (good,) = (kinds == 0).nonzero()
     table = shipped_table()
-    words = sum(int(counted[place][1].sum()) for place in good)
+    words = sum(int(pages[place].counts.sum()) for place in good)
     least = _LEAST_COVERAGE if words >= _FEW_WORDS else 1e-9  # of a few words, those that are known say what is meant
-    if np.mean([table.covered(*counted[place]) for place in good]) < least:
+    if np.mean([pages[place].coverage for place in good]) < least:
         return None
-    vectors = np.array([table.of_counts(*each) for each in counted], np.float64)
+    vectors = np.array([terms.vector for terms in pages])
     others = np.concatenate((vectors[kinds != 0], table.background))
     origin = others.mean(axis=0)
     spread = (others - origin).T @ (others - origin) / len(others) + _RIDGE * np.eye(vectors.shape[1])
@@ -252,7 +265,7 @@ def _meaning(pages: Sequence[Terms], kinds: NDArray[np.int64]) -> _Meaning | Non
 
 
 def _usable(terms: Terms) -> Terms:
-    if max(map(len, terms), default=0) <= MAX_TERM_LENGTH:
+    if isinstance(terms, CountedTerms) or max(map(len, terms), default=0) <= MAX_TERM_LENGTH:
         return terms
     return {word: count for word, count in terms.items() if len(word) <= MAX_TERM_LENGTH}
 
@@ -262,6 +275,7 @@ def _solve(kernel: Floats, labels: Floats, costs: Floats, active: Marks) -> _Sol
 
     With A = K + diag(1 / 2C) over the active pages, the multipliers are A⁻¹ y; where the set of pages within the margin
     does not change any more, they are exact. The leave-one-out score of an active page is y_i - (A⁻¹ y)_i / (A⁻¹)_ii.
+    A = L Lᵀ, L being triangular, has A⁻¹ = Wᵀ W with W = L⁻¹, which takes a third of the time that A⁻¹ itself takes.
 
     active: where to begin, such as the active pages of a similar problem.
     """
@@ -270,8 +284,10 @@ def _solve(kernel: Floats, labels: Floats, costs: Floats, active: Marks) -> _Sol
         if not len(places):
             active = np.ones(len(labels), np.bool_)
             continue
-        inverse = np.linalg.inv(kernel[np.ix_(places, places)] + np.diag(0.5 / costs[places]))
-        found = inverse @ labels[places]
+        whitening = _inverse_of_triangle(
+            np.linalg.cholesky(kernel[np.ix_(places, places)] + np.diag(0.5 / costs[places]))
+        )
+        found = whitening.T @ (whitening @ labels[places])
         scores = kernel[:, places] @ found
         within_margin = labels * scores < 1.0
         if np.array_equal(within_margin, active):
@@ -281,8 +297,20 @@ def _solve(kernel: Floats, labels: Floats, costs: Floats, active: Marks) -> _Sol
         active = before  # the multipliers at hand belong to it
     multipliers, left_out = np.zeros(len(labels)), scores.copy()
     multipliers[places] = found
-    left_out[places] = labels[places] - found / np.diag(inverse)
+    left_out[places] = labels[places] - found / np.einsum("ij,ij->j", whitening, whitening)
     return _Solution(multipliers, active, left_out)
+
+
+def _inverse_of_triangle(lower: NDArray[np.floating]) -> Floats:
+    """The inverse of a lower triangular matrix, by those of its halves."""
+    half = len(lower) // 2
+    if half < _SMALL:
+        return np.asarray(np.linalg.inv(lower))
+    inverse = np.zeros_like(lower)
+    upper_left = inverse[:half, :half] = _inverse_of_triangle(lower[:half, :half])
+    lower_right = inverse[half:, half:] = _inverse_of_triangle(lower[half:, half:])
+    inverse[half:, :half] = -lower_right @ (lower[half:, :half] @ upper_left)
+    return inverse
 
 
 def _calibrate(good: Floats, others: Floats, *, are_bad: bool) -> _Calibration:

@@ -11,6 +11,7 @@ there are good examples and pages of which nothing is known, `positive_unlabelle
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp, log, sqrt
 
 import numpy as np
@@ -20,6 +21,7 @@ from lycosa.vocabulary.errors import CollectionError, RecipeError
 from lycosa.vocabulary.records import Codes, Page, Plain
 from lycosa.vocabulary.text import codes_of
 
+from .counted import PageCounts
 from .embedding import shipped_table
 
 MAX_TERMS = 200_000  # words of a model; the rarest are left out
@@ -48,6 +50,7 @@ class LinearModel:
     terms: word -> (idf, weight).
     idf_of_new: idf of words that were in no example.
     meaning: a direction among the vectors of texts, along which distance grows; see `embedding`.
+    codes: of the words, in their order, where these are known.
     """
 
     def __init__(
@@ -57,12 +60,13 @@ class LinearModel:
         bias: float,
         idf_of_new: float,
         meaning: "Meaning | None" = None,
+        codes: Codes | None = None,
     ):
         self._terms = dict(terms)
         self._bias = bias
         self._idf_of_new = idf_of_new
         self.meaning = meaning
-        codes = codes_of(terms)
+        codes = codes_of(terms) if codes is None else codes
         order = np.argsort(codes)
         self._codes = np.append(codes[order], _NO_CODE)  # the last is for new words
         self._idfs = np.append(np.array([idf for idf, _ in terms.values()])[order], idf_of_new)
@@ -74,6 +78,25 @@ class LinearModel:
     def relevance_of(self, codes: Codes, counts: Codes) -> float:
         """The relevance of a page of these terms, each so often."""
         return 1.0 / (1.0 + exp(-SLOPE * self._distance(codes, counts)))
+
+    def relevances_of(self, pages: Sequence[PageCounts]) -> list[float]:
+        """The relevance of each of some pages, as `relevance_of` gives it but for rounding, in a tenth of the time."""
+        lengths = np.array([len(page.codes) for page in pages], np.intp)
+        rows = np.repeat(np.arange(len(pages)), lengths)
+        codes = np.concatenate([page.codes for page in pages]) if pages else np.empty(0, np.uint64)
+        counts = np.concatenate([page.counts for page in pages]) if pages else np.empty(0, np.uint64)
+        places = self._places.of(codes)
+        values = self._idfs[places] * (1.0 + np.log(counts.astype(np.float64)))
+        sizes = np.sqrt(np.bincount(rows, values * values, len(pages)))
+        distances = self._bias + np.bincount(rows, self._weights[places] * values, len(pages)) / np.maximum(sizes, 1e-9)
+        if self.meaning is not None:
+            distances += self.meaning.along_vectors(np.array([page.vector for page in pages])) * (lengths > 0)
+        relevances: list[float] = (1.0 / (1.0 + np.exp(-SLOPE * np.clip(distances, -30.0, 30.0)))).tolist()
+        return relevances
+
+    @cached_property
+    def _places(self) -> "_Places":
+        return _Places(self._codes)
 
     def distance(self, terms: Terms) -> float:
         """The signed distance to the hyperplane, clipped to ±30; a good page is near 1, a bad one near -1."""
@@ -104,11 +127,6 @@ class LinearModel:
         terms = {term: (idf, weight * scale) for term, (idf, weight) in self._terms.items()}
         meaning = self.meaning and self.meaning.scaled(scale)
         return LinearModel(terms, bias=(self._bias - by) * scale, idf_of_new=self._idf_of_new, meaning=meaning)
-
-    def with_meaning(self, meaning: "Meaning", offset: float) -> "LinearModel":
-        """The same model with the meaning of texts beside their words, and an offset to all distances."""
-        bias = self._bias + offset
-        return LinearModel(self._terms, bias=bias, idf_of_new=self._idf_of_new, meaning=meaning)
 
     def weights_by_code(self) -> tuple[Codes, Floats]:
         """The codes of the words, and what one of each says for or against the topic in a page: weight * idf."""
@@ -156,6 +174,32 @@ class LinearModel:
         return cls(terms, bias=bias, idf_of_new=idf_of_new, meaning=meaning)
 
 
+class _Places:
+    """Finds codes in a sorted table, five times as fast as a binary search where there are many to find.
+
+    The highest bits of a code are the number of its slot, which has the place of the code; few slots have several.
+
+    codes: sorted; the last is that of no word.
+    """
+
+    def __init__(self, codes: Codes):
+        self._codes = codes
+        self._shift = np.uint64(64 - max(18, len(codes).bit_length() + 4))
+        slots = codes >> self._shift
+        self._of_slots = np.full(int(slots[-1]) + 1, len(codes) - 1, np.int32)
+        self._of_slots[slots[:-1]] = np.arange(len(codes) - 1)
+        shared = slots[1:][slots[1:] == slots[:-1]]
+        self._of_slots[shared] = -1
+
+    def of(self, codes: Codes) -> Columns:
+        """The place of each code; the last one where it is not in the table."""
+        places: Columns = self._of_slots[codes >> self._shift].astype(np.intp)
+        (shared,) = (places < 0).nonzero()
+        places[shared] = self._codes.searchsorted(codes[shared])
+        places[self._codes[places] != codes] = len(self._codes) - 1
+        return places
+
+
 class Meaning:
     """A direction among the vectors of texts: along(text) = direction · e, e being the vector of the text."""
 
@@ -165,6 +209,13 @@ class Meaning:
     def along(self, codes: Codes, counts: Codes) -> float:
         """How far a text of these terms, each so often, lies in this direction."""
         return float(self._direction @ shipped_table().of_counts(codes, counts))
+
+    def along_vectors(self, vectors: NDArray[np.float32]) -> Floats:
+        """How far each of some texts lies in this direction, by their vectors, one a row."""
+        vectors = vectors.reshape(-1, len(self._direction))
+        # Row by row: what one text has does not depend on how many others there are, not even by rounding.
+        along: Floats = np.einsum("ij,j->i", vectors, self._direction).astype(np.float64)
+        return along
 
     def of_rows(self) -> tuple[Floats, Floats]:
         """For each row of the table of word vectors, its cosine to the direction times the length of that, and its own

@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from typing import cast
 
+from msgspec.structs import replace
+
 from lycosa.loop import Loop
 from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.recipe import Budget
@@ -65,6 +67,8 @@ class Status:
         self.requests = FetchCounts()
         self.stop_reason = ""  # empty before and while it runs
         self.woken = asyncio.Event()  # set by an interrupt, and whenever a fetch lands
+        self.is_paused = False  # by the user: nothing new is fetched
+        self.page_budget: int | None = None  # that the user gave while it runs, in the place of the budget's
         self._interrupted = False
         self._interrupted_above = interrupted
 
@@ -179,6 +183,12 @@ class Crawl:
     nothing_left: Callable[[], str] = lambda: "nothing is left to fetch"
     recall: Callable[[], RecallEstimate | None] = lambda: None
 
+    @property
+    def present_budget(self) -> Budget:
+        """The budget, as the user may have changed it since."""
+        pages = self.status.page_budget
+        return self.budget if pages is None else replace(self.budget, pages=pages)
+
     async def visits(self) -> AsyncGenerator[Visit, None]:
         """Fetches until the budget is used up, nothing waits, or somebody interrupts."""
         fetches, refusals = _Fetches(self), _Refusals(self)
@@ -251,10 +261,12 @@ class _Fetches:
     async def _next_alone(self) -> tuple[Candidate, Fetch] | None:
         frontier, clock = self._crawl.loop.frontier, self._clock
         while not self._is_over():
-            candidate = frontier.take(clock.now())
+            candidate = None if self._status.is_paused else frontier.take(clock.now())
             if candidate is not None:
                 return candidate, await self._fetch(candidate)
-            if not self._is_hopeless(ready_at := frontier.next_ready_at()):
+            if self._status.is_paused:
+                await clock.sleep_until(clock.now() + _MAX_WAIT)
+            elif not self._is_hopeless(ready_at := frontier.next_ready_at()):
                 now = clock.now()
                 await clock.sleep_until(min(now if ready_at is None else ready_at, now + _MAX_WAIT))
         return None
@@ -282,7 +294,9 @@ class _Fetches:
 
     def _wanted(self) -> int:
         """How many fetches may be in flight."""
-        budget, wanted = self._crawl.budget, self._crawl.concurrency
+        if self._status.is_paused:
+            return 0
+        budget, wanted = self._crawl.present_budget, self._crawl.concurrency
         if budget.pages is not None and self._crawl.assess.memory is None:
             wanted = min(wanted, budget.pages - self._status.pages - len(self._landed))
         if budget.requests is not None:
@@ -308,7 +322,7 @@ class _Fetches:
     async def _wait(self) -> None:
         """Until a fetch lands, a host may be asked again, or a second has passed."""
         ready_at = self._crawl.loop.frontier.next_ready_at()
-        if not self._tasks and self._is_hopeless(ready_at):
+        if not self._tasks and not self._status.is_paused and self._is_hopeless(ready_at):
             return
         self._status.woken.clear()
         timeout = _MAX_WAIT
@@ -332,7 +346,7 @@ class _Fetches:
         """Whether nothing will come for a long time, which stops the crawl."""
         status = self._status
         if ready_at is None:
-            limit = status.limit_reached(self._crawl.budget) if self._crawl.assess.memory is not None else ""
+            limit = status.limit_reached(self._crawl.present_budget) if self._crawl.assess.memory is not None else ""
             status.stop_reason = f"{limit}, and nothing is left to see again" if limit else self._crawl.nothing_left()
         elif ready_at - self._clock.now() > _MAX_HOLD:
             minutes = (ready_at - self._clock.now()) / 60
@@ -340,7 +354,7 @@ class _Fetches:
         return bool(status.stop_reason)
 
     def _is_over(self) -> bool:
-        budget, status = self._crawl.budget, self._status
+        budget, status = self._crawl.present_budget, self._status
         minutes = (self._clock.now() - self._began) / 60
         if status.is_interrupted:
             status.stop_reason = INTERRUPTED

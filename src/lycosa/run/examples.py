@@ -67,7 +67,7 @@ async def fetch_examples(session: Session, web: Web) -> None:
                     said = outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
                     session.tell(f"example {example.url}: {said}")
         except EverySeedRefusedError:
-            if not session.topic.has_good_page(session.page):
+            if not session.topic.has_good_page(session.terms):
                 raise
     for url in missing.keys() - reached:
         session.tell(f"example {url}: not reached")

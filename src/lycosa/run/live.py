@@ -30,6 +30,7 @@ from lycosa.web.robots import RobotsWeb
 from lycosa.web.sitemaps import urls_in_sitemaps
 
 from .access_log import open_log
+from .control import Control
 from .crawl import INTERRUPTED, Crawl
 from .examples import PrefetchedWeb, fetch_examples, unvisited_examples
 from .guides import layers
@@ -300,8 +301,11 @@ class LiveRun:
         self._standing.learn_if_due()
 
     async def visits(self, crawl: Crawl, stack: AsyncExitStack) -> AsyncGenerator[Visit, None]:
-        """The visits of the crawl; how it ended is recorded, however it ends."""
+        """The visits of the crawl; how it ended is recorded, however it ends. Its user may steer it meanwhile."""
         stack.push(self._end)
+        control = Control(self._session, self._topic)
+        stack.push_async_callback(control.close)
+        await control.open()
         return await stack.enter_async_context(aclosing(crawl.visits()))
 
     def _end(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -10,10 +10,13 @@ from math import exp, log1p, sqrt
 import msgspec
 from msgspec import Struct
 
-from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, Url, Visit
+from lycosa.collection.queries import Queries
+from lycosa.vocabulary.records import RELEVANT, Outcome, Plain, SkipReason, Url, Visit
 from lycosa.vocabulary.urls import key_of
 
 RECALL_STATE = "recall"  # key of the catalog's state: the estimate of the last checkpoint
+RECALL_BEHIND = "recall_behind"  # the same: whether pages were judged anew since, so that it has to be made again
+OUT_OF_REACH = (SkipReason.SCOPE, SkipReason.QUOTA, SkipReason.TRAP, SkipReason.FORGOTTEN)
 ENOUGH = 20  # relevant pages, before which a crawl does not stop by its recall
 SLOTS = 1 << 23  # one byte each; URLs are hashed into them
 MOST_RELEVANT_PARENTS, MOST_OTHER_PARENTS = 4, 3  # counted up to here
@@ -60,6 +63,28 @@ def saved_recall(state: Plain) -> RecallEstimate | None:
         return None if state is None else msgspec.convert(state, RecallEstimate)
     except msgspec.ValidationError:
         return None  # the next run makes another
+
+
+def present_recall(catalog: Queries) -> RecallEstimate | None:
+    """The estimate of a catalog: the one of its last checkpoint, unless pages were judged anew since."""
+    if catalog.get_state(RECALL_BEHIND):
+        return restored_recall(catalog).estimate()
+    return saved_recall(catalog.get_state(RECALL_STATE))
+
+
+def restored_recall(catalog: Queries) -> "RecallEstimator":
+    """An estimator that knows every visit of a catalog; reads all its links."""
+    estimator = RecallEstimator()
+    for visit in catalog.visits_with_links():
+        estimator.visited(
+            visit.url,
+            is_relevant=visit.relevance is not None and visit.relevance >= RELEVANT,
+            targets=visit.links,
+            is_redirect=visit.outcome is Outcome.MOVED,
+        )
+    for url in catalog.skipped_for(*OUT_OF_REACH):
+        estimator.leave_out(url)
+    return estimator
 
 
 class RecallEstimator:

@@ -11,8 +11,12 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from lycosa import __version__
 from lycosa.collection.events import Attempt, Event, Scores
 from lycosa.collection.events import RunStart as Run
+from lycosa.collection.page_words import FILE as WORDS_FILE
+from lycosa.collection.page_words import PageWords
+from lycosa.collection.rows import ExampleRow, PageRow
 from lycosa.frontier.admission import Admission, Scope
 from lycosa.frontier.durable import DurableFrontier
 from lycosa.frontier.quotas import Quotas
@@ -20,6 +24,7 @@ from lycosa.loop import Loop
 from lycosa.reading import Reader
 from lycosa.reading.fingerprint import NearDuplicates
 from lycosa.recipe import Recipe, Utility, make_strategy, read_seeds, uses_standing, utility_for
+from lycosa.relevance.counted import CountedTerms
 from lycosa.standing import Traffic, read_traffic
 from lycosa.standing.authority import AuthorityTable
 from lycosa.strategies.base import BaseStrategy
@@ -36,14 +41,14 @@ from .crawl import Assessor, Status
 from .forgotten import is_forgotten, read_forgotten
 from .guides import Guide, layers
 from .open import open_collection
-from .recall import RECALL_STATE, RecallEstimate, RecallEstimator
+from .recall import OUT_OF_REACH, RECALL_BEHIND, RECALL_STATE, RecallEstimate, RecallEstimator, restored_recall
+from .steering import Steering, read_steering
 from .topic import TopicJudge, examples_of
 from .topical_map import map_of_run
 
 _RANKS_BEHIND = (
     "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
 )
-_OUT_OF_REACH = (SkipReason.SCOPE, SkipReason.QUOTA, SkipReason.TRAP, SkipReason.FORGOTTEN)
 _SECONDS_OF_SILENCE = 5.0  # while the archive is read again
 _UNANSWERED = frozenset((Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED))
 _NO_PAGE = _UNANSWERED | {Outcome.GONE, Outcome.UNWANTED, Outcome.FORBIDDEN}
@@ -58,6 +63,8 @@ class Session:
     left them short. `loop`, `status` and `duplicates` are what a crawl, an import or a refresh goes on with.
 
     wrap_reader: given the reader of the collection's pages, returns the one to use, such as one with a cache.
+    ranks: whether what waits is ranked anew where that is due, and the recall estimated in the end, which read all of
+        the archive and all links; else the next session does it.
     """
 
     def __init__(
@@ -69,6 +76,7 @@ class Session:
         tell: Tell = lambda line: None,
         afresh: bool = False,
         wrap_reader: Callable[[Reader], Reader] = lambda reader: reader,
+        ranks: bool = True,
     ):
         self.folder = folder
         self.recipe = recipe
@@ -79,8 +87,10 @@ class Session:
         self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
         self._checkpointed_at = time.monotonic()
         self._unsaved = 0
+        self._counted: dict[tuple[Url, float], CountedTerms] = {}  # of examples and of the sample of pages
         self._recall: RecallEstimator | None = None  # where it knows all visits; else the catalog does
-        self._is_recall_behind = False  # state of the catalog
+        self._is_recall_behind = bool(self.collection.catalog.get_state(RECALL_BEHIND))  # in the catalog
+        self._ranks = ranks
         self.map = Guide("map", find=map_of_run, tell=tell)
         self.log = Guide("access log", find=log_of_run, tell=tell)
         try:
@@ -88,7 +98,8 @@ class Session:
                 self.loop = self._restored_loop()
             if self.collection.index_was_outdated:
                 tell("the search index was made by an older version: building it again at the end of this run")
-            self._catch_up()
+            self.steer()  # what waits may not know it yet
+            self._catch_up(ranks=ranks)
             self.pages_forgotten = self._finish_forgetting()
         except BaseException:
             self.collection.abandon()  # what was half read again is read again by the next
@@ -99,15 +110,20 @@ class Session:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
+            self.words.close()
             self.collection.abandon()  # something may be half done; the archive is whole, and the next session reads it
             return
         try:
-            if self._is_recall_behind:
+            if self._is_recall_behind and self._ranks:
                 self.recall()
+            elif self._is_recall_behind:
+                self.collection.catalog.put_state(RECALL_BEHIND, True)
             self.checkpoint()
         except BaseException:
+            self.words.close()
             self.collection.abandon()  # catalog and frontier fit each other as of the last checkpoint
             raise
+        self.words.close()
         self.collection.close()
 
     @property
@@ -141,12 +157,15 @@ class Session:
             forgotten=read_forgotten(self.folder),
             quotas=self._quotas,
         )
+        self._steering = _steering_of(catalog.get_state("steering"))
+        self._admission.blocked = self._steering.blocked
         self.frontier = DurableFrontier(
             catalog.connection,
             clock=self.clock,
             admission=self._admission,
             delay=recipe.requests.delay,
             limit=recipe.waiting.limit,
+            boosted=self._steering.boosted,
         )
         for host, until in (catalog.get_state("holds") or {}).items():
             self.frontier.hold(host, until)
@@ -175,21 +194,8 @@ class Session:
     def recall(self) -> RecallEstimate | None:
         """How much of what is relevant and within reach the collection has; None before the first relevant page."""
         if self._recall is None:
-            self._recall = self._restored_recall()
+            self._recall = restored_recall(self.collection.catalog)
         return self._recall.estimate()
-
-    def _restored_recall(self) -> RecallEstimator:
-        catalog, estimator = self.collection.catalog, RecallEstimator()
-        for visit in catalog.visits_with_links():
-            estimator.visited(
-                visit.url,
-                is_relevant=visit.relevance is not None and visit.relevance >= RELEVANT,
-                targets=visit.links,
-                is_redirect=visit.outcome is Outcome.MOVED,
-            )
-        for url in catalog.skipped_for(*_OUT_OF_REACH):
-            estimator.leave_out(url)
-        return estimator
 
     def _observe(self, visit: Visit) -> None:
         self.status.add(visit)
@@ -249,7 +255,11 @@ class Session:
 
     # ------------------------------------------------------------ from the archive
 
-    def _catch_up(self) -> None:
+    def rank_later(self) -> None:
+        """Pages were judged anew: what waits is ranked anew by the next session that ranks."""
+        self.collection.catalog.put_state(_RANKS_BEHIND, True)
+
+    def _catch_up(self, *, ranks: bool) -> None:
         """Applies the events that the archive holds and the catalog does not know."""
         catalog = self.collection.catalog
         applied = 0
@@ -269,7 +279,7 @@ class Session:
             if applied % 1_000 == 0:
                 self.tell(f"{applied} events of the archive read again")
                 self.checkpoint()
-        if catalog.get_state(_RANKS_BEHIND):
+        if ranks and catalog.get_state(_RANKS_BEHIND):
             self.rerank()
             catalog.put_state(_RANKS_BEHIND, False)
         if applied:
@@ -355,6 +365,21 @@ class Session:
             msgspec.to_builtins(self._quotas) or UNSET,
             self.authority_digest or UNSET,
         )
+
+    def steer(self) -> None:
+        """Takes over what the user has noted by now: hosts to leave out, and hosts and URLs to prefer."""
+        before, steering = self._steering, read_steering(self.folder)
+        if steering == before:
+            return
+        self._steering = steering
+        if set(before.blocked) - set(steering.blocked):  # what was dropped there comes back when ranked anew
+            self.collection.catalog.remove_skips(SkipReason.SCOPE)
+            self.rank_later()
+        self.record_skips(self.frontier.block(steering.blocked))
+        self.frontier.boost(steering.boosted)
+        urls = (Url(name) for name in steering.boosted if "://" in name and name not in before.boosted)
+        new = [Candidate(url, 1.0, because={"boosted": True}) for url in urls if not self.frontier.is_known(url)]
+        self.record_skips(self.loop.put(new))
 
     def is_in_scope(self, url: Url) -> bool:
         """Whether a URL may be part of this collection."""
@@ -483,6 +508,30 @@ class Session:
             if isinstance(event, Visit):
                 yield replace(event, page=self.reader(event.fetch))
 
+    @cached_property
+    def words(self) -> PageWords:
+        """The words of pages that were judged, kept from run to run."""
+        made_by = f"1 {'stems' if self.recipe.topic.stem else 'words'} {__version__}"
+        return PageWords(self.folder / WORDS_FILE, made_by=made_by)
+
+    def terms(self, url: Url) -> CountedTerms | None:
+        """The terms of a page of the collection, or of an example that was fetched, as a model is trained on them."""
+        row: PageRow | ExampleRow | None = self.collection.catalog.page(url)
+        if row is None or row.place is None:
+            row = self.collection.catalog.example(url)
+        if row is None or row.place is None:
+            return None
+        if (url, row.at) not in self._counted:
+            terms = self.words.terms(url, row.at)
+            if terms is None:
+                page = self.reader(self.collection.archive.fetch_at(row.place))
+                if page is None:
+                    return None
+                terms = dict(page.terms)
+                self.words.put_terms(url, row.at, terms)
+            self._counted[url, row.at] = CountedTerms(terms)
+        return self._counted[url, row.at]
+
     def page(self, url: Url) -> Page | None:
         """A page of the collection, read again from the archive, or an example that was fetched."""
         row = self.collection.catalog.page(url)
@@ -502,6 +551,9 @@ class Session:
         if sorted(forgotten) == (catalog.get_state("forgotten") or []):
             return 0
         pages = self.collection.forget(lambda url: is_forgotten(url, forgotten))
+        numbers = {number for number, *_ in catalog.judged()}
+        self._counted.clear()
+        self.words.forget(lambda url: is_forgotten(url, forgotten), numbers)
         self._recall, self._is_recall_behind = None, True
         self._admission.pages.restore(catalog.pages_of_hosts())
         self._seeds = [seed for seed in self._seeds if not is_forgotten(seed, forgotten)]
@@ -525,7 +577,7 @@ class Session:
         self.collection.catalog.add_skips(kept, self.clock.now())
         if self._recall is not None:
             for skip in skips:
-                if skip.reason in _OUT_OF_REACH:
+                if skip.reason in OUT_OF_REACH:
                     self._recall.leave_out(skip.candidate.url)
 
     def checkpoint(self) -> None:
@@ -537,12 +589,17 @@ class Session:
             catalog.put_state("options", dict(self._options))
         catalog.put_state("map", self.map.reference)
         catalog.put_state("logs", self.log.reference)
+        if self._steering != Steering() or catalog.get_state("steering"):
+            catalog.put_state("steering", msgspec.to_builtins(self._steering))
         catalog.put_state("strategy_state", self.loop.strategy.state())
         catalog.put_state("holds", self.frontier.holds(self.clock.now() + _SHORT_HOLD))
         if self._recall is not None and self._is_recall_behind:
             catalog.put_state(RECALL_STATE, msgspec.to_builtins(self._recall.estimate()))
+            if catalog.get_state(RECALL_BEHIND):
+                catalog.put_state(RECALL_BEHIND, False)
             self._is_recall_behind = False
         self.collection.checkpoint()
+        self.words.commit()
         self._unsaved = 0
         self._checkpointed_at = time.monotonic()
 
@@ -566,6 +623,14 @@ def _utility_of(saved: Plain) -> Utility:
         return msgspec.convert(saved or {}, Utility)
     except msgspec.ValidationError:
         return Utility()
+
+
+def _steering_of(saved: Plain) -> Steering:
+    """What what waits was steered by at the last checkpoint; nothing where it makes no sense."""
+    try:
+        return msgspec.convert(saved or {}, Steering)
+    except msgspec.ValidationError:
+        return Steering()
 
 
 def _quotas_of(saved: Plain) -> Quotas:

@@ -7,8 +7,11 @@ the crawl, of which nothing is known. It is trained again as the crawl grows.
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +22,7 @@ from lycosa.reading.decode import decode
 from lycosa.reading.language import language_of
 from lycosa.recipe import FILE_NAME, Topic
 from lycosa.relevance.cosine import Cosine
+from lycosa.relevance.counted import CountedTerms
 from lycosa.relevance.examples import Example, background, read_examples
 from lycosa.relevance.function import load_function
 from lycosa.relevance.harvest import Calibration
@@ -41,6 +45,7 @@ LABELS_FILE = "labels.txt"
 
 Terms = Mapping[str, int]
 Recall = Callable[[Url], Page | None]  # an example page that was fetched earlier
+RecallTerms = Callable[[Url], Terms | None]  # its terms
 
 
 class Examples(Struct, frozen=True):
@@ -152,10 +157,21 @@ def forget_labels(folder: Path, is_forgotten: Callable[[Url], bool]) -> None:
             file.write("".join(lines).encode())
 
 
-def add_label(folder: Path, url: Url, *, good: bool) -> None:
+def add_labels(folder: Path, labels: Mapping[Url, bool]) -> None:
+    """Notes labels; when it returns, they survive a kill and a power failure."""
     path = folder / LABELS_FILE
-    with disk_errors(path), path.open("a", encoding="utf-8") as file:
-        file.write(f"{'good' if good else 'bad'} {url}\n")
+    lines = "".join(f"{'good' if good else 'bad'} {url}\n" for url, good in labels.items())
+    with disk_errors(path), path.open("a+b") as file:
+        if file.tell() and _last_byte(file) != b"\n":  # of a line that somebody wrote by hand
+            lines = "\n" + lines
+        file.write(lines.encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _last_byte(file: BinaryIO) -> bytes:
+    file.seek(-1, os.SEEK_END)
+    return file.read(1)
 
 
 class TopicJudge:
@@ -165,9 +181,14 @@ class TopicJudge:
         self._topic = topic
         self._folder = folder
         self._reader = reader
-        self.examples = Examples() if is_rule(topic) else examples_of(topic, folder)
         self.rounds = 0
+        self.read_examples()
         self._model: TrainedRelevance | None = None  # the present one
+        self._read: dict[Example, CountedTerms | None] = {}  # examples that are files or texts
+
+    def read_examples(self) -> None:
+        """Takes the examples and labels as they are now."""
+        self.examples = Examples() if is_rule(self._topic) else examples_of(self._topic, self._folder)
 
     @property
     def words(self) -> Terms:
@@ -205,13 +226,13 @@ class TopicJudge:
             self._model = self.load()
         return self._model if isinstance(self._model, LinearModel) else None
 
-    def has_good_page(self, recall: Recall) -> bool:
+    def has_good_page(self, recall: RecallTerms) -> bool:
         """Whether there is an example to learn from without another fetch."""
-        return any(example.kind != "url" or recall(Url(example.value)) for example in self.examples.good)
+        return any(example.kind != "url" or recall(Url(example.value)) is not None for example in self.examples.good)
 
-    def is_at_hand(self, recall: Recall) -> bool:
+    def is_at_hand(self, recall: RecallTerms) -> bool:
         """Whether there is every example, and a good one among them."""
-        return self.learns and all(recall(url) for url in self.examples.urls)
+        return self.learns and all(recall(url) is not None for url in self.examples.urls)
 
     @property
     def _made_of(self) -> str:
@@ -285,20 +306,35 @@ class TopicJudge:
         self._model = find_trainer(self._topic.model).from_plain(saved.model)
         return self._model
 
-    def train(self, recall: Recall, unlabelled: Sequence[Terms], rounds: int) -> TrainedRelevance:
+    def train(self, recall: RecallTerms, unlabelled: Sequence[Terms], rounds: int) -> TrainedRelevance:
         """A model of the examples.
 
         unlabelled: pages of the crawl, examples left out, after `rounds` of learning.
         """
-        good = [page.terms for page in self._pages_of(self.examples.good, recall)]
-        bad = [page.terms for page in self._pages_of(self.examples.bad, recall)]
+        good, bad = (self._terms_of(examples, recall) for examples in (self.examples.good, self.examples.bad))
         if not good:
             raise LycosaError(self._no_example())
         has_background = self.wants_background or len(bad) < ENOUGH_BAD  # some may not have been readable
-        behind = list(map(self._terms, background())) if has_background else []
+        behind = self._background if has_background else []
         self.rounds = rounds
         self._model = find_trainer(self._topic.model).train(good, bad, unlabelled, behind)
         return self._model
+
+    @cached_property
+    def _background(self) -> list[CountedTerms]:
+        return [CountedTerms(self._terms(text)) for text in background()]
+
+    def _terms_of(self, examples: Sequence[Example], recall: RecallTerms) -> list[Terms]:
+        found = (self._terms_of_one(example, recall) for example in examples)
+        return [terms for terms in found if terms]
+
+    def _terms_of_one(self, example: Example, recall: RecallTerms) -> Terms | None:
+        if example.kind == "url":
+            return recall(Url(example.value))
+        if example not in self._read:
+            page = self._page_of(example, lambda url: None)
+            self._read[example] = CountedTerms(page.terms) if page is not None else None
+        return self._read[example]
 
     def _no_example(self) -> str:
         if self._topic.examples:

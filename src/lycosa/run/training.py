@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -11,8 +12,10 @@ from msgspec import Struct
 
 from lycosa.collection.errors import disk_errors
 from lycosa.collection.events import Scores
+from lycosa.collection.page_words import MAX_KEPT, KeptWords
 from lycosa.reading import Reader
 from lycosa.recipe import StandingSource
+from lycosa.relevance.counted import CountedTerms, PageCounts
 from lycosa.relevance.positive_unlabelled import MAX_UNLABELLED
 from lycosa.relevance.registry import TrainedRelevance
 from lycosa.relevance.svm import LinearModel
@@ -32,7 +35,7 @@ from lycosa.strategies.base import RanksAgain
 from lycosa.vocabulary.contracts import Relevance, Standing
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import atomic_write
-from lycosa.vocabulary.records import RELEVANT, Change, Codes, Page, Plain, Url, Visit
+from lycosa.vocabulary.records import RELEVANT, Change, Page, Plain, Url, Visit
 from lycosa.vocabulary.text import codes_of, counted
 
 from .open import open_for_reading
@@ -51,9 +54,17 @@ RERANK_AT = frozenset((20, 80, 320, 1_280))  # the same where what waits is rank
 _ENOUGH_TO_MISS = 10  # pages, none of which has a word of the topic
 _MOST_NAMED = 5  # words of the topic
 MAX_REJUDGED = 2_000  # of the latest pages, that are judged anew by their words
+_JUDGED_AT_ONCE = 200  # pages
 _PREDICATE = "predicate"  # state: by which the pages were judged
 _STEM = "stem"  # state: whether they were judged by stems
 _RULE = "rule"  # state: keywords and function by which they were judged; None where a model judged them
+
+
+class Learnt(Struct, frozen=True):
+    """What came of labels."""
+
+    judged: int | None  # pages judged anew; None where the model could not be trained yet
+    missing: int  # examples that the next crawl has to fetch
 
 
 class TopicTrainer:
@@ -84,7 +95,7 @@ class TopicTrainer:
         if visit.change in (Change.CHANGED, Change.RETURNED):
             self._crawled.read_again()
         elif visit.page is not None and visit.is_kept and visit.change is None:
-            self._crawled.add(visit.page)
+            self._crawled.add(visit.page, visit.fetch.at)
 
     async def learn(self, fetch_examples: Callable[[], Awaitable[None]]) -> None:
         """Makes the judge: by a rule, by the model that was saved, or from example pages, which are fetched for it.
@@ -186,16 +197,41 @@ class TopicTrainer:
         if topic.runs_code:
             return None
         model = topic.load()
-        if model is None and topic.is_at_hand(self._session.page):
+        if model is None and topic.is_at_hand(self._session.terms):
             self._train_first()
             return self._judge
         return topic.judge(model) if model is not None else None
 
-    def train_again(self, reason: str) -> None:
-        """Trains on the examples at hand and judges every page of the collection anew."""
-        model = self._train()
-        self._judge_anew(reason)
-        self._session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
+    def train_again(self, reason: str, *, is_saved: bool = True) -> int:
+        """Trains on the examples at hand and judges anew the pages whose words are kept; returns how many these are.
+
+        A judge of another kind reads every page. A strategy that cannot rank again by itself has what waits ranked by
+        the next crawl.
+
+        is_saved: else the next run trains again.
+        """
+        session, model = self._session, self._train()
+        if not isinstance(self._judge, LinearModel):
+            self._judge_anew(reason)
+            judged = session.status.pages
+        else:
+            judged = self._rejudge(MAX_KEPT, reason)
+        if is_saved:
+            session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
+        return judged
+
+    def learn_labels(self, reason: str) -> Learnt:
+        """Trains again with the labels there are now, and judges anew as `train_again` does.
+
+        Examples that are not at hand are left out; the next crawl fetches them, and trains with them.
+        """
+        session, topic = self._session, self._session.topic
+        topic.read_examples()
+        missing = sum(session.terms(url) is None for url in topic.examples.urls)
+        if topic.runs_code or not topic.learns or not topic.has_good_page(session.terms):
+            return Learnt(None, missing)
+        self._crawled.read_again()  # a page that is an example now leaves the sample, or joins it
+        return Learnt(self.train_again(reason, is_saved=not missing), missing)
 
     def train_if_due(self) -> None:
         """Trains again once there are twice as many pages to learn from as the last time.
@@ -220,7 +256,8 @@ class TopicTrainer:
         if topic.wants_background and self._ranks_again() and self._crawled.is_new and pages <= MAX_REJUDGED:
             self._train()
             assert self._judge is not None
-            self._record_relevances(self._crawled.judged_by(self._judge))
+            relevances = self._crawled.judged_by(self._judge, MAX_REJUDGED)
+            self._record_relevances(relevances, "the topic is known better")
 
     def tell_unknown_words(self) -> None:
         """Tells which words of the topic are on none of the latest pages."""
@@ -236,7 +273,7 @@ class TopicTrainer:
         session = self._session
         model = self._train()
         if self._ranks_again():
-            self._rejudge()
+            self._rejudge(MAX_REJUDGED, "the topic is known better")
         else:
             self._judge_anew(f"{session.status.pages} pages are there to learn from")
         session.topic.save(model)  # last: after a kill before here, the next run trains and judges again
@@ -245,34 +282,49 @@ class TopicTrainer:
         """Whether the strategy can rank what waits by new judgements itself."""
         return isinstance(self._judge, LinearModel) and isinstance(self._session.loop.strategy, RanksAgain)
 
-    def _rejudge(self) -> None:
-        """Judges the latest pages anew, by their words, and lets the strategy rank again what waits."""
+    def _rejudge(self, most: int, reason: str) -> int:
+        """Judges the latest pages anew, so many, by their words, and lets the strategy rank again what waits, or the
+        next crawl where it cannot; returns how many were judged."""
         session, strategy = self._session, self._session.loop.strategy
-        assert self._judge is not None and isinstance(strategy, RanksAgain)
-        relevances = self._crawled.judged_by(self._judge)
-        session.record_skips(session.loop.put(strategy.rejudge(relevances)))
-        self._record_relevances(relevances)
+        assert self._judge is not None
+        relevances = self._crawled.judged_by(self._judge, most)
+        if isinstance(strategy, RanksAgain):
+            session.record_skips(session.loop.put(strategy.rejudge(relevances)))
+        else:
+            session.rank_later()
+        self._record_relevances(relevances, reason)
+        return len(relevances)
 
-    def _record_relevances(self, relevances: dict[str, float]) -> None:
+    def _record_relevances(self, relevances: dict[str, float], reason: str) -> None:
         session = self._session
-        session.record(Scores(session.clock.now(), "the topic is known better", relevances))
+        catalog = session.collection.catalog
+        known = {url: relevance for _, url, _, relevance in catalog.judged(latest=len(relevances))}
+        moved = {url: relevance for url, relevance in relevances.items() if relevance != known.get(Url(url))}
+        session.record(Scores(session.clock.now(), reason, moved))
         session.checkpoint()
-        rows = session.collection.catalog.pages()
-        session.status.recount([row.relevance is not None and row.relevance >= RELEVANT for row in rows])
+        judged = (relevance for *_, relevance in catalog.judged())
+        session.status.recount([relevance is not None and relevance >= RELEVANT for relevance in judged])
 
     def _train_first(self) -> None:
         """Trains a first time; where there are pages already, they are judged anew."""
-        model = self._train()
-        if self._session.status.pages:
-            has_model = self._session.topic.has_model
-            reason = "the topic or its examples have changed" if has_model else "there was no model of the topic"
-            self._judge_anew(self._change_of_stems or reason)
-        self._session.topic.save(model)
+        model, session = self._train(), self._session
+        if session.status.pages:
+            reason = (
+                "the topic or its examples have changed"
+                if session.topic.has_model
+                else "there was no model of the topic"
+            )
+            if self._ranks_again() and session.status.pages <= MAX_KEPT and not self._change_of_stems:
+                session.tell(f"{reason}: judging {counted(session.status.pages, 'page')} anew")
+                self._rejudge(MAX_KEPT, reason)
+            else:
+                self._judge_anew(self._change_of_stems or reason)
+        session.topic.save(model)
 
     def _train(self) -> TrainedRelevance:
         session = self._session
         rounds = bisect_right(RETRAIN_AT, session.status.pages) if session.topic.wants_background else 0
-        model = session.topic.train(session.page, self._crawled.sample() if rounds else [], rounds)
+        model = session.topic.train(session.terms, self._crawled.sample() if rounds else [], rounds)
         self._judge = session.topic.judge(model)
         return model
 
@@ -290,32 +342,28 @@ class _CrawledPages:
     """The words of pages of a collection: of a sample, to train on, and of the latest, to judge them anew.
 
     Of n pages, every (n / 200)-th is in the sample, that number rounded up to a power of 2; examples are not in it.
+    Words are kept in the folder (`PageWords`); those that are not there are read from the archive.
     """
 
     def __init__(self, session: Session):
         self._session = session
-        self._latest: dict[Url, tuple[Codes, Codes]] | None = None  # None: not read from the archive yet
         self._sample: dict[int, Terms] = {}
+        self._has_all = False  # whether the pages of earlier runs are in the sample, too
         self.is_new = False  # whether pages came since the last sample was taken
         self.was_added = False  # whether any came in this run
 
-    def add(self, page: Page) -> None:
+    def add(self, page: Page, at: float) -> None:
         """A page that the collection has as its latest."""
+        session, number = self._session, self._session.status.pages
         self.is_new = self.was_added = True
-        if self._latest is not None:
-            self._add(self._session.status.pages, page)
+        session.words.put(KeptWords(session.collection.catalog.newest, at, *PageCounts.of(page)))
+        if number % self._step() == 0 and page.url not in session.topic.examples.urls:
+            terms = self._sample[number] = CountedTerms(page.terms)
+            session.words.put_terms(page.url, at, terms)
 
     def read_again(self) -> None:
         """A page has another text than before."""
-        self._latest, self._sample = None, {}
-
-    def _add(self, number: int, page: Page) -> None:
-        assert self._latest is not None
-        self._latest[page.url] = page.words.counted
-        if len(self._latest) > MAX_REJUDGED:
-            del self._latest[next(iter(self._latest))]
-        if number % self._step() == 0 and page.url not in self._session.topic.examples.urls:
-            self._sample[number] = page.terms
+        self._sample, self._has_all = {}, False
 
     def _step(self) -> int:
         step = 1
@@ -325,35 +373,54 @@ class _CrawledPages:
 
     def sample(self) -> list[Terms]:
         """The terms of the pages to train on."""
-        self._load()
         self.is_new, step = False, self._step()
         self._sample = {number: terms for number, terms in self._sample.items() if number % step == 0}
+        if not self._has_all:
+            examples = self._session.topic.examples.urls
+            for number, (_, url, *_) in enumerate(self._session.collection.catalog.judged(), 1):  # less forgotten ones
+                if number % step == 0 and number not in self._sample and url not in examples:
+                    self._sample[number] = self._session.terms(url) or {}
+            self._has_all = True
         return [terms for _, terms in sorted(self._sample.items()) if terms]
 
-    def judged_by(self, judge: Relevance) -> dict[str, float]:
+    def judged_by(self, judge: Relevance, most: int) -> dict[str, float]:
         """The relevance of the latest pages: by their words where these suffice, else the pages are read again."""
-        latest = self._load()
         if isinstance(judge, LinearModel):
-            return {url: judge.relevance_of(*words) for url, words in latest.items()}
-        pages = ((url, self._session.page(url)) for url in latest)
+            relevances: dict[str, float] = {}
+            latest = self._latest(most)
+            while some := list(islice(latest, _JUDGED_AT_ONCE)):
+                found = judge.relevances_of([words for _, words in some])
+                relevances.update(zip((url for url, _ in some), found, strict=True))
+            return relevances
+        urls = [url for _, url, *_ in self._session.collection.catalog.judged(latest=most)]
+        pages = ((url, self._session.page(url)) for url in urls)
         return {url: judge.relevance(page) for url, page in pages if page is not None}
 
     def missing(self, words: Mapping[str, str]) -> list[str]:
         """Those of these words, given with their terms, that none of the latest pages has."""
-        codes = [codes for codes, _ in self._load().values()]
-        known = np.unique(np.concatenate(codes)) if codes else np.empty(0, np.uint64)
-        are_known = np.isin(codes_of(words.values()), known)
-        return [word for word, is_known in zip(words, are_known, strict=True) if not is_known]
+        codes = codes_of(words.values())
+        are_missing = np.ones(len(codes), np.bool_)
+        for _, page in self._latest(MAX_REJUDGED):
+            are_missing &= ~np.isin(codes, page.codes)
+            if not are_missing.any():
+                break
+        return [word for word, is_missing in zip(words, are_missing.tolist(), strict=True) if is_missing]
 
-    def _load(self) -> dict[Url, tuple[Codes, Codes]]:
-        if self._latest is None:
-            session, self._latest = self._session, {}
-            first = max(0, session.status.pages - MAX_REJUDGED)
-            step = self._step()
-            for number, row in enumerate(session.collection.catalog.pages(), 1):  # forgotten ones are not counted
-                if (number > first or number % step == 0) and (page := session.page(row.url)) is not None:
-                    self._add(number, page)
-        return self._latest
+    def _latest(self, most: int) -> Iterator[tuple[Url, PageCounts]]:
+        """The latest pages, so many, with their words."""
+        session = self._session
+        rows = session.collection.catalog.judged(latest=most)
+        kept = session.words.after(rows[0][0] - 1) if rows else iter(())
+        words = next(kept, None)
+        for number, url, at, _ in rows:
+            while words is not None and words.number < number:
+                words = next(kept, None)
+            if words is not None and (words.number, words.at) == (number, at):
+                yield url, PageCounts(words.codes, words.counts, words.vector)
+            elif (page := session.page(url)) is not None:
+                counts = PageCounts.of(page)
+                session.words.put(KeptWords(number, at, *counts))
+                yield url, counts
 
 
 class _SavedStanding(Struct, frozen=True):

@@ -137,7 +137,8 @@ async def _judge(
             if pages[example] is None:
                 tell(f"example {example}: {outcome_in_words(fetch.outcome, fetch.status, fetch.detail)}")
             await clock.sleep_until(clock.now() + delay)
-    return topic.judge(topic.train(pages.get, [], 0))
+    terms = {url: page.terms for url, page in pages.items() if page is not None}
+    return topic.judge(topic.train(terms.get, [], 0))
 
 
 def _stored(collection: Collection | None, reader: Reader, url: Url) -> Page | None:

@@ -13,11 +13,13 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import host_of, hostname_of, normalise
 
+from . import steering
 from .forgotten import add_forgotten
 from .imports import Importer
+from .review import drop_from_sample
 from .session import Session, Tell
-from .topic import MODEL_FILE, add_label, forget_labels, is_rule
-from .training import TopicTrainer
+from .topic import MODEL_FILE, forget_labels, is_rule
+from .training import Learnt, TopicTrainer
 
 REPORT_FILE = "report.html"
 _HOSTS_NAMED = 5
@@ -70,18 +72,33 @@ def import_archive(folder: Path, path: Path, *, clock: Clock, tell: Tell) -> Imp
         return Imported(pages, known, fetches.skipped, fetches.damage)
 
 
-def label(folder: Path, url: Url, *, good: bool, clock: Clock, tell: Tell) -> bool:
-    """Notes an example and trains the model anew; False if its page has to be fetched first, by the next crawl."""
+def label(folder: Path, labels: dict[Url, bool], *, clock: Clock, tell: Tell) -> Learnt:
+    """Notes examples, good ones and bad ones, and trains the model once.
+
+    The labels are on the disk before anything else is done.
+    """
     recipe = load_recipe(folder, tell=tell)
+    insist_on_learning(folder, recipe)
+    with Session(folder, recipe, clock=clock, tell=tell, ranks=False) as session:
+        if labels:  # else those that were noted before are learnt
+            steering.label(folder, labels)
+        return TopicTrainer(session).learn_labels("pages were labelled")
+
+
+def insist_on_learning(folder: Path, recipe: Recipe) -> None:
+    """Refuses labels where nothing learns from them."""
     if is_rule(recipe.topic):
         raise UsageError(f"{folder}: the recipe's topic is a rule, which learns nothing from labels; change the rule")
-    _insist_on_writing(folder, recipe, clock, tell)
-    add_label(folder, url, good=good)
-    with Session(folder, recipe, clock=clock, tell=tell) as session:
-        if not session.topic.is_at_hand(session.page) or session.topic.runs_code:
-            return False
-        TopicTrainer(session).train_again("an example was labelled")
-        return True
+
+
+def undo(folder: Path, *, clock: Clock, tell: Tell) -> steering.Step | None:
+    """Takes back the last labels, block or boost; None where there is nothing to take back."""
+    with Session(folder, load_recipe(folder), clock=clock, tell=tell, ranks=False) as session:
+        step = steering.undo(folder)
+        if step is not None and step.do == "label":
+            TopicTrainer(session).learn_labels("labels were taken back")
+        session.steer()
+        return step
 
 
 def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
@@ -101,6 +118,8 @@ def forget(folder: Path, what: str, *, clock: Clock, tell: Tell) -> Forgotten:
         raise UsageError(f"{what!r} is a pattern, and forget takes a URL or the whole name of a host{there_are}")
     add_forgotten(folder, name)
     forget_labels(folder, is_named)
+    drop_from_sample(folder, is_named)
+    steering.forget(folder, lambda step: step == name or ("://" in step and is_named(Url(step))))
     with Session(folder, recipe, clock=clock, tell=tell) as session:
         pages = session.pages_forgotten
         may_hold_words = session.topic.wants_background and pages > 0  # of the pages of the crawl

@@ -1,0 +1,93 @@
+"""`lycosa control`: steers a crawl while it runs."""
+
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from lycosa.recipe import load_recipe
+from lycosa.run import steering, upkeep
+from lycosa.run.control import Reply, Request, ask
+from lycosa.run.session import Session
+from lycosa.vocabulary.clock import WallClock
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.text import counted, visible
+
+from .options import Json, Name, print_json, tell
+
+_ALONE = ("status", "pause", "resume", "undo")
+_WITH_WHAT = {"budget": "PAGES", "block": "HOST", "boost": "HOST or URL"}
+_COMMANDS = ", ".join((*_ALONE, *(f"{name} {what}" for name, what in _WITH_WHAT.items())))
+
+
+def control(
+    name: Name,
+    command: Annotated[str, typer.Argument(metavar="COMMAND", help=f"One of: {_COMMANDS}.")],
+    what: Annotated[str, typer.Argument(metavar="[WHAT]", help="The number of pages, the host or the URL.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Steer a crawl while it runs. Pause, resume, give it another budget, block or boost hosts, undo."""
+    request = _request(command, what)
+    load_recipe(name)  # refuses what is no collection
+    reply = ask(name, request)
+    said = _in_words(request, reply) if reply is not None else _done_without_a_crawl(name, request)
+    if as_json:
+        print_json({"running": reply is not None, "said": said, **({} if reply is None else {"status": reply.status})})
+    else:
+        typer.echo(said)
+
+
+def _request(command: str, what: str) -> Request:
+    if command in _ALONE:
+        if what:
+            raise UsageError(f"{command} takes nothing after it, and there is {visible(what, 50)!r}")
+        return Request(cast(Any, command))
+    if command not in _WITH_WHAT:
+        raise UsageError(f"no command {visible(command, 50)!r}; there are {_COMMANDS}")
+    if not what:
+        raise UsageError(f"{command} what? write: {command} {_WITH_WHAT[command]}")
+    if command == "budget":
+        if not what.isdigit() or not 1 <= int(what[:15]) <= 10**12 or len(what) > 13:
+            raise UsageError(f"not a number of pages: {visible(what, 50)!r}; write one such as 500")
+        return Request("budget", pages=int(what))
+    checked = steering.checked_url(what) if command == "boost" and "://" in what else steering.checked_host(what)
+    return Request("block" if command == "block" else "boost", what=checked)
+
+
+def _in_words(request: Request, reply: Reply) -> str:
+    match request.do:
+        case "pause":
+            return "Paused. What is under way is finished; lycosa control NAME resume goes on."
+        case "resume":
+            return "Resumed."
+        case "budget":
+            return f"The crawl stops when the collection has {counted(request.pages or 0, 'page')}."
+        case "block":
+            return f"Blocked: nothing more of {request.what} and its subdomains is fetched."
+        case "boost":
+            return f"Boosted: {request.what} comes first."
+        case "undo":
+            return f"Undone: {reply.undone}."
+        case _:
+            facts = reply.status
+            state = "paused" if facts["paused"] else "running"
+            budget = f" of {facts['budget']}" if facts["budget"] else ""
+            return (
+                f"{state}: {facts['pages']}{budget} pages, {facts['relevant']} called relevant, "
+                f"{facts['waiting']} URLs waiting"
+            )
+
+
+def _done_without_a_crawl(folder: Path, request: Request) -> str:
+    """What can be noted for the next crawl."""
+    if request.do in ("block", "boost"):
+        with Session(folder, load_recipe(folder), clock=WallClock(), tell=tell, ranks=False) as session:
+            (steering.block if request.do == "block" else steering.boost)(folder, request.what)
+            session.steer()
+        return f"Noted for the next crawl: {request.do} {request.what}."
+    if request.do == "undo":
+        step = upkeep.undo(folder, clock=WallClock(), tell=tell)
+        if step is None:
+            raise UsageError("there is nothing to undo")
+        return f"Undone: {step}."
+    raise LycosaError(f"no crawl of {folder} is running; start one with: lycosa crawl {folder}")

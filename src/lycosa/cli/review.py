@@ -1,0 +1,176 @@
+"""`lycosa review`: shows pages one by one, asks whether they are on the topic, and retrains after each batch."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Annotated
+
+import msgspec
+import typer
+
+from lycosa.recipe import load_recipe
+from lycosa.run import steering
+from lycosa.run.open import open_for_reading
+from lycosa.run.review import (
+    ENOUGH_DRAWN,
+    Batch,
+    Measured,
+    ReviewPage,
+    add_to_sample,
+    choose,
+    measured,
+)
+from lycosa.run.training import Learnt
+from lycosa.run.upkeep import insist_on_learning
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import counted, visible
+
+from .label import in_words, teach
+from .options import Json, Name, print_json, program, tell
+
+_ANSWERS = {
+    "y": "yes", "yes": "yes", "n": "no", "no": "no",
+    "s": "skip", "skip": "skip", "": "skip", " ": "skip",
+    "u": "undo", "undo": "undo", "q": "quit", "quit": "quit",
+}  # fmt: skip
+_KEYS = "[y]es [n]o [s]kip [u]ndo [q]uit"
+_MAX_ANSWER = 100  # characters
+_WHY = {"uncertain": "the model is unsure", "top": "among the most relevant", "random": "drawn at random"}
+
+
+def review(
+    name: Name,
+    size: Annotated[int, typer.Option("--pages", metavar="N", min=1, max=100, help="Pages in a batch.")] = 10,
+    batches: Annotated[int | None, typer.Option(metavar="N", min=1, help="Stop after N batches.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Draw the same random pages again.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Review pages, ten at a time, and retrain. Two of ten are drawn at random and measure the harvest rate."""
+    insist_on_learning(name, load_recipe(name))
+    run = _Review(name, size=size, random=Random(seed), as_json=as_json)
+    done = 0
+    while (batches is None or done < batches) and run.batch():
+        done += 1
+    run.finish()
+
+
+class _Review:
+    """The batches of one command."""
+
+    def __init__(self, folder: Path, *, size: int, random: Random, as_json: bool):
+        self._folder = folder
+        self._size = size
+        self._random = random
+        self._as_json = as_json
+        self._seen: set[Url] = set()
+        self._labelled = 0
+        self._learnt: Learnt | None = None
+        self._answers = _answers()
+
+    def batch(self) -> bool:
+        """Asks for the pages of a batch and learns from the answers; False where there are no more."""
+        with open_for_reading(self._folder) as collection:
+            recipe = load_recipe(self._folder, to_read=True)
+            batch = choose(
+                collection, self._folder, recipe, size=self._size, random=self._random, passed_over=self._seen
+            )
+        if batch.known:
+            add_to_sample(self._folder, batch.known, pages=batch.collected)
+        if not batch.pages:
+            if not self._as_json:
+                typer.echo("No page is left to review.")
+            return False
+        try:
+            goes_on, labelled = self._ask(batch)
+        except KeyboardInterrupt:
+            goes_on, labelled = False, 1  # what was answered is noted, and learnt
+        if labelled:
+            self._learnt = teach(self._folder, {})
+            self._labelled += labelled
+            if not self._as_json:
+                typer.echo(f"Saved. {in_words(self._learnt, self._folder)}")
+        return goes_on
+
+    def _ask(self, batch: Batch) -> tuple[bool, int]:
+        """Whether to go on, and how many pages were labelled. Every answer is on the disk before the next question."""
+        verdicts: list[bool | None] = []
+        while len(verdicts) < len(batch.pages):
+            page = batch.pages[len(verdicts)]
+            self._show(page, len(verdicts) + 1, len(batch.pages))
+            answer = next(self._answers)
+            if answer == "quit":
+                return False, sum(verdict is not None for verdict in verdicts)
+            if answer == "undo":
+                if not verdicts:
+                    tell(f"nothing of this batch to undo; labels given before: {program()} control NAME undo")
+                elif verdicts.pop() is not None:
+                    steering.undo(self._folder)
+                continue
+            verdict = {"yes": True, "no": False}.get(answer)
+            verdicts.append(verdict)
+            self._seen.add(page.url)
+            if verdict is not None:
+                steering.label(self._folder, {page.url: verdict})
+                if page.why == "random":
+                    add_to_sample(self._folder, {page.url: verdict}, pages=batch.collected)
+        return True, sum(verdict is not None for verdict in verdicts)
+
+    def _show(self, page: ReviewPage, number: int, of: int) -> None:
+        if self._as_json:
+            print_json({"number": number, "of": of, **msgspec.to_builtins(page)})
+            return
+        relevance = "not judged" if page.relevance is None else f"relevance {page.relevance:.2f}"
+        typer.echo(f"\n{number} of {of}  {visible(page.title, 100) or '(no title)'}")
+        typer.echo(f"  {visible(page.url, 300)}")
+        typer.echo(f"  {relevance}, {_WHY[page.why]}")
+        if page.text:
+            typer.echo(f"  {visible(page.text, 300)}")
+        typer.echo(f"On the topic? {_KEYS} ", nl=False)
+
+    def finish(self) -> None:
+        """Says what the random pages tell of the collection."""
+        with open_for_reading(self._folder) as collection:
+            found = measured(self._folder, collection.catalog)
+        if self._as_json:
+            learnt = self._learnt
+            print_json(
+                {
+                    "labels": self._labelled,
+                    "judged": learnt and learnt.judged,
+                    "missing": learnt and learnt.missing,
+                    "sample": found and msgspec.to_builtins(found),
+                }
+            )
+        elif found is not None:
+            typer.echo(sample_in_words(found))
+
+
+def sample_in_words(found: Measured) -> str:
+    """What a random sample says of the harvest rate."""
+    drawn = (
+        f"{found.good} of {counted(found.drawn, 'page')} drawn at random {'is' if found.good == 1 else 'are'} on topic"
+    )
+    if not found.is_enough:
+        return f"{drawn}; from {ENOUGH_DRAWN} on, the harvest rate is shown as measured."
+    return f"Measured: {drawn}: {found.share:.0%}, probably within {found.low:.0%}–{found.high:.0%}."
+
+
+def _answers() -> Iterator[str]:
+    """The answers of the user, by single keys on a terminal, else a line each; `quit` at the end of input."""
+    while True:
+        if sys.stdin.isatty():
+            key = typer.getchar()
+            typer.echo(key if key.isprintable() else "")
+            said = "q" if key in ("\x03", "\x04", "\x1b") else key
+        else:
+            line = sys.stdin.readline(_MAX_ANSWER)
+            if not line:
+                yield "quit"
+                continue
+            said = line
+        answer = _ANSWERS.get(said.strip().lower())
+        if answer is None:
+            tell(f"{visible(said, 20)!r} is no answer; there are {_KEYS}")
+        else:
+            yield answer

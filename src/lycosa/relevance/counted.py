@@ -1,0 +1,70 @@
+"""The words of pages as arrays, made once and kept, so that a model can be trained and pages judged again quickly."""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lycosa.vocabulary.records import Codes, Page
+from lycosa.vocabulary.text import codes_of
+
+from .embedding import Vector, shipped_table
+
+Terms = Mapping[str, int]
+
+
+class PageCounts(NamedTuple):
+    """What a linear model judges a page by."""
+
+    codes: Codes  # of its terms
+    counts: Codes  # how often each occurs
+    vector: Vector  # of its words, by the table of word vectors that comes with Lycosa
+
+    @classmethod
+    def of(cls, page: Page) -> "PageCounts":
+        codes, counts = page.words.counted
+        return cls(codes, counts, shipped_table().of_counts(codes, counts))
+
+
+class CountedTerms(Mapping[str, int]):
+    """The terms of a page that a model is trained on, as a mapping and, in the same order, as arrays."""
+
+    def __init__(self, terms: Terms):
+        self._terms = dict(terms)
+
+    def __getitem__(self, word: str) -> int:
+        return self._terms[word]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._terms)
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    @cached_property
+    def words(self) -> list[str]:
+        return list(self._terms)
+
+    @cached_property
+    def codes(self) -> Codes:
+        return codes_of(self._terms)
+
+    @cached_property
+    def counts(self) -> Codes:
+        return np.fromiter(self._terms.values(), np.uint64, len(self._terms))
+
+    @cached_property
+    def vector(self) -> NDArray[np.float64]:
+        return shipped_table().of_counts(self.codes, self.counts).astype(np.float64)
+
+    @cached_property
+    def coverage(self) -> float:
+        """The share of these terms that the table of word vectors knows."""
+        return shipped_table().covered(self.codes, self.counts)
+
+
+def counted(terms: Terms) -> CountedTerms:
+    """The same terms, with what was computed of them before."""
+    return terms if isinstance(terms, CountedTerms) else CountedTerms(terms)

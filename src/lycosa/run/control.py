@@ -1,0 +1,236 @@
+"""How commands of the user reach a crawl that runs: a Unix socket in its folder that only its owner may open.
+
+Where there are no such sockets, or the path is too long for one, it is a port of the loopback address with a token that
+only the owner can read. A connection carries one request and one reply, each a line of JSON.
+"""
+
+import asyncio
+import hmac
+import os
+import secrets
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from lycosa.vocabulary.errors import LycosaError, UsageError
+from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.records import Plain
+
+from . import steering
+from .session import Session
+from .training import Learnt, TopicTrainer
+from .upkeep import insist_on_learning
+
+SOCKET_FILE = "control.sock"
+ADDRESS_FILE = "control.json"  # in the place of a socket
+MAX_LABELS = 10_000  # at once
+_MAX_LINE = 32 << 20  # bytes: as many labels with URLs of 2 000 characters
+_MAX_PATH = 100  # bytes that the path of a socket may have
+_MAX_CONNECTIONS = 8
+_PATIENCE = 10.0  # seconds for a request to arrive
+_ANSWERED_WITHIN = 300.0  # seconds
+
+Text = Annotated[str, Meta(max_length=2_100)]
+
+
+class Request(Struct, frozen=True, omit_defaults=True):
+    """What a command wants of a crawl."""
+
+    do: Literal["label", "learn", "pause", "resume", "budget", "block", "boost", "undo", "status"]
+    labels: Annotated[dict[Text, bool], Meta(max_length=MAX_LABELS)] = {}
+    what: Text = ""
+    pages: Annotated[int, Meta(ge=1, le=10**12)] | None = None
+    token: Text = ""
+
+
+class Reply(Struct, frozen=True, omit_defaults=True):
+    """How it was answered."""
+
+    error: str = ""
+    learnt: Learnt | None = None
+    undone: str = ""
+    status: Plain = None
+
+
+class _Address(Struct, frozen=True):
+    port: Annotated[int, Meta(ge=1, le=65_535)]
+    token: str
+
+
+class Control:
+    """Takes requests of its owner for a crawl that runs, and carries them out between two of its steps."""
+
+    def __init__(self, session: Session, trainer: TopicTrainer):
+        self._session = session
+        self._trainer = trainer
+        self._server: asyncio.AbstractServer | None = None
+        self._token = ""
+        self._connections = 0
+
+    async def open(self) -> None:
+        """Listens; a disk or a system that allows neither leaves the crawl without control."""
+        folder = self._session.folder
+        await self.close()  # what a killed process has left; this one holds the lock of the collection
+        path = _socket_path(folder)
+        with suppress(OSError):
+            if path is not None:
+                before = os.umask(0o177)
+                try:
+                    self._server = await asyncio.start_unix_server(self._serve, path, limit=_MAX_LINE)
+                finally:
+                    os.umask(before)
+            else:
+                self._token = secrets.token_urlsafe(32)
+                self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_MAX_LINE)
+                port = self._server.sockets[0].getsockname()[1]
+                with atomic_write(folder / ADDRESS_FILE, private=True) as file:
+                    file.write(msgspec.json.encode(_Address(port, self._token)))
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for name in (SOCKET_FILE, ADDRESS_FILE):
+            with suppress(OSError):
+                (self._session.folder / name).unlink(missing_ok=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections += 1
+        try:
+            with suppress(OSError, asyncio.CancelledError):
+                if self._connections <= _MAX_CONNECTIONS:
+                    writer.write(msgspec.json.encode(await self._answered(reader)) + b"\n")
+                    await writer.drain()
+                writer.close()
+                await writer.wait_closed()
+        finally:
+            self._connections -= 1
+
+    async def _answered(self, reader: asyncio.StreamReader) -> Reply:
+        try:
+            line = await asyncio.wait_for(reader.readline(), _PATIENCE)
+            request = msgspec.json.decode(line, type=Request)
+            if self._token and not hmac.compare_digest(request.token.encode(), self._token.encode()):
+                return Reply(error="the token is wrong")
+            return self.answer(request)
+        except TimeoutError:
+            return Reply(error="no request came")
+        except (msgspec.DecodeError, ValueError) as error:
+            return Reply(error=f"not a request: {error}")
+        except LycosaError as error:
+            return Reply(error=str(error))
+
+    def answer(self, request: Request) -> Reply:
+        """Carries out a request."""
+        session, status = self._session, self._session.status
+        reply = Reply()
+        match request.do:
+            case "label":
+                insist_on_learning(session.folder, session.recipe)
+                steering.label(session.folder, {steering.checked_url(u): good for u, good in request.labels.items()})
+                reply = Reply(learnt=self._trainer.learn_labels("pages were labelled"))
+            case "learn":
+                insist_on_learning(session.folder, session.recipe)
+                reply = Reply(learnt=self._trainer.learn_labels("pages were labelled"))
+            case "pause":
+                status.is_paused = True
+            case "resume":
+                status.is_paused = False
+            case "budget":
+                if request.pages is None:
+                    raise UsageError("say how many pages the collection is to have")
+                status.page_budget = request.pages
+            case "block":
+                steering.block(session.folder, request.what)
+            case "boost":
+                steering.boost(session.folder, request.what)
+            case "undo":
+                step = steering.undo(session.folder)
+                if step is None:
+                    raise UsageError("there is nothing to undo")
+                learnt = self._trainer.learn_labels("labels were taken back") if step.do == "label" else None
+                reply = Reply(undone=str(step), learnt=learnt)
+            case "status":
+                reply = Reply(status=self._facts())
+        session.steer()
+        status.woken.set()
+        return reply
+
+    def _facts(self) -> Plain:
+        session, status = self._session, self._session.status
+        return {
+            "pages": status.pages,
+            "relevant": status.relevant,
+            "waiting": len(session.frontier),
+            "paused": status.is_paused,
+            "budget": status.page_budget or session.recipe.stop.pages,
+        }
+
+
+def ask(folder: Path, request: Request) -> Reply | None:
+    """The reply of the crawl that runs in a folder; None where none does. Raises what went wrong."""
+    for connect in (_by_socket, _by_port):
+        connected = connect(folder)
+        if connected is not None:
+            connection, token = connected
+            with connection:
+                return _exchanged(connection, msgspec.structs.replace(request, token=token))
+    return None
+
+
+def _exchanged(connection: socket.socket, request: Request) -> Reply:
+    try:
+        connection.settimeout(_ANSWERED_WITHIN)
+        connection.sendall(msgspec.json.encode(request) + b"\n")
+        with connection.makefile("rb") as file:
+            line = file.readline(_MAX_LINE)
+        reply = msgspec.json.decode(line, type=Reply)
+    except TimeoutError:
+        raise LycosaError("the crawl that runs here does not answer; try again") from None
+    except (OSError, msgspec.DecodeError):
+        raise LycosaError("the crawl that ran here has just ended; try again") from None
+    if reply.error:
+        raise UsageError(reply.error)
+    return reply
+
+
+def _by_socket(folder: Path) -> tuple[socket.socket, str] | None:
+    path = _socket_path(folder)
+    if path is None or not (folder / SOCKET_FILE).exists():
+        return None
+    return _connected(socket.AF_UNIX, path, "")
+
+
+def _by_port(folder: Path) -> tuple[socket.socket, str] | None:
+    try:
+        address = msgspec.json.decode((folder / ADDRESS_FILE).read_bytes(), type=_Address)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return _connected(socket.AF_INET, ("127.0.0.1", address.port), address.token)
+
+
+def _connected(
+    family: socket.AddressFamily, address: str | tuple[str, int], token: str
+) -> tuple[socket.socket, str] | None:
+    connection = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        connection.connect(address)
+    except OSError:  # a killed process has left it behind
+        connection.close()
+        return None
+    return connection, token
+
+
+def _socket_path(folder: Path) -> str | None:
+    """A path of the socket that is short enough for the system; None where there is none."""
+    if not hasattr(socket, "AF_UNIX"):
+        return None
+    path = folder / SOCKET_FILE
+    for name in (str(path.absolute()), os.path.relpath(path)):
+        if len(os.fsencode(name)) <= _MAX_PATH:
+            return name
+    return None

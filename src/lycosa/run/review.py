@@ -1,0 +1,183 @@
+"""Pages for a user to look at: those that teach the model most, and some drawn at random, which tell how good it is."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from math import log1p
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+from msgspec import Struct
+
+from lycosa.collection import Collection
+from lycosa.collection.errors import disk_errors
+from lycosa.collection.queries import Queries
+from lycosa.collection.rows import PageRow
+from lycosa.recipe import Recipe
+from lycosa.relevance.harvest import measured_interval
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.records import RELEVANT, Url
+
+from .open import main_text_of
+from .topic import examples_of
+
+SAMPLE_FILE = "sample.txt"
+DRAWN_AT_RANDOM = 2  # of a batch
+ENOUGH_DRAWN = 10  # pages drawn at random, from which on the harvest rate is measured and not estimated
+_SHARE_OF_TOP = 0.4  # of a batch
+_PER_HOST = 3  # pages of one host in a batch, those drawn at random aside
+_LOOKED_AT = 400  # pages among which the most telling are chosen
+_TEXT = 300  # characters of a page that are shown
+
+Why = Literal["uncertain", "top", "random"]
+
+
+class ReviewPage(Struct, frozen=True):
+    """A page to look at, and why it was chosen."""
+
+    url: Url
+    title: str
+    relevance: float | None
+    why: Why
+    text: str
+
+
+class Batch(Struct, frozen=True):
+    """Some pages to look at together."""
+
+    pages: tuple[ReviewPage, ...]
+    collected: int  # pages of the collection, of which some were drawn at random
+    known: dict[Url, bool] = {}  # drawn at random too, and labelled before
+
+
+def choose(
+    collection: Collection, folder: Path, recipe: Recipe, *, size: int, random: Random, passed_over: Iterable[Url] = ()
+) -> Batch:
+    """The next pages to look at.
+
+    Two are drawn at random from all pages of the collection that were not drawn before, whatever is known of them: so
+    the share of good ones among all that were drawn estimates that of the collection without bias. Of the others, 4 of
+    10 are the most relevant, and the rest those for which p (1 - p) (1 + ln(1 + links)) is highest, p being the
+    relevance: uncertain ones, on which the rank of many links depends. Pages that are labelled are not asked for again.
+
+    passed_over: pages not to ask for again.
+    """
+    catalog, labels = collection.catalog, examples_of(recipe.topic, folder).urls
+    drawn = {url for url, _, _ in read_sample(folder)}
+    rows = [row for row in catalog.judged() if row[1] not in drawn]
+    draws = [url for _, url, *_ in random.sample(rows, min(DRAWN_AT_RANDOM, size, len(rows)))]
+    known = {url: labels[url] for url in draws if url in labels}
+    left_out = {*labels, *passed_over, *draws}
+    chosen = _telling(catalog, size - len(draws), left_out)
+    wanted: list[tuple[Url, Why]] = [*chosen, *((url, "random") for url in draws if url not in known)]
+    random.shuffle(wanted)  # lest their place tell which is which
+    pages = (_review_page(collection, url, why) for url, why in wanted)
+    return Batch(tuple(page for page in pages if page is not None), catalog.count(), known)
+
+
+def _telling(catalog: Queries, size: int, left_out: set[Url]) -> list[tuple[Url, Why]]:
+    """The most relevant pages, and the uncertain ones on which most depends."""
+    if size < 1:
+        return []
+    hosts: Counter[str] = Counter()
+
+    def take(rows: Iterable[PageRow], most: int, why: Why) -> list[tuple[Url, Why]]:
+        taken: list[tuple[Url, Why]] = []
+        for row in rows:
+            if len(taken) == most:
+                break
+            if row.url not in left_out and row.duplicate_of is None and hosts[row.host] < _PER_HOST:
+                hosts[row.host] += 1
+                left_out.add(row.url)
+                taken.append((row.url, why))
+        return taken
+
+    top = take(catalog.pages("relevance", limit=_LOOKED_AT), round(_SHARE_OF_TOP * size), "top")
+    uncertain = [row for row in catalog.most_uncertain(_LOOKED_AT) if row.url not in left_out]
+    links = {row.url: len(catalog.links_of(row.number)) for row in uncertain}
+
+    def influence(row: PageRow) -> float:
+        relevance = row.relevance or 0.0
+        return relevance * (1.0 - relevance) * (1.0 + log1p(links[row.url]))
+
+    return top + take(sorted(uncertain, key=influence, reverse=True), size - len(top), "uncertain")
+
+
+def _review_page(collection: Collection, url: Url, why: Why) -> ReviewPage | None:
+    row = collection.catalog.page(url)
+    if row is None or row.place is None:
+        return None
+    text = " ".join(main_text_of(collection.archive.fetch_at(row.place))[: 4 * _TEXT].split())
+    return ReviewPage(url, row.title, row.relevance, why, text[:_TEXT])
+
+
+# ---------------------------------------------------------------- the random sample
+
+
+class Measured(Struct, frozen=True):
+    """The share of relevant pages in a collection, as a user found it on pages drawn at random."""
+
+    drawn: int
+    good: int
+    share: float
+    low: float  # of an interval that covers 90 %
+    high: float
+    called_relevant: int  # of those drawn, by the model
+    rightly: int  # of these, as the user says
+
+    @property
+    def is_enough(self) -> bool:
+        return self.drawn >= ENOUGH_DRAWN
+
+
+def read_sample(folder: Path) -> list[tuple[Url, bool, int]]:
+    """The pages drawn at random that a user has labelled: URL, whether it is good, and the pages there were then."""
+    path = folder / SAMPLE_FILE
+    if not path.exists():
+        return []
+    try:
+        with disk_errors(path):
+            lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise CollectionError(f"{path}: not UTF-8 text; delete it, and review some pages again") from None
+    sample = []
+    for number, line in enumerate(lines, 1):
+        word, pages, url = (*line.split(" "), "", "")[:3]
+        if word not in ("good", "bad") or not (pages.isdigit() and len(pages) < 15) or not url:
+            raise CollectionError(f"{path}:{number}: not `good PAGES URL`; mend or delete it")
+        sample.append((Url(url), word == "good", int(pages)))
+    return sample
+
+
+def add_to_sample(folder: Path, labels: Mapping[Url, bool], *, pages: int) -> None:
+    """Notes what a user says of pages drawn at random; survives a kill when it returns."""
+    path = folder / SAMPLE_FILE
+    lines = "".join(f"{'good' if good else 'bad'} {pages} {url}\n" for url, good in labels.items())
+    with disk_errors(path), path.open("ab") as file:
+        file.write(lines.encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def drop_from_sample(folder: Path, is_dropped: Callable[[Url], bool]) -> None:
+    """Takes pages out of the sample."""
+    sample = read_sample(folder)
+    kept = [(url, good, pages) for url, good, pages in sample if not is_dropped(url)]
+    if len(kept) < len(sample):
+        path = folder / SAMPLE_FILE
+        with disk_errors(path), atomic_write(path) as file:
+            file.write("".join(f"{'good' if good else 'bad'} {pages} {url}\n" for url, good, pages in kept).encode())
+
+
+def measured(folder: Path, catalog: Queries) -> Measured | None:
+    """What the random sample says; None where there is none. Pages that are not there any more do not count."""
+    rows = [(good, catalog.page(url)) for url, good, _ in read_sample(folder)]
+    found = [(good, row.relevance) for good, row in rows if row is not None]
+    if not found:
+        return None
+    good = sum(is_good for is_good, _ in found)
+    called = [is_good for is_good, relevance in found if (relevance or 0.0) >= RELEVANT]
+    low, high = measured_interval(good, len(found))
+    return Measured(len(found), good, good / len(found), low, high, len(called), sum(called))

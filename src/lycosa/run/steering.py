@@ -1,0 +1,151 @@
+"""What a user tells a crawl on its way, kept in the folder: hosts to leave out, hosts and URLs to prefer, labels.
+
+`steering.txt` has a line for each, the last one last, so that the last can be undone:
+
+    block HOST, boost HOST, boost URL, label NUMBER (so many lines of labels.txt)
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from lycosa.collection.errors import disk_errors
+from lycosa.vocabulary.errors import CollectionError, UsageError
+from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.urls import host_of, normalise
+
+from .review import drop_from_sample
+from .topic import LABELS_FILE, add_labels
+
+STEERING_FILE = "steering.txt"
+MAX_STEERED = 10_000  # hosts and URLs
+_MAX_LINE = 4_000  # characters
+
+
+class Steering(Struct, frozen=True):
+    """The hosts that are left out, and the hosts and URLs that are preferred."""
+
+    blocked: tuple[str, ...] = ()
+    boosted: tuple[str, ...] = ()
+
+
+class Step(Struct, frozen=True):
+    """One thing that a user told a crawl."""
+
+    do: Literal["block", "boost", "label"]
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.do} {self.what}"
+
+
+def read_steering(folder: Path) -> Steering:
+    steps = _read(folder)
+    blocked = dict.fromkeys(step.what for step in steps if step.do == "block")
+    boosted = dict.fromkeys(step.what for step in steps if step.do == "boost")
+    return Steering(tuple(blocked), tuple(boosted))
+
+
+def block(folder: Path, host: str) -> Step:
+    """Notes a host to leave out."""
+    return _add(folder, Step("block", checked_host(host)))
+
+
+def boost(folder: Path, host_or_url: str) -> Step:
+    """Notes a host or a URL to prefer."""
+    return _add(folder, Step("boost", checked_url(host_or_url) if "://" in host_or_url else checked_host(host_or_url)))
+
+
+def label(folder: Path, labels: dict[Url, bool]) -> None:
+    """Notes labels; when it returns, they survive a kill and a power failure."""
+    add_labels(folder, labels)
+    _append(folder / STEERING_FILE, f"label {len(labels)}\n")
+
+
+def undo(folder: Path) -> Step | None:
+    """Takes back what was noted last; None where there is nothing."""
+    steps = _read(folder)
+    if not steps:
+        return None
+    last = steps.pop()
+    if last.do == "label":
+        dropped = _drop_lines(folder / LABELS_FILE, int(last.what))
+        drop_from_sample(folder, lambda url: url in dropped)
+    path = folder / STEERING_FILE
+    with disk_errors(path), atomic_write(path) as file:
+        file.write("".join(f"{step}\n" for step in steps).encode())
+    return last
+
+
+def forget(folder: Path, is_forgotten: Callable[[str], bool]) -> None:
+    """Leaves nothing of forgotten URLs and hosts in the file, and labels no more to undo, as some may be gone."""
+    steps = _read(folder)
+    kept = [step for step in steps if step.do != "label" and not is_forgotten(step.what)]
+    if kept != steps:
+        path = folder / STEERING_FILE
+        with disk_errors(path), atomic_write(path) as file:
+            file.write("".join(f"{step}\n" for step in kept).encode())
+
+
+def checked_host(text: str) -> str:
+    """A host as it is compared with others."""
+    host = text.strip().lower().rstrip("/.")
+    url = normalise(f"http://{host}/") if host and not set(host) & set("/\\@?# ") else None
+    if url is None or len(host) > 300:
+        raise UsageError(f"not a host: {text[:100]!r}; write one such as example.org")
+    return host_of(url)
+
+
+def checked_url(text: str) -> Url:
+    url = normalise(text)
+    if url is None or len(url) > 2_000:
+        raise UsageError(f"not a URL that can be crawled: {text[:100]!r}; write http://… or https://…")
+    return url
+
+
+def _add(folder: Path, step: Step) -> Step:
+    if len(_read(folder)) >= MAX_STEERED:
+        raise UsageError(f"{folder / STEERING_FILE} has {MAX_STEERED} lines; take some out of it")
+    _append(folder / STEERING_FILE, f"{step}\n")
+    return step
+
+
+def _read(folder: Path) -> list[Step]:
+    path = folder / STEERING_FILE
+    if not path.exists():
+        return []
+    steps = []
+    try:
+        with disk_errors(path):
+            lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise CollectionError(f"{path}: not UTF-8 text; mend or delete it") from None
+    for number, line in enumerate(lines, 1):
+        word, _, what = line.partition(" ")
+        is_label = word == "label" and what.isdigit() and len(what) < 10
+        if len(line) > _MAX_LINE or not (is_label or (word in ("block", "boost") and what)):
+            raise CollectionError(f"{path}:{number}: write `block HOST` or `boost HOST`; mend or delete it")
+        steps.append(Step(word, what))  # type: ignore[arg-type]
+    return steps
+
+
+def _append(path: Path, text: str) -> None:
+    with disk_errors(path), path.open("ab") as file:
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _drop_lines(path: Path, count: int) -> set[str]:
+    """Drops the last lines of a file of labels; returns their URLs."""
+    if not count or not path.exists():
+        return set()
+    with disk_errors(path):
+        lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines(keepends=True)
+    with disk_errors(path), atomic_write(path) as file:
+        file.write("".join(lines[:-count]).encode("utf-8", "surrogateescape"))
+    return {line.partition(" ")[2].strip() for line in lines[-count:]}

@@ -1,0 +1,72 @@
+"""Words as arrays judge and train as words do."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lycosa.reading import page_of_text
+from lycosa.relevance.counted import CountedTerms, PageCounts, counted
+from lycosa.relevance.positive_unlabelled import _solve, train_from_positives
+from lycosa.relevance.svm import LinearModel, _Places
+from lycosa.vocabulary.records import Url
+
+GOOD = ["honey bees in their hive", "wax and honey of bees", "a swarm of bees leaves the hive"]
+OTHER = ["ships under sail", "the mast of a ship", "a harbour for ships", "ropes, anchors and sails", "gold and silver"]
+WORDS = st.lists(
+    st.sampled_from(["bee", "hive", "honey", "ship", "mast", "sail", "zebra", "quark", "of", "the", "7"]), max_size=30
+)
+
+
+def terms_of(text: str) -> dict[str, int]:
+    return dict(page_of_text(Url("text:"), "", text).terms)
+
+
+@pytest.fixture(scope="module")
+def model() -> LinearModel:
+    return train_from_positives(list(map(terms_of, GOOD)), [], list(map(terms_of, OTHER)), [])
+
+
+@settings(deadline=None)
+@given(texts=st.lists(WORDS, max_size=8))
+def test_many_pages_are_judged_as_one_by_one(model: LinearModel, texts: list[list[str]]) -> None:
+    pages = [page_of_text(Url("text:"), "", " ".join(words)) for words in texts]
+    together = model.relevances_of([PageCounts.of(page) for page in pages])
+    assert together == pytest.approx([model.relevance(page) for page in pages], rel=1e-6)
+
+
+@given(
+    table=st.sets(st.integers(0, 2**64 - 2), max_size=60),
+    wanted=st.lists(st.integers(0, 2**64 - 2), max_size=60),
+    near=st.booleans(),
+)
+def test_codes_are_found_where_a_binary_search_finds_them(table: set[int], wanted: list[int], near: bool) -> None:
+    if near:  # many in one slot
+        table, wanted = {code % 50 for code in table}, [code % 70 for code in wanted]
+    codes = np.array([*sorted(table), 2**64 - 1], np.uint64)
+    places = _Places(codes).of(np.array([*wanted, *sorted(table)], np.uint64))
+    ordered = sorted(table)
+    assert places.tolist() == [ordered.index(code) if code in table else len(ordered) for code in (*wanted, *ordered)]
+
+
+def test_terms_counted_before_give_the_same_model(model: LinearModel) -> None:
+    good, others = [[CountedTerms(terms_of(text)) for text in texts] for texts in (GOOD, OTHER)]
+    assert train_from_positives(good, [], others, []).to_plain() == model.to_plain()
+    assert counted(good[0]) is good[0]
+    assert dict(good[0]) == terms_of(GOOD[0]) and len(good[0]) == len(terms_of(GOOD[0]))
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 1000), count=st.integers(2, 120))
+def test_the_solver_finds_what_an_inverse_gives(seed: int, count: int) -> None:
+    chance = np.random.default_rng(seed)
+    vectors = chance.random((count, 30))
+    vectors /= np.sqrt((vectors**2).sum(axis=1))[:, None]
+    kernel, labels = vectors @ vectors.T + 1.0, np.where(np.arange(count) % 3 == 0, 1.0, -1.0)
+    costs = chance.random(count) * 3 + 0.01
+    solution = _solve(kernel, labels, costs, np.ones(count, np.bool_))
+    (places,) = solution.active.nonzero()
+    inverse = np.linalg.inv(kernel[np.ix_(places, places)] + np.diag(0.5 / costs[places]))
+    found = inverse @ labels[places]
+    assert solution.multipliers[places] == pytest.approx(found, rel=1e-6, abs=1e-9)
+    assert solution.left_out[places] == pytest.approx(labels[places] - found / np.diag(inverse), rel=1e-6, abs=1e-9)

@@ -1,0 +1,83 @@
+"""Requests to a crawl that runs; the story tests send them through the socket."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from crawling import collection, listing, pages, site
+from lycosa.run.control import MAX_LABELS, Control, Reply, Request, ask
+from lycosa.run.topic import read_labels
+from lycosa.run.training import TopicTrainer
+from lycosa.vocabulary.errors import UsageError
+from sessions import crawl, opened
+from worlds import html
+
+SITES = {**site("honey.example", leaves=59), **site("ships.example", leaves=59, text="ship mast sail")}
+FRONT = next(iter(SITES))
+TWO_TOPICS = {**SITES, FRONT: html("Front", "Everything starts here.", list(SITES)[1:])}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = collection(tmp_path / "c", [FRONT], topic='examples = "good.txt"')
+    listing(folder / "good.txt", ["honey bees in their hive", "a hive of bees and its honey"])
+    crawl(folder, TWO_TOPICS, 20, strategy="hunter")
+    return folder
+
+
+def answers(folder: Path, *requests: Request) -> list[Reply]:
+    with opened(folder) as session:
+        control = Control(session, TopicTrainer(session))
+        return [control.answer(request) for request in requests]
+
+
+def test_labels_are_on_the_disk_and_learnt(folder: Path) -> None:
+    url = pages(folder)[4]
+    [reply] = answers(folder, Request("label", labels={url: False}))
+    assert read_labels(folder) == {url: False}
+    assert reply.learnt is not None and (reply.learnt.judged, reply.learnt.missing) == (20, 0)
+    [undone] = answers(folder, Request("undo"))
+    assert (undone.undone, read_labels(folder)) == ("label 1", {})
+    with pytest.raises(UsageError, match="nothing to undo"):
+        answers(folder, Request("undo"))
+
+
+def test_a_crawl_is_paused_and_its_budget_changed(folder: Path) -> None:
+    with opened(folder) as session:
+        control = Control(session, TopicTrainer(session))
+        control.answer(Request("pause"))
+        control.answer(Request("budget", pages=7))
+        assert (session.status.is_paused, session.status.page_budget) == (True, 7)
+        control.answer(Request("resume"))
+        facts = control.answer(Request("status")).status
+    assert facts == {
+        "pages": 20, "relevant": facts["relevant"], "waiting": facts["waiting"], "paused": False, "budget": 7,
+    }  # fmt: skip
+
+
+def test_a_budget_without_pages_is_refused(folder: Path) -> None:
+    with pytest.raises(UsageError, match="how many pages"):
+        answers(folder, Request("budget"))
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {"do": "label", "labels": {"http://a.example/" + "a" * 3000: True}},
+        {"do": "label", "labels": {str(number): True for number in range(MAX_LABELS + 1)}},
+        {"do": "budget", "pages": 0},
+        {"do": "block", "what": "a" * 3000},
+        {"do": "eval"},
+    ],
+)
+def test_requests_are_bounded(plain: dict[str, object]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(plain, Request)
+
+
+def test_nobody_answers_where_no_crawl_runs(tmp_path: Path) -> None:
+    assert ask(tmp_path, Request("status")) is None
+    (tmp_path / "control.sock").write_text("")
+    (tmp_path / "control.json").write_text('{"port": 1, "token": "x"}')
+    assert ask(tmp_path, Request("status")) is None

@@ -1,0 +1,127 @@
+"""Which pages a user is asked about, and what those drawn at random tell."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from crawling import collection, listing, pages, site
+from lycosa.recipe import load_recipe
+from lycosa.relevance.harvest import measured_interval
+from lycosa.run import steering
+from lycosa.run.open import open_for_reading
+from lycosa.run.review import (
+    DRAWN_AT_RANDOM,
+    ENOUGH_DRAWN,
+    SAMPLE_FILE,
+    Batch,
+    Measured,
+    add_to_sample,
+    choose,
+    drop_from_sample,
+    measured,
+    read_sample,
+)
+from lycosa.vocabulary.errors import CollectionError
+from lycosa.vocabulary.records import Url
+from sessions import crawl
+from worlds import html
+
+SITES = {**site("honey.example", leaves=59), **site("ships.example", leaves=59, text="ship mast sail")}
+FRONT = next(iter(SITES))
+TWO_TOPICS = {**SITES, FRONT: html("Front", "Everything starts here.", list(SITES)[1:])}
+
+
+@pytest.fixture(scope="module")
+def bees(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = collection(tmp_path_factory.mktemp("review") / "c", [FRONT], topic='examples = "good.txt"')
+    listing(folder / "good.txt", ["honey bees in their hive", "a hive of bees and its honey"])
+    crawl(folder, TWO_TOPICS, 60, strategy="hunter")
+    return folder
+
+
+@pytest.fixture
+def folder(bees: Path) -> Path:
+    for name in ("labels.txt", SAMPLE_FILE, "steering.txt"):
+        (bees / name).unlink(missing_ok=True)
+    return bees
+
+
+def batch_of(folder: Path, seed: int = 1, size: int = 10, **more: object) -> Batch:
+    with open_for_reading(folder) as opened:
+        return choose(opened, folder, load_recipe(folder), size=size, random=Random(seed), **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 10])
+def test_a_batch_has_pages_of_each_kind_and_none_twice(folder: Path, size: int) -> None:
+    batch = batch_of(folder, size=size)
+    assert len(batch.pages) == len({page.url for page in batch.pages}) <= size
+    kinds = [page.why for page in batch.pages]
+    assert kinds.count("random") == min(size, DRAWN_AT_RANDOM)
+    assert {page.url for page in batch.pages} <= set(pages(folder))
+    assert all(page.text for page in batch.pages)
+    assert batch.collected == 60
+
+
+def test_labelled_and_passed_over_pages_are_not_asked_for_again(folder: Path) -> None:
+    first = [page.url for page in batch_of(folder).pages]
+    steering.label(folder, dict.fromkeys(first[:5], True))
+    again = {page.url for page in batch_of(folder, passed_over=first[5:]).pages if page.why != "random"}
+    assert not again & set(first)
+
+
+def test_every_page_is_as_likely_to_be_drawn(folder: Path) -> None:
+    drawn: dict[str, int] = dict.fromkeys(pages(folder), 0)
+    for seed in range(300):
+        for page in batch_of(folder, seed, size=2).pages:
+            drawn[page.url] += 1
+    assert sum(drawn.values()) == 600
+    assert max(drawn.values()) < 30, "ten on average"
+    assert min(drawn.values()) > 0
+
+
+def test_a_labelled_page_that_is_drawn_counts_without_being_asked_for(folder: Path) -> None:
+    steering.label(folder, {Url(url): number % 2 == 0 for number, url in enumerate(pages(folder))})
+    batch = batch_of(folder)
+    assert len(batch.known) == DRAWN_AT_RANDOM
+    assert not [page for page in batch.pages if page.why == "random"]
+
+
+def test_a_page_is_drawn_once(folder: Path) -> None:
+    add_to_sample(folder, dict.fromkeys(map(Url, pages(folder)[:-1]), True), pages=60)
+    batch = batch_of(folder)
+    assert [page.url for page in batch.pages if page.why == "random"] == pages(folder)[-1:]
+
+
+def test_the_sample_measures_the_share_and_the_precision(folder: Path) -> None:
+    with open_for_reading(folder) as opened:
+        assert measured(folder, opened.catalog) is None
+        rows = list(opened.catalog.pages())
+        relevant = [row.url for row in rows if (row.relevance or 0.0) >= 0.5][:4]
+        others = [row.url for row in rows if (row.relevance or 0.0) < 0.5]
+        add_to_sample(folder, {url: url != relevant[0] for url in relevant}, pages=60)
+        add_to_sample(folder, {Url("http://gone.example/"): True, **dict.fromkeys(others, False)}, pages=60)
+        found = measured(folder, opened.catalog)
+    drawn = 4 + len(others)  # less the one that is gone
+    assert found == Measured(drawn, 3, 3 / drawn, *measured_interval(3, drawn), 4, 3)
+    assert found.is_enough == (drawn >= ENOUGH_DRAWN)
+    drop_from_sample(folder, lambda url: url in others)
+    assert [url for url, _, _ in read_sample(folder)] == [*relevant, "http://gone.example/"]
+
+
+@pytest.mark.parametrize("line", ["good", "maybe 3 http://a.example/", "good x http://a.example/", "good 3"])
+def test_a_damaged_sample_names_the_line(folder: Path, line: str) -> None:
+    (folder / SAMPLE_FILE).write_text(f"good 3 http://a.example/\n{line}\n")
+    with pytest.raises(CollectionError, match=f"{SAMPLE_FILE}:2"):
+        read_sample(folder)
+    (folder / SAMPLE_FILE).unlink()
+
+
+@pytest.mark.parametrize("drawn", [1, 10, 200])
+def test_an_interval_holds_the_share_and_narrows(drawn: int) -> None:
+    for good in (0, drawn // 2, drawn):
+        low, high = measured_interval(good, drawn)
+        assert 0.0 <= low <= good / drawn <= high <= 1.0
+        wide = measured_interval(good * 100, drawn * 100)
+        assert wide[1] - wide[0] < high - low
+    assert measured_interval(0, 0) == (0.0, 1.0)

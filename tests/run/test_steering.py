@@ -1,0 +1,109 @@
+"""What a user tells a crawl on its way, kept in a file: noted, read back, undone."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crawling import collection, pages, rows, waiting
+from lycosa.run import steering
+from lycosa.run.review import add_to_sample, read_sample
+from lycosa.run.steering import STEERING_FILE, Steering, Step, checked_host, checked_url, read_steering
+from lycosa.run.topic import LABELS_FILE, read_labels
+from lycosa.vocabulary.errors import CollectionError, LycosaError, UsageError
+from lycosa.vocabulary.records import Url
+from sessions import crawl, opened
+from worlds import TOPICAL, TOPICAL_SEED
+
+HIVE, SHIP = Url("http://bees.example/hive"), Url("http://ships.example/")
+
+
+def test_what_was_noted_is_read_back_and_undone_in_reverse(tmp_path: Path) -> None:
+    steering.block(tmp_path, "Ads.Example.")
+    steering.boost(tmp_path, "http://bees.example/hive")
+    steering.boost(tmp_path, "bees.example")
+    steering.label(tmp_path, {HIVE: True})
+    steering.label(tmp_path, {SHIP: False, HIVE: False})
+    assert read_steering(tmp_path) == Steering(("ads.example",), (HIVE, "bees.example"))
+    assert read_labels(tmp_path) == {HIVE: False, SHIP: False}
+    assert steering.undo(tmp_path) == Step("label", "2")
+    assert read_labels(tmp_path) == {HIVE: True}
+    undone = [str(steering.undo(tmp_path)) for _ in range(4)]
+    assert undone == ["label 1", "boost bees.example", f"boost {HIVE}", "block ads.example"]
+    assert steering.undo(tmp_path) is None
+    assert (read_steering(tmp_path), read_labels(tmp_path)) == (Steering(), {})
+
+
+def test_a_label_that_is_undone_leaves_the_random_sample(tmp_path: Path) -> None:
+    steering.label(tmp_path, {HIVE: True})
+    add_to_sample(tmp_path, {SHIP: False, HIVE: True}, pages=9)
+    steering.undo(tmp_path)
+    assert read_sample(tmp_path) == [(SHIP, False, 9)]
+
+
+def test_what_is_forgotten_is_not_named_any_more(tmp_path: Path) -> None:
+    steering.boost(tmp_path, HIVE)
+    steering.label(tmp_path, {HIVE: True})
+    steering.block(tmp_path, "ads.example")
+    steering.forget(tmp_path, lambda what: what == HIVE)
+    assert (tmp_path / STEERING_FILE).read_text() == "block ads.example\n"
+
+
+def test_a_label_after_a_line_without_an_end_is_a_line_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / LABELS_FILE).write_text(f"good {HIVE}")
+    steering.label(tmp_path, {SHIP: False})
+    assert read_labels(tmp_path) == {HIVE: True, SHIP: False}
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_host_or_refused_in_one_line(text: str) -> None:
+    for check in (checked_host, checked_url):
+        try:
+            found = check(text)
+        except UsageError as error:
+            assert "\n" not in str(error)
+        else:
+            assert found and not set(found) & set(" \n\t")
+            assert check(found) == found
+
+
+@pytest.mark.parametrize("line", ["fly away", "block", "label many", "boost " + "a" * 5000, "label 99999999999"])
+def test_a_damaged_file_names_the_line(tmp_path: Path, line: str) -> None:
+    (tmp_path / STEERING_FILE).write_text(f"block a.example\n{line}\n")
+    with pytest.raises(CollectionError, match=f"{STEERING_FILE}:2"):
+        read_steering(tmp_path)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / STEERING_FILE).write_bytes(b"\xff\xfe")
+    with pytest.raises(LycosaError, match="not UTF-8"):
+        read_steering(tmp_path)
+
+
+@pytest.mark.parametrize("strategy", ["hunter", "best-first", "breadth-first"])
+def test_a_session_blocks_and_boosts_and_the_next_one_knows_it(tmp_path: Path, strategy: str) -> None:
+    folder = collection(tmp_path / "c", [TOPICAL_SEED])
+    crawl(folder, TOPICAL, 8, strategy=strategy)
+    hosts = sorted({url.split("/")[2] for url in waiting(folder)})
+    before = waiting(folder)
+    steering.block(folder, hosts[0])
+    boosted = next(url for url in before if hosts[0] not in url)
+    steering.boost(folder, boosted)
+    with opened(folder):
+        pass
+    left = waiting(folder)
+    assert left.keys() == {url for url in before if hosts[0] not in url}
+    assert max(left, key=left.__getitem__) == boosted
+    assert {url: left[url] for url in left if url != boosted} == {url: before[url] for url in left if url != boosted}
+    with opened(folder):
+        pass
+    assert waiting(folder) == left, "once is enough"
+    assert not [url for url in crawl(folder, TOPICAL, 14, strategy=strategy) if hosts[0] in url]
+    assert pages(folder)[8] == boosted
+    for _ in range(2):
+        steering.undo(folder)
+    with opened(folder):
+        pass
+    assert [url for url in waiting(folder) if hosts[0] in url], "what was dropped is there again"
+    assert rows(folder, "SELECT url FROM skips WHERE reason LIKE '%blocked%'") == []

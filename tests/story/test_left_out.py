@@ -94,7 +94,7 @@ def test_every_url_that_was_left_out_is_explained(awkward):
     assert f"skipped: unfollowed: on a copy of {HOME}entry3" in explained(folder, "only-from-a-copy")
     unknown = lycosa("explain", folder, HOME + "nowhere")
     assert unknown.code == 1
-    assert "1 page was cut, 1 page has more links than are read, 1 page needs JavaScript" in unknown.out
+    assert "1 page was truncated, 1 page has more links than are read, 1 page needs JavaScript" in unknown.out
 
 
 def test_pages_of_a_long_list_are_no_dead_ends(awkward):

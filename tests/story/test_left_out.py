@@ -186,6 +186,7 @@ def test_a_run_that_stored_nothing_says_what_became_of_its_seeds_and_fails(tmp_p
     with LoopbackServer(routes) as server:
         said = lycosa("crawl", folder, "--resolve", server.everything[0], *words)
     assert said.is_one_clear_line(1, "no page was stored", why)
+    assert "next: " not in said.err
 
 
 def test_seeds_that_could_not_be_reached_are_tried_again_by_the_next_run(tmp_path):

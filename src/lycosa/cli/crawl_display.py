@@ -55,11 +55,12 @@ def run(
             progress.say(f"{how}: {status.stop_reason}")
             for omission in omissions_in_words(session.collection.catalog.omissions(), session.recipe):
                 progress.say(f"left out: {omission}")
-            progress.say(
-                f"{counted(status.pages, 'page')}, {_relevant_share(session)}, "
-                f"{counted(len(session.frontier), 'URL')} waiting; "
-                f"next: {command('search', folder, 'words')}, {command('report', folder)}"
-            )
+            if not why_nothing:
+                progress.say(
+                    f"{counted(status.pages, 'page')}, {_relevant_share(session)}, "
+                    f"{counted(len(session.frontier), 'URL')} waiting; "
+                    f"next: {command('search', folder, 'words')}, {command('report', folder)}"
+                )
     if why_nothing:
         raise LycosaError(f"no page was stored: {why_nothing}; the same command tries again")
     return status.is_interrupted

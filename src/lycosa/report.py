@@ -154,7 +154,7 @@ def _harvest_label(data: ReportData, relevant: int) -> str:
 
 def _standing_card(data: ReportData) -> list[tuple[str, str]]:
     known = [standing for standing in data.standings if standing is not None]
-    return [(f"{sum(known) / len(known):.2f}", "mean standing")] if known else []
+    return [(f"{sum(known) / len(known):.2f}", "mean importance")] if known else []
 
 
 def _harvest(data: ReportData) -> str:
@@ -208,22 +208,24 @@ def _standing(data: ReportData) -> str:
         bin_counts([standing for _, standing in known]),
         split=0.5,
         split_label="",
-        title="Standing of the stored pages",
-        x_title="standing",
+        title="Importance of the stored pages",
+        x_title="importance",
         y_title="pages",
     )
     both = heat_map(
         _joint_counts(known),
-        title="Relevance and standing",
+        title="Relevance and importance",
         x_title="relevance",
-        y_title="standing",
+        y_title="importance",
         width=760.0,
         height=380.0,
     )
     return section(
-        "Standing", "How much the Web esteems the pages, as estimated from the pages themselves.", spread
+        "Importance",
+        "How well the Web at large thinks of each page, from 0 to 1, estimated from page and site.",
+        spread,
     ) + section(
-        "Relevance and standing", "How many pages are both on the topic and esteemed; shades by logarithm.", both
+        "Relevance and importance", "How many pages are both on topic and important; shades by logarithm.", both
     )
 
 
@@ -234,13 +236,13 @@ def _weight(data: ReportData) -> str:
         return ""
     step = max(1, len(weights) // POINTS_PER_CURVE)
     chart = line_chart(
-        [Series("α", weights[::step])],
-        title="α over the crawl",
+        [Series("weight of relevance", weights[::step])],
+        title="Weight of relevance over the crawl",
         x_title="pages stored",
         x_range=(0.0, float(max(1, len(data.relevances)))),
         y_range=(0.0, 1.0),
     )
-    lead = "The weight of relevance when a page was chosen: it rises where pages stray from the topic."
+    lead = "The weight of relevance (α) when a page was chosen: it rises when pages stray from the topic."
     return section("Weight of relevance", lead, chart)
 
 
@@ -261,9 +263,9 @@ def _freshness(data: ReportData) -> str:
     if facts is None or not facts.looked_again:
         return ""
     lead = (
-        f"The pages were last looked at between {_text(facts.oldest_look)} and {_text(facts.latest_look)}. "
-        f"{_count(facts.looked_again)} were looked at again: {_count(facts.changed)} have changed at least once, "
-        f"{_count(facts.vanished)} have vanished."
+        f"The pages were last checked between {_text(facts.oldest_look)} and {_text(facts.latest_look)}. "
+        f"{_count(facts.looked_again)} were rechecked: {_count(facts.changed)} have changed at least once, "
+        f"{_count(facts.vanished)} are gone."
     )
     rows = "".join(
         f"<tr><td>{_text(page.when)}</td><td>{_text(page.change)}</td>"
@@ -304,7 +306,7 @@ def _sites(data: ReportData) -> str:
 
 
 def _site_note(site: PlaceFigures, pages: int) -> str:
-    standing = "" if site.standing is None else f", standing {site.standing:.2f}"
+    standing = "" if site.standing is None else f", importance {site.standing:.2f}"
     return f"({site.pages / pages:.1%}), {site.relevant / site.pages:.0%} relevant{standing}"
 
 

@@ -62,7 +62,7 @@ def test_who_was_not_reached_is_told():
         "not reached: anna",
         "silent: bert",
         "declined: carl",
-        "2 walkers had not come to an end",
+        "2 searches still under way when the time was up",
         "5 queries not sent, as those they were for take no more of ours; try again",
         "3 hits left out, as they do not have the words",
         "2 hits left out, as their addresses are private or no URLs",

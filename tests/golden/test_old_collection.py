@@ -89,7 +89,7 @@ def test_it_crawls_on_with_what_it_knew(folder: Path) -> None:
         said = done("crawl", folder, "--pages", 45, *one_at_a_time(server))
     asked = server.requests
     # Its model was trained before the crawl taught anything, which happens from 20 pages on by now.
-    assert "34 pages are there to learn from: judging 34 pages anew" in said.err
+    assert "34 pages are there to learn from: re-scoring 34 pages" in said.err
     assert "an older version has crawled here" not in said.err
     assert "the search index was made by an older version: building it again" in said.err
     assert len(set(asked)) == len(asked)
@@ -106,10 +106,10 @@ def test_its_pages_are_judged_by_stems_once(folder: Path) -> None:
     with web_of(folder) as server:
         first = done("crawl", folder, "--pages", 38, *one_at_a_time(server)).err
         again = done("crawl", folder, "--pages", 40, *one_at_a_time(server)).err
-    assert [line for line in first.splitlines() if "anew" in line] == [
-        "words are now compared by their stems: judging 34 pages anew"
+    assert [line for line in first.splitlines() if "re-scoring" in line] == [
+        "words are now compared by their stems: re-scoring 34 pages"
     ]
-    assert "anew" not in again
+    assert "re-scoring" not in again
     assert len(pages(folder)) == 40
 
 

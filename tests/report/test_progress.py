@@ -25,7 +25,7 @@ def console(*, terminal: bool, width: int = 100) -> Console:
     )
 
 
-ESTEEM = StandingFacts(mean_standing=0.61, alpha=0.4, lately=0.72, relevance=0.98, standing=0.55, utility=0.7)
+WEIGHED = StandingFacts(mean_standing=0.61, lately=0.72, relevance=0.98, standing=0.55, utility=0.7)
 
 
 def test_plain_lines_come_every_two_seconds_and_at_the_end():
@@ -70,7 +70,6 @@ def test_a_refresh_tells_requests_and_what_they_found(terminal):
     for words in ("requests", "3 changed", "1 new", "2.0 requests/s"):
         assert words in said
     assert "relevant" not in said
-    assert "harvest" not in said
 
 
 def drawn(width: int, **figures) -> list[str]:
@@ -84,7 +83,7 @@ def drawn(width: int, **figures) -> list[str]:
 
 BUSY = {
     "pages": 98765, "target": 200000, "relevant": 98765, "pages_per_second": 178.4, "waiting": 1000000, "errors": 12345,
-    "seconds_left": 37000, "title": "Honey and wax " * 20, "facts": ESTEEM,
+    "seconds_left": 37000, "title": "Honey and wax " * 20, "facts": WEIGHED,
 }  # fmt: skip
 
 
@@ -92,18 +91,18 @@ BUSY = {
 def test_no_figure_of_the_live_display_is_broken_in_two(width):
     lines = drawn(width, **BUSY)
     assert max(map(len, lines)) < width
-    figures = ("98765 / 200000 pages", "10:16:40 left", "harvest 100%", "standing 0.61", "178.4 pages/s")
-    figures += ("1000000 waiting", "12345 errors", "α 0.40", "lately 0.72")
-    figures += ("found on: relevance 0.98, standing 0.55, utility 0.70",)
+    figures = ("98765 / 200000 pages", "10:16:40 left", "100% relevant", "importance 0.61", "178.4 pages/s")
+    figures += ("1000000 waiting", "12345 errors", "latest pages 0.72")
+    figures += ("found on: relevance 0.98, importance 0.55, score 0.70",)
     for words in figures:
         assert sum(words in line for line in lines) == 1, words
 
 
 def test_the_live_display_has_a_row_for_each_kind_of_figure_at_80_columns():
     lines = drawn(80, **BUSY)
-    assert lines[1].split()[-4:] == ["harvest", "100%", "standing", "0.61"]
+    assert lines[1].split()[-4:] == ["100%", "relevant", "importance", "0.61"]
     assert lines[2] == "178.4 pages/s  1000000 waiting  12345 errors"
-    assert lines[3] == "α 0.40  lately 0.72  found on: relevance 0.98, standing 0.55, utility 0.70"
+    assert lines[3] == "latest pages 0.72  found on: relevance 0.98, importance 0.55, score 0.70"
     assert lines[4].startswith("Honey and wax") and len(lines) == 5
 
 
@@ -121,14 +120,14 @@ def test_the_live_display_keeps_to_the_narrowest_terminal():
     assert max(map(len, lines)) <= 30
 
 
-def test_the_weight_of_relevance_is_told_where_no_standing_is_known():
-    shown = drawn(80, pages=5, relevant=2, facts=StandingFacts(alpha=0.25, lately=0.5))
-    assert "α 0.25  lately 0.50" in shown
-    assert not any("standing" in line or "found on" in line for line in shown)
+def test_the_relevance_of_the_latest_pages_is_told_where_no_standing_is_known():
+    shown = drawn(80, pages=5, relevant=2, facts=StandingFacts(lately=0.5, is_estimate=True))
+    assert "latest pages 0.50" in shown
+    assert not any("importance" in line or "found on" in line for line in shown)
     paper = console(terminal=False)
     with Progress(console=paper, monotonic=Seconds()) as progress:
-        progress.update(pages=5, relevant=2, facts=StandingFacts(alpha=0.25, lately=0.5))
-    assert paper.file.getvalue().startswith("5 pages, 40% relevant, α 0.25, lately 0.50, ")
+        progress.update(pages=5, relevant=2, facts=StandingFacts(lately=0.5, is_estimate=True))
+    assert paper.file.getvalue().startswith("5 pages, 40% relevant (estimate), latest pages 0.50, ")
 
 
 def test_a_crawl_without_visits_prints_nothing():
@@ -148,7 +147,7 @@ def test_the_live_display_shows_bar_figures_sparkline_and_last_page():
                 seconds_left=3700, title="Honey and wax",
             )  # fmt: skip
     shown = paper.export_text()
-    for words in ("100 / 200 pages", "harvest 50%", "33.3 pages/s", "7 waiting", "2 errors", "1:01:40 left", "▅▅▅▅"):
+    for words in ("100 / 200 pages", "50% relevant", "33.3 pages/s", "7 waiting", "2 errors", "1:01:40 left", "▅▅▅▅"):
         assert words in shown
     assert "Honey and wax" in shown and "━" in shown
 

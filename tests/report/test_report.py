@@ -95,7 +95,7 @@ def test_sites_are_shown_with_their_share_of_the_collection():
         ReportData("x", "", [0.9, 0.1, 0.9, 0.2] * 5, standings=[0.25, 0.5, 0.75, None] * 5, hosts=hosts)
     )
     sites, hosts_part = page.split("<h2>Sites</h2>")[1].split("<h2>Hosts</h2>")
-    assert "15 (75.0%), 67% relevant, standing 0.50" in sites and ">a.co.uk<" in sites
+    assert "15 (75.0%), 67% relevant, importance 0.50" in sites and ">a.co.uk<" in sites
     assert "5 (25.0%), 0% relevant<" in sites
     assert ">shop.a.co.uk<" in hosts_part and "www.a.co.uk" not in sites
 
@@ -107,7 +107,7 @@ def test_hosts_that_are_sites_are_told_once():
 
 def test_the_weight_of_relevance_is_drawn_where_no_standing_is_known():
     page = report_page(ReportData("x", "", [0.9] * 40, alphas=[0.5 + 0.01 * number for number in range(40)]))
-    assert "<h2>Weight of relevance</h2>" in page and "<h2>Standing</h2>" not in page
+    assert "<h2>Weight of relevance</h2>" in page and "<h2>Importance</h2>" not in page
     for alphas in ([None] * 40, [0.5] * 40):
         assert "Weight of relevance" not in report_page(ReportData("x", "", [0.9] * 40, alphas=alphas))
 

@@ -30,7 +30,11 @@ def test_how_a_crawl_ended_is_said_without_figures(tmp_path, served, flag):
     examples = listing(tmp_path / "examples.txt", [HOME, "http://s.example/nowhere"])
     folder = collection(tmp_path / "c", [HOME], topic=f'examples = "{examples}"')
     said = done("crawl", folder, "--pages", 3, flag, "--resolve", served.resolve)
-    for words in ("stopped: the collection has 3 pages", "no negatives given", "example http://s.example/nowhere"):
+    for words in (
+        "stopped: the collection has 3 pages",
+        "No off-topic examples given",
+        "example http://s.example/nowhere",
+    ):
         assert words in said.err
     assert "pages/s" not in said.err
     lines = said.out.splitlines()
@@ -55,10 +59,10 @@ def test_a_quiet_crawl_says_nothing_beside_its_result(tmp_path, served, flags):
             "found on a page of relevance 0.10, by a link that says 50% of the topic's words",
         ),
         ({"depth": 2, "redirected": True}, "found at depth 2, after a redirect"),
-        ({"chance": True}, "drawn by chance"),
+        ({"chance": True}, "drawn at random"),
         ({"imported from": "x.warc.gz"}, "imported from x.warc.gz"),
         ({"page": "odd", "mine": 7, "also": True}, "page odd, mine 7, also"),
-        ({}, "it was asked for"),
+        ({}, "requested by the user"),
         (
             {"words": 2.5, "links": 0.5},
             "2.5 times as likely by the words of the pages that link to it, "
@@ -69,7 +73,10 @@ def test_a_quiet_crawl_says_nothing_beside_its_result(tmp_path, served, flags):
             "read by 12 people, 1.8 times as likely by how many of their pages are on the topic, "
             "1.63 times as likely by what they read shortly before or after",
         ),
-        ({"utility": 0.82, "worth": 0.7}, "so of utility 0.82, which counts as 0.70"),
+        (
+            {"relevance": 0.4, "standing": 0.7, "utility": 0.82, "worth": 0.7},
+            "found on a page of relevance 0.40, importance 0.70",
+        ),
         ({"readers": {"people": 1}}, "read by one person"),
         ({"readers": "somehow"}, "readers somehow"),
         (
@@ -77,23 +84,23 @@ def test_a_quiet_crawl_says_nothing_beside_its_result(tmp_path, served, flags):
             "0.5 times as likely by the word of its anchor that says most of the topic, "
             "1.1 times as likely by the relevance of the pages that link to it",
         ),
-        ({"parts": {}}, "a link of which nothing is known"),
+        ({"parts": {}}, "a link about which nothing is known"),
         ({"parts": {"odd": 0.69}}, "2 times as likely by odd"),
         ({"parts": 3}, "parts 3"),
         (
             {"parts": {"page": 0.69}, "sample": True},
-            "drawn by chance to see what else there is, "
+            "drawn at random, to see what else there is, "
             "2 times as likely by the relevance of the pages that link to it",
         ),
         ({"example": True}, "an example"),
         ({"words": 1.0, "links": 0.5}, "0.5 times as likely by which pages link to it"),
-        ({"links": 1.0}, "a link of which nothing is known"),
+        ({"links": 1.0}, "a link about which nothing is known"),
         (
             {"standing_parts": {"parents": 0.001, "sites": 0.53, "domain": -0.69}},
-            "0.5 times the odds of high standing, by the reach of its domain, "
-            "1.7 times the odds of high standing, by how many other sites link to it",
+            "0.5 times the odds of high importance, by the rank or visitors of its site, "
+            "1.7 times the odds of high importance, by how many other sites link to it",
         ),
-        ({"standing_parts": {"parents": 0.0}}, "the usual odds of high standing"),
+        ({"standing_parts": {"parents": 0.0}}, "the usual odds of high importance"),
     ],
 )
 def test_reasons_are_told_in_words(because, words):
@@ -131,7 +138,7 @@ def test_the_priority_is_shown_however_many_reasons_there_are(tmp_path, served, 
         catalog.execute("UPDATE pages SET because = ? WHERE url = ?", (because, "http://s.example/0"))
     lines = done("explain", folder, "http://s.example/0").out.splitlines()
     (why,) = (line for line in lines if line.startswith("  why: "))
-    assert "; priority " in why and why.endswith(", depth 1")
+    assert "; score " in why and why.endswith(", 1 click from a seed")
     assert 400 < len(why) < 2_100
 
 

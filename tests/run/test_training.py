@@ -96,7 +96,7 @@ def test_examples_are_fetched_and_learnt_from_once(crawled: Path) -> None:
         trainer, asked = learnt(session)
         judged = trainer.relevance(good_page(session))
         assert (asked, judged > 0.5) == (1, True)
-        assert told[-1] == "there was no model of the topic: judging 20 pages anew"
+        assert told[-1] == "there was no model of the topic: re-scoring 20 pages"
     with opened(crawled, **by_examples(crawled, negatives="bad.txt")) as session:
         trainer, asked = learnt(session)
         assert (asked, trainer.relevance(good_page(session))) == (0, judged), "by the model that was saved"
@@ -116,7 +116,7 @@ def test_without_negatives_it_is_told_what_stands_for_them(crawled: Path) -> Non
     told: list[str] = []
     with opened(crawled, tell=told.append, **by_examples(crawled)) as session:
         learnt(session)
-    assert told[0].startswith("no negatives given: a built-in background stands for what is off the topic")
+    assert told[0].startswith("No off-topic examples given (--negatives). Using built-in everyday text for now")
 
 
 def test_whoever_interrupts_leaves_no_model_behind(crawled: Path) -> None:
@@ -133,7 +133,7 @@ def test_another_predicate_judges_every_page_anew_and_the_same_one_does_not(craw
     for _ in range(2):
         with opened(crawled, tell=told.append, topic=topic) as session:
             learnt(session)
-    assert told == ["the predicate has changed: judging 20 pages anew"]
+    assert told == ["the predicate has changed: re-scoring 20 pages"]
     with opened(crawled, topic=topic) as session:
         for row in session.collection.catalog.pages():
             assert row.relevance == float("mast" in page_in(session, row.url).terms)
@@ -149,9 +149,9 @@ def test_pages_judged_by_whole_words_are_judged_anew_by_stems(crawled: Path, top
             assert relevances(crawled) == [
                 trainer.relevance(page_in(session, row.url)) for row in session.collection.catalog.pages()
             ]
-    assert [line for line in told if "anew" in line] == [
-        "words are now compared as they are written: judging 20 pages anew",
-        "words are now compared by their stems: judging 20 pages anew",
+    assert [line for line in told if "re-scoring" in line] == [
+        "words are now compared as they are written: re-scoring 20 pages",
+        "words are now compared by their stems: re-scoring 20 pages",
     ]
 
 
@@ -161,7 +161,7 @@ def test_pages_that_were_imported_unjudged_are_judged_by_the_next_crawl(crawled:
     told: list[str] = []
     with opened(crawled, tell=told.append) as session:
         learnt(session)
-    assert told == ["some pages were imported: judging 20 pages anew"]
+    assert told == ["some pages were imported: re-scoring 20 pages"]
     assert None not in relevances(crawled)
 
 
@@ -428,8 +428,8 @@ def test_without_in_links_the_model_that_comes_with_it_is_used_and_told_of(crawl
         trainer.learn()
         trainer.judge_anew()
         expected = [trainer.standing(page_in(session, row.url)) for row in session.collection.catalog.pages()]
-    assert told[0].startswith("no in-links are given")
-    assert told[1:] == ["how much pages matter is known better: judging 20 pages anew"]
+    assert told[0].startswith("No link data given")
+    assert told[1:] == ["Importance model updated: re-scoring 20 pages."]
     assert standings(crawled) == expected
     assert (crawled / STANDING_FILE).exists()
 
@@ -479,5 +479,5 @@ def test_with_a_hundred_pages_standing_is_learnt_anew(honey: Path) -> None:
     told: list[str] = []
     crawl(honey, HONEY, 99, strategy="adaptive")
     crawl(honey, HONEY, 104, strategy="adaptive", tell=told.append)
-    assert "how much pages matter is known better: judging 100 pages anew" in told
+    assert "Importance model updated: re-scoring 100 pages." in told
     assert None not in standings(honey)

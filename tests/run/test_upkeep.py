@@ -76,7 +76,7 @@ def test_a_label_of_a_page_that_was_not_fetched_waits_for_the_next_crawl(learnin
     assert (learning / MODEL_FILE).read_bytes() == before, "the next crawl trains with it, too"
     told: list[str] = []
     crawl(learning, TOPICAL, 16, strategy="best-first", tell=told.append)
-    assert "the topic or its examples have changed: judging 15 pages anew" in told
+    assert "the topic or its examples have changed: re-scoring 15 pages" in told
 
 
 def test_nothing_is_noted_of_a_collection_that_somebody_else_writes(learning: Path) -> None:

@@ -79,10 +79,10 @@ def test_ctrl_c_while_modules_are_loaded_says_nothing(tmp_path, seconds):
             sys.executable,
             "-c",
             f"""
-import os, signal, threading, runpy, sys, time
-threading.Timer({seconds}, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-sys.argv = ["lycosa", "world", "list"]
+import os, signal, sys, threading
 from lycosa.__main__ import main
+sys.argv = ["lycosa", "world", "list"]
+threading.Timer({seconds}, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 main()
 """,
         ],

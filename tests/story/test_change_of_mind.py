@@ -55,9 +55,9 @@ def test_another_topic_judges_the_pages_that_are_there(tmp_path, bees, soup):
     assert relevant(folder) == {"bees"}
     say(folder, bees, soup)
     said = crawl(folder)
-    assert "judging 13 pages anew" in said.err
+    assert "re-scoring 13 pages" in said.err
     assert relevant(folder) == {"soup"}
-    assert "anew" not in crawl(folder).err
+    assert "re-scoring" not in crawl(folder).err
     say(folder, soup, bees)
     crawl(folder)
     assert relevant(folder) == {"bees"}
@@ -73,7 +73,7 @@ def test_another_function_judges_the_pages_that_are_there(tmp_path, monkeypatch)
     crawl(folder)
     assert relevant(folder) == {"bees"}
     say(folder, ":bees", ":soup")
-    assert "the function of the topic may have changed: judging 13 pages anew" in crawl(folder).err
+    assert "the function of the topic may have changed: re-scoring 13 pages" in crawl(folder).err
     assert relevant(folder) == {"soup"}
 
 

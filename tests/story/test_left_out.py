@@ -94,7 +94,7 @@ def test_every_url_that_was_left_out_is_explained(awkward):
     assert f"skipped: unfollowed: on a copy of {HOME}entry3" in explained(folder, "only-from-a-copy")
     unknown = lycosa("explain", folder, HOME + "nowhere")
     assert unknown.code == 1
-    assert "1 page was cut, 1 page has more links than are read, 1 page needs JavaScript" in unknown.out
+    assert "1 page was truncated, 1 page has more links than are read, 1 page needs JavaScript" in unknown.out
 
 
 def test_pages_of_a_long_list_are_no_dead_ends(awkward):
@@ -186,6 +186,7 @@ def test_a_run_that_stored_nothing_says_what_became_of_its_seeds_and_fails(tmp_p
     with LoopbackServer(routes) as server:
         said = lycosa("crawl", folder, "--resolve", server.everything[0], *words)
     assert said.is_one_clear_line(1, "no page was stored", why)
+    assert "next: " not in said.err
 
 
 def test_seeds_that_could_not_be_reached_are_tried_again_by_the_next_run(tmp_path):

@@ -26,11 +26,9 @@ def server_log(path: Path) -> Path:
 def test_a_server_log_is_imported_and_shown(tmp_path):
     log = tmp_path / "site.log"
     said = done("logs", "import", server_log(tmp_path / "access.log"), "--into", log, "--site", "https://s.example")
-    assert (
-        "access.log (ncsa): 34 lines, 31 used; dropped: 1 not as the format has it, 1 failed, 1 not a page" in said.out
-    )
+    assert "access.log (ncsa): 34 lines, 31 used; dropped: 1 not in the log format, 1 failed, 1 not a page" in said.out
     assert f"lycosa crawl NAME --logs {log}" in said.out
-    assert "access.log:34: not as the format has it: 00.0.0.0 aaaa aaaaa" in said.err
+    assert "access.log: line 34: not in the log format (shown masked: 00.0.0.0 aaaa aaaaa)" in said.err
     assert "10.0.0" not in said.out + said.err
     shown = done("logs", "show", log, "--out", tmp_path / "pictures")
     assert "31 accesses of 3 people to 2 pages on 11 days, 2023-11-01 to 2023-11-14" in shown.out

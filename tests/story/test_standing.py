@@ -25,7 +25,7 @@ def exported(folder):
 def test_without_in_links_a_model_that_comes_with_it_is_used_and_told(tmp_path, served) -> None:
     folder = made(tmp_path / "c")
     said = crawled(folder, served)
-    assert "no in-links are given" in said.err
+    assert "No link data given" in said.err
     rows = [json.loads(line) for line in done("export", folder, "--format", "jsonl").out.splitlines()]
     assert all(0.0 < row["standing"] < 1.0 for row in rows)
     shown = done("show", folder, "--json").json
@@ -44,7 +44,7 @@ def test_why_a_page_was_fetched_tells_relevance_standing_and_their_weight(tmp_pa
     assert f"standing {late['standing']:.3f}" in done("explain", folder, late["url"]).out
     done("report", folder)
     page = (folder / "report.html").read_text(encoding="utf-8")
-    for heading in ("Standing", "Relevance and standing", "Weight of relevance"):
+    for heading in ("Importance", "Relevance and importance", "Weight of relevance"):
         assert f"<h2>{heading}</h2>" in page
 
 
@@ -53,9 +53,9 @@ def test_a_table_of_in_links_is_learnt_from_once(tmp_path, served) -> None:
     table = "".join(f"{url},{number * 7 % 100}\n" for number, url in enumerate(ON_TOPIC))
     (folder / "table.csv").write_text("url,in_links\n" + table)
     said = crawled(folder, served)
-    assert "learnt from table.csv: 20 pages" in said.err
+    assert "learned from table.csv: 20 pages" in said.err
     again = crawled(folder, served, "--pages", 70)
-    assert "learnt from" not in again.err
+    assert "learned from" not in again.err
 
 
 def test_with_a_hundred_pages_it_is_learnt_anew_and_all_pages_are_judged_by_it(tmp_path, served) -> None:
@@ -63,8 +63,8 @@ def test_with_a_hundred_pages_it_is_learnt_anew_and_all_pages_are_judged_by_it(t
     table = "".join(f"{url},{number * 7 % 100}\n" for number, url in enumerate(WORLD.urls()))
     (folder / "table.csv").write_text("url,in_links\n" + table)
     said = crawled(folder, served, "--pages", 130)
-    assert "judging 100 pages anew" in said.err
-    assert len(re.findall(r"learnt from table.csv: (\d+) pages", said.err)) == 2
+    assert "re-scoring 100 pages" in said.err
+    assert len(re.findall(r"learned from table.csv: (\d+) pages", said.err)) == 2
     standing = [row["standing"] for row in exported(folder)]
     done("rebuild", folder)
     assert [row["standing"] for row in exported(folder)] == standing
@@ -78,9 +78,9 @@ def test_too_few_pages_of_known_in_links_are_told_each_time_and_not_kept_to(tmp_
     for pages in (60, 70):
         said = crawled(folder, served, "--pages", pages)
         assert "table.csv: the in-links of 5 pages are known, and 10 are needed" in said.err
-        assert "learnt from" not in said.err
+        assert "learned from" not in said.err
     (folder / "table.csv").write_text("".join(f"{url},{number}\n" for number, url in enumerate(ON_TOPIC[:15])))
-    assert "learnt from table.csv: 15 pages" in crawled(folder, served, "--pages", 75).err
+    assert "learned from table.csv: 15 pages" in crawled(folder, served, "--pages", 75).err
 
 
 def test_pages_of_a_strategy_without_standing_get_theirs_when_one_wants_it(tmp_path, served) -> None:
@@ -112,7 +112,7 @@ def test_past_collections_teach_what_matters(tmp_path, served) -> None:
     crawled(past, served, "--strategy", "breadth-first", "--pages", 150)
     assert done("show", past, "--json").json["mean_standing"] is None
     folder = made(tmp_path / "c", standing='collections = ["../past"]')
-    assert "learnt from 1 collection: 150 pages" in crawled(folder, served).err
+    assert "learned from 1 collection: 150 pages" in crawled(folder, served).err
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_a_graph_of_links_between_urls_teaches_what_matters(tmp_path, served, fo
         lines = ["graph [", *nodes, *(f"edge [ source {source} target {target} ]" for source, target in links), "]"]
     folder = made(tmp_path / "c", standing='graph = "links.gz"')
     (folder / "links.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
-    assert "learnt from links.gz: 20 pages" in crawled(folder, served).err
+    assert "learned from links.gz: 20 pages" in crawled(folder, served).err
     standing = {
         row["url"]: row["standing"]
         for row in map(json.loads, done("export", folder, "--format", "jsonl").out.splitlines())
@@ -93,19 +93,19 @@ def test_the_live_display_tells_what_the_strategy_goes_by(tmp_path, served, stra
         run(folder, recipe, Settings(resolve=(served.resolve,), allow_private=True), progress=progress)
     shown = terminal.file.getvalue()
     assert re.search(
-        r"α [01]\.\d\d  lately [01]\.\d\d  found on: relevance [01]\.\d\d, standing [01]\.\d\d, utility [01]\.\d\d",
+        r"latest pages [01]\.\d\d  found on: relevance [01]\.\d\d, importance [01]\.\d\d, score [01]\.\d\d",
         shown,
     )
-    assert ("  standing 0." in shown) == (strategy != "inlinks")
+    assert ("  importance 0." in shown) == (strategy != "inlinks")
 
 
 def test_the_weight_of_relevance_is_told_of_a_crawl_that_counts_in_links(tmp_path, served) -> None:
     folder = made(tmp_path / "c")
     said = crawled(folder, served, "--strategy", "inlinks").err
-    assert re.search(r"% relevant, α [01]\.\d\d, lately [01]\.\d\d, ", said)
+    assert re.search(r"% relevant \(estimate\), latest pages [01]\.\d\d, ", said)
     done("report", folder)
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "<h2>Weight of relevance</h2>" in page and "<h2>Standing</h2>" not in page
+    assert "<h2>Weight of relevance</h2>" in page and "<h2>Importance</h2>" not in page
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
@@ -125,7 +125,7 @@ def test_tables_given_when_a_collection_is_made_become_its_own(tmp_path, served,
     assert (source.in_links, source.traffic) == (f"in-links.csv{suffix}", f"traffic.csv{suffix}")
     for path in given:
         path.unlink()
-    assert f"learnt from in-links.csv{suffix}: 20 pages" in crawled(folder, served).err
+    assert f"learned from in-links.csv{suffix}: 20 pages" in crawled(folder, served).err
 
 
 @pytest.mark.parametrize(

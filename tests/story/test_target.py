@@ -55,7 +55,7 @@ def test_every_target_below_1_leads_another_way(by_target) -> None:
 def test_standing_is_estimated_only_where_it_counts(by_target) -> None:
     for target, (folder, said) in by_target.items():
         is_asked_for = target in (0.6, 0.0)
-        assert ("no in-links are given" in said) == is_asked_for
+        assert ("No link data given" in said) == is_asked_for
         assert all((row["standing"] is not None) == is_asked_for for row in exported(folder))
 
 
@@ -82,7 +82,7 @@ def test_both_estimates_are_explained_and_drawn(by_target) -> None:
     facts = done("explain", folder, late["url"], "--json").json["page"]["because"]["weighed"]
     assert set(facts) == {"relevance", "standing", "alpha"}
     said = done("explain", folder, late["url"]).out
-    assert f"relevant with probability {facts['relevance']:.2f} and of standing {facts['standing']:.2f}" in said
+    assert f"relevant with probability {facts['relevance']:.2f} and importance {facts['standing']:.2f}" in said
     done("report", folder)
     assert "<h2>Weight of relevance</h2>" in (folder / "report.html").read_text(encoding="utf-8")
 

@@ -423,7 +423,7 @@ def test_each_way_to_name_a_topic_brings_home_more_of_it(tmp_path, topic):
         assert set(rows(folder, "SELECT relevance FROM pages WHERE host = 'bees.example'")) == {(1.0,)}
     else:
         assert harvest(folder) > 0.6
-    told = "no negatives given" in said.err
+    told = "No off-topic examples given" in said.err
     assert told == ("keywords" not in topic and "negatives" not in topic)
     model = folder / "model.json"
     assert model.exists() == ("keywords" not in topic)

@@ -152,7 +152,7 @@ def test_it_goes_on_where_it_was_left() -> None:
         (
             0.3,
             0.9,
-            "target 0.3: the last 100 pages are of relevance 0.90 on average, so links were followed by standing alone",
+            "target 0.3: the last 100 pages are of relevance 0.90 on average, so links were followed by importance alone",
         ),
     ],
 )
@@ -304,9 +304,9 @@ def test_both_estimates_are_explained_in_plain_words() -> None:
     strategy.learn(page)
     (candidate,) = strategy.propose(page)
     said = in_words(candidate.because)
-    assert "times the odds of high standing, by the standing of the pages that link to it" in said
+    assert "times the odds of high importance, by the importance of the pages that link to it" in said
     how = candidate.because["weighed"]
-    assert f"relevant with probability {how['relevance']:.2f} and of standing {how['standing']:.2f}" in said
+    assert f"relevant with probability {how['relevance']:.2f} and importance {how['standing']:.2f}" in said
     mixed = how["alpha"] * how["relevance"] + (1 - how["alpha"]) * how["standing"]
     assert candidate.priority == pytest.approx(mixed, abs=1e-3)
 

@@ -61,7 +61,7 @@ class Commands(TyperGroup):
 app = typer.Typer(
     name="lycosa",
     cls=Commands,
-    help="A focused web crawler: name a topic, and it brings home the pages that are on it.",
+    help="A focused web crawler: name a topic, and it collects the pages about it.",
     **TYPER_OPTIONS,
 )
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -87,10 +87,10 @@ for name, command in COMMANDS.items():
     app.command(name, context_settings=search.CONTEXT_SETTINGS if name == "search" else None)(command)
 LOADED_WHEN_CALLED = {  # a crawl needs none of these; those that are no module here are entry points of other packages
     "map": "Maps that crawls draw for the next: build, show, merge, export.",
-    "seeds": "Find URLs to start from: SearXNG, Common Crawl, Wayback Machine, sitemaps, llms.txt.",
-    "standing": "Public lists of how much sites matter, for all collections: import, show, remove.",
-    "logs": "Access logs, for crawls that go where people go: import, show.",
-    "mcp": "Serve a collection to a language model's client, by MCP: search, read, why, similar.",
+    "seeds": "Find URLs to start from: search engines, indexes, sitemaps.",
+    "standing": "Lists of the importance of sites: import, show, remove.",
+    "logs": "Access logs, to prefer pages that people visited: import, show.",
+    "mcp": "Serve a collection to language models, by MCP.",
     "peer": "Collections shared with others: group, serve, search, show.",
     "world": "Worlds to crawl offline: list, make, show, serve.",
     "lab": "Studies of strategies: list, run, compare, table.",

@@ -26,7 +26,7 @@ from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.event_loop import new_event_loop
-from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers
+from lycosa.vocabulary.explanations import UtilityParts, is_found_by_readers, weight_of_relevance
 from lycosa.vocabulary.records import Outcome, Plain, Visit
 from lycosa.vocabulary.text import counted, visible
 from lycosa.web.outcomes import outcome_in_words, outcome_name
@@ -54,11 +54,12 @@ def run(
             progress.say(f"stopped: {status.stop_reason}")
             for omission in omissions_in_words(session.collection.catalog.omissions(), session.recipe):
                 progress.say(f"left out: {omission}")
-            progress.say(
-                f"{counted(status.pages, 'page')}, {_relevant_share(session)}, "
-                f"{counted(len(session.frontier), 'URL')} waiting; "
-                f"next: {command('search', folder, 'words')}, {command('report', folder)}"
-            )
+            if not why_nothing:
+                progress.say(
+                    f"{counted(status.pages, 'page')}, {_relevant_share(session)}, "
+                    f"{counted(len(session.frontier), 'URL')} waiting; "
+                    f"next: {command('search', folder, 'words')}, {command('report', folder)}"
+                )
     if why_nothing:
         raise LycosaError(f"no page was stored: {why_nothing}; the same command tries again")
     return status.is_interrupted
@@ -110,6 +111,7 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
     began, pages_before, errors = time.monotonic(), status.pages, 0
     standings = [0.0, 0]  # their sum in this run, and how many
     through_readers = 0
+    is_estimate = calibration_of(session.recipe.topic, session.folder) != "rule"
 
     def show(visit: Visit) -> None:
         target = status.page_budget or session.recipe.stop.pages
@@ -124,7 +126,12 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
             seconds_left=(target - status.pages) / speed if target and speed else None,
             title=visit.page.title if visit.page else "",
             url=visit.fetch.url,
-            facts=_standing_facts(session.loop.strategy, visit, standings[0] / standings[1] if standings[1] else None),
+            facts=_standing_facts(
+                session.loop.strategy,
+                visit,
+                standings[0] / standings[1] if standings[1] else None,
+                is_estimate=is_estimate,
+            ),
             through_readers=None if session.log.active is None else through_readers,
             recall=session.recall(),
         )
@@ -148,16 +155,17 @@ async def _watch_crawl(session: Session, settings: Settings, progress: Progress,
         show(latest)  # once more: pages may have been judged anew since
 
 
-def _standing_facts(strategy: Strategy, visit: Visit, mean_standing: float | None) -> StandingFacts:
+def _standing_facts(
+    strategy: Strategy, visit: Visit, mean_standing: float | None, *, is_estimate: bool
+) -> StandingFacts:
     """What the strategy goes by at present, where it weighs relevance against standing, and what led it to a visit."""
     *_, strategy = layers(strategy)
-    alpha = getattr(strategy, "alpha", None)
-    if alpha is None:
-        return StandingFacts(mean_standing)
+    if getattr(strategy, "alpha", None) is None:
+        return StandingFacts(mean_standing, is_estimate=is_estimate)
     lately, parts = getattr(strategy, "lately", None), UtilityParts.of(visit.candidate.because)
     if parts is None:
-        return StandingFacts(mean_standing, alpha, lately)
-    return StandingFacts(mean_standing, alpha, lately, parts.relevance, parts.standing, parts.utility)
+        return StandingFacts(mean_standing, lately, is_estimate=is_estimate)
+    return StandingFacts(mean_standing, lately, parts.relevance, parts.standing, parts.utility, is_estimate)
 
 
 def is_trouble(visit: Visit) -> bool:
@@ -193,7 +201,9 @@ def _log_page(visit: Visit) -> None:
     what = visit.page.title if visit.page else outcome_in_words(fetch.outcome, fetch.status, fetch.detail)
     if visit.left_out is not None:
         what = f"({visit.left_out}) {what}"
-    _log.info("%-15s %s %s %s", name, relevance, visible(fetch.url, 500), visible(what))
+    alpha = weight_of_relevance(visit.candidate.because)
+    weight = "" if alpha is None else f" α {alpha:.2f}"
+    _log.info("%-15s %s%s %s %s", name, relevance, weight, visible(fetch.url, 500), visible(what))
 
 
 @contextmanager

@@ -101,9 +101,9 @@ def _unknown(omissions: Omissions | None) -> list[str]:
     """Why a URL may be unknown that a page links to."""
     if omissions is None:
         return []
-    lines = ["  not known here: no page of the collection links there, as far as the pages were read"]
+    lines = ["  not known here: no link to it was found on the pages of the collection"]
     lost = [
-        (sum(omissions.truncated.values()), "was cut", "were cut"),
+        (sum(omissions.truncated.values()), "was truncated", "were truncated"),
         (omissions.pages_of_many_links, "has more links than are read", "have more links than are read"),
         (omissions.needs_script, "needs JavaScript", "need JavaScript"),
     ]
@@ -141,18 +141,16 @@ def _lines(facts: Plain, name: str) -> list[str]:
         lines.append(f"  not kept: {why}")
     if page is not None:
         relevance = "not judged" if page.relevance is None else f"{page.relevance:.3f}"
-        standing = "" if page.standing is None else f", standing {page.standing:.3f}"
+        standing = "" if page.standing is None else f", importance {page.standing:.3f}"
         lines.append(f"  {page.title or '(no title)'}; page {page.number}, relevance {relevance}{standing}")
         lines.append(_why(page))
-        if page.anchor:
-            lines.append(f"  by the link “{page.anchor}”")
         if page.is_copy:
             lines.append(f"  has the same text as {page.duplicate_of}, so its links were not followed")
         elif page.duplicate_of:
             lines.append(f"  nearly the same as {page.duplicate_of}")
         if page.truncated:
             key = "max_body" if page.truncated == "length" else "timeout"
-            lines.append(f"  cut at {page.bytes:,} bytes (limit: {key} in [requests] of lycosa.toml)")
+            lines.append(f"  truncated at {page.bytes:,} bytes (limit: {key} in [requests] of lycosa.toml)")
         if page.links_beyond:
             lines.append(f"  has more links than are read of one page: {page.links_beyond:,} were left out")
         if page.needs_script:
@@ -162,8 +160,6 @@ def _lines(facts: Plain, name: str) -> list[str]:
         lines += _versions(facts["looks"])
     if waiting is not None:
         lines.append(_why(waiting))
-        if waiting.found_on:
-            lines.append(f"  found on {waiting.found_on}")
     lines += [f"  {rank}" for rank in facts["ranks"]]
     if facts["skip"] is not None:
         lines.append(f"  skipped: {facts['skip'].reason}; found on {facts['skip'].found_on or 'no page'}")
@@ -183,8 +179,10 @@ def _lines(facts: Plain, name: str) -> list[str]:
 
 
 def _why(found: PageRow | Candidate) -> str:
-    reasons = visible(in_words(found.because), _MAX_REASONS)
-    return f"{_WHY}{reasons}; priority {found.priority:.3f}, depth {found.depth}"
+    as_what = f" as “{found.anchor}”" if found.anchor else ""
+    link = f"linked{as_what} from {found.found_on}; " if found.found_on else ""
+    reasons = visible(link + in_words(found.because), _MAX_REASONS)
+    return f"{_WHY}{reasons}; score {found.priority:.3f}, {counted(found.depth, 'click')} from a seed"
 
 
 def _versions(looks: list[ObservationRow]) -> list[str]:
@@ -211,7 +209,7 @@ def _difference(before: ObservationRow | None, now: ObservationRow) -> str:
     digest = f"digest {now.digest:016x}"
     if before is None:
         return f"{now.bytes} bytes, {now.links} links, {digest}"
-    words = "its words are other ones" if now.digest != before.digest else "the same words"
+    words = "its words have changed" if now.digest != before.digest else "the same words"
     links = f"{now.links} links, {now.new_links} of them new"
     return f"{before.bytes} → {now.bytes} bytes, {words}, {links}, {digest}"
 

@@ -86,7 +86,7 @@ def export(
         about = About(name.absolute().name, load_recipe(name, to_read=True).topic.text, f"Lycosa {__version__}")
         _write(found, format, out, content, about)
     if not pages and not quiet:
-        tell("No page matches; lycosa show tells what there is.")
+        tell("No page matches; lycosa show lists what there is.")
     if out != STANDARD_OUTPUT and not quiet:
         typer.echo(f"{counted(pages, 'page')} in {out}")
 

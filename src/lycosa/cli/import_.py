@@ -15,7 +15,7 @@ from .options import Name, tell
 def import_(
     name: Name, file: Annotated[Path, typer.Argument(metavar="FILE.warc.gz", help="WARC, gzipped or not.")]
 ) -> None:
-    """Take the pages of other people's WARC files into a collection."""
+    """Import pages from WARC files."""
     done = upkeep.import_archive(name, file, clock=WallClock(), tell=tell)
     imported, passed_over = counted(done.pages, "page"), counted(done.passed_over, "record")
     typer.echo(f"{imported} imported, {done.known} known already, {passed_over} passed over")

@@ -11,7 +11,7 @@ import typer
 
 from lycosa.collection.export import iso
 from lycosa.logs.accesses import MAX_PER_DAY, MAX_PER_MINUTE
-from lycosa.logs.entries import DESCRIPTIONS
+from lycosa.logs.entries import DESCRIPTIONS, Drop
 from lycosa.logs.formats import FORMATS, parse_columns
 from lycosa.logs.imports import TABLE_FORMATS, ImportOptions, ImportOutcome, import_logs
 from lycosa.logs.summary import Activity, LogSummary, summarise
@@ -23,10 +23,11 @@ from .job_progress import Counting, elapsed_notice
 from .options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
 from .progress import SPARKS
 
-app = typer.Typer(name="logs", help="Access logs, for crawls that go where people go.", **TYPER_OPTIONS)
+app = typer.Typer(name="logs", help="Access logs, for crawls that prefer pages people visited.", **TYPER_OPTIONS)
 SPARKLINE = 60  # characters
 MAX_EXAMPLES = 10
 PICTURE = "activity.svg"
+_IN_WORDS = {DESCRIPTIONS[Drop.BROKEN]: "not in the log format"}  # where what logs store reads badly
 
 
 @app.command("import")
@@ -39,7 +40,7 @@ def import_(
     format_: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="FORMAT", help=f"{', '.join((*FORMATS, *TABLE_FORMATS))}; else it is found out."
+            "--format", metavar="FORMAT", help=f"{', '.join((*FORMATS, *TABLE_FORMATS))}; detected unless given."
         ),
     ] = None,
     columns: Annotated[
@@ -51,13 +52,15 @@ def import_(
     ] = None,
     most_a_day: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help=f"Who has more lines in a day is a group, and dropped. [{MAX_PER_DAY}]"),
+        typer.Option(
+            metavar="N", min=1, help=f"Drop visitors with more than N requests a day (proxies, robots). [{MAX_PER_DAY}]"
+        ),
     ] = None,
     most_a_minute: Annotated[
         int | None, typer.Option(metavar="N", min=1, help=f"The same in a minute. [{MAX_PER_MINUTE}]")
     ] = None,
     min_users: Annotated[
-        int | None, typer.Option(metavar="K", min=1, help="Leave out pages that fewer people read. [1]")
+        int | None, typer.Option(metavar="K", min=1, help="Leave out pages that fewer than K people read. [1]")
     ] = None,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -101,15 +104,19 @@ def _report(options: ImportOptions, outcome: ImportOutcome) -> None:
     if file.out_of_order:
         tell(f"{file.out_of_order} lines are earlier than the line before them; they were put in order")
     for example in outcome.examples[:MAX_EXAMPLES]:
-        shape = f": {example.shape}" if example.shape else ""
-        tell(f"  {name}:{example.line}: {DESCRIPTIONS[example.why]}{shape}")
+        shape = f" (shown masked: {example.shape})" if example.shape else ""
+        tell(f"  {name}: line {example.line}: {_reason(DESCRIPTIONS[example.why])}{shape}")
 
 
 def _dropped_lines(dropped: Mapping[str, int]) -> str:
     if not dropped:
         return ""
     ordered = sorted(dropped.items(), key=lambda each: -each[1])
-    return "; dropped: " + ", ".join(f"{count} {reason}" for reason, count in ordered)
+    return "; dropped: " + ", ".join(f"{count} {_reason(reason)}" for reason, count in ordered)
+
+
+def _reason(stored: str) -> str:
+    return _IN_WORDS.get(stored, stored)
 
 
 def _plain(outcome: ImportOutcome) -> dict[str, object]:
@@ -169,7 +176,7 @@ def _lines(log: Path, found: LogSummary) -> list[str]:
         )
     if found.dropped:
         lines.append("dropped lines")
-        lines += [f"  {count:>10}  {reason}" for reason, count in found.dropped.items()]
+        lines += [f"  {count:>10}  {_reason(reason)}" for reason, count in found.dropped.items()]
     if found.activity.counts:
         lines += [f"accesses {_per_span(found.activity.span)}", f"  {sparkline(found.activity.counts)}"]
     if found.most_read:

@@ -251,9 +251,9 @@ def learn_topics(
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The taxonomy to write.")],
     as_json: Json = False,
 ) -> None:
-    """Learn to tell topics apart. Says how well: learnt from two thirds of the examples, tried on the others."""
+    """Train a taxonomy that recognises topics. A test comes first: two thirds of the examples against the rest."""
     if not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder; it shall have a folder of example pages for each topic")
+        raise UsageError(f"{folder} is not a folder; it needs a folder of example pages for each topic")
     with elapsed_notice("learning the topics", quiet=as_json):
         examples = examples_in_folders(folder)
         taxonomy = Taxonomy.train(examples)

@@ -35,7 +35,7 @@ def new(
     ] = "",
     in_links: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="CSV table of URLs and their in-links, to learn from how much pages matter."),
+        typer.Option(metavar="FILE", help="CSV table of URLs and their in-links, to learn importance from."),
     ] = None,
     traffic: Annotated[
         Path | None, typer.Option(metavar="FILE", help="CSV table of domains and how many people they reach.")

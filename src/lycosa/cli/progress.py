@@ -24,14 +24,14 @@ Form = Literal["live", "plain", "words", "silent"]  # words: messages only, no f
 
 
 class StandingFacts(NamedTuple):
-    """What a strategy that weighs relevance against standing goes by; None for what is not known."""
+    """What is known of relevance and standing, as far as a strategy weighs them; None for what is not known."""
 
     mean_standing: float | None = None  # of the pages of this run
-    alpha: float | None = None  # the weight of relevance at present
-    lately: float | None = None  # mean relevance of the last pages
+    lately: float | None = None  # mean relevance of the latest pages
     relevance: float | None = None  # of the page on which the last one was found, as are the two that follow
     standing: float | None = None
     utility: float | None = None
+    is_estimate: bool = False  # whether a model, not a rule, decides what is relevant
 
 
 class Figures(NamedTuple):
@@ -161,9 +161,9 @@ class Progress:
         of = f" of {target}" if target is not None else ""
         parts = [
             f"{pages}{of} {counted}",
-            *(notes or (f"{_share(relevant, pages)} relevant",)),
+            *(notes or (_relevant(relevant, pages, is_estimate=facts.is_estimate),)),
             *_mean_standing(facts),
-            *_weight(facts),
+            *_latest_pages(facts),
             *_through_readers(read),
             *_recall(recall),
             f"{speed:.1f} {counted}/s",
@@ -188,9 +188,10 @@ class Progress:
             head.add_column(no_wrap=True, overflow="ellipsis")
         bar = ProgressBar(total=target or None, completed=pages, width=graph, pulse=not target)
         head.add_row(bar, Text(amount, style="bold"), Text(time_left))
+        share = _relevant(relevant, pages, is_estimate=facts.is_estimate)
         harvest = [
             Text(_sparkline(list(self._rates)[-graph:]).ljust(graph), style="green"),
-            *(Text(note, style="bold green") for note in notes or (f"harvest {_share(relevant, pages)}",)),
+            *(Text(note, style="bold green") for note in notes or (share,)),
             *(Text(part) for part in (*_mean_standing(facts), *_through_readers(read), *_recall(recall))),
         ]
         traffic = [
@@ -198,7 +199,7 @@ class Progress:
             Text(f"{waiting} waiting"),
             Text(_errors(errors), style="red" if errors else "dim"),
         ]
-        reasons = [Text(part) for part in (*_weight(facts), *_found_on(facts))]
+        reasons = [Text(part) for part in (*_latest_pages(facts), *_found_on(facts))]
         last = Text(visible(title or url, width), style="dim", no_wrap=True, overflow="ellipsis")
         return Group(head, *(line for row in (harvest, traffic, reasons) for line in _lines(row, width)), last)
 
@@ -229,7 +230,7 @@ def _lines(row: Iterable[Text], width: int) -> list[Text]:
 
 
 def _mean_standing(facts: StandingFacts) -> list[str]:
-    return [] if facts.mean_standing is None else [f"standing {facts.mean_standing:.2f}"]
+    return [] if facts.mean_standing is None else [f"importance {facts.mean_standing:.2f}"]
 
 
 def _through_readers(pages: int | None) -> list[str]:
@@ -240,18 +241,17 @@ def _recall(found: RecallEstimate | None) -> list[str]:
     return [] if found is None else [f"recall {found.recall:.0%} ({found.recall_low:.0%}–{found.recall_high:.0%})"]
 
 
-def _weight(facts: StandingFacts) -> list[str]:
-    """The weight of relevance, and the relevance that moves it."""
-    parts = [] if facts.alpha is None else [f"α {facts.alpha:.2f}"]
-    return parts if facts.lately is None else [*parts, f"lately {facts.lately:.2f}"]
+def _latest_pages(facts: StandingFacts) -> list[str]:
+    """The relevance by which the strategy moves its weights."""
+    return [] if facts.lately is None else [f"latest pages {facts.lately:.2f}"]
 
 
 def _found_on(facts: StandingFacts) -> list[str]:
     """Why the last page was fetched."""
     parts = (
         ("relevance", facts.relevance),
-        ("standing", facts.standing),
-        ("utility", facts.utility),
+        ("importance", facts.standing),
+        ("score", facts.utility),
     )
     text = ", ".join(f"{name} {value:.2f}" for name, value in parts if value is not None)
     return [f"found on: {text}"] if text else []
@@ -261,8 +261,9 @@ def _errors(number: int) -> str:
     return "1 error" if number == 1 else f"{number} errors"
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.0%}" if whole else "–"
+def _relevant(relevant: int, pages: int, *, is_estimate: bool) -> str:
+    share = f"{relevant / pages:.0%}" if pages else "–"
+    return f"{share} relevant{' (estimate)' if is_estimate else ''}"
 
 
 def _clock(seconds: float) -> str:

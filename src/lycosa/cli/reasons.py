@@ -11,36 +11,33 @@ _PHRASES = {
     "seed": "a seed",
     "example": "an example",
     "boosted": "named by you to come first",
-    "sample": "drawn by chance to see what else there is",
+    "sample": "drawn at random, to see what else there is",
     "weighed": "{}",
     "standing_parts": "{}",
     "parts": "{}",
     "page": "found on a page of relevance {:.2f}",
     "relevance": "found on a page of relevance {:.2f}",
-    "standing": "of standing {:.2f}",
-    "alpha": "relevance weighing {:.2f}",
-    "topicality_lately": "the pages before being of relevance {:.2f} on average",
-    "utility": "so of utility {:.2f}",
-    "worth": "which counts as {:.2f}",
+    "standing": "importance {:.2f}",
     "anchor": "by a link that says {:.0%} of the topic's words",
     "words": "{:.3g} times as likely by the words of the pages that link to it",
     "tokens": "{:.3g} times as likely by the words of its URL",
     "links": "{:.3g} times as likely by which pages link to it",
     "siblings": "{:.3g} times as likely by what else these pages link to",
-    "share": "of which {:g} counts beside a map",
+    "share": "of which a share of {:g} counts beside the map",
     "map": "by the map, from {}",
-    "map_topic": "by the map, a page on {} having been met",
+    "map_topic": "by the map, after a page on {}",
     "readers": "{}",
     "depth": "found at depth {}",
-    "chance": "drawn by chance",
-    "drawn": "drawn by chance among the links seen",
-    "in_links": "linked by more pages seen than the others",
+    "chance": "drawn at random",
+    "drawn": "drawn at random among the links seen",
+    "in_links": "linked from more pages than the others",
     "redirected": "after a redirect",
     "imported from": "imported from {}",
-    "refresh": "to be seen again by {}",
+    "refresh": "revisited by the policy {}",
     "days": "after {:.1f} days",
 }
 
+_FOR_PROGRAMS = frozenset(("alpha", "topicality_lately", "utility", "worth"))  # steps of the score; --json has them
 _ORDER = {what: position for position, what in enumerate(_PHRASES)}
 
 
@@ -54,13 +51,14 @@ def outcome_counts(fetches: Iterable[tuple[Outcome, int | None, int]]) -> dict[s
 
 def in_words(because: Mapping[str, Plain]) -> str:
     """The reasons as a list in words, without factors of 1; a reason without a phrase is printed as it is."""
-    ordered = sorted(because, key=lambda what: _ORDER.get(what, len(_ORDER)))
+    for_people = (what for what in because if what not in _FOR_PROGRAMS)
+    ordered = sorted(for_people, key=lambda what: _ORDER.get(what, len(_ORDER)))
     phrases = [_phrase(what, because[what]) for what in ordered]
     shown = [phrase for phrase in phrases if not phrase.startswith("1 times ")]
-    return ", ".join(shown) or (_NOTHING_KNOWN if phrases else "it was asked for")
+    return ", ".join(shown) or (_NOTHING_KNOWN if because else "requested by the user")
 
 
-_NOTHING_KNOWN = "a link of which nothing is known"
+_NOTHING_KNOWN = "a link about which nothing is known"
 _READER_EVIDENCE = {
     "frequency": "by how many of their pages are on the topic",
     "signature": "by what their pages on the topic say",
@@ -105,23 +103,23 @@ def _factors(parts: Mapping[str, Plain], evidence: Mapping[str, str]) -> list[tu
 
 
 _STANDING_EVIDENCE = {
-    "parents": "by the standing of the pages that link to it",
+    "parents": "by the importance of the pages that link to it",
     "sites": "by how many other sites link to it",
-    "domain": "by the rank or reach of its site",
+    "domain": "by the rank or visitors of its site",
 }
 
 
 def _standing_evidence(parts: Mapping[str, Plain]) -> str:
     """What is known of the standing of a link."""
     factors = _factors(parts, _STANDING_EVIDENCE)
-    kinds = (f"{factor} times the odds of high standing, {evidence}" for factor, evidence in factors)
-    return ", ".join(kinds) or "the usual odds of high standing"
+    kinds = (f"{factor} times the odds of high importance, {evidence}" for factor, evidence in factors)
+    return ", ".join(kinds) or "the usual odds of high importance"
 
 
 def _weighed(how: Mapping[str, Plain]) -> str:
     """Both estimates of a link, and how they were weighed."""
     alpha = how["alpha"]
-    known = f"relevant with probability {how['relevance']:.2f} and of standing {how['standing']:.2f}"
+    known = f"relevant with probability {how['relevance']:.2f} and importance {how['standing']:.2f}"
     return f"{known}, weighing {alpha:.2f} and {1 - alpha:.2f}"
 
 

@@ -10,6 +10,6 @@ from .options import Name, tell
 
 
 def rebuild(name: Name) -> None:
-    """Make the catalog anew from the archive. The search index and the waiting URLs too."""
+    """Rebuild the catalog from the archive. The search index and the waiting URLs, too."""
     pages = upkeep.rebuild(name, clock=WallClock(), tell=tell)
     typer.echo(f"{name}: {counted(pages, 'page')}")

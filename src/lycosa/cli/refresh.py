@@ -24,12 +24,14 @@ from .progress import Form, Progress
 @takes(FetchOptions)
 def refresh(
     name: Name,
-    budget: Annotated[int, typer.Option(metavar="N", help="Requests to make, those for robots.txt aside.")],
+    budget: Annotated[
+        int, typer.Option(metavar="N", help="Number of requests to make; those for robots.txt do not count.")
+    ],
     policy: Annotated[
-        str, typer.Option(metavar="NAME", help=f"Which pages to see again; one of: {', '.join(POLICIES)}.")
+        str, typer.Option(metavar="NAME", help=f"How to choose the pages to revisit; one of: {', '.join(POLICIES)}.")
     ] = POLICY,
     expand: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of the requests for links that wait. 0: only known pages.")
+        float, typer.Option(metavar="SHARE", help="Share of the requests for new pages. 0: only known pages.")
     ] = EXPAND,
     log: PageLog = None,
     verbose: Verbose = False,
@@ -37,7 +39,7 @@ def refresh(
     quiet: Quiet = False,
     **options: Unpack[FetchOptions],
 ) -> None:
-    """See pages again, and new ones on the way. What has changed or vanished is noted; Ctrl-C is safe."""
+    """Revisit pages to find changes, and fetch new ones. Ctrl-C is safe."""
     plan = plan_of(budget=budget, policy=policy, expand=expand)
     settings = settings_of(options)
     bounded = refreshing_recipe(load_recipe(name, tell=tell), plan, options)

@@ -18,7 +18,7 @@ CONTEXT_SETTINGS = {"help_option_names": ["--help"], "ignore_unknown_options": T
 
 def search(
     name: Name,
-    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="What to find; quotes are not needed.")],
+    words: Annotated[list[str], typer.Argument(metavar="WORDS…", help="What to find; quotes are not needed.")],
     limit: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="Hits shown.")] = 10,
     host: Annotated[str | None, typer.Option(metavar="HOST", help="Only pages of this host.")] = None,
     min_relevance: Annotated[
@@ -26,7 +26,7 @@ def search(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Search the pages of a collection, in any of its languages; accents and endings of words do not matter.
+    """Search the pages of a collection. In any of its languages; accents and endings of words do not matter.
 
     \b
     lava flow          pages with either word, those with both first

@@ -28,7 +28,7 @@ app = typer.Typer(name="seeds", **{**TYPER_OPTIONS, "no_args_is_help": False})
 @takes(RequestOptions)
 def seeds(
     hosts: Annotated[
-        list[str] | None, typer.Argument(metavar="[HOST]...", help="Sites whose pages are wanted: names or URLs.")
+        list[str] | None, typer.Argument(metavar="[HOST…]", help="Sites whose pages are wanted: names or URLs.")
     ] = None,
     words: Annotated[str, typer.Option(metavar="WORDS", help="What to ask a SearXNG for.")] = "",
     searxng: Annotated[
@@ -48,7 +48,7 @@ def seeds(
     as_json: Json = False,
     **options: Unpack[RequestOptions],
 ) -> None:
-    """Find URLs to start from: by words through a SearXNG of yours, of hosts through indexes, sitemaps and llms.txt.
+    """Find URLs to start from. By words through a SearXNG of yours, of hosts through indexes, sitemaps and llms.txt.
 
     Without a choice: SearXNG for --words, sitemap and llms.txt for hosts. A way that fails says so; the others go on.
     """

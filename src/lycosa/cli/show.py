@@ -105,7 +105,7 @@ def _lines(
         ("harvest rate", rate),
         *([] if sample is None or not sample.called_relevant else [("precision", _precision(sample))]),
         *([] if recall is None else [("recall", _recall(recall))]),
-        *([] if facts.mean_standing is None else [("standing", f"{facts.mean_standing:.2f} on average")]),
+        *([] if facts.mean_standing is None else [("importance", f"{facts.mean_standing:.2f} on average")]),
         *_freshness_rows(facts.freshness, changes),
         ("waiting", counted(waiting, "URL")),
         ("outcomes", _counts(outcomes)),
@@ -137,9 +137,9 @@ def _recall(estimate: RecallEstimate) -> str:
 def _freshness_rows(facts: Freshness, changes: list[LatestChange]) -> list[tuple[str, str]]:
     if facts.oldest_look is None or facts.latest_look is None:
         return []
-    seen = f"looked at between {_moment(facts.oldest_look)} and {_moment(facts.latest_look)}"
-    again = f"{facts.looked_again} again, {facts.changed} found changed, {facts.vanished} vanished"
-    rows = [("freshness", f"{seen}; {again}")]
+    seen = f"{_moment(facts.oldest_look)} to {_moment(facts.latest_look)}"
+    again = f"{facts.looked_again} rechecked, {facts.changed} changed, {facts.vanished} gone"
+    rows = [("checked", f"{seen}; {again}")]
     return rows + [(each.change, f"{_moment(each.at)} {each.url} {each.title}") for each in changes[:_CHANGES_SHOWN]]
 
 

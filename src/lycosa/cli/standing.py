@@ -17,18 +17,18 @@ from .options import TYPER_OPTIONS, Json, Quiet, print_json, tell, url_argument
 
 app = typer.Typer(
     name="standing",
-    help="Public lists of how much sites matter (their importance), for all collections.",
+    help="Public lists of the importance of sites, for all collections.",
     **TYPER_OPTIONS,
 )
 
 
 @app.command("import")
 def import_(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Lists, plain, gzipped or zipped.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Lists, plain, gzipped or zipped.")],
     top: Annotated[int, typer.Option(metavar="N", min=1, max=100_000_000, help="Rows of a list that are kept.")] = TOP,
     quiet: Quiet = False,
 ) -> None:
-    """Read lists of ranks: Common Crawl, Majestic, Tranco, CrUX, Open PageRank, Wikipedia's external links.
+    """Read lists of ranks. Common Crawl, Majestic, Tranco, CrUX, Open PageRank, Wikipedia's external links.
 
     A file is recognised by its first lines; a newer list takes the place of an older one. Nothing is downloaded.
     """
@@ -47,7 +47,7 @@ def show(
     url: Annotated[str | None, typer.Argument(metavar="[URL]", help="What the lists say of this page.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show which lists there are, or what they say of a page, its host and its domain."""
+    """Show which lists there are. With a URL, what they say of the page, its host and its domain."""
     table = AuthorityTable.load(authority_file())
     if url is not None:
         wanted = url_argument(url if "://" in url else f"https://{url}")

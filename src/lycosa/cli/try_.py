@@ -41,7 +41,7 @@ def try_(
     as_json: Json = False,
     **options: Unpack[RequestOptions],
 ) -> None:
-    """Try a page: its relevance, the words that decided, its links and what would be done. Nothing is stored."""
+    """Show what a crawl would make of one page. Its relevance, the words that decided, its links; nothing is stored."""
     host = bare_host(url)
     if host is not None:
         tell(f"{url!r} is taken for {host}")

@@ -170,7 +170,7 @@ class LinearModel:
             meaning = Meaning.from_plain(plain["meaning"]) if "meaning" in plain else None
         except (KeyError, TypeError, ValueError) as error:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise CollectionError(f"cannot use {source}: {problem}; delete it and it is learnt anew") from None
+            raise CollectionError(f"cannot use {source}: {problem}; delete it to have it trained again") from None
         return cls(terms, bias=bias, idf_of_new=idf_of_new, meaning=meaning)
 
 

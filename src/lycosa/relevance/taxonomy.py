@@ -165,7 +165,7 @@ class Taxonomy:
             pages = {topic: int(_integers([saved["pages"]], 1, MAX_COUNT)[0]) for topic, saved in topics.items()}
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise CollectionError(f"cannot use {source}: {problem}; have it learnt anew") from None
+            raise CollectionError(f"cannot use {source}: {problem}; train it again with lycosa map topics") from None
         return cls(pages, codes, counts, smoothing=float(smoothing))
 
 

@@ -149,8 +149,10 @@ def how_target_was_kept(target: RelevanceTarget) -> str:
     if not target.is_in_reach:
         return f"target {target.target:g}: {found}; what waits is below it, so links were followed by relevance alone"
     if target.alpha == 0.0:
-        return f"target {target.target:g}: {found}, so links were followed by standing alone"
-    return f"target {target.target:g}: {found}; relevance weighs {target.alpha:.2f}, standing {1.0 - target.alpha:.2f}"
+        return f"target {target.target:g}: {found}, so links were followed by importance alone"
+    return (
+        f"target {target.target:g}: {found}; relevance weighs {target.alpha:.2f}, importance {1.0 - target.alpha:.2f}"
+    )
 
 
 async def no_visits() -> AsyncGenerator[Visit, None]:

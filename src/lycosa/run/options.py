@@ -60,9 +60,9 @@ class RequestOptions(TypedDict, total=False):
 class FetchOptions(RequestOptions, total=False):
     """What may be said of every run that fetches."""
 
-    minutes: Annotated[float | None, Flag("Stop after so many minutes.", "N", min=0)]
-    delay: Annotated[float | None, Flag("Pause between two requests to one host.", "SECONDS", min=0)]
-    concurrency: Annotated[int | None, Flag("Fetches under way at once.", "N", min=1)]
+    minutes: Annotated[float | None, Flag("Stop after N minutes.", "N", min=0)]
+    delay: Annotated[float | None, Flag("Wait this long between two requests to one host.", "SECONDS", min=0)]
+    concurrency: Annotated[int | None, Flag("Number of fetches at the same time.", "N", min=1)]
 
 
 class CrawlOptions(FetchOptions, total=False):
@@ -72,9 +72,9 @@ class CrawlOptions(FetchOptions, total=False):
     replace those of the recipe; hosts, patterns and languages are added to its own.
     """
 
-    pages: Annotated[int | None, Flag("Size the collection shall reach, over all runs.", "N", min=1)]
+    pages: Annotated[int | None, Flag("Stop when the collection has N pages (earlier runs included).", "N", min=1)]
     max_bytes: Annotated[
-        int | None, Flag("Stop when the pages have so many bytes, over all runs.", "N", "--bytes", min=1)
+        int | None, Flag("Stop when the pages have N bytes (earlier runs included).", "N", "--bytes", min=1)
     ]
     stop_at_recall: Annotated[
         float | None,
@@ -88,7 +88,7 @@ class CrawlOptions(FetchOptions, total=False):
     per_host: Annotated[
         int | str | None,
         Flag(
-            "Most pages of one host, over all runs; or their share of --pages, such as 20%.",
+            "Keep at most N pages of one host, or this share of --pages, such as 20%.",
             "N|N%",
             "--per-host",
             parse=lambda said, flag: _count_or_percent(said, flag),
@@ -97,13 +97,13 @@ class CrawlOptions(FetchOptions, total=False):
     per_site: Annotated[
         int | str | None,
         Flag(
-            "The same for a registered domain, with its subdomains.",
+            "The same for a registered domain and its subdomains.",
             "N|N%",
             "--per-site",
             parse=lambda said, flag: _count_or_percent(said, flag),
         ),
     ]
-    dry_after: Annotated[int | None, Flag("Stop when so many pages in a row were not relevant. 0: never.", "N", min=0)]
+    dry_after: Annotated[int | None, Flag("Stop when N pages in a row were off topic. 0: never.", "N", min=0)]
     strategy: Annotated[str | None, Flag(f"One of: {', '.join(STRATEGIES)}, or that of an installed plug-in.", "NAME")]
     options: Annotated[
         Mapping[str, Plain],
@@ -116,22 +116,25 @@ class CrawlOptions(FetchOptions, total=False):
     ]
     target: Annotated[
         float | None,
-        Flag("How relevant pages shall be, seeking those that matter. 1: the topic alone.", "SHARE", min=0, max=1),
+        Flag(
+            "Mean relevance to keep; what it leaves free goes to importance. 1: the topic alone.", "SHARE", min=0, max=1
+        ),
     ]
     atlas: Annotated[
-        str | Path | None, Flag("Go by what crawls before have learnt; see lycosa map build.", "ATLAS", "--map")
+        str | Path | None, Flag("Use what earlier crawls learned (see lycosa map build).", "ATLAS", "--map")
     ]
-    map_topic: Annotated[str | None, Flag("Whose map; needed where the atlas has several.", "TOPIC")]
+    map_topic: Annotated[str | None, Flag("Topic whose map to use; needed if the atlas has several.", "TOPIC")]
     map_priority: Annotated[
         float | None,
-        Flag("Of the map's links: higher for known pages, lower for new ones. [0.6]", "SHARE", min=0, max=1),
+        Flag("Priority of the map's links: higher for known pages, lower for new ones. [0.6]", "SHARE", min=0, max=1),
     ]
     taxonomy: Annotated[
-        str | Path | None, Flag("Tells topics apart: pages on related ones lead to the map's portals.", "FILE")
+        str | Path | None,
+        Flag("Taxonomy that recognises topics; pages on related ones lead to the map's portals.", "FILE"),
     ]
-    logs: Annotated[str | Path | None, Flag("Go where people went; see lycosa logs import.", "LOG")]
-    log_half_life: Annotated[float | None, Flag("Accesses so old count half as much as the latest.", "DAYS")]
-    min_users: Annotated[int | None, Flag("Leave out pages that fewer people have read. [1]", "N", min=1)]
+    logs: Annotated[str | Path | None, Flag("Prefer pages that people visited (see lycosa logs import).", "LOG")]
+    log_half_life: Annotated[float | None, Flag("Visits this old count half as much as the latest.", "DAYS")]
+    min_users: Annotated[int | None, Flag("Leave out pages that fewer than N people read. [1]", "N", min=1)]
     hosts: Annotated[
         Sequence[str],
         Flag("Only this host and its subdomains. Repeatable.", "HOST", "--include-host", parse=hosts_in),

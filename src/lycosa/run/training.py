@@ -46,7 +46,7 @@ STANDING_FILE = "standing.json"
 LEARN_AT = (100, 1_000)  # pages of the collection with which its model is learnt anew; θ is settled at the first
 MAX_PAGES = 2_000  # of a collection, that are read again to learn from
 EXPLORED = 500  # pages of the collection whose median prediction is θ
-_BUILT_IN = "no in-links are given: a model that comes with Lycosa tells how much pages matter"
+_BUILT_IN = "No link data given; estimating importance with the built-in model."
 
 
 RETRAIN_AT = tuple(5 * 2**doubling for doubling in range(20))  # pages of the collection
@@ -115,10 +115,12 @@ class TopicTrainer:
             if session.status.is_interrupted:
                 return
             if topic.wants_background:
-                given = "fewer than 5 negatives" if topic.examples.bad else "no negatives"
+                given = "Fewer than 5" if topic.examples.bad else "No"
+                ranks_again = isinstance(session.loop.strategy, RanksAgain)
+                when = ", ".join(map(str, (RETRAIN_AT if ranks_again else sorted(RERANK_AT))[:4]))
                 session.tell(
-                    f"{given} given: a built-in background stands for what is off the topic, and pages of the crawl "
-                    "itself as they come in"
+                    f"{given} off-topic examples given (--negatives). Using built-in everyday text for now; scores are "
+                    f"provisional: the model is retrained at {when} … pages."
                 )
             for line in topic.doubts(session.page):
                 session.tell(line)
@@ -330,7 +332,7 @@ class TopicTrainer:
 
     def _judge_anew(self, reason: str) -> None:
         session = self._session
-        session.tell(f"{reason}: judging {counted(session.status.pages, 'page')} anew")
+        session.tell(f"{reason}: re-scoring {counted(session.status.pages, 'page')}")
         missing = self._standing.judge if self._standing else None
         relevance, _ = session.rerank(judge=self, missing_standing=missing)
         session.record(Scores(session.clock.now(), reason, relevance))
@@ -482,7 +484,7 @@ class StandingTrainer:
         if model is None or judge is None:
             return
         if session.status.pages and (self._is_new or session.collection.catalog.has_pages_without_standing()):
-            session.tell(f"how much pages matter is known better: judging {counted(session.status.pages, 'page')} anew")
+            session.tell(f"Importance model updated: re-scoring {counted(session.status.pages, 'page')}.")
             standing = self._judge_pages(judge)
             session.record(Scores(session.clock.now(), "how much pages matter is learnt anew", {}, standing))
             session.checkpoint()
@@ -527,7 +529,7 @@ class StandingTrainer:
             for note in model.notes:
                 tell(f"{_name_of(source)}: {note}")
         elif self._is_new:
-            tell(f"how much pages matter is learnt from {_name_of(source)}: {model.pages} pages")
+            tell(f"importance is learned from {_name_of(source)}: {counted(model.pages, 'page')}")
 
     def _save(self, model: StandingModel) -> None:
         path = self._session.folder / STANDING_FILE

@@ -144,9 +144,11 @@ class StandingModel:
             learnt_with = whole(plain["domains"], 0, 1 << 53)
         except (KeyError, TypeError, ValueError) as error:
             problem = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise CollectionError(f"cannot use {source}: {problem}; delete it and it is learnt anew") from None
+            raise CollectionError(f"cannot use {source}: {problem}; delete it to have it trained again") from None
         if learnt_with and not traffic:
-            return model.with_note(f"the table of {learnt_with} domains it was learnt with is missing: all count alike")
+            return model.with_note(
+                f"the table of {learnt_with} domains it was trained with is missing: all count the same"
+            )
         return model
 
     def with_note(self, note: str) -> "StandingModel":
@@ -184,7 +186,7 @@ def prior() -> StandingModel:
     """
     text = files(__package__).joinpath("prior.json").read_text(encoding="utf-8")
     model = StandingModel.from_plain(json.loads(text)["model"], source="the model that comes with Lycosa")
-    return model.with_note("standing is estimated by the model that comes with Lycosa, which was learnt on other webs")
+    return model.with_note("importance is estimated with the built-in model, which was trained on other webs")
 
 
 def learn(
@@ -238,7 +240,7 @@ def fit(table: Floats, statuses: Sequence[float], features: FeatureExtractor) ->
     predictions = model.predictions(table)
     model = model.with_theta(float(np.median(predictions)))
     if np.ptp(predictions) == 0.0:
-        return model.with_note("the pages learnt from do not show how well they stand: all pages count alike")
+        return model.with_note("the given pages say nothing about importance: all pages count the same")
     return model
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from lycosa.cli.options import tell
 from lycosa.run.imports import ImportedPeerPages
 from lycosa.vocabulary.records import Plain
-from lycosa.vocabulary.text import visible
+from lycosa.vocabulary.text import counted, visible
 from lycosa_peers.identity import is_peer_name
 from lycosa_peers.peer import SearchProgress
 from lycosa_peers.ranking import RankedPage, Ranking
@@ -84,7 +84,7 @@ def summary_lines(
     if facts["other_group"]:
         lines.append(f"not of the same group (see --group, --no-group): {', '.join(facts['other_group'])}")
     if facts["walkers_out"]:
-        lines.append(f"{facts['walkers_out']} walkers had not come to an end")
+        lines.append(f"{counted(facts['walkers_out'], 'search', 'searches')} still under way when the time was up")
     if facts["held_back"]:
         lines.append(f"{facts['held_back']} queries not sent, as those they were for take no more of ours; try again")
     if facts["dropped_hits"]:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from crawling import begin, done, end, kill, listing, lycosa, pages, rows, skipped, wait_until
-from fixtures.made_up_web import MadeUpWeb
 from lycosa.run.control import ADDRESS_FILE, SOCKET_FILE
+from lycosa_lab.worlds.made_up_web import MadeUpWeb
 from lycosa_lab.worlds.server import WorldServer
 
 pytestmark = pytest.mark.slow
@@ -155,7 +155,7 @@ def test_an_acknowledged_label_survives_a_kill(folder, served):
 
 def test_what_is_no_request_is_answered_in_one_line_and_harms_nothing(folder, served):
     process = begin("crawl", folder, "--pages", 150, "--delay", 0, "--resolve", served.resolve, "--concurrency", 4)
-    wait_until((folder / SOCKET_FILE).exists, process)
+    wait_until(lambda: (folder / SOCKET_FILE).exists() and len(served.requests) > 10, process)
     chance = random.Random(1)
     junk = [b"", b"\n", b"{}\n", b'{"do":"fly"}\n', b'{"do":"budget","pages":-1}\n', b'{"do":"block","what":"a b"}\n',
             b'{"do":"label","labels":{"javascript:1":true}}\n', b"[" * 100_000 + b"\n", chance.randbytes(3000) + b"\n",

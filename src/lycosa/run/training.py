@@ -319,6 +319,7 @@ class TopicTrainer:
             if self._ranks_again() and session.status.pages <= MAX_KEPT and not self._change_of_stems:
                 session.tell(f"{reason}: re-scoring {counted(session.status.pages, 'page')}")
                 self._rejudge(MAX_KEPT, reason)
+                self._note_judge()
             else:
                 self._judge_anew(self._change_of_stems or reason)
         session.topic.save(model)

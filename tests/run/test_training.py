@@ -377,7 +377,7 @@ def test_with_negatives_given_there_is_no_background(two_topics: Path, trainings
     topic = replace(load_recipe(two_topics).topic, negatives="bad.txt")
     crawl(two_topics, TWO_TOPICS, 12, topic=topic, tell=told.append)
     assert [(each.pages, each.bad, each.background) for each in trainings] == [(0, 5, 0)], "and once is enough"
-    assert not any("background" in line for line in told)
+    assert not any("off-topic examples" in line for line in told)
 
 
 def test_with_few_negatives_the_background_and_the_crawl_count_too(two_topics: Path, trainings: list[Training]) -> None:
@@ -386,7 +386,7 @@ def test_with_few_negatives_the_background_and_the_crawl_count_too(two_topics: P
     crawl(two_topics, TWO_TOPICS, 12, topic=topic, tell=told.append)
     assert [each.pages for each in trainings] == [0, 5, 10, 12]
     assert all((each.bad, each.background > 0) == (1, True) for each in trainings)
-    assert any(line.startswith("fewer than 5 negatives given: a built-in background") for line in told)
+    assert any(line.startswith("Fewer than 5 off-topic examples given") for line in told)
 
 
 def test_a_topic_that_is_a_rule_is_never_trained(crawled: Path, trainings: list[Training]) -> None:

@@ -107,7 +107,7 @@ def test_the_learnt_topic_is_a_part_like_others_and_learns_from_labels(tmp_path)
         done("crawl", folder, "--delay", 0, "--resolve", served.resolve)
     assert relevant(folder) - {""} == in_folders("honey", "wiki")
     before = dict(rows(folder, "SELECT url, relevance FROM pages"))
-    assert "trained anew" in done("label", folder, f"{HOME}wiki/honey1", "--bad").out
+    assert "Model retrained" in done("label", folder, f"{HOME}wiki/honey1", "--bad").out
     after = dict(rows(folder, "SELECT url, relevance FROM pages"))
     assert after[f"{HOME}wiki/honey1"] < before[f"{HOME}wiki/honey1"]
     assert after[f"{HOME}tag/honey1"] == before[f"{HOME}tag/honey1"] == 0.0

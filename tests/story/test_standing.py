@@ -30,7 +30,7 @@ def test_without_in_links_a_model_that_comes_with_it_is_used_and_told(tmp_path, 
     assert all(0.0 < row["standing"] < 1.0 for row in rows)
     shown = done("show", folder, "--json").json
     assert shown["mean_standing"] == pytest.approx(sum(row["standing"] for row in rows) / len(rows))
-    assert "standing" in done("show", folder).out
+    assert "importance" in done("show", folder).out
 
 
 def test_why_a_page_was_fetched_tells_relevance_standing_and_their_weight(tmp_path, served) -> None:
@@ -41,7 +41,7 @@ def test_why_a_page_was_fetched_tells_relevance_standing_and_their_weight(tmp_pa
     assert {"alpha", "relevance", "standing", "utility", "topicality_lately"} <= set(because)
     expected = because["relevance"] ** because["alpha"] * because["standing"] ** (1 - because["alpha"])
     assert because["utility"] == pytest.approx(expected, abs=0.01)
-    assert f"standing {late['standing']:.3f}" in done("explain", folder, late["url"]).out
+    assert f"importance {late['standing']:.3f}" in done("explain", folder, late["url"]).out
     done("report", folder)
     page = (folder / "report.html").read_text(encoding="utf-8")
     for heading in ("Importance", "Relevance and importance", "Weight of relevance"):

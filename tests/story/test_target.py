@@ -63,7 +63,7 @@ def test_it_is_told_once_what_became_of_the_target(by_target) -> None:
     for target, (_, said) in by_target.items():
         assert len(TOLD.findall(said)) == (target in (0.6,)), said
     assert "target 0: the last 100 pages are of relevance" in by_target[0.0][1]
-    assert "so links were followed by standing alone" in by_target[0.0][1]
+    assert "so links were followed by importance alone" in by_target[0.0][1]
 
 
 def test_a_target_that_no_links_reach_is_told(tmp_path, served) -> None:

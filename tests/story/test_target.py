@@ -39,7 +39,7 @@ def order(folder: Path) -> list[object]:
 def by_target(tmp_path_factory, served) -> dict[float | None, tuple[Path, str]]:
     """A collection for each target, none among them, and what was told."""
     found = {}
-    for target in (None, 1.0, 0.6, 0.0):
+    for target in (None, 1.0, 0.25, 0.0):
         folder = made(tmp_path_factory.mktemp("target") / "c")
         said = crawled(folder, served, *(() if target is None else ("--target", target)))
         found[target] = folder, said.err
@@ -49,19 +49,19 @@ def by_target(tmp_path_factory, served) -> dict[float | None, tuple[Path, str]]:
 def test_every_target_below_1_leads_another_way(by_target) -> None:
     orders = {target: order(folder) for target, (folder, _) in by_target.items()}
     assert orders[None] == orders[1.0]
-    assert orders[1.0] != orders[0.6] != orders[0.0] != orders[1.0]
+    assert orders[1.0] != orders[0.25] != orders[0.0] != orders[1.0]
 
 
 def test_standing_is_estimated_only_where_it_counts(by_target) -> None:
     for target, (folder, said) in by_target.items():
-        is_asked_for = target in (0.6, 0.0)
+        is_asked_for = target in (0.25, 0.0)
         assert ("No link data given" in said) == is_asked_for
         assert all((row["standing"] is not None) == is_asked_for for row in exported(folder))
 
 
 def test_it_is_told_once_what_became_of_the_target(by_target) -> None:
     for target, (_, said) in by_target.items():
-        assert len(TOLD.findall(said)) == (target in (0.6,)), said
+        assert len(TOLD.findall(said)) == (target in (0.25,)), said
     assert "target 0: the last 100 pages are of relevance" in by_target[0.0][1]
     assert "so links were followed by importance alone" in by_target[0.0][1]
 
@@ -77,7 +77,7 @@ def test_a_target_that_no_links_reach_is_told(tmp_path, served) -> None:
 
 
 def test_both_estimates_are_explained_and_drawn(by_target) -> None:
-    folder, _ = by_target[0.6]
+    folder, _ = by_target[0.25]
     late = exported(folder)[-1]
     facts = done("explain", folder, late["url"], "--json").json["page"]["because"]["weighed"]
     assert set(facts) == {"relevance", "standing", "alpha"}
@@ -90,17 +90,17 @@ def test_both_estimates_are_explained_and_drawn(by_target) -> None:
 def test_a_crawl_that_was_stopped_goes_on_as_if_it_had_not(tmp_path, served, by_target) -> None:
     folder = made(tmp_path / "c")
     for pages in (55, 90, 130):
-        crawled(folder, served, "--target", 0.6, pages=pages)
-    assert order(folder) == order(by_target[0.6][0])
+        crawled(folder, served, "--target", 0.25, pages=pages)
+    assert order(folder) == order(by_target[0.25][0])
 
 
 def test_the_recipe_and_an_option_say_the_same_as_the_flag(tmp_path, served, by_target) -> None:
-    for name, text in {"utility": "[utility]\ntarget = 0.6\n", "options": "[options]\ntarget = 0.6\n"}.items():
+    for name, text in {"utility": "[utility]\ntarget = 0.25\n", "options": "[options]\ntarget = 0.25\n"}.items():
         folder = made(tmp_path / name)
         with (folder / FILE_NAME).open("a", encoding="utf-8") as recipe:
             recipe.write(text)
         crawled(folder, served, pages=60)
-        assert order(folder) == order(by_target[0.6][0])[:60]
+        assert order(folder) == order(by_target[0.25][0])[:60]
 
 
 def test_another_target_ranks_what_waits_anew(tmp_path, served) -> None:

@@ -24,7 +24,7 @@ STANDING_WEIGHTS = {  # by a regression of true in-links over synthetic worlds: 
     "domain": 0.1,  # ln(1 + reach of the domain), less the median of the table
 }
 _STEPS = 12  # of the bisection: the weight is exact to 1 / 4096
-_BIAS_LIMIT = 3.0  # of the correction of estimates, in log odds
+_BIAS_LIMIT = 6.0  # of the correction of estimates, in log odds
 _BIAS_PRIOR = 4.0  # pages that speak against a correction
 _LOGIT_LIMIT = 8.0
 

@@ -97,7 +97,7 @@ def test_a_model_that_was_saved_predicts_the_same():
 
 def test_a_model_loaded_without_its_traffic_takes_all_domains_as_unknown_and_says_so():
     again = StandingModel.from_plain(learnt().to_plain())
-    assert "domains it was learnt with is missing" in again.notes[0]
+    assert "domains it was trained with is missing" in again.notes[0]
     assert again.features.traffic.of(pages(0, 1)[0][0].url) == learnt().features.traffic.neutral
 
 
@@ -148,7 +148,7 @@ def test_every_page_has_a_standing(text, path):
 )
 def test_pages_that_teach_nothing_leave_the_prior_model_and_a_reason(taught, reason):
     model = learn(taught())
-    assert reason in model.notes[0] and "comes with Lycosa" in model.notes[1]
+    assert reason in model.notes[0] and "built-in model" in model.notes[1]
     assert model.tree is prior().tree
     assert 0.0 < model.standing(pages(700, 1)[0][0]) < 1.0
 
@@ -161,7 +161,7 @@ def test_the_prior_model_has_its_middle_at_the_pages_at_hand():
 def test_a_status_that_features_do_not_tell_makes_all_pages_alike_and_says_so():
     (one, _), (other, _) = pages(0, 2)
     model = learn([(page, float(status)) for page in (one, other) for status in (0, 1, 2, 3, 4)] * 3)
-    assert "do not show" in model.notes[0]
+    assert "say nothing about importance" in model.notes[0]
     assert [model.standing(page) for page, _ in pages(600, 5)] == [0.5] * 5
 
 

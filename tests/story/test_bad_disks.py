@@ -144,12 +144,10 @@ def test_a_second_crawl_of_the_same_collection_is_refused_and_the_first_goes_on(
         first = begin("crawl", folder, "--pages", 300, "--concurrency", 1, "--resolve", served.resolve)
         try:
             wait_until(lambda: len(served.requests) > 3, first)
-            url = served.requests[0]
             for command in (
                 ["crawl", folder, "--resolve", served.resolve],
                 ["rebuild", folder],
                 ["forget", folder, "nowhere.example"],
-                ["label", folder, url, "--good"],
             ):
                 assert lycosa(*command).is_one_clear_line(1, "another crawl is running on ", str(first.pid)), command
             seen = len(served.requests)
@@ -160,7 +158,6 @@ def test_a_second_crawl_of_the_same_collection_is_refused_and_the_first_goes_on(
         done("crawl", folder, "--pages", 20, "--resolve", served.resolve)
         assert len(pages(folder)) == 20
         assert not (folder / "forgotten.txt").exists(), "a command that was refused has left its mark"
-        assert not (folder / "labels.txt").exists(), "a command that was refused has left its mark"
 
 
 def test_a_damaged_catalog_is_named_with_the_way_out_and_the_way_out_works(tmp_path):

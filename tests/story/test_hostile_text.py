@@ -53,7 +53,7 @@ NOT_FOR_TERMINALS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory):
     place = tmp_path_factory.mktemp("text")
-    folder = collection(place / "c", [HOME], topic='text = "honey"')
+    folder = collection(place / "c", [HOME], topic='keywords = ["honey"]')
     with WorldServer(WORLD) as served:
         said = apart("crawl", folder, "--verbose", "--log", place / "log.txt", "--resolve", served.resolve)
     assert said.code == 0, said.err

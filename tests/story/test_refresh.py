@@ -132,7 +132,7 @@ def test_a_world_that_goes_on_is_kept_up_with(tmp_path):
     done("report", folder)
     report = (folder / "report.html").read_text(encoding="utf-8")
     assert "Freshness" in report
-    assert f"{result['vanished']} have vanished" in report
+    assert f"{result['vanished']} are gone" in report
 
     before = history(folder)
     done("rebuild", folder)
@@ -187,7 +187,7 @@ def test_search_finds_the_newest_text_and_explain_every_version(folder, served):
     assert found(folder, "w1x3") == []
     told = done("explain", folder, ONE)
     assert "seen 3 times, 3 versions" in told.out
-    assert "bytes, its words are other ones" in told.out
+    assert "bytes, its words have changed" in told.out
 
 
 def test_a_page_that_vanished_and_came_back_is_alive_again(folder, served):

@@ -320,7 +320,7 @@ def test_a_page_of_a_time_that_cannot_be_is_not_imported(tmp_path):
             )
             writer.write_record(record)
     folder = collection(tmp_path / "c", ["http://a.example/"])
-    assert done("import", folder, archive).out == "1 pages imported, 0 known already, 2 records passed over\n"
+    assert done("import", folder, archive).out == "1 page imported, 0 known already, 2 records passed over\n"
     assert pages(folder) == ["http://then.example/"]
 
 

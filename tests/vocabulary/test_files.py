@@ -1,5 +1,6 @@
 """Files are written whole or not at all, and text is read in whole lines, whoever made it."""
 
+import errno
 import gzip
 import os
 import stat
@@ -18,6 +19,7 @@ from lycosa.vocabulary.files import (
     DamagedTextError,
     LineSplitter,
     LineTooLongError,
+    append_lines,
     atomic_write,
     chunks,
     decompressed,
@@ -197,3 +199,24 @@ def test_a_long_line_is_cut_where_the_reader_goes_on_behind_it():
 def test_the_size_of_a_piece_may_be_another_each_time():
     sizes = iter([2, 3, 100])
     assert list(chunks(decompressed(BytesIO(b"abcdefgh")), lambda: next(sizes))) == [b"ab", b"cde", b"fgh"]
+
+
+@given(before=st.sampled_from(["", "one\n", "one", "one\ntwo\n"]), added=st.sampled_from(["three\n", "three\nfour\n"]))
+def test_lines_that_are_appended_are_whole(tmp_path_factory, before, added):
+    path = tmp_path_factory.mktemp("lines") / "lines.txt"
+    path.write_text(before)
+    append_lines(path, added)
+    assert path.read_text().splitlines() == [*before.splitlines(), *added.splitlines()]
+
+
+@pytest.mark.parametrize("before", ["", "one\n", "one"])
+def test_lines_that_cannot_be_appended_leave_the_file_as_it_was(tmp_path, monkeypatch, before):
+    def fail(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "lines.txt"
+    path.write_text(before)
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space"):
+        append_lines(path, "two\n")
+    assert path.read_text() == before

@@ -1,6 +1,5 @@
 """Pages for a user to look at: those that teach the model most, and some drawn at random, which tell how good it is."""
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from math import log1p
@@ -17,7 +16,7 @@ from lycosa.collection.rows import PageRow
 from lycosa.recipe import Recipe
 from lycosa.relevance.harvest import measured_interval
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.files import append_lines, atomic_write
 from lycosa.vocabulary.records import RELEVANT, Url
 
 from .open import main_text_of
@@ -155,10 +154,8 @@ def add_to_sample(folder: Path, labels: Mapping[Url, bool], *, pages: int) -> No
     """Notes what a user says of pages drawn at random; survives a kill when it returns."""
     path = folder / SAMPLE_FILE
     lines = "".join(f"{'good' if good else 'bad'} {pages} {url}\n" for url, good in labels.items())
-    with disk_errors(path), path.open("ab") as file:
-        file.write(lines.encode())
-        file.flush()
-        os.fsync(file.fileno())
+    with disk_errors(path):
+        append_lines(path, lines)
 
 
 def drop_from_sample(folder: Path, is_dropped: Callable[[Url], bool]) -> None:

@@ -5,7 +5,6 @@
     block HOST, boost HOST, boost URL, label NUMBER (so many lines of labels.txt)
 """
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -14,7 +13,7 @@ from msgspec import Struct
 
 from lycosa.collection.errors import disk_errors
 from lycosa.vocabulary.errors import CollectionError, UsageError
-from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.files import append_lines, atomic_write
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.urls import host_of, normalise
 
@@ -63,7 +62,7 @@ def boost(folder: Path, host_or_url: str) -> Step:
 def label(folder: Path, labels: dict[Url, bool]) -> None:
     """Notes labels; when it returns, they survive a kill and a power failure."""
     add_labels(folder, labels)
-    _append(folder / STEERING_FILE, f"label {len(labels)}\n")
+    _append(folder, Step("label", str(len(labels))))
 
 
 def undo(folder: Path) -> Step | None:
@@ -110,7 +109,7 @@ def checked_url(text: str) -> Url:
 def _add(folder: Path, step: Step) -> Step:
     if len(_read(folder)) >= MAX_STEERED:
         raise UsageError(f"{folder / STEERING_FILE} has {MAX_STEERED} lines; take some out of it")
-    _append(folder / STEERING_FILE, f"{step}\n")
+    _append(folder, step)
     return step
 
 
@@ -133,11 +132,10 @@ def _read(folder: Path) -> list[Step]:
     return steps
 
 
-def _append(path: Path, text: str) -> None:
-    with disk_errors(path), path.open("ab") as file:
-        file.write(text.encode())
-        file.flush()
-        os.fsync(file.fileno())
+def _append(folder: Path, step: Step) -> None:
+    path = folder / STEERING_FILE
+    with disk_errors(path):
+        append_lines(path, f"{step}\n")
 
 
 def _drop_lines(path: Path, count: int) -> set[str]:

@@ -7,11 +7,9 @@ the crawl, of which nothing is known. It is trained again as the crawl grows.
 """
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
@@ -32,7 +30,7 @@ from lycosa.relevance.registry import LINEAR, TrainedRelevance, find_trainer
 from lycosa.relevance.svm import LinearModel
 from lycosa.vocabulary.contracts import Relevance
 from lycosa.vocabulary.errors import CollectionError, LycosaError, RecipeError, UsageError
-from lycosa.vocabulary.files import atomic_write
+from lycosa.vocabulary.files import append_lines, atomic_write
 from lycosa.vocabulary.records import Page, Plain, Url
 from lycosa.vocabulary.text import tokens_of, visible
 
@@ -160,18 +158,8 @@ def forget_labels(folder: Path, is_forgotten: Callable[[Url], bool]) -> None:
 def add_labels(folder: Path, labels: Mapping[Url, bool]) -> None:
     """Notes labels; when it returns, they survive a kill and a power failure."""
     path = folder / LABELS_FILE
-    lines = "".join(f"{'good' if good else 'bad'} {url}\n" for url, good in labels.items())
-    with disk_errors(path), path.open("a+b") as file:
-        if file.tell() and _last_byte(file) != b"\n":  # of a line that somebody wrote by hand
-            lines = "\n" + lines
-        file.write(lines.encode())
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _last_byte(file: BinaryIO) -> bytes:
-    file.seek(-1, os.SEEK_END)
-    return file.read(1)
+    with disk_errors(path):
+        append_lines(path, "".join(f"{'good' if good else 'bad'} {url}\n" for url, good in labels.items()))
 
 
 class TopicJudge:

@@ -3,8 +3,8 @@
     python tests/fortress/fuzz.py [--seconds 60] [PARSER ...]
 
 With atheris installed (`pip install atheris`) inputs are chosen by the code they reach, one parser a process; beside
-that, and without it, they are drawn at random. An input that a parser does not bear is written to `corpus/`, and `make test`
-tries it from then on.
+that, and without it, they are drawn at random. An input that a parser does not bear is written to `corpus/`, and
+`make test` tries it from then on.
 """
 
 import argparse

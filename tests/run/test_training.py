@@ -15,9 +15,9 @@ from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LinearTrainer
 from lycosa.relevance.svm import LinearModel
 from lycosa.run.forgotten import add_forgotten
-from lycosa.run.session import Session
+from lycosa.run.session import STANDING_FILE, Session
 from lycosa.run.topic import MODEL_FILE, Terms
-from lycosa.run.training import STANDING_FILE, StandingTrainer, TopicTrainer
+from lycosa.run.training import StandingTrainer, TopicTrainer
 from lycosa.strategies.hunter import Hunter
 from lycosa.vocabulary.errors import CollectionError, LycosaError
 from lycosa.vocabulary.records import Change, Page, Url, Visit

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from crawling import archives, collection, listing, pages, rows, waiting
+from lycosa.run.session import REPORT_FILE
 from lycosa.run.topic import LABELS_FILE, MODEL_FILE
 from lycosa.run.training import Learnt
-from lycosa.run.upkeep import REPORT_FILE, Imported, forget, import_archive, label, rebuild
+from lycosa.run.upkeep import Imported, forget, import_archive, label, rebuild
 from lycosa.vocabulary.clock import SimulatedClock
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import Url

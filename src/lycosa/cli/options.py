@@ -15,7 +15,10 @@ from typing import Annotated, Any, BinaryIO, TypeVar, cast, get_args, get_origin
 import msgspec
 import typer
 
+from lycosa.collection.journal import read_journal
 from lycosa.run.options import FetchOptions, Flag
+from lycosa.run.upkeep import finish_upkeep
+from lycosa.vocabulary.clock import WallClock
 from lycosa.vocabulary.errors import UsageError, cannot_write
 from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import visible
@@ -29,7 +32,16 @@ TYPER_OPTIONS: dict[str, Any] = {  # of every Typer app
     "rich_markup_mode": None,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
-Name = Annotated[Path, typer.Argument(metavar="NAME", help="The folder of the collection.")]
+
+
+def _settled(folder: Path) -> Path:
+    """The folder of a collection; what a kill broke off in it is ended first, and told."""
+    if read_journal(folder) is not None:
+        finish_upkeep(folder, clock=WallClock(), tell=tell)
+    return folder
+
+
+Name = Annotated[Path, typer.Argument(metavar="NAME", help="The folder of the collection.", callback=_settled)]
 UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http://… or https://…")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 _TERMINAL_CONTROLS = re.compile(

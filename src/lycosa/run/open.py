@@ -6,6 +6,7 @@ from pathlib import Path
 from lycosa import __version__
 from lycosa.collection import Collection
 from lycosa.collection.collection import SearchableText
+from lycosa.collection.journal import read_journal
 from lycosa.reading import Reader, main_text
 from lycosa.reading.decode import decode
 from lycosa.reading.html import parse_html
@@ -41,7 +42,11 @@ def open_collection(
 
 
 def open_for_reading(folder: Path) -> Collection:
-    """The collection in a folder, for those who change nothing."""
+    """The collection in a folder, for those who change nothing; what a kill broke off is ended first."""
+    if read_journal(folder) is not None:
+        from .upkeep import finish_upkeep  # which needs sessions, and these what is here
+
+        finish_upkeep(folder, clock=WallClock())
     recipe = load_recipe(folder, to_read=True)
     return open_collection(folder, clock=WallClock(), reader=Reader(stem=recipe.topic.stem))
 

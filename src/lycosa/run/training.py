@@ -39,10 +39,9 @@ from lycosa.vocabulary.records import RELEVANT, Change, Page, Plain, Url, Visit
 from lycosa.vocabulary.text import codes_of, counted
 
 from .open import open_for_reading
-from .session import Session
+from .session import STANDING_FILE, Session
 from .topic import Terms, is_rule
 
-STANDING_FILE = "standing.json"
 _MAX_BYTES = 100_000_000
 LEARN_AT = (100, 1_000)  # pages of the collection with which its model is learnt anew; θ is settled at the first
 MAX_PAGES = 2_000  # of a collection, that are read again to learn from

@@ -15,7 +15,7 @@ from lycosa.vocabulary.urls import Joiner, join
 
 from .prune import MAX_HREF, prune
 
-MAX_LINKS = 5000  # kept of one page
+MAX_LINKS = 5000  # kept of one page, unless the recipe says otherwise
 _FEW_WORDS, _FEW_LINKS = 50, 5  # a page with fewer words, no more links, and scripts is taken to be made by scripts
 MAX_ANCHOR = 300  # characters
 MAX_TITLE = 500  # characters
@@ -44,18 +44,18 @@ class Parsed(Struct, frozen=True, gc=False):
     canonical: Url | None
     language: str
     robots: frozenset[str]  # words of its robots metas, lower case
-    links_beyond: int = 0  # links past the first MAX_LINKS
+    links_beyond: int = 0  # links past the most that are kept
     needs_script: bool = False  # hardly any text and links, but scripts
 
 
-def parse_html(html: str, url: Url) -> Parsed:
+def parse_html(html: str, url: Url, *, max_links: int = MAX_LINKS) -> Parsed:
     """Parses a page; any text is one."""
     html = prune(_strip_marks_and_references(html))
     tree = LexborHTMLParser(html)
     root, body = tree.root, tree.body
     metas = [node.attributes for node in tree.tags("meta")]
     base = base_of(tree, url)
-    links = _Links(url, base)
+    links = _Links(url, base, max_links)
     for meta in metas:
         if _lower(meta, "http-equiv") == "refresh":
             links.add_refresh(meta.get("content") or "")
@@ -141,9 +141,10 @@ def _robots_words(metas: Iterable[Mapping[str, str | None]]) -> Iterator[str]:
 class _Links:
     """Collects the links of one page, each target once."""
 
-    def __init__(self, url: Url, base: Url):
+    def __init__(self, url: Url, base: Url, max_links: int):
         self.found: list[Link] = []
         self.beyond = 0  # links that were not taken, as the page has too many
+        self._max_links = max_links
         self._join = Joiner(base)
         self._hrefs: set[str] = set()
         self._targets: set[Url | None] = {None, url}
@@ -189,7 +190,7 @@ class _Links:
         if not href or href in self._hrefs or len(href) > MAX_HREF:
             return None
         self._hrefs.add(href)
-        if len(self._targets) > MAX_LINKS + 1:
+        if len(self._targets) > self._max_links + 1:
             self.beyond += 1
             return None
         target = self._join(href.strip())

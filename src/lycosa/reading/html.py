@@ -4,7 +4,7 @@ The parsers are known to this file and `markdown` alone: Lexbor for pages, Resil
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 from resiliparse.extract.html2text import extract_plain_text
@@ -22,7 +22,7 @@ MAX_TITLE = 500  # characters
 _MAX_REL = 100  # characters
 _MAX_TAGS = 20_000  # read for the main text: its extraction is quadratic in the number of siblings
 BOILERPLATE_TAGS = ["nav", "footer", "aside"]
-BOILERPLATE_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
+_BOILERPLATE_ROLES = "[role=navigation], [role=contentinfo], [role=complementary]"
 _ROBOTS_NAMES = ("robots", "lycosa")
 INVISIBLE_TAGS = ["script", "style", "noscript", "template", "iframe", "noframes", "noembed"]
 
@@ -87,11 +87,25 @@ def _without_boilerplate(tree: LexborHTMLParser, text: str, *, has_roles: bool) 
     """The text less navigation, asides and footers, as the markup marks them; removes them from the tree."""
     tree.strip_tags(BOILERPLATE_TAGS)
     if has_roles:
-        for node in tree.css(BOILERPLATE_ROLES):
-            node.decompose()
+        strip_boilerplate_roles(tree)
     body = tree.body
     main = _strip_marks(body.text(separator=" ")) if body is not None else ""
     return main if main.strip() else text
+
+
+def strip_boilerplate_roles(tree: LexborHTMLParser) -> None:
+    """Removes what calls itself navigation or the like, with what is in it; the root stays, whatever it says."""
+    found = [node for node in tree.css(_BOILERPLATE_ROLES) if node.tag != "html"]
+    ids = {node.mem_id for node in found}
+    for node in [node for node in found if not _is_within(node, ids)]:
+        node.decompose()
+
+
+def _is_within(node: LexborNode, ids: Container[int]) -> bool:
+    outer = node.parent
+    while outer is not None and outer.mem_id not in ids:
+        outer = outer.parent
+    return outer is not None
 
 
 def _strip_marks(marked_text: str) -> str:

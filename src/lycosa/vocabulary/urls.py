@@ -104,6 +104,16 @@ def hostname_of(url: str) -> str:
     return host.partition(":")[0]
 
 
+def port_of(url: str) -> int | None:
+    """The port where a URL names one, which it does where it is not the scheme's own.
+
+    >>> port_of("http://[::1]:8080/"), port_of("http://a.example/")
+    (8080, None)
+    """
+    port = host_of(url).rpartition("]")[2].rpartition(":")[2]
+    return int(port) if ":" in host_of(url) and port.isascii() and port.isdigit() else None
+
+
 def path_of(url: str) -> str:
     """Path and query."""
     return url[len(origin_of(url)) :] or "/"

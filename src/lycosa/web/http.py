@@ -8,7 +8,7 @@ from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.hosts import is_private, why_not_public, why_not_public_address
 from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
-from lycosa.vocabulary.urls import host_of, hostname_of
+from lycosa.vocabulary.urls import host_of, hostname_of, port_of
 
 from .encodings import decoded
 from .outcomes import Headers, classify, header, is_html, is_page_status, looks_like_html
@@ -17,6 +17,15 @@ from .transfers import TIMED_OUT, Order, Received, Refuses, Transfers
 _READ_ANYWAY = 65_536  # bytes of the body of an error or redirect that are read to keep the connection
 _ACCEPT_PAGE = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"
 _SECRET = frozenset(("cookie", "authorization"))  # sent, but not archived
+# Ports of other protocols, whose servers may take a request for commands: https://fetch.spec.whatwg.org/#port-blocking
+_BAD_PORTS = frozenset(
+    (
+        0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103,
+        104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514,
+        515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723,
+        2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+    )
+)  # fmt: skip
 _UNSENDABLE = re.compile(r"[\x00-\x20\x7f]")  # in a URL
 _UNSENDABLE_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]|[^\x00-\xff]")  # in a header
 _PROXY = re.compile(r"(?:(?:https?|socks[45][ah]?)://)?[^/\s]+/?", re.IGNORECASE)
@@ -129,6 +138,8 @@ class LiveWeb:
         at = self._clock.now()
         if not url.startswith(("http://", "https://")) or _UNSENDABLE.search(url):
             return Fetch(url, Outcome.FAILED, at, detail="not a URL that can be fetched")
+        if (port := port_of(url)) in _BAD_PORTS:
+            return Fetch(url, Outcome.REFUSED, at, detail=f"port {port} is of another protocol than HTTP")
         if self._judges_names and is_private(name := hostname_of(url)):
             return Fetch(url, Outcome.REFUSED, at, detail=f"{name} is {why_not_public(name)}")
         sent = self._request_headers(url, known, any_type)
@@ -139,7 +150,8 @@ class LiveWeb:
                 content_type = header(headers, "content-type")
                 return limit if any_type or not content_type or is_html(content_type) else 0
             length = header(headers, "content-length")
-            return 0 if length.isdigit() and (len(length) > 9 or int(length) > _READ_ANYWAY) else _READ_ANYWAY
+            is_number = length.isascii() and length.isdigit()
+            return 0 if is_number and (len(length) > 9 or int(length) > _READ_ANYWAY) else _READ_ANYWAY
 
         def is_wanted(headers: Headers, start: bytes) -> bool:
             if any_type or header(headers, "content-type"):

@@ -24,8 +24,13 @@ _FIRST_WAIT = 60.0  # seconds until a robots.txt that is out of reach is request
 _FIRST_WAIT_UNANSWERED = 5.0  # the same where there is no response at all: no such name, no TLS, no connection
 _MAX_WAIT = 3_600.0
 _MAX_HOSTS = 10_000
-_MAX_TEXT = 8_000_000  # characters of robots.txt cached over all hosts; parsed rules take many times their text
+_MAX_CACHED = 64_000_000  # bytes of parsed robots.txt, estimated, over all hosts
+_BYTES_OF_A_RULE = 600  # parsed
+_MAX_WILDCARDS = 1_000  # rules with `*` or `$` for one robot
+_MAX_RULES = 10_000  # for one robot
 _AGENT_LINE = re.compile(r"\s*user[-\s]?\s*agent[\s:]+([^#]*)", re.IGNORECASE)
+_RULE_LINE = re.compile(r"\s*+(allow|dis{1,2}al{1,2}[oa]w|diasllow)[\s:]++(.*)", re.IGNORECASE)
+_WILDCARD = re.compile(r"[*$]")
 _PRODUCT_TOKEN = re.compile(r"[a-z_-]*", re.IGNORECASE)
 
 
@@ -43,7 +48,7 @@ class _Policy(Struct, frozen=True):
     until: float
     rules: Protego | None = None  # None: everything is allowed
     crawl_delay: float = 0.0  # seconds
-    size: int = 0  # characters
+    size: int = 0  # bytes, estimated
     barred: Outcome | None = None  # where robots.txt could not be fetched: the outcome of every page
     detail: str = ""
     wait: float = 0.0  # seconds until robots.txt is requested again
@@ -58,7 +63,7 @@ class RobotsWeb:
         token = _PRODUCT_TOKEN.match(user_agent)
         self._token = token[0].lower() if token else ""
         self._policies: OrderedDict[str, _Policy] = OrderedDict()  # by origin, least recently used first
-        self._text_kept = 0
+        self._cached = 0
         self._downloads: dict[
             str, list[asyncio.Future[None]]
         ] = {}  # robots.txt under way, by origin, and who waits for it
@@ -127,44 +132,74 @@ class RobotsWeb:
             fetch = await self._web.fetch_text(fetch.location, limit=_BYTES_READ)
             hops += 1
         now = self._clock.now()
-        if fetch.outcome is Outcome.OK:
+        if fetch.outcome is Outcome.OK and fetch.truncated != "time":  # what did not come could forbid more
             return self._policy_of(fetch.content, now + _LIFETIME)
         if fetch.outcome is Outcome.REFUSED and not hops:
             return _Policy(now, barred=Outcome.REFUSED, detail=fetch.detail)
-        if fetch.outcome in (Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED):
+        if fetch.outcome in (Outcome.OK, Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED):
             first_wait = _FIRST_WAIT if fetch.status else _FIRST_WAIT_UNANSWERED
             wait = min(earlier.wait * 2 or first_wait, _MAX_WAIT) if earlier else first_wait
             until = max(now + wait, fetch.host_not_before or 0.0)
-            return _Policy(until, barred=Outcome.BUSY, detail=robots_out_of_reach(fetch.detail), wait=wait)
+            detail = robots_out_of_reach(fetch.detail or "it did not come in time")
+            return _Policy(until, barred=Outcome.BUSY, detail=detail, wait=wait)
         return _Policy(now + _LIFETIME)
 
     def _policy_of(self, content: bytes, until: float) -> _Policy:
         text = _for_one_robot(content[:_BYTES_READ].decode("utf-8-sig", "replace"), self._token)
         rules = Protego.parse(text)
         delay = min(rules.crawl_delay(self._token) or 0.0, MAX_CRAWL_DELAY)
-        return _Policy(until, rules=rules, crawl_delay=delay, size=len(text))
+        return _Policy(until, rules=rules, crawl_delay=delay, size=len(text) + _BYTES_OF_A_RULE * text.count("\n"))
 
     def _keep(self, origin: str, policy: _Policy) -> None:
         replaced = self._policies.pop(origin, None)
-        self._text_kept += policy.size - (replaced.size if replaced else 0)
+        self._cached += policy.size - (replaced.size if replaced else 0)
         self._policies[origin] = policy
-        while len(self._policies) > _MAX_HOSTS or (self._text_kept > _MAX_TEXT and len(self._policies) > 1):
+        while len(self._policies) > _MAX_HOSTS or (self._cached > _MAX_CACHED and len(self._policies) > 1):
             _, dropped = self._policies.popitem(last=False)
-            self._text_kept -= dropped.size
+            self._cached -= dropped.size
 
 
 def _for_one_robot(text: str, token: str) -> str:
-    """The same rules with all other robots under one name: parsing takes time in proportion to robots times rules."""
+    """The rules that hold for one robot, few enough to try them all.
+
+    All other robots share one name and one rule: parsing takes time in proportion to robots times rules. Past
+    `_MAX_WILDCARDS` rules with a wildcard, which have to be tried one by one, each forbids all that begins as it does
+    before the wildcard; past `_MAX_RULES` in all, what is not allowed expressly is forbidden.
+    """
     lines: list[str] = []
+    cut: set[str] = set()
+    rules = wildcards = 0
+    is_ours = was_agent = False
     for line in text.splitlines():
-        agent = _AGENT_LINE.match(line)
-        if agent:
+        if agent := _AGENT_LINE.match(line):
             name = agent[1].strip()
             if name != "*":
                 name_token = _PRODUCT_TOKEN.match(name)
                 name = token if name_token and name_token[0].lower() == token else "another.robot"
+            is_ours = (was_agent and is_ours) or name in ("*", token)
+            was_agent = True
             line = f"User-agent: {name}"
-            if lines and lines[-1] == line:
-                continue
-        lines.append(line)
+            if not lines or lines[-1] != line:
+                lines.append(line)
+            continue
+        rule = _RULE_LINE.match(line)
+        if rule is None:
+            lines.append(line)
+            continue
+        is_first, was_agent = was_agent, False
+        if not is_ours:
+            if is_first:  # the one that ends the names of the group
+                lines.append(line)
+            continue
+        value = rule[2].partition("#")[0].strip()
+        plain = _WILDCARD.split(value, maxsplit=1)[0]
+        rules += 1
+        wildcards += plain != value
+        if rules <= _MAX_RULES and (wildcards <= _MAX_WILDCARDS or plain == value):
+            lines.append(line)
+        elif rule[1].lower() != "allow" and value:
+            prefix = plain if plain and rules <= _MAX_RULES else "/"
+            if prefix not in cut:
+                cut.add(prefix)
+                lines.append(f"Disallow: {prefix}")
     return "\n".join(lines)

@@ -96,7 +96,7 @@ class Searches:
                 sends += self._search_indexes(search, now)
             elif search.stage is Stage.INDEXES:
                 search.stage = Stage.BUDDIES
-                sends += self.ask_directly(search, [buddy.contact for buddy in self._state.buddies], now)
+                sends += self.ask_directly(search, self._state.friends(), now)
             elif search.stage is Stage.BUDDIES:
                 search.stage = Stage.WALKING
                 sends += self._walk(search, now)

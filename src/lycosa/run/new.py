@@ -15,6 +15,8 @@ from lycosa.user_config import checked_contact
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import Url
 
+from .trust import note_made_here
+
 
 def new_collection(
     folder: Path,
@@ -67,6 +69,7 @@ def new_collection(
         }
         text = _with_values(text, {**msgspec.to_builtins(scope), **tables})
         (folder / FILE_NAME).write_text(text, encoding="utf-8")
+        note_made_here(folder)
     except OSError as error:
         raise CollectionError(f"cannot write {folder}: {error.strerror}") from None
     return folder / FILE_NAME

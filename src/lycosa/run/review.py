@@ -16,13 +16,15 @@ from lycosa.collection.rows import PageRow
 from lycosa.recipe import Recipe
 from lycosa.relevance.harvest import measured_interval
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.files import append_lines, atomic_write
+from lycosa.vocabulary.files import append_lines, atomic_write, read_plain
 from lycosa.vocabulary.records import RELEVANT, Url
+from lycosa.vocabulary.text import whole_number
 
 from .open import main_text_of
 from .topic import examples_of
 
 SAMPLE_FILE = "sample.txt"
+_MAX_BYTES = 100_000_000
 DRAWN_AT_RANDOM = 2  # of a batch
 ENOUGH_DRAWN = 10  # pages drawn at random, from which on the harvest rate is measured and not estimated
 _SHARE_OF_TOP = 0.4  # of a batch
@@ -138,15 +140,16 @@ def read_sample(folder: Path) -> list[tuple[Url, bool, int]]:
         return []
     try:
         with disk_errors(path):
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = read_plain(path, _MAX_BYTES).decode().splitlines()
     except UnicodeDecodeError:
         raise CollectionError(f"{path}: not UTF-8 text; delete it, and review some pages again") from None
     sample = []
     for number, line in enumerate(lines, 1):
         word, pages, url = (*line.split(" "), "", "")[:3]
-        if word not in ("good", "bad") or not (pages.isdigit() and len(pages) < 15) or not url:
+        count = whole_number(pages)
+        if word not in ("good", "bad") or count is None or not url:
             raise CollectionError(f"{path}:{number}: not `good PAGES URL`; mend or delete it")
-        sample.append((Url(url), word == "good", int(pages)))
+        sample.append((Url(url), word == "good", count))
     return sample
 
 

@@ -10,7 +10,7 @@ from lycosa.vocabulary.text import folded
 
 from .decode import decode
 from .fingerprint import digest_of, fingerprint_of
-from .html import Parsed, parse_html
+from .html import MAX_LINKS, Parsed, parse_html
 from .language import language_of
 from .terms import Stem
 from .words import FoldedWords
@@ -25,6 +25,7 @@ class Reader:
 
     stem: whether terms are stems by the page's language, or the Snowball algorithm for pages in all languages.
     check_language: whether the language is detected in the text even where the page declares one.
+    max_links: links that are read of one page.
     is_left_out: links to URLs of which this is true are left out, such as those that are to be forgotten.
 
     >>> fetch = Fetch(Url("http://a.example/"), Outcome.OK, at=0.0, content=b"<title>Spiders</title><p>They hunt.")
@@ -34,6 +35,7 @@ class Reader:
 
     stem: Stem = False
     check_language: bool = False
+    max_links: int = MAX_LINKS
     is_left_out: Callable[[Url], bool] | None = None
 
     def __call__(self, fetch: Fetch) -> Page | None:
@@ -41,7 +43,7 @@ class Reader:
         if fetch.outcome is not Outcome.OK:
             return None
         html = decode(fetch.content, fetch.header("content-type") or "")
-        parsed = parse_html(html, fetch.url)
+        parsed = parse_html(html, fetch.url, max_links=self.max_links)
         robots = frozenset(_header_robots(fetch.headers)) | parsed.robots
         page = _page(fetch.url, parsed, robots=robots, stem=self.stem, check_language=self.check_language)
         return page if self.is_left_out is None else _without(page, self.is_left_out)

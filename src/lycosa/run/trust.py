@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from lycosa.collection.errors import disk_errors
 from lycosa.collection.folder import check_folder
-from lycosa.recipe import FILE_NAME, Logs, Map, Recipe, Requests, StandingSource, Topic, load_recipe
+from lycosa.recipe import FILE_NAME, Logs, Map, Recipe, StandingSource, Topic, load_recipe
 from lycosa.relevance.predicates import Predicate
 from lycosa.relevance.registry import LINEAR
 from lycosa.strategies.registry import STRATEGIES
@@ -103,7 +103,7 @@ def harmless(folder: Path, recipe: Recipe) -> Recipe:
         map=Map(),
         logs=Logs(),
         seeds="",
-        requests=Requests(delay=recipe.requests.delay),
+        requests=replace(recipe.requests, proxy="", cookies="", headers={}),
         strategy=recipe.strategy if recipe.strategy in STRATEGIES else Recipe().strategy,
         options=recipe.options if recipe.strategy in STRATEGIES else {},
     )

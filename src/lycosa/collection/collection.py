@@ -25,6 +25,7 @@ from .rows import PageRow
 from .search_index import SearchIndex
 
 _CATALOG, _SEARCH = "catalog.sqlite", "search"
+_OLD_SEARCH = "search.old"  # while another takes its place
 _REBUILT_CATALOG, _REBUILT_SEARCH = "rebuilt.sqlite", "rebuilt-search"
 _INSTALLED_WITHIN = 10.0  # seconds that a reader waits for another process that exchanges catalog and index
 _INDEX_INTERVAL = 300.0  # seconds after which the pages of a running crawl can be searched, however few they are
@@ -250,6 +251,7 @@ class Collection:
             self._relocate()
         else:
             self.archive.recover(self.catalog.position())
+        self.search.drop_leftovers()
         self.index_was_outdated = self.search.is_outdated()
         if self.index_was_outdated:
             self.search.clear()
@@ -353,7 +355,8 @@ def _drop_rebuilt(folder: Path) -> None:
     with disk_errors(folder):
         for path in folder.glob(f"{_REBUILT_CATALOG}*"):
             path.unlink()
-        shutil.rmtree(folder / _REBUILT_SEARCH, ignore_errors=True)
+        for name in (_REBUILT_SEARCH, _OLD_SEARCH):
+            shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _install_rebuilt(folder: Path) -> None:
@@ -367,5 +370,7 @@ def _install_rebuilt(folder: Path) -> None:
                 path.unlink()
             (folder / _REBUILT_CATALOG).replace(folder / _CATALOG)
         if (folder / _REBUILT_SEARCH).exists():
-            shutil.rmtree(folder / _SEARCH, ignore_errors=True)
+            shutil.rmtree(folder / _OLD_SEARCH, ignore_errors=True)
+            if (folder / _SEARCH).exists():
+                shutil.rmtree((folder / _SEARCH).rename(folder / _OLD_SEARCH))
             (folder / _REBUILT_SEARCH).rename(folder / _SEARCH)

@@ -160,10 +160,18 @@ class Session:
         return self._seeds
 
     def recipe_seeds(self, *, tell: Tell = lambda line: None) -> list[Url]:
-        """Where the recipe says to start: its seeds, else its good examples, even where a rule decides the topic."""
+        """Where the recipe says to start: its seeds, else its good examples, even where a rule decides the topic.
+
+        Those that were forgotten are left out, whatever the user's own files say.
+        """
         if self.recipe.seeds:
-            return read_seeds(self.folder / self.recipe.seeds, tell=tell)
+            return self.not_forgotten(read_seeds(self.folder / self.recipe.seeds, tell=tell))
         return [url for url, good in examples_of(self.recipe.topic, self.folder).urls.items() if good]
+
+    def not_forgotten(self, urls: Iterable[Url]) -> list[Url]:
+        """Those of some URLs that were not forgotten."""
+        forgotten = read_forgotten(self.folder)
+        return [url for url in urls if not is_forgotten(url, forgotten)]
 
     def _restored_loop(self) -> Loop:
         """Strategy and frontier as they were at the last checkpoint."""

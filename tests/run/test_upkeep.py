@@ -48,6 +48,17 @@ def test_a_rebuild_needs_the_archive_alone_and_counts_the_pages(words: Path) -> 
     assert waiting(words) == pytest.approx(waited)
 
 
+def test_a_rebuild_tells_of_damage_within_the_archive(words: Path) -> None:
+    (path,) = archives(words)
+    (place, length), *_ = rows(words, "SELECT place, length FROM pages WHERE number = 7")
+    data = bytearray(path.read_bytes())
+    data[place : place + length] = bytes(length)
+    path.write_bytes(data)
+    told: list[str] = []
+    assert rebuild(words, clock=SimulatedClock(NOW), tell=told.append) == 14
+    assert [line for line in told if "damaged: what was there is lost" in line and path.name in line]
+
+
 def test_pages_of_another_archive_join_the_collection_once(words: Path, tmp_path: Path) -> None:
     other = collection(tmp_path / "other", [BAD[0]], topic='keywords = ["mast"]')
     crawl(other, TOPICAL, 10, strategy="breadth-first")

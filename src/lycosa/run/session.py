@@ -267,7 +267,7 @@ class Session:
         try:
             strategy.restore(state)
             self._restore_visited(strategy)
-        except KeyError:
+        except (LookupError, TypeError, ValueError, AttributeError):
             self.tell("an older version has crawled here: ranking again what waits")
             self.collection.catalog.put_state(_RANKS_BEHIND, True)
             return self._made_strategy()
@@ -286,8 +286,8 @@ class Session:
         if state is None or (log_is_lost and "log" in find_strategy(self.strategy_name).needs):
             return None
         if log_is_lost:
-            state = state["inner"]
-        return state["inner"] if catalog.get_state("map") and not self.map.reference else state
+            state = _inner(state)
+        return _inner(state) if catalog.get_state("map") and not self.map.reference else state
 
     # ------------------------------------------------------------ from the archive
 
@@ -690,6 +690,11 @@ class Session:
     def checkpoint_if_due(self) -> None:
         if self._unsaved >= 500 or (self._unsaved and time.monotonic() - self._checkpointed_at > 2.0):
             self.checkpoint()
+
+
+def _inner(state: Plain) -> Plain:
+    """The state of the strategy within another, of the other's."""
+    return state.get("inner") if isinstance(state, dict) else None
 
 
 def _bounds(scope: Scope) -> Scope:

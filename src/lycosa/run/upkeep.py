@@ -54,6 +54,8 @@ def rebuild(folder: Path, *, clock: Clock, tell: Tell) -> int:
                 f"{records} records of {file} were passed over, and kept: a newer Lycosa wrote them, or others did,"
                 f" whose pages are taken in with: lycosa import"
             )
+        for file, size in session.collection.archive.damaged_bytes.items():
+            tell(f"{size:,} bytes of {file} are damaged: what was there is lost; look for a copy of the file")
         return session.status.pages
 
 

@@ -315,14 +315,15 @@ class _Fetches:
 
     def _bound_to(self, most: int) -> None:
         """Has fewer fetches at a time, as the process may not open the files for more."""
+        turns, concurrency = self._crawl.turns, self._crawl.concurrency
+        turns.most_fetches = min(most, turns.most_fetches)
         if most < self._most:
-            if self._most == self._crawl.concurrency:
-                self._crawl.tell(
-                    f"fetching {most} at a time instead of {self._crawl.concurrency}: this process may open few files "
-                    "(ulimit -n)"
-                )
             self._most = most
-            self._crawl.turns.most_fetches = min(most, self._crawl.turns.most_fetches)
+            if not turns.has_told:
+                turns.has_told = True
+                self._crawl.tell(
+                    f"fetching {most} at a time instead of {concurrency}: this process may open few files (ulimit -n)"
+                )
 
     def _has_place(self) -> bool:
         """Whether one more fetch may begin; those of slow hosts take the places of no others."""
@@ -368,6 +369,8 @@ class _Fetches:
         timeout = _MAX_WAIT
         if ready_at is not None and self._has_place():
             timeout = min(timeout, max(0.001, ready_at - self._clock.now()))
+        if self._begun:
+            timeout = min(timeout, max(0.001, SLOW - (self._waited - self._begun[0][0])))
         events = asyncio.get_running_loop()
         since = events.time()
         handle = events.call_later(timeout, self._status.woken.set)

@@ -15,6 +15,7 @@ class CurrentTurns:
         self._frontier: Turns | None = None
         self.most_fetches = most_fetches()  # at a time, for the files that this process may open
         self.has_lacked_files = False
+        self.has_told = False  # the user that there are fewer fetches at a time
 
     def use(self, frontier: Turns) -> None:
         self._frontier = frontier

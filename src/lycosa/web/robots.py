@@ -11,7 +11,7 @@ from protego import Protego
 
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Turns, Web
-from lycosa.vocabulary.records import Fetch, Host, Outcome, PastFetch, Url
+from lycosa.vocabulary.records import Fetch, Outcome, PastFetch, Url
 from lycosa.vocabulary.urls import host_of, join, origin_of, path_of
 
 from .outcomes import robots_out_of_reach
@@ -163,7 +163,7 @@ class RobotsWeb:
     async def _download(self, origin: str, *, earlier: _Policy | None) -> _Policy | _NextHop:
         hop = self._next_hops.pop(origin, None) or _NextHop(Url(f"{origin}/robots.txt"))
         while True:
-            fetch = await self._fetch_in_turn(hop, host_of(origin + "/"))
+            fetch = await self._fetch_in_turn(hop, origin)
             if fetch.outcome is Outcome.POSTPONED:
                 return replace(hop, until=fetch.host_not_before)
             if fetch.outcome is not Outcome.MOVED or fetch.location is None or hop.hops >= _MAX_HOPS:
@@ -172,11 +172,12 @@ class RobotsWeb:
             if self._turns is not None and self._turns.rests_after_requests:
                 return hop
 
-    async def _fetch_in_turn(self, hop: _NextHop, own: Host) -> Fetch:
-        """Asks for robots.txt; of another host than the one whose it is when it is the turn of that."""
-        host, turns = host_of(hop.url), self._turns
-        if turns is None or host == own:
+    async def _fetch_in_turn(self, hop: _NextHop, origin: str) -> Fetch:
+        """Asks for the robots.txt of an origin; at another host when it is the turn of that."""
+        turns = self._turns
+        if turns is None or not hop.hops or host_of(hop.url) == host_of(origin):
             return await self._web.fetch_text(hop.url, limit=_BYTES_READ)
+        host = host_of(hop.url)
         if (moment := turns.enter(host, self._clock.now())) is not None:
             return Fetch(hop.url, Outcome.POSTPONED, self._clock.now(), host_not_before=moment)
         try:

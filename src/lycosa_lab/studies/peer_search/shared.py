@@ -122,7 +122,7 @@ class OpenCollections:
 
     def _open(self, folder: Path, most: int) -> CachedContent:
         collection = self._stack.enter_context(open_for_reading(folder))
-        return CachedContent(SharedCollection(collection, PeerFolder(folder)), most)
+        return CachedContent(SharedCollection(collection, PeerFolder(folder), allow_private=True), most)
 
     def __enter__(self) -> "OpenCollections":
         return self

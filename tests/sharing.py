@@ -17,7 +17,6 @@ from lycosa_peers.peer_folder import PeerFolder
 from lycosa_peers.shared_collection import SharedCollection
 from lycosa_peers.wire import Wire, _Dialled
 
-
 PUBLIC = "93.184.215.14"  # an address that pages come from
 
 

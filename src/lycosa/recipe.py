@@ -26,12 +26,14 @@ from lycosa.strategies.hunter import WordWeights
 from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy, is_strategy, strategy_names
 from lycosa.vocabulary.contracts import Strategy
 from lycosa.vocabulary.errors import RecipeError, UsageError, mistake_in
+from lycosa.vocabulary.files import read_plain
 from lycosa.vocabulary.records import Plain, Url
 from lycosa.vocabulary.text import tokens_of
 from lycosa.vocabulary.url_files import NumberedLine, bare_host, meant_lines, read_url_file
 from lycosa.vocabulary.urls import normalise
 
 FILE_NAME = "lycosa.toml"
+_MAX_BYTES = 1_000_000
 DEFAULT_STRATEGY = "hunter"  # of a crawl whose recipe names none
 
 _PROXY = re.compile(r"(\w+://)?[^/\s]*[^/\s:]:\d{1,5}/?")  # which schemes there are is for the web to know
@@ -173,7 +175,7 @@ def load_recipe(folder: Path, *, to_read: bool = False, tell: Callable[[str], No
             raise UsageError(f"{folder} is not a collection: it has no {FILE_NAME}; make one with: lycosa new NAME")
         raise UsageError(f"there is no collection {folder}; make it with: lycosa new {folder}")
     try:
-        plain = tomllib.loads(path.read_text(encoding="utf-8"))
+        plain = tomllib.loads(read_plain(path, _MAX_BYTES).decode())
     except RecursionError:
         raise RecipeError(f"{path}: tables within tables too deep to read; write it with fewer") from None
     except tomllib.TOMLDecodeError as error:

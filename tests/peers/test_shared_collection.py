@@ -195,7 +195,7 @@ def test_whatever_is_asked_the_answer_is_a_message(folder):
             assert as_a_response(found).hits == found.hits
 
 
-@pytest.mark.parametrize("at", [-6e10, 1e300])
+@pytest.mark.parametrize("at", [-6e10, 2.5e11])
 def test_a_page_of_an_absurd_time_is_still_told_in_a_message(folder, at):
     with sqlite3.connect(folder / "catalog.sqlite") as catalog:
         catalog.execute("UPDATE pages SET at = ?, standing = 7.0", (at,))
@@ -240,3 +240,24 @@ def test_an_index_that_is_rewritten_meanwhile_is_counted_and_told_and_found_agai
         index.write_bytes(whole)
         assert urls(content.find("honey", 5)) == {"http://bees.example/"}
         assert content.error is None
+
+
+@pytest.mark.parametrize("name", ["{folder}/peer/key.pem", "../peer/key.pem", "/etc/hosts", "../archive/{archive}"])
+def test_no_file_but_those_of_the_archive_is_handed_out(folder, name):
+    (folder / "peer").mkdir(exist_ok=True)
+    (folder / "peer" / "key.pem").write_text("the secret of this peer")
+    (archive,) = (folder / "archive").glob("*.warc.gz")
+    with shared(folder) as content:
+        assert content.fetch("http://bees.example/") is not None
+        with sqlite3.connect(folder / "catalog.sqlite") as catalog:
+            catalog.execute("UPDATE pages SET file = ?", (name.format(folder=folder, archive=archive.name),))
+        assert content.fetch("http://bees.example/") is None
+
+
+def test_no_record_but_that_of_the_page_is_handed_out(folder):
+    with shared(folder) as content:
+        assert content.fetch("http://ships.example/") is not None
+        with sqlite3.connect(folder / "catalog.sqlite") as catalog:
+            place = catalog.execute("SELECT place, length FROM pages WHERE url = 'http://bees.example/'").fetchone()
+            catalog.execute("UPDATE pages SET place = ?, length = ? WHERE url = 'http://ships.example/'", place)
+        assert content.fetch("http://ships.example/") is None

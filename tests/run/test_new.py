@@ -19,7 +19,7 @@ def test_a_recipe_is_all_that_a_collection_needs(tmp_path: Path) -> None:
     recipe = load_recipe(tmp_path / "deep" / "bees")
     assert path == tmp_path / "deep" / "bees" / "lycosa.toml"
     assert (recipe.topic.text, recipe.contact, recipe.seeds) == ("keeping bees", "me@example.org", "")
-    assert [each.name for each in path.parent.iterdir()] == ["lycosa.toml"]
+    assert sorted(each.name for each in path.parent.iterdir()) == [".id", "lycosa.toml"]
 
 
 def test_files_among_the_examples_are_copied_so_that_the_collection_can_be_moved(tmp_path: Path) -> None:

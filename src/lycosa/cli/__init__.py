@@ -37,6 +37,7 @@ from . import (
     review,
     search,
     show,
+    trust,
 )
 from . import try_ as try_command
 from .options import TYPER_OPTIONS
@@ -82,6 +83,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "import": import_.import_,
     "rebuild": rebuild.rebuild,
     "forget": forget.forget,
+    "trust": trust.trust,
 }
 for name, command in COMMANDS.items():
     app.command(name, context_settings=search.CONTEXT_SETTINGS if name == "search" else None)(command)

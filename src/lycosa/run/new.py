@@ -12,6 +12,8 @@ from lycosa.user_config import checked_contact
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.records import Url
 
+from .trust import note_made_here
+
 
 def new_collection(
     folder: Path,
@@ -58,6 +60,7 @@ def new_collection(
         text = _with_table(text, "in_links", _keep_table(folder, "in-links.csv", in_links))
         text = _with_table(text, "traffic", _keep_table(folder, "traffic.csv", traffic))
         (folder / FILE_NAME).write_text(text, encoding="utf-8")
+        note_made_here(folder)
     except OSError as error:
         raise CollectionError(f"cannot write {folder}: {error.strerror}") from None
     return folder / FILE_NAME

@@ -16,11 +16,14 @@ from lycosa.vocabulary.records import Fetch, Page
 from lycosa.vocabulary.text import counted
 from lycosa.web.encodings import decoded
 
+from .trust import check_collection
+
 
 def open_collection(
     folder: Path, *, clock: Clock, reader: Reader, writable: bool = False, afresh: bool = False
 ) -> Collection:
     """The collection in a folder, with the parts it borrows from the rest of Lycosa."""
+    check_collection(folder)
 
     def searchable(fetch: Fetch, page: Page | None) -> SearchableText:
         page = page or reader(fetch)

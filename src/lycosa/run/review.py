@@ -16,13 +16,14 @@ from lycosa.collection.rows import PageRow
 from lycosa.recipe import Recipe
 from lycosa.relevance.harvest import measured_interval
 from lycosa.vocabulary.errors import CollectionError
-from lycosa.vocabulary.files import append_lines, atomic_write
+from lycosa.vocabulary.files import append_lines, atomic_write, read_plain
 from lycosa.vocabulary.records import RELEVANT, Url
 
 from .open import main_text_of
 from .topic import examples_of
 
 SAMPLE_FILE = "sample.txt"
+_MAX_BYTES = 100_000_000
 DRAWN_AT_RANDOM = 2  # of a batch
 ENOUGH_DRAWN = 10  # pages drawn at random, from which on the harvest rate is measured and not estimated
 _SHARE_OF_TOP = 0.4  # of a batch
@@ -138,7 +139,7 @@ def read_sample(folder: Path) -> list[tuple[Url, bool, int]]:
         return []
     try:
         with disk_errors(path):
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = read_plain(path, _MAX_BYTES).decode().splitlines()
     except UnicodeDecodeError:
         raise CollectionError(f"{path}: not UTF-8 text; delete it, and review some pages again") from None
     sample = []

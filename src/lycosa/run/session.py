@@ -2,10 +2,10 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from shlex import quote
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 from msgspec import UNSET
@@ -33,7 +33,20 @@ from lycosa.user_config import authority_file
 from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.contracts import Memory, Relevance, Standing, Strategy
 from lycosa.vocabulary.errors import UsageError
-from lycosa.vocabulary.records import REFRESH, RELEVANT, Candidate, Outcome, Page, Plain, Skip, SkipReason, Url, Visit
+from lycosa.vocabulary.records import (
+    REFRESH,
+    RELEVANT,
+    Candidate,
+    CheckedUrl,
+    Moment,
+    Outcome,
+    Page,
+    Plain,
+    Skip,
+    SkipReason,
+    Url,
+    Visit,
+)
 from lycosa.vocabulary.urls import site_of
 
 from .access_log import log_of_run
@@ -45,6 +58,7 @@ from .recall import OUT_OF_REACH, RECALL_BEHIND, RECALL_STATE, RecallEstimate, R
 from .steering import Steering, read_steering
 from .topic import TopicJudge, examples_of
 from .topical_map import map_of_run
+from .trust import check_collection, harmless, insist_on_trust
 
 _RANKS_BEHIND = (
     "ranks_behind"  # state: pages were judged anew, or the strategy is another, and what waits not ranked yet
@@ -63,6 +77,8 @@ class Session:
     left them short. `loop`, `status` and `duplicates` are what a crawl, an import or a refresh goes on with.
 
     wrap_reader: given the reader of the collection's pages, returns the one to use, such as one with a cache.
+    is_upkeep: whether the collection is only folded anew, which somebody must be able to do whose collection is not
+        trusted: what its recipe names is left out then.
     ranks: whether what waits is ranked anew where that is due, and the recall estimated in the end, which read all of
         the archive and all links; else the next session does it.
     """
@@ -77,7 +93,13 @@ class Session:
         afresh: bool = False,
         wrap_reader: Callable[[Reader], Reader] = lambda reader: reader,
         ranks: bool = True,
+        is_upkeep: bool = False,
     ):
+        check_collection(folder)
+        if is_upkeep:
+            recipe = harmless(folder, recipe)
+        else:
+            insist_on_trust(folder)
         self.folder = folder
         self.recipe = recipe
         self.clock = clock
@@ -91,8 +113,8 @@ class Session:
         self._recall: RecallEstimator | None = None  # where it knows all visits; else the catalog does
         self._is_recall_behind = bool(self.collection.catalog.get_state(RECALL_BEHIND))  # in the catalog
         self._ranks = ranks
-        self.map = Guide("map", find=map_of_run, tell=tell)
-        self.log = Guide("access log", find=log_of_run, tell=tell)
+        self.map = Guide("map", find=partial(map_of_run, folder=folder), tell=tell)
+        self.log = Guide("access log", find=partial(log_of_run, folder=folder), tell=tell)
         try:
             with self.collection.catalog.guarded():
                 self.loop = self._restored_loop()
@@ -140,15 +162,15 @@ class Session:
     def _restored_loop(self) -> Loop:
         """Strategy and frontier as they were at the last checkpoint."""
         catalog, recipe = self.collection.catalog, self.recipe
-        self._seeds: list[Url] = catalog.get_state("seeds") or []
-        last = catalog.get_state("strategy") or recipe.strategy
-        self.strategy_name, self._options = self._permitted(last, catalog.get_state("options") or {})
+        self._seeds: list[Url] = catalog.get_state("seeds", list[CheckedUrl]) or []
+        last = catalog.get_state("strategy", str) or recipe.strategy
+        self.strategy_name, self._options = self._permitted(last, catalog.get_state("options", dict[str, Any]) or {})
         utility = catalog.get_state("utility") or msgspec.to_builtins(recipe.utility)
         self._utility = utility_for(self.strategy_name, _utility_of(utility))
         self.map.activate(catalog.get_state("map"), self.strategy_name)
         self.log.activate(catalog.get_state("logs"), self.strategy_name)
         strategy = self._restored_strategy()
-        self._scope = msgspec.convert(catalog.get_state("scope") or {}, Scope)  # of the last run, flags included
+        self._scope = catalog.get_state("scope", Scope) or Scope()  # of the last run, flags included
         self._quotas = _quotas_of(catalog.get_state("quotas"))  # of the last run too
         self._admission = Admission(
             self._scope,
@@ -167,7 +189,7 @@ class Session:
             limit=recipe.waiting.limit,
             boosted=self._steering.boosted,
         )
-        for host, until in (catalog.get_state("holds") or {}).items():
+        for host, until in (catalog.get_state("holds", dict[str, Moment]) or {}).items():
             self.frontier.hold(host, until)
         self.frontier.restore_settled(catalog.visited())
         self._admission.pages.restore(catalog.pages_of_hosts())
@@ -290,7 +312,7 @@ class Session:
         """Takes over the seeds and the strategy of a run; True if what waits has to be ranked anew."""
         known = set(self._seeds)
         self._seeds += [seed for seed in run.seeds if seed not in known]
-        scope = msgspec.convert(run.scope or {}, Scope)
+        scope = _scope_of(run.scope)
         strategy, options = self._permitted(run.strategy, run.options or {})
         utility = utility_for(strategy, _utility_of(run.utility))
         before = (self.strategy_name, self._options, self._utility, self.map.reference, self.log.reference)
@@ -548,7 +570,7 @@ class Session:
         It is noted as done at the end, so that after a kill the next session does it again.
         """
         catalog, forgotten = self.collection.catalog, read_forgotten(self.folder)
-        if sorted(forgotten) == (catalog.get_state("forgotten") or []):
+        if sorted(forgotten) == (catalog.get_state("forgotten", list[int]) or []):
             return 0
         pages = self.collection.forget(lambda url: is_forgotten(url, forgotten))
         numbers = {number for number, *_ in catalog.judged()}
@@ -631,6 +653,14 @@ def _steering_of(saved: Plain) -> Steering:
         return msgspec.convert(saved or {}, Steering)
     except msgspec.ValidationError:
         return Steering()
+
+
+def _scope_of(saved: Plain) -> Scope:
+    """What a run said of its scope; no limits where it makes no sense."""
+    try:
+        return msgspec.convert(saved or {}, Scope)
+    except msgspec.ValidationError:
+        return Scope()
 
 
 def _quotas_of(saved: Plain) -> Quotas:

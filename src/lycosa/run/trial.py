@@ -26,6 +26,7 @@ from .live import insist_on_contact_for, make_web
 from .open import open_for_reading
 from .options import Settings
 from .topic import TopicJudge
+from .trust import check_collection, insist_on_trust
 
 MAX_HOPS = 5  # redirects followed
 MAX_EXAMPLES = 50  # pages fetched to learn the topic from
@@ -69,6 +70,8 @@ async def try_url(
 
     folder: of a collection, which is only read.
     """
+    check_collection(folder)
+    insist_on_trust(folder)
     insist_on_contact_for([url], recipe.contact, settings.resolve, folder)
     async with _web(recipe, settings, clock) as web:
         reader = Reader(stem=recipe.topic.stem, check_language=bool(recipe.scope.languages))

@@ -28,8 +28,7 @@ from typing import Any, Literal, Self, Unpack
 
 from lycosa.collection import Collection
 from lycosa.collection.arrow_tables import insist_on_pandas, table_of
-from lycosa.collection.rows import ObservationRow as LookRow
-from lycosa.collection.rows import PageRow, Summary
+from lycosa.collection.rows import ObservationRow, PageRow, Summary
 from lycosa.collection.search_index import Hit
 from lycosa.frontier.durable import count_waiting
 from lycosa.reading import markdown_of
@@ -76,7 +75,7 @@ class _Readable:
         known = normalise(url)
         return self._collection().catalog.page(known) if known else None
 
-    def looks(self, url: str) -> list[LookRow]:
+    def looks(self, url: str) -> list[ObservationRow]:
         """Every time that a page was seen and what had become of it; empty for one that was seen once."""
         page = self.page(url)
         return self._collection().catalog.looks(page.number) if page else []

@@ -10,7 +10,7 @@ from lycosa.vocabulary.errors import CollectionError
 
 # What SQLite says where the file is not as it should be; all else it says is about the disk or other programs.
 _DAMAGE = ("no such table", "no such column", "malformed", "Could not decode", "user-defined function", "too big")
-_FAILING_DISK = "the disk fails; copy {name} to another disk, then go on with the copy"
+_FAILING_DISK = "make room, or where the disk fails copy {name} to another, then go on"
 
 
 class DamagedRowError(Exception):

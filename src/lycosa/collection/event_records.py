@@ -34,6 +34,7 @@ from lycosa.vocabulary.records import (
     Url,
     Visit,
 )
+from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import host_of, normalise, path_of
 
 from .events import Attempt, Event, FetchedExample, RunStart, Scores, Stop, fetch_of, is_not_modified, is_revisit
@@ -354,7 +355,7 @@ def _fetch_of(group: EventRecords, note: FetchNote, url: Url, decode: Decode) ->
     if group.answer and group.answer.block:
         first_line, headers, body = _http(group.answer.block, "utf-8" if note.utf8 else "latin-1")
         _, code, reason = (*first_line.split(" ", 2), "", "")[:3]
-        status = int(code) if code.isascii() and code.isdigit() else None
+        status = whole_number(code, most=999)
     if group.request:
         _, request_headers, _ = _http(group.request.block, "utf-8" if note.utf8 else "latin-1")
         request_headers = request_headers[note.host_added :]

@@ -13,6 +13,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from lycosa.vocabulary.markdown import CONTROLS, SPACES, escape_line_start, escape_within_line, link_target
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import Joiner
 
 from .html import BOILERPLATE_ROLES, BOILERPLATE_TAGS, INVISIBLE_TAGS, base_of
@@ -254,7 +255,8 @@ def _last_tag(node: LexborNode) -> str | None:
 
 def _start_of(node: LexborNode) -> int:
     start = (node.attributes.get("start") or "").strip()
-    return int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 1
+    number = whole_number(start, most=10**8)
+    return 1 if number is None else number
 
 
 def _data_rows(table: LexborNode) -> list[list[LexborNode]]:

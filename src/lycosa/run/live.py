@@ -10,8 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from lycosa import __version__
-from lycosa.collection.events import RunStart as Run
-from lycosa.collection.events import Stop
+from lycosa.collection.events import RunStart, Stop
 from lycosa.frontier.admission import Admission
 from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing, utility_for
 from lycosa.strategies import Mapped
@@ -206,7 +205,7 @@ class LiveRun:
                 f"[scope] in {session.folder / FILE_NAME} for all"
             )
         self.begin(
-            Run(
+            RunStart(
                 session.clock.now(),
                 recipe.strategy,
                 tuple(seeds),
@@ -244,7 +243,7 @@ class LiveRun:
         """Makes the model of standing."""
         self._standing.learn()
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: RunStart) -> None:
         """Records that a run has begun, and ranks what waits again where it goes another way than the one before."""
         session = self._session
         session.record(run)

@@ -26,6 +26,7 @@ from lycosa.strategies.registry import STRATEGIES, check_options, find_strategy,
 from lycosa.user_config import checked_contact, user_contact
 from lycosa.vocabulary.errors import UsageError, mistake_in
 from lycosa.vocabulary.records import Plain, Url
+from lycosa.vocabulary.text import whole_number
 from lycosa.web.http import connect_to
 
 
@@ -248,8 +249,8 @@ def changed_recipe(recipe: Recipe, options: CrawlOptions | FetchOptions | Reques
 
 
 def _count_or_percent(said: str, flag: str) -> int | str:
-    if said.isascii() and said.isdigit() and int(said):
-        return int(said)
+    if number := whole_number(said):
+        return number
     try:
         return msgspec.convert(said, Percent)
     except msgspec.ValidationError:

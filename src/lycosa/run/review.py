@@ -18,6 +18,7 @@ from lycosa.relevance.harvest import measured_interval
 from lycosa.vocabulary.errors import CollectionError
 from lycosa.vocabulary.files import append_lines, atomic_write, read_plain
 from lycosa.vocabulary.records import RELEVANT, Url
+from lycosa.vocabulary.text import whole_number
 
 from .open import main_text_of
 from .topic import examples_of
@@ -145,9 +146,10 @@ def read_sample(folder: Path) -> list[tuple[Url, bool, int]]:
     sample = []
     for number, line in enumerate(lines, 1):
         word, pages, url = (*line.split(" "), "", "")[:3]
-        if word not in ("good", "bad") or not (pages.isdigit() and len(pages) < 15) or not url:
+        count = whole_number(pages)
+        if word not in ("good", "bad") or count is None or not url:
             raise CollectionError(f"{path}:{number}: not `good PAGES URL`; mend or delete it")
-        sample.append((Url(url), word == "good", int(pages)))
+        sample.append((Url(url), word == "good", count))
     return sample
 
 

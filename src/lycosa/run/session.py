@@ -12,8 +12,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from lycosa import __version__
-from lycosa.collection.events import Attempt, Event, Scores
-from lycosa.collection.events import RunStart as Run
+from lycosa.collection.events import Attempt, Event, RunStart, Scores
 from lycosa.collection.page_words import FILE as WORDS_FILE
 from lycosa.collection.page_words import PageWords
 from lycosa.collection.rows import ExampleRow, PageRow
@@ -295,7 +294,7 @@ class Session:
                 if isinstance(event, Attempt):
                     if event.candidate.lane != REFRESH:  # a page to see again is chosen anew by the next refresh
                         self.frontier.give_back(replace(event.candidate, attempts=event.candidate.attempts + 1))
-                elif isinstance(event, Scores) or (isinstance(event, Run) and self.begin_run(event)):
+                elif isinstance(event, Scores) or (isinstance(event, RunStart) and self.begin_run(event)):
                     catalog.put_state(_RANKS_BEHIND, True)
             applied += 1
             if applied % 1_000 == 0:
@@ -308,7 +307,7 @@ class Session:
             self._recall, self._is_recall_behind = None, True
             self.checkpoint()
 
-    def begin_run(self, run: Run) -> bool:
+    def begin_run(self, run: RunStart) -> bool:
         """Takes over the seeds and the strategy of a run; True if what waits has to be ranked anew."""
         known = set(self._seeds)
         self._seeds += [seed for seed in run.seeds if seed not in known]
@@ -371,10 +370,10 @@ class Session:
             dropped += [f"{flag} {quote(each)}" for each in had if each not in has]
         return dropped + ["--stay"] * (before.stay_on_sites and not scope.stay_on_sites)
 
-    def run_as_before(self, refresh: Plain) -> Run:
+    def run_as_before(self, refresh: Plain) -> RunStart:
         """A run that changes neither strategy nor scope nor quotas, whatever the recipe says by now."""
         scope, utility = msgspec.to_builtins(self._scope), msgspec.to_builtins(self._utility)
-        return Run(
+        return RunStart(
             self.clock.now(),
             self.strategy_name,
             (),

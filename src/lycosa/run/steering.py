@@ -15,6 +15,7 @@ from lycosa.collection.errors import disk_errors
 from lycosa.vocabulary.errors import CollectionError, UsageError
 from lycosa.vocabulary.files import append_lines, atomic_write, read_plain
 from lycosa.vocabulary.records import Url
+from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import host_of, normalise
 
 from .review import drop_from_sample
@@ -126,7 +127,7 @@ def _read(folder: Path) -> list[Step]:
         raise CollectionError(f"{path}: not UTF-8 text; mend or delete it") from None
     for number, line in enumerate(lines, 1):
         word, _, what = line.partition(" ")
-        is_label = word == "label" and what.isdigit() and len(what) < 10
+        is_label = word == "label" and whole_number(what, most=10**9) is not None
         if len(line) > _MAX_LINE or not (is_label or (word in ("block", "boost") and what)):
             raise CollectionError(f"{path}:{number}: write `block HOST` or `boost HOST`; mend or delete it")
         steps.append(Step(word, what))  # type: ignore[arg-type]

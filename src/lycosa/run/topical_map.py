@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from lycosa.maps.atlas import Atlas
-from lycosa.maps.topic_map import UrlMap as CrawlMap
+from lycosa.maps.topic_map import UrlMap
 from lycosa.recipe import Map, check_takes_map
 from lycosa.relevance.taxonomy import Taxonomy
 from lycosa.strategies import Mapped
@@ -34,7 +34,7 @@ class OpenMap(Struct, frozen=True):
     """A map that was opened."""
 
     reference: MapReference
-    links: CrawlMap
+    links: UrlMap
     taxonomy: Taxonomy | None = None
 
     def wrap(self, strategy: Strategy) -> Mapped:

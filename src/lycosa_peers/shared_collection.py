@@ -282,12 +282,18 @@ class SharedCollection:
     # ------------------------------------------------------------ the content of a peer
 
     def find(self, wanted: Wanted, most: int) -> Found:
+        return self._find(wanted, most, self._is_shared)
+
+    def find_own(self, wanted: Wanted, most: int) -> Found:
+        return self._find(wanted, most, self._is_there)
+
+    def _find(self, wanted: Wanted, most: int, where: Callable[[str], bool]) -> Found:
         words = query_words(wanted) if isinstance(wanted, str) else ()
         if not words or most < 1:
             return Found()
         self._texts.begin()
         try:
-            found = self._index.with_all(words, limit=most, where=self._is_shared)
+            found = self._index.with_all(words, limit=most, where=where)
             hits = tuple(self._hit(hit.url, hit.snippet, codes_of(words)) for hit in found)
         except CollectionError as error:  # mostly another process is rewriting the index
             self.counts["index_unusable"] += 1
@@ -369,9 +375,13 @@ class SharedCollection:
             frequencies=tuple(max(1, count) for count in times),  # the index has found each of them
         )
 
+    def _is_there(self, url: str) -> bool:
+        page = self._texts.row(url)
+        return page is not None and page.vanished_at is None
+
     def _is_shared(self, url: str) -> bool:
-        """Whether a page is told of. One that the summary knows to be withheld is not read; of those that it does not
-        know yet, a few are, to see where they came from, and the others have to wait for the summary."""
+        """Whether others are told of a page. One that the summary knows to be withheld is not read; of those that it
+        does not know yet, a few are, to see where they came from, and the others have to wait for the summary."""
         page = self._texts.row(url)
         if page is None or page.vanished_at is not None or self._is_withheld(url):
             return False

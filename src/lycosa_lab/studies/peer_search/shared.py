@@ -86,6 +86,9 @@ class CachedContent:
             found = self._found[wanted] = self._content.find(wanted, self._most)
         return found if len(found.hits) <= most else Found(found.hits[:most], found.statistics)
 
+    def find_own(self, wanted: Wanted, most: int) -> Found:
+        return self.find(wanted, most)
+
     def fetch(self, item: Item) -> bytes | None:
         return self._content.fetch(item)
 

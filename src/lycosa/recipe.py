@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from lycosa.frontier.admission import Scope, Traps
 from lycosa.frontier.quotas import Quotas
 from lycosa.logs import Readings
+from lycosa.reading.html import MAX_LINKS
 from lycosa.reading.words import terms_of
 from lycosa.relevance import predicates
 from lycosa.relevance.predicates import Predicate
@@ -94,6 +95,7 @@ class Requests(Struct, frozen=True, forbid_unknown_fields=True):
     concurrency: AtLeastOne = 16  # fetches under way at once
     timeout: Positive = 10.0  # seconds for a whole request
     max_body: AtLeastOne = 1_000_000  # bytes of a body; what is longer is cut
+    max_links: Annotated[int, Meta(ge=1, le=100_000)] = MAX_LINKS  # read of one page
     retries: Annotated[int, Meta(ge=0)] = 2  # further tries after a timeout, a 5xx or a busy host
     proxy: str = ""  # scheme://host:port
     cookies: str = ""
@@ -418,6 +420,7 @@ text = {quoted(topic_text).decode()}
 # concurrency = 16
 # timeout = 10.0
 # max_body = 1000000  # bytes
+# max_links = 5000  # read of one page
 # retries = 2
 # proxy = "http://proxy.example:3128"
 # headers = {{ "Accept-Language" = "en" }}

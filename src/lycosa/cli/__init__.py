@@ -4,14 +4,16 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from difflib import get_close_matches
 from errno import EINVAL, ELOOP, ENAMETOOLONG, ENOTDIR
 from importlib import import_module
 from importlib.util import find_spec
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: its threads cost small matrices more than they save
 
+import click
 import typer
 from typer.core import TyperGroup
 
@@ -119,7 +121,10 @@ def _stub(name: str, help_text: str, group: typer.Typer) -> None:
     """Adds a command whose modules are loaded when it is called."""
 
     def run(context: typer.Context) -> None:
-        load_command(name)(context.args, prog_name=f"{context.find_root().info_name} {name}")
+        program = f"{context.find_root().info_name} {name}"
+        code = load_command(name)(context.args, prog_name=program, standalone_mode=False)
+        if code:
+            raise typer.Exit(code)
 
     run.__doc__ = help_text
     settings = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -151,12 +156,16 @@ def main() -> None:
     code = 0
     try:
         try:
-            app()
+            code = app(standalone_mode=False) or 0
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(bool(end.code))
         sys.stdout.flush()
     except LycosaError as error:
         code = _fail(str(error), error.exit_code)
+    except click.ClickException as error:
+        code = _refuse(error)
+    except click.Abort:
+        code = 1
     except KeyboardInterrupt:
         code = 130
     except BrokenPipeError:
@@ -168,6 +177,29 @@ def main() -> None:
             _no_more_output()
         code = _fail_by(error)
     sys.exit(code)
+
+
+_KINDS = {  # of values, as click calls them, and as people do
+    "integer range": "a whole number",
+    "integer": "a whole number",
+    "float range": "a number",
+    "float": "a number",
+}
+
+
+def _refuse(error: click.ClickException) -> int:
+    """Says what is wrong with the words of the command line, and what may have been meant."""
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        nearest = get_close_matches(error.option_name, error.possibilities, cutoff=0.8)
+        error = click.NoSuchOption(error.option_name, possibilities=nearest, ctx=error.ctx)
+    shown = StringIO()
+    error.show(shown)
+    text = shown.getvalue()
+    for kind, words in _KINDS.items():
+        text = text.replace(f"is not a valid {kind}.", f"is not {words}.")
+    with suppress(OSError):
+        typer.echo(text, err=True, nl=False)
+    return error.exit_code
 
 
 def _fail(message: str, code: int) -> int:

@@ -61,10 +61,12 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print a line per
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
-def takes(options: type) -> Callable[[Command], Command]:
+def takes(options: type, *, last: bool = False) -> Callable[[Command], Command]:
     """Adds a flag for every option of a TypedDict, as its `Flag` says, to a command that takes them as `**options`.
 
     The command receives the options that the user gave, parsed.
+
+    last: whether the help lists them after the options that the command itself declares.
     """
     hints = get_type_hints(options, include_extras=True)
     shared_last = sorted(hints, key=FetchOptions.__annotations__.__contains__)
@@ -89,7 +91,7 @@ def takes(options: type) -> Callable[[Command], Command]:
         ]
         first = [each for each in own if each.default is inspect.Parameter.empty]  # arguments stand before options
         rest = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own if each not in first]
-        run.__signature__ = signature.replace(parameters=[*first, *added, *rest])  # type: ignore[attr-defined]
+        run.__signature__ = signature.replace(parameters=[*first, *rest, *added] if last else [*first, *added, *rest])  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
         return cast(Command, run)
 

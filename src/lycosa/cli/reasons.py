@@ -9,6 +9,7 @@ from lycosa.web.outcomes import outcome_name
 
 _PHRASES = {
     "seed": "a seed",
+    "sitemap": "named by a sitemap",
     "example": "an example",
     "boosted": "named by you to come first",
     "sample": "drawn at random, to see what else there is",

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from lycosa.vocabulary.clock import Clock
@@ -475,7 +476,12 @@ def _note_without(note: Note, is_forgotten: Callable[[Url], bool]) -> Note | Non
         return None
     match note:
         case RunStart():
-            return replace(note, seeds=tuple(seed for seed in note.seeds if not is_forgotten(seed)))
+            own = len(note.seeds) - (note.sitemap_seeds or 0)
+            given, named = (
+                tuple(seed for seed in seeds if not is_forgotten(seed))
+                for seeds in (note.seeds[:own], note.seeds[own:])
+            )
+            return replace(note, seeds=given + named, sitemap_seeds=len(named) or UNSET)
         case Scores():
             relevance, standing = (
                 {page: value for page, value in values.items() if not is_forgotten(Url(page))}

@@ -37,6 +37,7 @@ class RunStart(Struct, frozen=True, tag_field="lycosa", tag="run"):
     options: Mapping[str, Plain] | UnsetType = UNSET  # of the strategy; not written where none are set
     quotas: Mapping[str, int] | UnsetType = UNSET  # pages of one host and of one site; not written where none are set
     authority: str | UnsetType = UNSET  # hash of the table of ranks that counted; not written where none did
+    sitemap_seeds: int | UnsetType = UNSET  # how many of the seeds, the last ones, sitemaps name; not written for none
 
 
 class Attempt(Struct, frozen=True):

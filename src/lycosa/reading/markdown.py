@@ -16,7 +16,7 @@ from lycosa.vocabulary.records import Url
 from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import Joiner
 
-from .html import BOILERPLATE_ROLES, BOILERPLATE_TAGS, INVISIBLE_TAGS, base_of
+from .html import BOILERPLATE_TAGS, INVISIBLE_TAGS, base_of, strip_boilerplate_roles
 from .prune import MAX_HREF, names, prune
 
 _MAX_DEPTH = 100  # elements within elements; what lies deeper is plain text
@@ -43,8 +43,7 @@ _WITHIN_LINES = frozenset((*_CODE, "a", "br", "img", "q"))
 def markdown_of(html: str, url: Url) -> str:
     """The content of a page, without navigation, asides and footers, as Markdown; empty where it has no text."""
     tree = LexborHTMLParser(prune(html))
-    for node in tree.css(BOILERPLATE_ROLES):
-        node.decompose()
+    strip_boilerplate_roles(tree)
     content = _content(tree)
     return "" if content is None else _Blocks(_Targets(base_of(tree, url))).of(content)
 

@@ -49,10 +49,10 @@ from lycosa.vocabulary.records import (
 from lycosa.vocabulary.urls import site_of
 
 from .access_log import log_of_run
-from .crawl import Assessor, Status
+from .crawl import NOTHING_LEFT, Assessor, Status
 from .forgotten import is_forgotten, read_forgotten
 from .guides import Guide, layers
-from .open import open_collection
+from .open import open_collection, reader_of
 from .recall import OUT_OF_REACH, RECALL_BEHIND, RECALL_STATE, RecallEstimate, RecallEstimator, restored_recall
 from .steering import Steering, read_steering
 from .topic import TopicJudge, examples_of
@@ -103,7 +103,7 @@ class Session:
         self.recipe = recipe
         self.clock = clock
         self.tell = tell
-        self.reader = wrap_reader(Reader(stem=recipe.topic.stem, check_language=bool(recipe.scope.languages)))
+        self.reader = wrap_reader(reader_of(recipe))
         self.topic = TopicJudge(recipe.topic, folder, self.reader)
         self.collection = open_collection(folder, clock=clock, reader=self.reader, writable=True, afresh=afresh)
         self._checkpointed_at = time.monotonic()
@@ -307,20 +307,29 @@ class Session:
             self._recall, self._is_recall_behind = None, True
             self.checkpoint()
 
-    def begin_run(self, run: RunStart) -> bool:
-        """Takes over the seeds and the strategy of a run; True if what waits has to be ranked anew."""
+    def begin_run(self, run: RunStart) -> list[str]:
+        """Takes over the seeds and the strategy of a run; what has changed so that what waits has to be ranked anew."""
         known = set(self._seeds)
         self._seeds += [seed for seed in run.seeds if seed not in known]
         scope = _scope_of(run.scope)
         strategy, options = self._permitted(run.strategy, run.options or {})
         utility = utility_for(strategy, _utility_of(run.utility))
-        before = (self.strategy_name, self._options, self._utility, self.map.reference, self.log.reference)
-        goes_another_way = (strategy, options, utility, run.map, run.logs) != before
+        changes = [
+            what
+            for what, before, now in (
+                ("strategy", self.strategy_name, strategy),
+                ("options", self._options, options),
+                ("target", self._utility, utility),
+                ("map", self.map.reference, run.map),
+                ("log", self.log.reference, run.logs),
+            )
+            if before != now
+        ]
         quotas = _quotas_of(run.quotas or None)
         authority = None if run.authority is UNSET else run.authority
         has_other_ranks = authority != self.collection.catalog.get_state("authority")
-        is_bounded_otherwise = _bounds(scope) != _bounds(self._scope) or quotas != self._quotas
-        if goes_another_way:
+        bounds = ["scope"] * (_bounds(scope) != _bounds(self._scope)) + ["quotas"] * (quotas != self._quotas)
+        if changes:
             self.strategy_name, self._options, self._utility = strategy, options, utility
             self.map.activate(run.map, strategy)
             self.log.activate(run.logs, strategy)
@@ -328,7 +337,7 @@ class Session:
         self._use_scope(scope)
         self._quotas = quotas
         self.frontier.set_quotas(quotas)
-        if is_bounded_otherwise:  # ranked anew, what is still out of bounds is skipped again
+        if bounds:  # ranked anew, what is still out of bounds is skipped again
             self._recall, self._is_recall_behind = None, True
             self.collection.catalog.remove_skips(SkipReason.SCOPE, SkipReason.QUOTA)
         self.collection.catalog.put_state("seeds", self._seeds)
@@ -341,8 +350,9 @@ class Session:
         seeds = [seed for seed in run.seeds if not self.frontier.is_known(seed)]
         self._try_again(seed for seed in run.seeds if self.frontier.is_settled(seed))
         if seeds or not (self.status.pages or len(self.frontier)):  # a strategy may begin without any
-            self.loop.start(seeds)
-        return goes_another_way or is_bounded_otherwise or has_other_ranks
+            named = frozenset(run.seeds[len(run.seeds) - (run.sitemap_seeds or 0) :])
+            self.loop.start(seeds, from_sitemaps=named)
+        return changes + bounds + ["lists of ranks"] * has_other_ranks
 
     def _try_again(self, seeds: Iterable[Url]) -> None:
         """Lets those of these seeds wait once more that got no answer the last time: the network may be back.
@@ -410,7 +420,7 @@ class Session:
         """Why a crawl stops that has nothing to fetch."""
         skipped, quotas = self.collection.catalog.count_skips(SkipReason.QUOTA), self._quotas
         if not skipped or quotas == Quotas():
-            return "nothing is left to fetch"
+            return NOTHING_LEFT
         said = (f"{bound} a {of}" for of, bound in (("host", quotas.per_host), ("site", quotas.per_site)) if bound)
         flags = " or ".join(
             flag for flag, bound in (("--per-host", quotas.per_host), ("--per-site", quotas.per_site)) if bound

@@ -47,7 +47,7 @@ class Searches:
         while len(self._searches) > state.options.searches:
             self._open.discard(self._searches.popitem(last=False)[0])
         state.counts["asked"] += 1
-        found = state.content.find(wanted, most)
+        found = state.content.find_own(wanted, most)
         if found.hits:
             answer = Answer(state.me, state.name, Stage.HOME, found.hits, found.statistics, now)
             search.add(answer, (hit.item for hit in found.hits))

@@ -40,6 +40,7 @@ try:
         peer_facts,
         running_peer_or_lock,
         start_listening,
+        withheld_line,
     )
     from .results import LiveResults, hit_lines, missing_pages, search_json, summary_lines
 except ModuleNotFoundError as missing:
@@ -127,6 +128,8 @@ def serve(
                 peer.keep_joining(joins)
                 peer.follow_collection()
                 typer.echo(f"{identity.name}@{at or listens_at} serves {content.pages} pages of {name}")
+                if content.withheld:
+                    notify(withheld_line(content.withheld))
                 if identity.group is None:
                     notify("anybody who can connect may search and take these pages; --group closes the circle")
                 await ended.wait()

@@ -10,7 +10,7 @@ a plain `for`. Pages of the collection that are fetched again take the same way 
 strategy sees the links that are new.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -81,9 +81,10 @@ class Loop:
         finally:
             self.frontier = own
 
-    def start(self, seeds: Iterable[Url]) -> None:
-        """Puts the seeds; those known already stay as they are."""
-        skips = self.put(self.strategy.start(list(seeds)))
+    def start(self, seeds: Iterable[Url], *, from_sitemaps: Container[Url] = ()) -> None:
+        """Puts the seeds; those known already stay as they are. What sitemaps name is explained by that."""
+        candidates = self.strategy.start(list(seeds))
+        skips = self.put(_of_sitemap(each) if each.url in from_sitemaps else each for each in candidates)
         if self._journal is not None:
             self._journal.record_skips(skips)
 
@@ -216,3 +217,9 @@ def _unfollowed(visit: Visit) -> list[Skip]:
         for link in page.links
         if why or page.nofollow or "nofollow" in link.rel
     ]
+
+
+def _of_sitemap(candidate: Candidate) -> Candidate:
+    """A seed, explained by the sitemap that named it."""
+    reasons = {("sitemap" if reason == "seed" else reason): value for reason, value in candidate.because.items()}
+    return replace(candidate, because=reasons)

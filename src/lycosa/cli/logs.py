@@ -20,8 +20,9 @@ from lycosa.vocabulary.errors import cannot_write
 from lycosa.vocabulary.text import visible
 
 from .job_progress import Counting, elapsed_notice
-from .options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
+from .options import Json, Quiet, print_json, program, tell
 from .progress import SPARKS
+from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(name="logs", help="Access logs, for crawls that prefer pages people visited.", **TYPER_OPTIONS)
 SPARKLINE = 60  # characters

@@ -26,7 +26,8 @@ from lycosa.vocabulary.urls import host_of, path_of
 
 from .export import STANDARD_OUTPUT
 from .job_progress import Counting, elapsed_notice
-from .options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
+from .options import Json, Quiet, print_json, program, tell
+from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(name="map", help="Maps of topics, drawn from crawls, for the next ones to use.", **TYPER_OPTIONS)
 AtlasArgument = Annotated[Path, typer.Argument(metavar="ATLAS", help="The file of the maps.")]

@@ -13,7 +13,8 @@ from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.text import counted, visible
 
 from .job_progress import Counting
-from .options import TYPER_OPTIONS, Json, Quiet, print_json, tell, url_argument
+from .options import Json, Quiet, print_json, tell, url_argument
+from .typer_options import TYPER_OPTIONS
 
 app = typer.Typer(
     name="standing",

@@ -36,6 +36,7 @@ from .recall import RecallEstimate
 from .turns import CurrentTurns
 
 INTERRUPTED = "interrupted"  # why a crawl stopped that somebody ended
+NOTHING_LEFT = "nothing is left to fetch"  # why one stopped that had followed every link
 ALLOW_PRIVATE_HINT = "to crawl hosts of your own network, say --allow-private"
 _STEPS_IN_A_ROW = 8  # before sockets and signals are looked at again
 _MAX_WAIT = 1.0  # seconds between two looks at budgets and interrupts
@@ -186,7 +187,7 @@ class Crawl:
     concurrency: int = 1
     observe: Callable[[Visit], None] = lambda visit: None
     between_visits: Callable[[], None] = lambda: None
-    nothing_left: Callable[[], str] = lambda: "nothing is left to fetch"
+    nothing_left: Callable[[], str] = lambda: NOTHING_LEFT
     recall: Callable[[], RecallEstimate | None] = lambda: None
     turns: CurrentTurns = field(default_factory=CurrentTurns)
     tell: Callable[[str], None] = lambda line: None

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 
-from lycosa.collection.events import FetchedExample as Example
+from lycosa.collection.events import FetchedExample
 from lycosa.frontier.memory import MemoryFrontier
 from lycosa.loop import Loop
 from lycosa.strategies.base import BaseStrategy
@@ -77,7 +77,7 @@ async def fetch_examples(session: Session, web: Web, turns: CurrentTurns | None 
 
 async def _fetched(
     urls: Mapping[Url, bool], session: Session, web: Web, turns: CurrentTurns
-) -> AsyncGenerator[Example, None]:
+) -> AsyncGenerator[FetchedExample, None]:
     """Examples, good (True) and bad, with what was fetched, redirects followed; also those that failed."""
     clock, requests = session.clock, session.recipe.requests
     frontier = MemoryFrontier(clock=clock, delay=requests.delay, per_address=requests.address_limit)
@@ -97,7 +97,7 @@ async def _fetched(
         async for visit in visits:
             asked = example_at[visit.candidate.url]
             if visit.fetch.outcome is not Outcome.MOVED:
-                yield Example(asked, urls[asked], visit.fetch)
+                yield FetchedExample(asked, urls[asked], visit.fetch)
             elif visit.fetch.location is not None:
                 example_at.setdefault(visit.fetch.location, asked)  # the first that leads there is the one followed
 

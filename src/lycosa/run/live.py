@@ -10,8 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from lycosa import __version__
-from lycosa.collection.events import RunStart as Run
-from lycosa.collection.events import Stop
+from lycosa.collection.events import RunStart, Stop
 from lycosa.frontier.admission import Admission
 from lycosa.recipe import DEFAULT_STRATEGY, FILE_NAME, Recipe, uses_standing, utility_for
 from lycosa.strategies import Mapped
@@ -210,8 +209,10 @@ class LiveRun:
         if not await self.learn_topic():
             return None
         web = PrefetchedWeb(self._web, unvisited_examples(session))
+        named: list[Url] = []
         if settings.sitemaps or recipe.sitemaps:
-            seeds += await self._sitemap_urls(seeds)
+            named = await self._sitemap_urls(seeds)
+            seeds += named
         if uses_standing(recipe):
             self.learn_standing()
         self._tell_default_strategy()
@@ -221,7 +222,7 @@ class LiveRun:
                 f"[scope] in {session.folder / FILE_NAME} for all"
             )
         self.begin(
-            Run(
+            RunStart(
                 session.clock.now(),
                 recipe.strategy,
                 tuple(seeds),
@@ -231,19 +232,18 @@ class LiveRun:
                 logs=session.log.prepare(log),
                 options=recipe.options or UNSET,
                 quotas=msgspec.to_builtins(quotas) or UNSET,
+                sitemap_seeds=len(named) or UNSET,
                 authority=session.authority_digest or UNSET,
             )
         )
         return self.crawl(web)
 
     def _tell_default_strategy(self) -> None:
-        """Tells of the default strategy before the first run of a collection that goes by it."""
+        """Tells of the default strategy before the first run that goes by it, where other runs went by another."""
         session = self._session
-        strategy, before = session.recipe.strategy, session.collection.catalog.runs()
-        if strategy == DEFAULT_STRATEGY and all(run.strategy != strategy for run in before):
-            session.tell(
-                f"strategy {strategy}, the new default: it judges each link; --strategy adaptive is the one before"
-            )
+        strategy, before = session.recipe.strategy, [run.strategy for run in session.collection.catalog.runs()]
+        if strategy == DEFAULT_STRATEGY and before and strategy not in before:
+            session.tell(f"strategy {strategy}, the default, instead of {before[-1]}; --strategy {before[-1]} keeps it")
 
     async def learn_topic(self) -> bool:
         """Makes the judge of relevance, from example pages that are fetched for it; False where somebody interrupts."""
@@ -259,15 +259,13 @@ class LiveRun:
         """Makes the model of standing."""
         self._standing.learn()
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: RunStart) -> None:
         """Records that a run has begun, and ranks what waits again where it goes another way than the one before."""
         session = self._session
         session.record(run)
-        if session.begin_run(run) and session.status.pages:
-            session.tell(
-                "strategy, options, target, map, log, scope, quotas or lists of ranks have changed: "
-                f"what waits is ranked again for {run.strategy}"
-            )
+        changed = session.begin_run(run)
+        if changed and session.status.pages:
+            session.tell(f"changed: {', '.join(changed)}; what waits is ranked again for {run.strategy}")
             session.rerank(missing_standing=self._standing.judge)
         self._standing.judge_anew()
         self._topic.train_if_due()  # a kill may have come before it

@@ -12,6 +12,7 @@ import xxhash
 from publicsuffixlist import PublicSuffixList
 
 from .records import Host, Url
+from .text import whole_number
 
 # URLs in which there is nothing to normalise, as most are: these need no parser.
 _SEGMENT = "[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+"
@@ -111,7 +112,7 @@ def port_of(url: str) -> int | None:
     (8080, None)
     """
     port = host_of(url).rpartition("]")[2].rpartition(":")[2]
-    return int(port) if ":" in host_of(url) and port.isascii() and port.isdigit() else None
+    return whole_number(port, most=65_535) if ":" in host_of(url) else None
 
 
 def path_of(url: str) -> str:

@@ -9,6 +9,7 @@ from lycosa.vocabulary.clock import Clock
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.hosts import is_private, why_not_public, why_not_public_address
 from lycosa.vocabulary.records import Fetch, Host, Outcome, PastFetch, Url
+from lycosa.vocabulary.text import whole_number
 from lycosa.vocabulary.urls import host_of, hostname_of, port_of
 
 from .encodings import decoded
@@ -71,8 +72,8 @@ def _resolve_entry(entry: str) -> tuple[str, str, int]:
     host = host.strip().lower().removeprefix("[").removesuffix("]")
     try:
         address = str(ip_address(address.strip().removeprefix("[").removesuffix("]")))
-        number = int(port) if port.isascii() and port.isdigit() and len(port) < 6 else 0
-        if not host or _UNSENDABLE.search(host) or "/" in host or not 0 < number < 65_536:
+        number = whole_number(port, most=65_535)
+        if not host or _UNSENDABLE.search(host) or "/" in host or not number:
             raise ValueError
     except ValueError:
         raise UsageError(
@@ -178,7 +179,7 @@ class LiveWeb:
                 return limit if any_type or not content_type or is_html(content_type) else 0
             length = header(headers, "content-length")
             is_number = length.isascii() and length.isdigit()
-            return 0 if is_number and (len(length) > 9 or int(length) > _READ_ANYWAY) else _READ_ANYWAY
+            return 0 if is_number and whole_number(length, most=_READ_ANYWAY) is None else _READ_ANYWAY
 
         def is_wanted(headers: Headers, start: bytes) -> bool:
             if any_type or header(headers, "content-type"):

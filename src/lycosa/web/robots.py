@@ -190,15 +190,16 @@ class RobotsWeb:
 
     def _policy_after(self, fetch: Fetch, hops: int, earlier: _Policy | None) -> _Policy:
         now = self._clock.now()
-        if fetch.outcome is Outcome.OK:
+        if fetch.outcome is Outcome.OK and fetch.truncated != "time":  # what did not come could forbid more
             return self._policy_of(fetch.content, now + _LIFETIME)
         if fetch.outcome is Outcome.REFUSED and not hops:
             return _Policy(now, barred=Outcome.REFUSED, detail=fetch.detail)
-        if fetch.outcome in (Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED):
+        if fetch.outcome in (Outcome.OK, Outcome.FAILED, Outcome.BUSY, Outcome.REFUSED):
             first_wait = _FIRST_WAIT if fetch.status else _FIRST_WAIT_UNANSWERED
             wait = min(earlier.wait * 2 or first_wait, _MAX_WAIT) if earlier else first_wait
             until = max(now + wait, fetch.host_not_before or 0.0)
-            return _Policy(until, barred=Outcome.BUSY, detail=robots_out_of_reach(fetch.detail), wait=wait)
+            detail = robots_out_of_reach(fetch.detail or "it did not come in time")
+            return _Policy(until, barred=Outcome.BUSY, detail=detail, wait=wait)
         return _Policy(now + _LIFETIME)
 
     def _policy_of(self, content: bytes, until: float) -> _Policy:

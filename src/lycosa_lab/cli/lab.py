@@ -10,7 +10,8 @@ import typer
 import xxhash
 
 from lycosa.cli.job_progress import Counting, elapsed_notice
-from lycosa.cli.options import TYPER_OPTIONS, Json, Quiet, print_json, program, tell
+from lycosa.cli.options import Json, Quiet, print_json, program, tell
+from lycosa.cli.typer_options import TYPER_OPTIONS
 from lycosa.recipe import DEFAULT_STRATEGY
 from lycosa.vocabulary.errors import UsageError
 from lycosa.vocabulary.plugins import distribution_of, plugins

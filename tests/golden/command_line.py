@@ -12,11 +12,11 @@ NOTHING = {"[]", "[None, None]", "False", "None"}  # facts that are left out
 
 def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
     """A command and all below it. Groups are stand-ins that load their commands when called: those are looked into."""
-    inside = dict(getattr(command, "commands", {}))
     yield " ".join(path), command
-    for name, one in inside.items():
-        if len(path) == 1 and name in LOADED_WHEN_CALLED:
-            one = typer.main.get_command(load_command(name))
+    inside = command.list_commands(None) if hasattr(command, "list_commands") else ()
+    for name in inside:
+        is_stand_in = len(path) == 1 and name in LOADED_WHEN_CALLED
+        one = typer.main.get_command(load_command(name)) if is_stand_in else command.get_command(None, name)
         yield from _commands(one, (*path, name))
 
 

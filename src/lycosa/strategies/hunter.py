@@ -88,7 +88,7 @@ class Hunter(BaseStrategy):
     around it say of the topic, and what came of links like it: those next to it, those with the same words in and
     around their anchors, those to the same host. The weights were learnt on many topics (`hunter.json`).
     Evidence of the latest `MAX_ROWS` links is kept in a table, and what waits is scored again as pages arrive, some 400
-    links a page; the frontier is told where the order changes.
+    links a page; those whose order changes are offered to the frontier again.
 
     A few links of the seeds can be drawn at random and followed first; later, a share of `explore` of the pages has a
     random link followed next.
@@ -230,8 +230,8 @@ class Hunter(BaseStrategy):
             scores = self.target.weighed(relevance, expected) - self._intercept
             older = self.target.moved(least=_OFFER_FROM, most=_MOST_OFFERS)
         is_new = table.is_new[slots]
-        told = np.where(is_new, scores, table.scores[slots])
-        best = best_changes(scores, told, least=_OFFER_FROM, most=_MOST_OFFERS)
+        offered = np.where(is_new, scores, table.scores[slots])
+        best = best_changes(scores, offered, least=_OFFER_FROM, most=_MOST_OFFERS)
         chosen = np.sort(np.concatenate((best, np.flatnonzero(is_new))))
         return older + self._candidates(slots[chosen], features[chosen], standing[chosen])
 
@@ -256,9 +256,11 @@ class Hunter(BaseStrategy):
         if self.target is not None:
             relevance, expected = scores + self._intercept, standing.sum(axis=1)
             scores = self.target.weighed(relevance, expected) - self._intercept
-            told = np.stack((relevance, expected, scores + self._intercept), axis=1)
-            self.target.evidence.told[slots] = told
-            for each, part, (known, likely, _) in zip(because, standing.round(2).tolist(), told.tolist(), strict=True):
+            offered = np.stack((relevance, expected, scores + self._intercept), axis=1)
+            self.target.evidence.offered[slots] = offered
+            for each, part, (known, likely, _) in zip(
+                because, standing.round(2).tolist(), offered.tolist(), strict=True
+            ):
                 each["standing_parts"] = _named(STANDING_WEIGHTS, part)
                 each["weighed"] = self.target.explain(known, likely)
         table.scores[slots], table.is_new[slots] = scores, False
@@ -359,7 +361,7 @@ class _LinkTable:
         self._links: list[tuple[Url, Url | None, str, int]] = []  # of each slot: URL, page, anchor, depth
         self.is_waiting: Marks = np.zeros(capacity, np.bool_)
         self.is_new: Marks = np.zeros(capacity, np.bool_)  # not given to the frontier yet
-        self.scores: Floats = np.zeros(capacity)  # as of the last time that the frontier was told
+        self.scores: Floats = np.zeros(capacity)  # as the frontier has them
         self._in_links: Ints = np.zeros(capacity, np.int64)  # rows that lead to each slot
         self._outcomes: Floats = np.full(capacity, np.nan)  # relevance of each slot that was visited; NaN for others
         self._sites: Hashes = np.zeros((capacity, 3), np.uint16)  # host, folder and pattern of URLs, hashed
@@ -458,11 +460,11 @@ class _LinkTable:
         return url in self._slot_of or _key(url) in self._visited
 
     def predicted(self, url: Url) -> float | None:
-        """The log odds of relevance that the frontier was told of a link; None where standing does not count."""
+        """The log odds of relevance that the frontier has of a link; None where standing does not count."""
         if self._evidence is None:
             return None
         slot = self._slot_of.get(url)
-        return self._evidence.older.relevance(url) if slot is None else float(self._evidence.told[slot, 0])
+        return self._evidence.older.relevance(url) if slot is None else float(self._evidence.offered[slot, 0])
 
     def rejudge(self, logits: Mapping[str, float]) -> None:
         for place, url in enumerate(self._parent_urls):
@@ -533,7 +535,7 @@ class _LinkTable:
         before = len(self._links)
         if self._evidence is not None:
             (waiting,) = (self.is_waiting[:before] & ~still_used).nonzero()
-            self._evidence.older.add([self._links[slot] for slot in waiting.tolist()], self._evidence.told[waiting])
+            self._evidence.older.add([self._links[slot] for slot in waiting.tolist()], self._evidence.offered[waiting])
             self._evidence.keep(first, still_used)
         self._links = [link for link, used in zip(self._links, still_used.tolist(), strict=True) if used]
         for name in self._SLOTS:

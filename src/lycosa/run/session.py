@@ -440,7 +440,7 @@ class Session:
         does for options that make no sense any more, lest one bad run close a collection for ever."""
         if strategy in STRATEGIES or strategy == self.recipe.strategy:
             try:
-                check_options(strategy, options)
+                find_strategy(strategy)(**check_options(strategy, options))
             except UsageError as error:
                 self.tell(f"going on without the options of the run before: {error}")
                 return strategy, {}

@@ -185,6 +185,8 @@ class Session:
             clock=self.clock,
             admission=self._admission,
             delay=recipe.requests.delay,
+            per_address=recipe.requests.address_limit,
+            slow_slots=recipe.requests.slow_slots,
             limit=recipe.waiting.limit,
             boosted=self._steering.boosted,
         )
